@@ -1,0 +1,39 @@
+# make test   environment, linters, types and the whole test-suite
+# make demo   environment, then a model learns to reverse sentences and shows where it looked
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: demo test check fast format growth clean
+
+test: check
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+demo: $(STAMP)
+	$(BIN)/python examples/first_look.py
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+# everything but the training runs: seconds instead of minutes
+fast: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --ignore tests/learn
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+growth: $(STAMP)
+	$(BIN)/python benchmarks/growth.py
+
+# reinstalls only when what is installed could have changed
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch -c constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
+	touch $(STAMP)
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,88 @@
+"""Attention: score → align → context, and the Tape that records where a model looked."""
+
+from saccade.attention.aligns import (
+    ALIGNS,
+    Align,
+    AlphaEntmax,
+    Entmax15,
+    Hard,
+    Monotonic,
+    MovingBaseline,
+    SigmoidSmoothing,
+    Softmax,
+    Sparsemax,
+    reinforce_loss,
+)
+from saccade.attention.attentional import AttentionalVector
+from saccade.attention.build import build_attention
+from saccade.attention.core import Attended, Attention, Bank, name_sites
+from saccade.attention.losses import coverage_loss
+from saccade.attention.multihead import MultiHead
+from saccade.attention.scores import (
+    SCORES,
+    Additive,
+    Concat,
+    Cosine,
+    Coverage,
+    DotScore,
+    General,
+    Location,
+    LocationAware,
+    Past,
+    ProjectedDot,
+    ScaledDot,
+    Score,
+)
+from saccade.attention.tape import Tape
+from saccade.attention.windows import (
+    WINDOWS,
+    ForwardOnly,
+    Global,
+    LocalMonotonic,
+    LocalPredictive,
+    View,
+    Window,
+)
+
+__all__ = [
+    "ALIGNS",
+    "SCORES",
+    "WINDOWS",
+    "Additive",
+    "Align",
+    "AlphaEntmax",
+    "Attended",
+    "Attention",
+    "AttentionalVector",
+    "Bank",
+    "Concat",
+    "Cosine",
+    "Coverage",
+    "DotScore",
+    "Entmax15",
+    "ForwardOnly",
+    "General",
+    "Global",
+    "Hard",
+    "LocalMonotonic",
+    "LocalPredictive",
+    "Location",
+    "LocationAware",
+    "Monotonic",
+    "MovingBaseline",
+    "MultiHead",
+    "Past",
+    "ProjectedDot",
+    "ScaledDot",
+    "Score",
+    "SigmoidSmoothing",
+    "Softmax",
+    "Sparsemax",
+    "Tape",
+    "View",
+    "Window",
+    "build_attention",
+    "coverage_loss",
+    "name_sites",
+    "reinforce_loss",
+]

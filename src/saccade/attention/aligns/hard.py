@@ -1,0 +1,90 @@
+"""Hard attention: one key at a time."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from saccade.attention.aligns.softmax import Softmax
+from saccade.errors import unknown_name
+
+__all__ = ["Hard", "MovingBaseline", "reinforce_loss"]
+
+Estimator = Literal["reinforce", "gumbel"]
+
+
+class Hard(Softmax):
+    """Look at one key: drawn from the softmax while training, the best one when evaluating.
+
+        s ~ softmax(e / τ),   a = one-hot(s)
+
+    `reinforce` passes no gradient through the draw: the scores learn from `reinforce_loss`, which reads the
+    weights and the distribution from a Tape (`site` and `site + ".distribution"`).
+    `gumbel` draws with Gumbel noise and lets the gradient through as if the softmax had been used
+    (straight-through; Jang et al. 2017, arXiv:1611.01144).
+    Paper: Xu et al. 2015, arXiv:1502.03044, section 4.1.
+    """
+
+    samples = True
+    fusable = False  # type: ignore[assignment]
+
+    def __init__(
+        self, *, estimator: Estimator = "reinforce", temperature: float = 1.0, heads: int | None = None
+    ) -> None:
+        super().__init__(temperature=temperature, heads=heads)
+        if estimator not in ("reinforce", "gumbel"):
+            raise unknown_name("estimator", estimator, ("reinforce", "gumbel"))
+        self.estimator = estimator
+
+    def choose(self, distribution: Tensor) -> Tensor:
+        visible = distribution > 0
+        if not self.training:
+            return _one_hot(distribution.argmax(-1), distribution) * visible
+        wide = distribution.float() if distribution.dtype.itemsize < 4 else distribution
+        chances = wide.clamp_min(torch.finfo(wide.dtype).tiny)
+        noise = -torch.empty_like(chances).exponential_().log()
+        noisy = chances.log() + noise  # the largest is a fair draw
+        noisy = noisy.masked_fill(~visible, torch.finfo(noisy.dtype).min)
+        drawn = _one_hot(noisy.argmax(-1), noisy)
+        if self.estimator == "gumbel":
+            soft = torch.softmax(noisy / self.temperature, -1)
+            drawn = drawn + soft - soft.detach()
+        return (drawn * visible).to(distribution.dtype)
+
+
+def _one_hot(index: Tensor, like: Tensor) -> Tensor:
+    return torch.zeros_like(like).scatter(-1, index.unsqueeze(-1), 1.0)
+
+
+def reinforce_loss(
+    weights: Tensor, distribution: Tensor, reward: Tensor, baseline: Tensor | float, entropy: float = 0.0
+) -> Tensor:
+    """The loss whose gradient teaches hard attention where to look, per sentence.
+
+        -(reward - baseline) · Σ_t log distribution[t, drawn_t]  -  entropy · Σ_t H(distribution[t])
+
+    weights, distribution (B, H, T, S) from a Tape; reward (B,), such as the log-probability of the answer
+    -> (B,). Steps beyond a sentence's end must carry zero weights.
+    """
+    logs = distribution.clamp_min(torch.finfo(distribution.dtype).tiny).log()
+    drawn = (weights.detach() * logs).sum((1, 2, 3))
+    spread = -(distribution * logs).sum((1, 2, 3))
+    return -(reward - baseline).detach() * drawn - entropy * spread
+
+
+class MovingBaseline(nn.Module):
+    """The running mean of the reward: b ← 0.9 b + 0.1 mean(reward). Paper: Xu et al. 2015."""
+
+    value: Tensor
+
+    def __init__(self, decay: float = 0.9) -> None:
+        super().__init__()
+        self.decay = decay
+        self.register_buffer("value", torch.zeros(()))
+
+    def forward(self, reward: Tensor) -> Tensor:
+        """The baseline before this reward; training moves it along."""
+        baseline = self.value.clone()
+        if self.training:
+            self.value.lerp_(reward.detach().mean().to(self.value.dtype), 1 - self.decay)
+        return baseline

@@ -1,0 +1,80 @@
+"""From names to an attention."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from saccade.attention.aligns import ALIGNS, Align
+from saccade.attention.core import Attention
+from saccade.attention.multihead import MultiHead, Rotate
+from saccade.attention.scores import SCORES, Score
+from saccade.attention.windows import WINDOWS, Window
+from saccade.errors import ConfigError, unknown_name
+
+__all__ = ["build_attention"]
+
+Part = TypeVar("Part")
+Options = Mapping[str, Any]
+
+
+def build_attention(
+    score: str | Score,
+    query_width: int,
+    key_width: int,
+    *,
+    align: str | Align = "softmax",
+    window: str | Window = "global",
+    heads: int | None = None,
+    dropout: float = 0.0,
+    bias: bool = True,
+    rotate: Rotate | None = None,
+    score_options: Options | None = None,
+    align_options: Options | None = None,
+    window_options: Options | None = None,
+) -> Attention | MultiHead:
+    """Any score with any align and any window, in one head or many, by name or as objects of your own.
+
+    build_attention("additive", 512, 1024, align="sparsemax")
+    build_attention("scaled-dot", 512, 512, heads=8)
+
+    With `heads`, queries and keys are projected to query_width and split, and the result is a MultiHead.
+    """
+    inner_query, inner_key = query_width, key_width
+    if heads is not None:
+        if heads < 1 or query_width % heads:
+            raise ConfigError(
+                f"width {query_width} cannot be split into {heads} heads. Choose a number that divides it."
+            )
+        inner_query = inner_key = query_width // heads
+    parts = {"heads": heads}
+    inner = Attention(
+        _part("score", SCORES, score, (inner_query, inner_key), parts, score_options),
+        _part("align", ALIGNS, align, (), parts, align_options),
+        _part("window", WINDOWS, window, (inner_query,), parts, window_options),
+        dropout=dropout,
+    )
+    if heads is None:
+        return inner
+    return MultiHead(inner, query_width, key_width, bias=bias, rotate=rotate)
+
+
+def _part(
+    kind: str,
+    table: Mapping[str, type[Part]],
+    name: str | Part,
+    widths: tuple[int, ...],
+    common: dict[str, Any],
+    options: Options | None,
+) -> Part:
+    if not isinstance(name, str):
+        return name
+    if name not in table:
+        raise unknown_name(kind, name, table)
+    known = inspect.signature(table[name]).parameters
+    for option in options or {}:
+        if option not in known:
+            choices = [n for n, p in known.items() if p.kind is p.KEYWORD_ONLY and n != "heads"]
+            raise unknown_name(f"option of {kind} {name!r}", option, choices)
+    return table[name](*widths, **common, **(options or {}))

@@ -1,0 +1,288 @@
+"""Attention: score → align → context."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from saccade import tree
+from saccade.attention.aligns import Align, Softmax
+from saccade.attention.scores import Past, Score
+from saccade.attention.tape import Tape
+from saccade.attention.windows import Global, Window
+from saccade.errors import ShapeError
+from saccade.kernels.dot import fused_attention
+
+__all__ = ["Attended", "Attention", "Bank", "name_sites", "spread_mask"]
+
+
+@tree.node
+class Bank:
+    """What can be attended to: prepared keys, values, and which of them are there.
+
+    keys (B, [H,] S, prepared), values (B, [H,] S, Dv), mask broadcastable to (B, [H,] T, S) or None.
+    """
+
+    keys: Tensor
+    values: Tensor
+    mask: Tensor | None = None
+
+
+@tree.node
+class Attended:
+    """What attention gives back.
+
+    context (N, [H,] T, Dv). weights (N, [H,] T, S), None if nobody needed them. distribution: what a hard
+    align drew its weights from. past: to be handed to the next step, where the attention keeps one.
+    """
+
+    context: Tensor
+    weights: Tensor | None = None
+    distribution: Tensor | None = None
+    past: Past | None = None
+
+
+class Attention(nn.Module):
+    """Score every key against the query, share out the attention, sum the values by it.
+
+        scores = score(query, keys)        weights = align(scores, mask)        context = weights @ values
+
+    One object for every place attention occurs: a recurrent decoder (one query a step), an RNN reading its
+    own past, an image grid, a Transformer (heads as one more axis, see MultiHead). It keeps no tensors
+    between calls. Parts that depend on earlier steps read a `Past`, which the caller keeps like any state:
+
+        bank = attention.bank(keys, values, mask)        # once per source
+        past = attention.start(bank)                     # None for most attentions
+        attended = attention(query, bank, past=past)     # the next step gets attended.past
+
+    Where no `past` is given the queries are a sequence from its start. A bank of B sentences also answers
+    N = B·K queries, K hypotheses of each sentence in a run, without being copied.
+    """
+
+    def __init__(
+        self,
+        score: Score,
+        align: Align | None = None,
+        window: Window | None = None,
+        *,
+        dropout: float = 0.0,
+        site: str = "attention",
+    ) -> None:
+        super().__init__()
+        self.score = score
+        self.align = align if align is not None else Softmax()
+        self.window = window if window is not None else Global(score.query_width)
+        self.dropout = dropout
+        self.site = site
+
+    @property
+    def sequential(self) -> bool:
+        """Whether a step depends on the weights of the step before."""
+        return self.score.sequential or self.align.sequential or self.window.sequential
+
+    def bank(self, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None) -> Bank:
+        """Prepare keys (B, [H,] S, Dk) and values (default: the keys) once; mask as in `spread_mask`."""
+        values = keys if values is None else values
+        _check_keys(self.score, keys, values)
+        return Bank(self.score.prepare(keys), values, spread_mask(mask, keys))
+
+    def start(self, bank: Bank, rows: int | None = None) -> Past | None:
+        """The past before the first step, for `rows` hypotheses (default: one a sentence); None if not kept."""
+        if not self.sequential:
+            return None
+        *lead, size = bank.keys.shape[:-1]  # (B, [H,] S)
+        even = torch.ones(*lead, 1, size, dtype=bank.values.dtype, device=bank.values.device)
+        if bank.mask is not None:
+            even = even * bank.mask.any(-2, keepdim=True)  # whatever some query may see
+        even = even / even.sum(-1, keepdim=True).clamp_min(1)
+        steps = torch.zeros(lead[0], *([1] * len(lead)), 1, dtype=torch.long, device=even.device)
+        past = Past(steps, even, torch.zeros_like(even))
+        return past if rows is None else tree.repeat_rows(past, rows // lead[0])
+
+    def forward(
+        self,
+        query: Tensor,
+        bank: Bank,
+        *,
+        positions: Tensor | None = None,
+        past: Past | None = None,
+        tape: Tape | None = None,
+    ) -> Attended:
+        """query (N, [H,] T, Dq); positions (N, T): where each query stands in its sequence, by default 0..T-1."""
+        _check_query(self.score, query, bank)
+        length = query.shape[-2]
+        if positions is None:
+            positions = torch.arange(length, device=query.device)[None]
+        positions = positions.view(-1, *([1] * (query.dim() - 3)), length, 1)  # (N, [1,] T, 1)
+        positions = positions.expand(query.shape[0], *positions.shape[1:])
+        if self.sequential and past is None:
+            past = self.start(bank, query.shape[0])
+        if self.sequential and length > 1:
+            attended = self._unroll(query, bank, positions, past)
+        else:
+            attended = self._attend(query, bank, positions, past, recorded=tape is not None)
+        if tape is not None:
+            self._record(attended, tape)
+        return attended
+
+    def _unroll(self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None) -> Attended:
+        """A sequence of queries one at a time, each handing its past to the next."""
+        steps = []
+        for t in range(query.shape[-2]):
+            mask = bank.mask
+            if mask is not None and mask.shape[-2] > 1:
+                mask = mask[..., t : t + 1, :]
+            here = Bank(bank.keys, bank.values, mask)
+            now = slice(t, t + 1)
+            steps.append(self._attend(query[..., now, :], here, positions[..., now, :], past, recorded=True))
+            past = steps[-1].past
+        joined = (
+            _join([getattr(step, part) for step in steps]) for part in ("context", "weights", "distribution")
+        )
+        return Attended(*joined, past)
+
+    def _attend(
+        self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None, *, recorded: bool
+    ) -> Attended:
+        """All queries at once; K hypotheses of a sentence become K times as many queries of its row."""
+        rows, length = bank.keys.shape[0], query.shape[-2]
+        beams = query.shape[0] // rows
+        if beams == 1:
+            return self._look(query, bank, positions, past, recorded)
+        query, positions, past = tree.map_tensors(lambda x: _fold(x, rows), (query, positions, past))
+        if bank.mask is not None and bank.mask.shape[-2] > 1:
+            repeats = [1] * (bank.mask.dim() - 2) + [beams, 1]
+            bank = Bank(bank.keys, bank.values, bank.mask.repeat(repeats))
+        attended = self._look(query, bank, positions, past, recorded)
+        return tree.map_tensors(lambda x: _unfold(x, beams), attended)
+
+    def _look(
+        self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None, recorded: bool
+    ) -> Attended:
+        """score → align → context, fused where nobody needs the weights and the parts allow it."""
+        mask, gain = self.window(query, bank.keys.shape[-2], bank.mask, positions, past)
+        dropout = self.dropout if self.training else 0.0
+        if not recorded and past is None and gain is None and self.align.fusable:
+            dot = self.score.as_dot(query, bank.keys)
+            if dot is not None:
+                return Attended(fused_attention(dot.query, dot.keys, bank.values, mask, dot.scale, dropout))
+        scores = self.score(query, bank.keys, past)  # (B, [H,] T, S)
+        distribution = self.align(scores, mask, past)
+        weights = self.align.choose(distribution)
+        if gain is not None:
+            weights = weights * gain
+        if past is not None:
+            past = Past(past.steps + 1, weights, past.total + weights)
+        used = F.dropout(weights, dropout) if dropout else weights
+        return Attended(used @ bank.values, weights, distribution if self.align.samples else None, past)
+
+    def _record(self, attended: Attended, tape: Tape) -> None:
+        assert attended.weights is not None, "a recorded step keeps its weights"
+        tape.write(self.site, _with_heads(attended.weights))
+        if attended.distribution is not None:
+            tape.write(f"{self.site}.distribution", _with_heads(attended.distribution))
+
+    def extra_repr(self) -> str:
+        return f"site={self.site!r}" + (f", dropout={self.dropout}" if self.dropout else "")
+
+
+def spread_mask(mask: Tensor | None, keys: Tensor) -> Tensor | None:
+    """A mask in the form scores broadcast with: (B, S) -> (B, [1,] 1, S), (B, T, S) -> (B, [1,] T, S).
+
+    A mask that already has the rank of the scores is left as it is, and so is (T, S) for a single sentence.
+    """
+    if mask is None:
+        return None
+    size = keys.shape[-2]
+    if mask.dtype != torch.bool:
+        raise ShapeError(
+            f"mask is {mask.dtype}, but masks are torch.bool, True = keep. Convert it with .bool()."
+        )
+    if (
+        mask.dim() < 2
+        or mask.dim() > keys.dim()
+        or mask.shape[-1] != size
+        or mask.shape[0] not in (1, keys.shape[0])
+    ):
+        raise ShapeError(
+            f"mask is {tuple(mask.shape)}, but keys are {tuple(keys.shape)}: B={keys.shape[0]}, S={size}. "
+            "A mask is (B, S), or (B, T, S) for one that differs by query. Build it with masks.padding(lengths)."
+        )
+    if mask.dim() == 2:
+        mask = mask[:, None, :]
+    return mask if mask.dim() == keys.dim() else mask[:, None]
+
+
+def name_sites(model: nn.Module) -> None:
+    """Name every attention of a model by its place in it, so that a Tape can tell them apart."""
+    for name, module in model.named_modules():
+        if isinstance(module, Attention):
+            module.site = name.removesuffix(".inner") or "attention"
+
+
+def _join(parts: list[Tensor | None]) -> Tensor | None:
+    present = [part for part in parts if part is not None]
+    return torch.cat(present, -2) if present else None
+
+
+def _with_heads(weights: Tensor) -> Tensor:
+    return weights.unsqueeze(1) if weights.dim() == 3 else weights
+
+
+def _fold(x: Tensor, rows: int) -> Tensor:
+    """(B·K, [H,] T, D) -> (B, [H,] K·T, D)."""
+    x = x.unflatten(0, (rows, -1)).movedim(1, -3)  # (B, [H,] K, T, D)
+    return x.flatten(-3, -2)
+
+
+def _unfold(x: Tensor, beams: int) -> Tensor:
+    """(B, [H,] K·T, D) -> (B·K, [H,] T, D)."""
+    x = x.unflatten(-2, (beams, -1)).movedim(-3, 1)  # (B, K, [H,] T, D)
+    return x.flatten(0, 1)
+
+
+def _check_keys(score: Score, keys: Tensor, values: Tensor) -> None:
+    rank = 3 if score.heads is None else 4
+    form = "(B, S, D)" if rank == 3 else f"(B, {score.heads}, S, D)"
+    for name, tensor in (("keys", keys), ("values", values)):
+        if tensor.dim() != rank:
+            raise ShapeError(f"{name} are {tuple(tensor.shape)}, but this attention takes {form}.")
+        if not tensor.is_floating_point():
+            raise ShapeError(f"{name} are {tensor.dtype}, but attention works on floats. Embed tokens first.")
+    if keys.shape[-1] != score.key_width:
+        raise ShapeError(
+            f"keys are {keys.shape[-1]} wide, but {type(score).__name__} was built for key_width={score.key_width}. "
+            "Build it with the width of what is attended to."
+        )
+    if values.shape[:-1] != keys.shape[:-1]:
+        raise ShapeError(
+            f"values are {tuple(values.shape)} and keys {tuple(keys.shape)}: each key needs one value, so they "
+            "may differ in the last axis only."
+        )
+
+
+def _check_query(score: Score, query: Tensor, bank: Bank) -> None:
+    keys = bank.keys
+    if query.dim() != keys.dim() or query.shape[1:-2] != keys.shape[1:-2]:
+        raise ShapeError(
+            f"query is {tuple(query.shape)}, but the bank's keys are {tuple(keys.shape)}: they must agree in rank "
+            "and heads. A single query has T=1, so (B, D) becomes (B, 1, D)."
+        )
+    if query.shape[-1] != score.query_width:
+        raise ShapeError(
+            f"query is {query.shape[-1]} wide, but {type(score).__name__} was built for "
+            f"query_width={score.query_width}. Build it with the width of what attends."
+        )
+    if not query.is_floating_point():
+        raise ShapeError(f"query is {query.dtype}, but attention works on floats. Embed tokens first.")
+    if 0 in (query.shape[0], keys.shape[0]) or query.shape[0] % keys.shape[0]:
+        raise ShapeError(
+            f"query has {query.shape[0]} rows, but the bank has {keys.shape[0]}: there must be at least one row, "
+            "and as many queries for every sentence."
+        )
+    if bank.mask is not None and bank.mask.shape[-2] not in (1, query.shape[-2]):
+        raise ShapeError(
+            f"mask is {tuple(bank.mask.shape)}, made for {bank.mask.shape[-2]} queries, but there are "
+            f"T={query.shape[-2]}. Make the bank with a mask for these, or with a padding mask (B, S)."
+        )

@@ -1,0 +1,121 @@
+"""Several attentions side by side, each in its own projection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from saccade.attention.core import Attended, Attention, Bank, spread_mask
+from saccade.attention.scores import Past
+from saccade.attention.tape import Tape
+from saccade.errors import ConfigError, ShapeError
+
+__all__ = ["MultiHead", "Rotate"]
+
+Rotate = Callable[[Tensor, Tensor | None], Tensor]
+"""Turns (B, H, T, D) by positions (B, T), or by 0..T-1: a position code that lives inside attention."""
+
+
+class MultiHead(nn.Module):
+    """Query, key and value: project, attend in every head, join the heads, project back.
+
+        head_i = attention(W_Q q, W_K k, W_V v)_i        out = W_O [head_1 ; … ; head_H]
+
+    query (N, T, Dq), keys (B, S, Dk), values (B, S, Dv) -> context (N, T, Dq), weights (N, H, T, S).
+    Takes the place of an Attention anywhere: the same `bank`, `start` and call. `inner` is the attention of
+    the heads, of any score, align and window, built for width // heads and with `heads`.
+    Paper: Vaswani et al. 2017, arXiv:1706.03762, section 3.2.2.
+    """
+
+    def __init__(
+        self,
+        inner: Attention,
+        query_width: int,
+        key_width: int | None = None,
+        value_width: int | None = None,
+        *,
+        bias: bool = True,
+        rotate: Rotate | None = None,
+    ) -> None:
+        super().__init__()
+        heads, head_width = inner.score.heads, inner.score.query_width
+        if heads is None or head_width != inner.score.key_width:
+            raise ConfigError(
+                f"MultiHead needs a score built with heads and one width for queries and keys, but this one has "
+                f"heads={heads}, query_width={head_width}, key_width={inner.score.key_width}. "
+                "build_attention(..., heads=…) makes a fitting one."
+            )
+        key_width = query_width if key_width is None else key_width
+        value_width = key_width if value_width is None else value_width
+        self.inner, self.heads, self.width = inner, heads, heads * head_width
+        self.key_width, self.value_width = key_width, value_width
+        self.query = nn.Linear(query_width, self.width, bias)
+        self.key = nn.Linear(key_width, self.width, bias)
+        self.value = nn.Linear(value_width, self.width, bias)
+        self.output = nn.Linear(self.width, query_width, bias)
+        self.rotate = rotate
+        for layer in (self.query, self.key, self.value, self.output):
+            nn.init.xavier_uniform_(layer.weight)
+            if bias:
+                nn.init.zeros_(layer.bias)
+
+    @property
+    def sequential(self) -> bool:
+        """Whether a step depends on the weights of the step before."""
+        return self.inner.sequential
+
+    @property
+    def context_width(self) -> int:
+        """The width of the context."""
+        return self.output.out_features
+
+    def project(
+        self, keys: Tensor, values: Tensor | None = None, positions: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Prepared keys and values (B, H, S, D) per head: what a cache of this attention holds."""
+        values = keys if values is None else values
+        for name, tensor, width in (("keys", keys, self.key_width), ("values", values, self.value_width)):
+            if tensor.dim() != 3 or tensor.shape[-1] != width:
+                raise ShapeError(
+                    f"{name} are {tuple(tensor.shape)}, but this attention takes (B, S, {width}). "
+                    "Build it with the width of what is attended to."
+                )
+        split = self._split(self.key(keys))
+        if self.rotate is not None:
+            split = self.rotate(split, positions)
+        return self.inner.score.prepare(split), self._split(self.value(values))
+
+    def bank(self, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None) -> Bank:
+        """Project and prepare once per source; mask (B, S), (B, T, S) or (B, H, T, S)."""
+        prepared, split = self.project(keys, values)
+        return Bank(prepared, split, spread_mask(mask, split))
+
+    def start(self, bank: Bank, rows: int | None = None) -> Past | None:
+        """The past before the first step, where the heads keep one."""
+        return self.inner.start(bank, rows)
+
+    def forward(
+        self,
+        query: Tensor,
+        bank: Bank,
+        *,
+        positions: Tensor | None = None,
+        past: Past | None = None,
+        tape: Tape | None = None,
+    ) -> Attended:
+        """query (N, T, Dq); the rest as for Attention."""
+        if query.dim() != 3 or query.shape[-1] != self.query.in_features:
+            raise ShapeError(
+                f"query is {tuple(query.shape)}, but this attention takes (N, T, {self.query.in_features}). "
+                "A single query has T=1."
+            )
+        split = self._split(self.query(query))
+        if self.rotate is not None:
+            split = self.rotate(split, positions)
+        attended = self.inner(split, bank, positions=positions, past=past, tape=tape)
+        context = self.output(attended.context.transpose(1, 2).flatten(2))  # (N, T, Dq)
+        return Attended(context, attended.weights, attended.distribution, attended.past)
+
+    def _split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, H, T, D)

@@ -1,0 +1,50 @@
+"""Tape: the record of where a model looked."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from saccade.errors import unknown_name
+
+__all__ = ["Tape"]
+
+
+class Tape:
+    """Attention weights by site, written down while a model runs.
+
+        tape = Tape()
+        model(batch, tape=tape)
+        tape["decoder.attention"]        # (B, H, T, S): sentence, head, output step, input position
+
+    Steps of a recurrent decoder are laid one after the other on T; a single head counts as H = 1. Weights
+    stay attached to the graph, so that losses can read them; `Tape(detach=True)` cuts them off.
+
+    A tape that is passed as an argument cannot go stale like an attribute and is as private as the call.
+    """
+
+    def __init__(self, *, detach: bool = False) -> None:
+        self._detach = detach
+        self._pieces: dict[str, list[Tensor]] = {}
+
+    def write(self, site: str, weights: Tensor) -> None:
+        """Add weights (B, H, T, S) of some further steps to a site."""
+        self._pieces.setdefault(site, []).append(weights.detach() if self._detach else weights)
+
+    def __getitem__(self, site: str) -> Tensor:
+        if site not in self._pieces:
+            raise unknown_name("attention site", site, self._pieces)
+        pieces = self._pieces[site]
+        return pieces[0] if len(pieces) == 1 else torch.cat(pieces, 2)
+
+    def __contains__(self, site: object) -> bool:
+        return site in self._pieces
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._pieces)
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def __repr__(self) -> str:
+        return f"Tape({', '.join(f'{site} {tuple(self[site].shape)}' for site in self)})"

@@ -1,0 +1,161 @@
+"""Batch: what every model reads, and the special tokens, in one place."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from saccade import masks, tree
+from saccade.errors import DataError, ShapeError
+
+__all__ = ["BOS", "EOS", "PAD", "SPECIALS", "UNK", "Batch", "check_tokens"]
+
+PAD, BOS, EOS, UNK = range(4)
+SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
+
+
+@tree.node
+class Batch:
+    """Sentences side by side, padded on the right.
+
+    source (B, S) tokens, or (B, S, D) numbers for what is no text; source_mask (B, S) True = real.
+    target (B, T+1): BOS, the words, EOS, padding. Language models have a target alone.
+    labels (B,): classes.
+    """
+
+    source: Tensor | None = None
+    source_mask: Tensor | None = None
+    target: Tensor | None = None
+    target_mask: Tensor | None = None
+    labels: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if self.source is None and self.target is None:
+            raise DataError("a Batch needs a source, a target or both, but has neither.")
+        for name in ("source", "target"):
+            _check_side(name, getattr(self, name), getattr(self, f"{name}_mask"))
+        sizes = {
+            name: value.shape[0]
+            for name in ("source", "target", "labels")
+            if (value := getattr(self, name)) is not None
+        }
+        if len(set(sizes.values())) > 1:
+            raise ShapeError(f"a Batch has one row per sentence, but its sizes differ: {sizes}.")
+
+    @property
+    def size(self) -> int:
+        """B, the number of sentences."""
+        return tree.row_count(self)
+
+    @property
+    def inputs(self) -> Tensor:
+        """(B, T): what a teacher-forced decoder is fed, the target without its last token."""
+        return self._target()[:, :-1]
+
+    @property
+    def expected(self) -> Tensor:
+        """(B, T): what it must answer, the target without BOS."""
+        return self._target()[:, 1:]
+
+    @property
+    def expected_mask(self) -> Tensor:
+        """(B, T): True where `expected` is real."""
+        self._target()
+        return self.target_mask[:, 1:]  # type: ignore[index]
+
+    def _target(self) -> Tensor:
+        if self.target is None:
+            raise DataError("this Batch has no target. Teacher forcing needs Batch.of(sources, targets).")
+        return self.target
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same batch on another device."""
+        return tree.to_device(self, device)
+
+    @classmethod
+    def of(
+        cls,
+        sources: Sequence[Sequence[int]] | None = None,
+        targets: Sequence[Sequence[int]] | None = None,
+        labels: Sequence[int] | None = None,
+    ) -> "Batch":
+        """Pad lists of tokens into a batch; targets get their BOS and EOS here, sources stay as given."""
+        source = target = source_mask = target_mask = None
+        if sources is not None:
+            source, source_mask = _pad("source", sources)
+        if targets is not None:
+            target, target_mask = _pad("target", [[BOS, *words, EOS] for words in targets])
+        return cls(
+            source, source_mask, target, target_mask, None if labels is None else torch.tensor(list(labels))
+        )
+
+    @classmethod
+    def blank(cls, size: int) -> "Batch":
+        """No sentences yet: what a language model starts to write from."""
+        target = torch.full((size, 1), BOS)
+        return cls(target=target, target_mask=target > PAD)
+
+
+def _pad(name: str, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    if len(rows) == 0:
+        raise DataError(f"the {name} side of the batch has no sentences. Pass at least one.")
+    for number, row in enumerate(rows):
+        if len(row) == 0:
+            raise DataError(
+                f"{name} {number} of the batch is empty. Leave empty lines out, or end each with EOS."
+            )
+    lengths = torch.tensor([len(row) for row in rows])
+    mask = masks.padding(lengths)
+    tokens = torch.full(mask.shape, PAD)
+    tokens[mask] = torch.tensor([int(token) for row in rows for token in row])
+    return tokens, mask
+
+
+def _check_side(name: str, values: Tensor | None, mask: Tensor | None) -> None:
+    if values is None:
+        return
+    shape = tuple(values.shape)
+    if values.dim() not in (2, 3) or (name == "target" and values.dim() != 2):
+        raise ShapeError(
+            f"{name} is {shape}, but must be (B, S) tokens"
+            + (" or (B, S, D) numbers." if name == "source" else ".")
+            + " Batch.of(sources, targets) pads lists of tokens."
+        )
+    if 0 in shape[:2]:
+        raise DataError(f"{name} is {shape}: there is nothing in it. A batch needs a sentence, that a word.")
+    if mask is None or mask.shape != values.shape[:2]:
+        was = "missing" if mask is None else str(tuple(mask.shape))
+        raise ShapeError(
+            f"{name}_mask is {was}, but {name} is {shape}, so it must be {shape[:2]}. "
+            "Build it with masks.padding(lengths)."
+        )
+    if mask.dtype != torch.bool:
+        raise ShapeError(f"{name}_mask is {mask.dtype}, but masks are torch.bool, True = keep.")
+    if values.dim() == 2 and values.dtype not in (torch.int64, torch.int32):
+        raise ShapeError(f"{name} is {values.dtype}, but tokens are int64. Convert it with .long().")
+    if mask.device.type == "cpu" and not torch.compiler.is_compiling():
+        _check_padding(name, mask)
+
+
+def _check_padding(name: str, mask: Tensor) -> None:
+    lengths = masks.lengths_of(mask)
+    if (empty := (lengths == 0).nonzero()).numel():
+        raise DataError(f"{name} {int(empty[0])} of the batch is empty: its mask keeps nothing.")
+    if not torch.equal(mask, masks.padding(lengths, mask.shape[1])):
+        row = int((mask != masks.padding(lengths, mask.shape[1])).any(1).nonzero()[0])
+        raise ShapeError(
+            f"{name}_mask row {row} has a gap. Padding goes on the right, as masks.padding makes it."
+        )
+
+
+def check_tokens(name: str, tokens: Tensor, vocabulary: int) -> None:
+    """Refuse tokens outside the vocabulary, where looking costs no wait for a device."""
+    if tokens.device.type != "cpu" or torch.compiler.is_compiling() or tokens.numel() == 0:
+        return
+    low, high = int(tokens.min()), int(tokens.max())
+    if low < 0 or high >= vocabulary:
+        wrong = low if low < 0 else high
+        raise DataError(
+            f"{name} holds token {wrong}, but the model's vocabulary is 0..{vocabulary - 1}. "
+            "Tokenise with the tokenizer the model was built with."
+        )

@@ -1,0 +1,1 @@
+"""Fast code, one folder an operation, each with its slow and obvious twin in `naive.py`."""

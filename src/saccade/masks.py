@@ -1,0 +1,61 @@
+"""Masks: boolean, True = keep. Joined with `&`, summed for lengths.
+
+(B, S) says which positions of a padded batch are real; anything that broadcasts to (B, T, S), or with
+heads to (B, H, T, S), says what each query may see.
+"""
+
+import torch
+from torch import Tensor
+
+from saccade.errors import ShapeError
+
+__all__ = ["causal", "last", "lengths_of", "mean", "padding", "reverse"]
+
+
+def padding(lengths: Tensor, size: int | None = None) -> Tensor:
+    """(B,) lengths -> (B, S): True at the first `lengths[b]` positions.
+
+    padding([1, 3]) = [[1, 0, 0],
+                       [1, 1, 1]]
+    """
+    if lengths.dim() != 1:
+        raise ShapeError(f"lengths must be (B,), but are {tuple(lengths.shape)}. Pass one length per row.")
+    size = int(lengths.max()) if size is None else size
+    return torch.arange(size, device=lengths.device) < lengths[:, None]
+
+
+def causal(queries: int, keys: int | None = None, device: torch.device | None = None) -> Tensor:
+    """(T, S): query t sees keys 0..t, both counted from the start of the sequence.
+
+    causal(3) = [[1, 0, 0],
+                 [1, 1, 0],
+                 [1, 1, 1]]
+    """
+    keys = queries if keys is None else keys
+    return torch.arange(keys, device=device) <= torch.arange(queries, device=device)[:, None]
+
+
+def lengths_of(mask: Tensor) -> Tensor:
+    """(B, S) -> (B,): how many positions of each row are real."""
+    return mask.sum(-1)
+
+
+def reverse(sequences: Tensor, mask: Tensor) -> Tensor:
+    """(B, S, ...): each row's real part back to front, the padding where it was. Its own inverse."""
+    positions = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
+    mirrored = lengths_of(mask)[:, None] - 1 - positions
+    index = torch.where(mask, mirrored, positions)  # (B, S)
+    index = index.view(*index.shape, *([1] * (sequences.dim() - 2))).expand_as(sequences)
+    return sequences.gather(1, index)
+
+
+def last(sequences: Tensor, mask: Tensor) -> Tensor:
+    """(B, S, D) -> (B, D): what stands at each row's last real position."""
+    index = (lengths_of(mask) - 1).clamp_min(0)[:, None, None].expand(-1, 1, sequences.shape[-1])
+    return sequences.gather(1, index).squeeze(1)
+
+
+def mean(sequences: Tensor, mask: Tensor) -> Tensor:
+    """(B, S, D) -> (B, D): the mean over each row's real positions."""
+    total = (sequences * mask[..., None]).sum(1)
+    return total / lengths_of(mask).clamp_min(1)[:, None]
