@@ -85,9 +85,7 @@ class Batch:
             source, source_mask = _pad("source", sources)
         if targets is not None:
             target, target_mask = _pad("target", [[BOS, *words, EOS] for words in targets])
-        return cls(
-            source, source_mask, target, target_mask, None if labels is None else torch.tensor(list(labels))
-        )
+        return cls(source, source_mask, target, target_mask, None if labels is None else torch.tensor(list(labels)))
 
     @classmethod
     def blank(cls, size: int) -> "Batch":
@@ -101,9 +99,7 @@ def _pad(name: str, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         raise DataError(f"the {name} side of the batch has no sentences. Pass at least one.")
     for number, row in enumerate(rows):
         if len(row) == 0:
-            raise DataError(
-                f"{name} {number} of the batch is empty. Leave empty lines out, or end each with EOS."
-            )
+            raise DataError(f"{name} {number} of the batch is empty. Leave empty lines out, or end each with EOS.")
     lengths = torch.tensor([len(row) for row in rows])
     mask = masks.padding(lengths)
     tokens = torch.full(mask.shape, PAD)
@@ -143,9 +139,7 @@ def _check_padding(name: str, mask: Tensor) -> None:
         raise DataError(f"{name} {int(empty[0])} of the batch is empty: its mask keeps nothing.")
     if not torch.equal(mask, masks.padding(lengths, mask.shape[1])):
         row = int((mask != masks.padding(lengths, mask.shape[1])).any(1).nonzero()[0])
-        raise ShapeError(
-            f"{name}_mask row {row} has a gap. Padding goes on the right, as masks.padding makes it."
-        )
+        raise ShapeError(f"{name}_mask row {row} has a gap. Padding goes on the right, as masks.padding makes it.")
 
 
 def check_tokens(name: str, tokens: Tensor, vocabulary: int) -> None:

@@ -32,9 +32,7 @@ def parse(kind: type[Settings], settings: dict[str, Any], where: str) -> Setting
         return kind.model_validate(settings)
     except ValidationError as error:
         faults = [_fault(kind, fault) for fault in error.errors()]
-        raise ConfigError(
-            "\n".join([f"{where} cannot be used as it is:", *(f"- {f}" for f in faults)])
-        ) from None
+        raise ConfigError("\n".join([f"{where} cannot be used as it is:", *(f"- {f}" for f in faults)])) from None
 
 
 def _fault(kind: type[BaseModel], fault: Any) -> str:

@@ -15,9 +15,10 @@ from saccade.attention.aligns import (
 )
 from saccade.attention.attentional import AttentionalVector
 from saccade.attention.build import build_attention
+from saccade.attention.cache import Cache
 from saccade.attention.core import Attended, Attention, Bank, name_sites
 from saccade.attention.losses import coverage_loss
-from saccade.attention.multihead import MultiHead
+from saccade.attention.multihead import MultiHead, site_of
 from saccade.attention.scores import (
     SCORES,
     Additive,
@@ -55,6 +56,7 @@ __all__ = [
     "Attention",
     "AttentionalVector",
     "Bank",
+    "Cache",
     "Concat",
     "Cosine",
     "Coverage",
@@ -85,4 +87,5 @@ __all__ = [
     "coverage_loss",
     "name_sites",
     "reinforce_loss",
+    "site_of",
 ]

@@ -23,6 +23,7 @@ def build_attention(
     score: str | Score,
     query_width: int,
     key_width: int,
+    value_width: int | None = None,
     *,
     align: str | Align = "softmax",
     window: str | Window = "global",
@@ -39,7 +40,8 @@ def build_attention(
     build_attention("additive", 512, 1024, align="sparsemax")
     build_attention("scaled-dot", 512, 512, heads=8)
 
-    With `heads`, queries and keys are projected to query_width and split, and the result is a MultiHead.
+    With `heads`, queries, keys and values are projected to query_width and split, and the result is a
+    MultiHead whose context is as wide as a value (value_width, by default key_width).
     """
     inner_query, inner_key = query_width, key_width
     if heads is not None:
@@ -57,7 +59,8 @@ def build_attention(
     )
     if heads is None:
         return inner
-    return MultiHead(inner, query_width, key_width, bias=bias, rotate=rotate)
+    value_width = key_width if value_width is None else value_width
+    return MultiHead(inner, query_width, key_width, value_width, value_width, bias=bias, rotate=rotate)
 
 
 def _part(
@@ -73,8 +76,8 @@ def _part(
     if name not in table:
         raise unknown_name(kind, name, table)
     known = inspect.signature(table[name]).parameters
+    choices = [n for n, p in known.items() if p.kind is p.KEYWORD_ONLY and n != "heads"]
     for option in options or {}:
-        if option not in known:
-            choices = [n for n, p in known.items() if p.kind is p.KEYWORD_ONLY and n != "heads"]
+        if option not in choices:
             raise unknown_name(f"option of {kind} {name!r}", option, choices)
     return table[name](*widths, **common, **(options or {}))

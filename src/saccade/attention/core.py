@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -14,7 +16,7 @@ from saccade.attention.windows import Global, Window
 from saccade.errors import ShapeError
 from saccade.kernels.dot import fused_attention
 
-__all__ = ["Attended", "Attention", "Bank", "name_sites", "spread_mask"]
+__all__ = ["Attended", "Attention", "Bank", "check_floats", "check_pairs", "name_sites", "spread_mask"]
 
 
 @tree.node
@@ -83,9 +85,18 @@ class Attention(nn.Module):
 
     def bank(self, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None) -> Bank:
         """Prepare keys (B, [H,] S, Dk) and values (default: the keys) once; mask as in `spread_mask`."""
+        prepared, values = self.project(keys, values)
+        return Bank(prepared, values, spread_mask(mask, keys))
+
+    def project(self, keys: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Prepared keys and values, as a bank or a Cache holds them."""
         values = keys if values is None else values
         _check_keys(self.score, keys, values)
-        return Bank(self.score.prepare(keys), values, spread_mask(mask, keys))
+        return self.score.prepare(keys), values
+
+    def cache_shapes(self, value_width: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The shapes of one prepared key and of one value."""
+        return (self.score.prepared_width,), (value_width,)
 
     def start(self, bank: Bank, rows: int | None = None) -> Past | None:
         """The past before the first step, for `rows` hypotheses (default: one a sentence); None if not kept."""
@@ -94,7 +105,7 @@ class Attention(nn.Module):
         *lead, size = bank.keys.shape[:-1]  # (B, [H,] S)
         even = torch.ones(*lead, 1, size, dtype=bank.values.dtype, device=bank.values.device)
         if bank.mask is not None:
-            even = even * bank.mask.any(-2, keepdim=True)  # whatever some query may see
+            even = even * bank.mask[..., :1, :]  # what the first query may see
         even = even / even.sum(-1, keepdim=True).clamp_min(1)
         steps = torch.zeros(lead[0], *([1] * len(lead)), 1, dtype=torch.long, device=even.device)
         past = Past(steps, even, torch.zeros_like(even))
@@ -137,16 +148,12 @@ class Attention(nn.Module):
             now = slice(t, t + 1)
             steps.append(self._attend(query[..., now, :], here, positions[..., now, :], past, recorded=True))
             past = steps[-1].past
-        joined = (
-            _join([getattr(step, part) for step in steps]) for part in ("context", "weights", "distribution")
-        )
-        return Attended(*joined, past)
+        context = torch.cat([step.context for step in steps], -2)
+        return Attended(context, _join(s.weights for s in steps), _join(s.distribution for s in steps), past)
 
-    def _attend(
-        self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None, *, recorded: bool
-    ) -> Attended:
+    def _attend(self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None, *, recorded: bool) -> Attended:
         """All queries at once; K hypotheses of a sentence become K times as many queries of its row."""
-        rows, length = bank.keys.shape[0], query.shape[-2]
+        rows = bank.keys.shape[0]
         beams = query.shape[0] // rows
         if beams == 1:
             return self._look(query, bank, positions, past, recorded)
@@ -157,9 +164,7 @@ class Attention(nn.Module):
         attended = self._look(query, bank, positions, past, recorded)
         return tree.map_tensors(lambda x: _unfold(x, beams), attended)
 
-    def _look(
-        self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None, recorded: bool
-    ) -> Attended:
+    def _look(self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None, recorded: bool) -> Attended:
         """score → align → context, fused where nobody needs the weights and the parts allow it."""
         mask, gain = self.window(query, bank.keys.shape[-2], bank.mask, positions, past)
         dropout = self.dropout if self.training else 0.0
@@ -172,6 +177,8 @@ class Attention(nn.Module):
         weights = self.align.choose(distribution)
         if gain is not None:
             weights = weights * gain
+            if mask is not None:  # cleared again for the gradient: junk behind the mask would make it 0 · inf
+                weights = weights.masked_fill(~mask, 0.0)
         if past is not None:
             past = Past(past.steps + 1, weights, past.total + weights)
         used = F.dropout(weights, dropout) if dropout else weights
@@ -194,34 +201,45 @@ def spread_mask(mask: Tensor | None, keys: Tensor) -> Tensor | None:
     """
     if mask is None:
         return None
-    size = keys.shape[-2]
+    size, rank = keys.shape[-2], keys.dim()
     if mask.dtype != torch.bool:
-        raise ShapeError(
-            f"mask is {mask.dtype}, but masks are torch.bool, True = keep. Convert it with .bool()."
-        )
-    if (
-        mask.dim() < 2
-        or mask.dim() > keys.dim()
-        or mask.shape[-1] != size
-        or mask.shape[0] not in (1, keys.shape[0])
-    ):
+        raise ShapeError(f"mask is {mask.dtype}, but masks are torch.bool, True = keep. Convert it with .bool().")
+    if mask.dim() == 2 and keys.shape[0] == 1:
+        mask = mask[None]  # a padding mask (1, S) and a mask (T, S) for the only sentence read alike
+    fits = 2 <= mask.dim() <= rank and mask.shape[-1] == size and mask.shape[0] in (1, keys.shape[0])
+    if not fits or (mask.dim() == 4 and mask.shape[1] not in (1, keys.shape[1])):
         raise ShapeError(
             f"mask is {tuple(mask.shape)}, but keys are {tuple(keys.shape)}: B={keys.shape[0]}, S={size}. "
             "A mask is (B, S), or (B, T, S) for one that differs by query. Build it with masks.padding(lengths)."
         )
     if mask.dim() == 2:
         mask = mask[:, None, :]
-    return mask if mask.dim() == keys.dim() else mask[:, None]
+    return mask if mask.dim() == rank else mask[:, None]
 
 
 def name_sites(model: nn.Module) -> None:
     """Name every attention of a model by its place in it, so that a Tape can tell them apart."""
     for name, module in model.named_modules():
         if isinstance(module, Attention):
-            module.site = name.removesuffix(".inner") or "attention"
+            module.site = f".{name}".removesuffix(".inner").removeprefix(".") or "attention"
 
 
-def _join(parts: list[Tensor | None]) -> Tensor | None:
+def check_floats(name: str, tensor: Tensor) -> None:
+    """Refuse tokens where vectors are wanted."""
+    if not tensor.is_floating_point():
+        raise ShapeError(f"{name}: dtype {tensor.dtype}, but attention works on floats. Embed tokens first.")
+
+
+def check_pairs(keys: Tensor, values: Tensor) -> None:
+    """Refuse keys without a value and values without a key."""
+    if values.shape[:-1] != keys.shape[:-1]:
+        raise ShapeError(
+            f"values are {tuple(values.shape)} and keys {tuple(keys.shape)}: each key needs one value, so they "
+            "may differ in the last axis only."
+        )
+
+
+def _join(parts: Iterable[Tensor | None]) -> Tensor | None:
     present = [part for part in parts if part is not None]
     return torch.cat(present, -2) if present else None
 
@@ -248,18 +266,13 @@ def _check_keys(score: Score, keys: Tensor, values: Tensor) -> None:
     for name, tensor in (("keys", keys), ("values", values)):
         if tensor.dim() != rank:
             raise ShapeError(f"{name} are {tuple(tensor.shape)}, but this attention takes {form}.")
-        if not tensor.is_floating_point():
-            raise ShapeError(f"{name} are {tensor.dtype}, but attention works on floats. Embed tokens first.")
+        check_floats(name, tensor)
     if keys.shape[-1] != score.key_width:
         raise ShapeError(
             f"keys are {keys.shape[-1]} wide, but {type(score).__name__} was built for key_width={score.key_width}. "
             "Build it with the width of what is attended to."
         )
-    if values.shape[:-1] != keys.shape[:-1]:
-        raise ShapeError(
-            f"values are {tuple(values.shape)} and keys {tuple(keys.shape)}: each key needs one value, so they "
-            "may differ in the last axis only."
-        )
+    check_pairs(keys, values)
 
 
 def _check_query(score: Score, query: Tensor, bank: Bank) -> None:
@@ -274,8 +287,7 @@ def _check_query(score: Score, query: Tensor, bank: Bank) -> None:
             f"query is {query.shape[-1]} wide, but {type(score).__name__} was built for "
             f"query_width={score.query_width}. Build it with the width of what attends."
         )
-    if not query.is_floating_point():
-        raise ShapeError(f"query is {query.dtype}, but attention works on floats. Embed tokens first.")
+    check_floats("query", query)
     if 0 in (query.shape[0], keys.shape[0]) or query.shape[0] % keys.shape[0]:
         raise ShapeError(
             f"query has {query.shape[0]} rows, but the bank has {keys.shape[0]}: there must be at least one row, "

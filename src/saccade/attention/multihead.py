@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from saccade.attention.core import Attended, Attention, Bank, spread_mask
+from saccade.attention.core import Attended, Attention, Bank, check_floats, check_pairs, spread_mask
 from saccade.attention.scores import Past
 from saccade.attention.tape import Tape
 from saccade.errors import ConfigError, ShapeError
 
-__all__ = ["MultiHead", "Rotate"]
+__all__ = ["MultiHead", "Rotate", "site_of"]
 
 Rotate = Callable[[Tensor, Tensor | None], Tensor]
 """Turns (B, H, T, D) by positions (B, T), or by 0..T-1: a position code that lives inside attention."""
@@ -22,7 +22,7 @@ class MultiHead(nn.Module):
 
         head_i = attention(W_Q q, W_K k, W_V v)_i        out = W_O [head_1 ; … ; head_H]
 
-    query (N, T, Dq), keys (B, S, Dk), values (B, S, Dv) -> context (N, T, Dq), weights (N, H, T, S).
+    query (N, T, Dq), keys (B, S, Dk), values (B, S, Dv) -> context (N, T, output_width), weights (N, H, T, S).
     Takes the place of an Attention anywhere: the same `bank`, `start` and call. `inner` is the attention of
     the heads, of any score, align and window, built for width // heads and with `heads`.
     Paper: Vaswani et al. 2017, arXiv:1706.03762, section 3.2.2.
@@ -34,6 +34,7 @@ class MultiHead(nn.Module):
         query_width: int,
         key_width: int | None = None,
         value_width: int | None = None,
+        output_width: int | None = None,
         *,
         bias: bool = True,
         rotate: Rotate | None = None,
@@ -53,7 +54,7 @@ class MultiHead(nn.Module):
         self.query = nn.Linear(query_width, self.width, bias)
         self.key = nn.Linear(key_width, self.width, bias)
         self.value = nn.Linear(value_width, self.width, bias)
-        self.output = nn.Linear(self.width, query_width, bias)
+        self.output = nn.Linear(self.width, output_width or query_width, bias)
         self.rotate = rotate
         for layer in (self.query, self.key, self.value, self.output):
             nn.init.xavier_uniform_(layer.weight)
@@ -65,10 +66,9 @@ class MultiHead(nn.Module):
         """Whether a step depends on the weights of the step before."""
         return self.inner.sequential
 
-    @property
-    def context_width(self) -> int:
-        """The width of the context."""
-        return self.output.out_features
+    def cache_shapes(self, value_width: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The shapes of one prepared key and of one value, by head."""
+        return (self.heads, self.inner.score.prepared_width), (self.heads, self.width // self.heads)
 
     def project(
         self, keys: Tensor, values: Tensor | None = None, positions: Tensor | None = None
@@ -81,6 +81,8 @@ class MultiHead(nn.Module):
                     f"{name} are {tuple(tensor.shape)}, but this attention takes (B, S, {width}). "
                     "Build it with the width of what is attended to."
                 )
+            check_floats(name, tensor)
+        check_pairs(keys, values)
         split = self._split(self.key(keys))
         if self.rotate is not None:
             split = self.rotate(split, positions)
@@ -110,12 +112,18 @@ class MultiHead(nn.Module):
                 f"query is {tuple(query.shape)}, but this attention takes (N, T, {self.query.in_features}). "
                 "A single query has T=1."
             )
+        check_floats("query", query)
         split = self._split(self.query(query))
         if self.rotate is not None:
             split = self.rotate(split, positions)
         attended = self.inner(split, bank, positions=positions, past=past, tape=tape)
-        context = self.output(attended.context.transpose(1, 2).flatten(2))  # (N, T, Dq)
+        context = self.output(attended.context.transpose(1, 2).flatten(2))  # (N, T, output_width)
         return Attended(context, attended.weights, attended.distribution, attended.past)
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, H, T, D)
+
+
+def site_of(attention: Attention | MultiHead) -> str:
+    """The name under which an attention writes on a Tape."""
+    return attention.site if isinstance(attention, Attention) else attention.inner.site

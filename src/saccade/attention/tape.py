@@ -1,5 +1,7 @@
 """Tape: the record of where a model looked."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import torch
@@ -26,10 +28,17 @@ class Tape:
     def __init__(self, *, detach: bool = False) -> None:
         self._detach = detach
         self._pieces: dict[str, list[Tensor]] = {}
+        self._prefix = ""
 
     def write(self, site: str, weights: Tensor) -> None:
         """Add weights (B, H, T, S) of some further steps to a site."""
-        self._pieces.setdefault(site, []).append(weights.detach() if self._detach else weights)
+        self._pieces.setdefault(self._prefix + site, []).append(weights.detach() if self._detach else weights)
+
+    def under(self, prefix: str) -> Tape:
+        """The same record, with a prefix on every site written: for models inside a model."""
+        inner = Tape(detach=self._detach)
+        inner._pieces, inner._prefix = self._pieces, self._prefix + prefix
+        return inner
 
     def __getitem__(self, site: str) -> Tensor:
         if site not in self._pieces:

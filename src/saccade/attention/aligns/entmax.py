@@ -25,7 +25,7 @@ class Sparsemax(Align):
     """
 
     def share(self, scores: Tensor, past: Past | None) -> Tensor:
-        return _Sparsemax.apply(scores)
+        return _Sparsemax.apply(scores)  # type: ignore[no-untyped-call]
 
 
 class Entmax15(Align):
@@ -37,7 +37,7 @@ class Entmax15(Align):
     """
 
     def share(self, scores: Tensor, past: Past | None) -> Tensor:
-        return _Entmax15.apply(scores)
+        return _Entmax15.apply(scores)  # type: ignore[no-untyped-call]
 
 
 class AlphaEntmax(Align):
@@ -51,19 +51,18 @@ class AlphaEntmax(Align):
     def __init__(self, *, alpha: float = 1.5, heads: int | None = None) -> None:
         super().__init__(heads=heads)
         if not 1 < alpha < 2:
-            raise ConfigError(
-                f"alpha is {alpha}, but a learned one starts between 1 (softmax) and 2 (sparsemax)."
-            )
+            raise ConfigError(f"alpha is {alpha}, but a learned one starts between 1 (softmax) and 2 (sparsemax).")
         shape = (1,) if heads is None else (heads, 1, 1)
         self.alpha_logit = nn.Parameter(torch.full(shape, alpha - 1).logit())
 
     @property
     def alpha(self) -> Tensor:
-        """The present α, one per head."""
-        return 1 + torch.sigmoid(self.alpha_logit)
+        """The present α, one per head; never so close to 1 that the power 1/(α-1) loses all precision."""
+        logit = self.alpha_logit.float() if self.alpha_logit.dtype.itemsize < 4 else self.alpha_logit
+        return 1 + torch.sigmoid(logit).clamp_min(1e-3)
 
     def share(self, scores: Tensor, past: Past | None) -> Tensor:
-        return _AlphaEntmax.apply(scores, self.alpha.to(scores.dtype))
+        return _AlphaEntmax.apply(scores, self.alpha.to(scores.dtype))  # type: ignore[no-untyped-call]
 
 
 class _Sparsemax(torch.autograd.Function):

@@ -26,7 +26,7 @@ class Hard(Softmax):
     """
 
     samples = True
-    fusable = False  # type: ignore[assignment]
+    fusable = False
 
     def __init__(
         self, *, estimator: Estimator = "reinforce", temperature: float = 1.0, heads: int | None = None
@@ -49,7 +49,7 @@ class Hard(Softmax):
         if self.estimator == "gumbel":
             soft = torch.softmax(noisy / self.temperature, -1)
             drawn = drawn + soft - soft.detach()
-        return (drawn * visible).to(distribution.dtype)
+        return drawn.masked_fill(~visible, 0.0).to(distribution.dtype)
 
 
 def _one_hot(index: Tensor, like: Tensor) -> Tensor:

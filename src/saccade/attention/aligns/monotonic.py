@@ -18,7 +18,7 @@ class Monotonic(Align):
         a[t, s] = p[s] · Σ_{k ≤ s} a[t-1, k] · Π_{k ≤ l < s} (1 - p[l])
 
     The weights are the chances to stop at each key; what walks off the end is lost, so they may sum to less
-    than one. The walk of the first step starts at the first key.
+    than one. The walk of the first step that sees a key starts at the first key.
     Paper: Raffel et al. 2017, arXiv:1704.00784, equation 10. Differs: the same expectation is used when
     evaluating, without the paper's switch to a hard walk. Cost: S² numbers a query, exact and without the
     division that makes the closed form unstable.
@@ -33,7 +33,8 @@ class Monotonic(Align):
             raise ShapeError("monotonic attention needs its past. Call it through Attention, which keeps it.")
         start = torch.zeros_like(scores)
         start[..., 0] = 1.0
-        before = torch.where(past.steps > 0, past.previous.to(scores.dtype), start)  # (..., T, S)
+        begun = past.total.sum(-1, keepdim=True) > 0
+        before = torch.where(begun, past.previous.to(scores.dtype), start)  # (..., T, S)
         passing = F.logsigmoid(-scores)  # log(1 - p)
         size = scores.shape[-1]
         # walked[k, s] = Σ_{k ≤ l < s} log(1 - p[l]), summed afresh for each k, so nothing cancels

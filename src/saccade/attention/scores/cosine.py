@@ -18,9 +18,7 @@ class Cosine(Score):
     Paper: Graves et al. 2014, arXiv:1410.5401, content addressing. Differs: β is learned, not predicted.
     """
 
-    def __init__(
-        self, query_width: int, key_width: int, *, sharpness: float = 1.0, heads: int | None = None
-    ) -> None:
+    def __init__(self, query_width: int, key_width: int, *, sharpness: float = 1.0, heads: int | None = None) -> None:
         super().__init__(query_width, key_width, heads=heads)
         self._same_width()
         shape = (1,) if heads is None else (heads, 1, 1)

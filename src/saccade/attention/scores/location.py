@@ -21,9 +21,7 @@ class Location(Score):
 
     positional = True
 
-    def __init__(
-        self, query_width: int, key_width: int, *, max_length: int = 128, heads: int | None = None
-    ) -> None:
+    def __init__(self, query_width: int, key_width: int, *, max_length: int = 128, heads: int | None = None) -> None:
         super().__init__(query_width, key_width, heads=heads)
         self.max_length = max_length
         self.weight = matrix(heads, max_length, query_width)
@@ -71,9 +69,7 @@ class LocationAware(Additive):
     ) -> None:
         super().__init__(query_width, key_width, width=width, bias=bias, heads=heads)
         if kernel % 2 == 0:
-            raise ConfigError(
-                f"kernel is {kernel}, but a centred convolution needs an odd one: try {kernel + 1}."
-            )
+            raise ConfigError(f"kernel is {kernel}, but a centred convolution needs an odd one: try {kernel + 1}.")
         self.filters = nn.Conv1d(1, filters, kernel, padding=kernel // 2, bias=False)
         self.filter_weight = matrix(heads, self.width, filters)
 

@@ -51,7 +51,8 @@ class LocalPredictive(Window):
     def centre(self, query: Tensor, size: int, mask: Tensor | None) -> Tensor:
         """p (..., T, 1): where each query wants to look."""
         count = size if mask is None else mask.sum(-1, keepdim=True)
-        wide = (torch.tanh(query @ self.weight.mT) @ self.v.mT).float()  # half precision cannot count to 4096
+        logit = torch.tanh(query @ self.weight.mT) @ self.v.mT
+        wide = logit.float() if logit.dtype.itemsize < 4 else logit  # half precision cannot count to 4096
         return count * torch.sigmoid(wide)
 
     def forward(

@@ -19,9 +19,7 @@ def fused_attention(
     torch gives zeros, forward and backward, for a query whose mask keeps nothing; the laws watch over it.
     """
     lead = query.shape[:-2]
-    if (
-        keys.shape[:-2] != lead
-    ):  # queries or keys shared along an axis: the fused kernels want them spelled out
+    if keys.shape[:-2] != lead:  # queries or keys shared along an axis: the fused kernels want them spelled out
         keys, values = keys.expand(*lead, *keys.shape[-2:]), values.expand(*lead, *values.shape[-2:])
     if mask is not None:
         mask = mask.expand(*lead, query.shape[-2], keys.shape[-2])

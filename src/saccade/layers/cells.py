@@ -1,0 +1,279 @@
+"""Recurrent cells, and a stack of them."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from saccade import masks
+from saccade.errors import unknown_name
+from saccade.layers.stack import Layers
+
+__all__ = ["CELLS", "GRU", "LSTM", "Cell", "CellStack", "ResetBeforeGRU", "Tanh", "build_cell"]
+
+
+class Cell(nn.Module, ABC):
+    """One recurrent layer, cut where a decoder needs it cut.
+
+        gates = W_i x + b        `project`: needs no state, so it is done for all steps at once
+        state' = advance(gates, state)
+
+    The state is one tensor (N, state_width) whose first `width` entries are the hidden state h; an LSTM has
+    its memory c behind them. `project` can do the columns of W_i from `first` on, so that an input made of
+    parts, [word ; context], has its words projected ahead of the loop and its contexts inside.
+    """
+
+    def __init__(self, input_width: int, width: int, state_width: int) -> None:
+        super().__init__()
+        self.input_width, self.width, self.state_width = input_width, width, state_width
+
+    @property
+    @abstractmethod
+    def input_weight(self) -> Tensor:
+        """W_i, (gates, input_width)."""
+
+    @property
+    @abstractmethod
+    def input_bias(self) -> Tensor:
+        """b, (gates,)."""
+
+    @abstractmethod
+    def advance(self, gates: Tensor, state: Tensor) -> Tensor:
+        """The next state (N, state_width), from projected inputs (N, gates) and the state before."""
+
+    def project(self, inputs: Tensor, first: int = 0) -> Tensor:
+        """Inputs (..., D) times the columns first..first+D of W_i; the bias comes with the first column."""
+        weight = self.input_weight[:, first : first + inputs.shape[-1]]
+        return F.linear(inputs, weight, self.input_bias if first == 0 else None)
+
+    def forward(self, inputs: Tensor, state: Tensor) -> Tensor:
+        """One step: inputs (N, input_width)."""
+        return self.advance(self.project(inputs), state)
+
+    def sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Many steps: inputs (B, T, input_width) -> hidden states (B, T, width), last state (B, state_width).
+
+        Where the mask (B, T) ends, so does the sentence: its state stays what it was.
+        """
+        gates = self.project(inputs)
+        hiddens = []
+        for t in range(inputs.shape[1]):
+            after = self.advance(gates[:, t], state)
+            state = after if mask is None else torch.where(mask[:, t, None], after, state)
+            hiddens.append(state[:, : self.width])
+        return torch.stack(hiddens, 1), state
+
+
+class _TorchCell(Cell):
+    """A cell whose parameters live in torch's own module, so that whole sequences run in its fast code."""
+
+    rnn: nn.RNN | nn.GRU | nn.LSTM
+
+    @property
+    def input_weight(self) -> Tensor:
+        return self.rnn.weight_ih_l0  # type: ignore[return-value]
+
+    @property
+    def input_bias(self) -> Tensor:
+        return self.rnn.bias_ih_l0  # type: ignore[return-value]
+
+    def recur(self, hidden: Tensor) -> Tensor:
+        """W_h h + b_h."""
+        return F.linear(hidden, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)  # type: ignore[arg-type]
+
+    def sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        hiddens, final = self.rnn(inputs, state[None].contiguous())
+        if mask is None:
+            return hiddens, final[0]
+        return hiddens, masks.last(hiddens, mask)
+
+
+class Tanh(_TorchCell):
+    """The vanilla RNN.
+
+    h' = tanh(W_i x + b_i + W_h h + b_h)
+    """
+
+    def __init__(self, input_width: int, width: int) -> None:
+        super().__init__(input_width, width, width)
+        self.rnn = nn.RNN(input_width, width, batch_first=True)
+
+    def advance(self, gates: Tensor, state: Tensor) -> Tensor:
+        return torch.tanh(gates + self.recur(state))
+
+
+class GRU(_TorchCell):
+    """Torch's GRU: the reset gate works after the matrix, the update gate keeps the old state.
+
+    r, z = σ(W_rz x + U_rz h)        n = tanh(W_n x + r · (U_n h + b_n))        h' = (1 - z) · n + z · h
+    """
+
+    def __init__(self, input_width: int, width: int) -> None:
+        super().__init__(input_width, width, width)
+        self.rnn = nn.GRU(input_width, width, batch_first=True)
+
+    def advance(self, gates: Tensor, state: Tensor) -> Tensor:
+        r_in, z_in, n_in = gates.chunk(3, -1)
+        r_old, z_old, n_old = self.recur(state).chunk(3, -1)
+        candidate = torch.tanh(n_in + torch.sigmoid(r_in + r_old) * n_old)
+        return torch.lerp(candidate, state, torch.sigmoid(z_in + z_old))
+
+
+class LSTM(_TorchCell):
+    """The LSTM.
+
+    i, f, o = σ(W x + U h)    g = tanh(W_g x + U_g h)    c' = f · c + i · g    h' = o · tanh(c')
+
+    state = [h ; c].
+    """
+
+    def __init__(self, input_width: int, width: int) -> None:
+        super().__init__(input_width, width, 2 * width)
+        self.rnn = nn.LSTM(input_width, width, batch_first=True)
+
+    def advance(self, gates: Tensor, state: Tensor, extra: Tensor | None = None) -> Tensor:
+        """The next state; `extra` is added to the memory c' before it is read (the LSTMN's deep fusion)."""
+        hidden, memory = state.chunk(2, -1)
+        i, f, g, o = (gates + self.recur(hidden)).chunk(4, -1)
+        memory = torch.sigmoid(f) * memory + torch.sigmoid(i) * torch.tanh(g)
+        if extra is not None:
+            memory = memory + extra
+        return torch.cat([torch.sigmoid(o) * torch.tanh(memory), memory], -1)
+
+    def sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        hidden, memory = (part[None].contiguous() for part in state.chunk(2, -1))
+        if mask is None:
+            hiddens, (hidden, memory) = self.rnn(inputs, (hidden, memory))
+        else:  # torch gives the memory at the end alone, so the end must be each sentence's own
+            lengths = masks.lengths_of(mask).cpu()
+            packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
+            packed, (hidden, memory) = self.rnn(packed, (hidden, memory))
+            hiddens, _ = pad_packed_sequence(packed, batch_first=True, total_length=inputs.shape[1])
+        return hiddens, torch.cat([hidden[0], memory[0]], -1)
+
+
+class ResetBeforeGRU(Cell):
+    """The GRU of the papers: the reset gate works before the matrix.
+
+        r, z = σ(W_rz x + U_rz h)        h̃ = tanh(W x + U (r · h))
+        Cho:       h' = z · h + (1 - z) · h̃              (z keeps the old state)
+        Bahdanau:  h' = (1 - z) · h + z · h̃              (z takes the new one)
+
+    Papers: Cho et al. 2014, arXiv:1406.1078, section 2.3; Bahdanau et al. 2015, arXiv:1409.0473, appendix A.1.1.
+    """
+
+    def __init__(self, input_width: int, width: int, *, update_takes_new: bool) -> None:
+        super().__init__(input_width, width, width)
+        self.update_takes_new = update_takes_new
+        bound = 1 / math.sqrt(width)
+        self.weight_ih = nn.Parameter(torch.empty(3 * width, input_width).uniform_(-bound, bound))
+        self.weight_hh = nn.Parameter(torch.empty(3 * width, width).uniform_(-bound, bound))
+        self.bias_ih = nn.Parameter(torch.zeros(3 * width))
+
+    @property
+    def input_weight(self) -> Tensor:
+        return self.weight_ih
+
+    @property
+    def input_bias(self) -> Tensor:
+        return self.bias_ih
+
+    def advance(self, gates: Tensor, state: Tensor) -> Tensor:
+        width = self.width
+        gated = torch.sigmoid(gates[..., : 2 * width] + F.linear(state, self.weight_hh[: 2 * width]))
+        reset, update = gated.chunk(2, -1)
+        candidate = torch.tanh(gates[..., 2 * width :] + F.linear(reset * state, self.weight_hh[2 * width :]))
+        if self.update_takes_new:
+            return torch.lerp(state, candidate, update)
+        return torch.lerp(candidate, state, update)
+
+
+class _ChoGRU(ResetBeforeGRU):
+    def __init__(self, input_width: int, width: int) -> None:
+        super().__init__(input_width, width, update_takes_new=False)
+
+
+class _BahdanauGRU(ResetBeforeGRU):
+    def __init__(self, input_width: int, width: int) -> None:
+        super().__init__(input_width, width, update_takes_new=True)
+
+
+CELLS: dict[str, Callable[[int, int], Cell]] = {
+    "tanh": Tanh,
+    "gru": GRU,
+    "lstm": LSTM,
+    "gru-cho": _ChoGRU,
+    "gru-bahdanau": _BahdanauGRU,
+}
+
+
+def build_cell(name: str, input_width: int, width: int) -> Cell:
+    """A cell by its name in CELLS."""
+    if name not in CELLS:
+        raise unknown_name("cell", name, CELLS)
+    return CELLS[name](input_width, width)
+
+
+class CellStack(nn.Module):
+    """Layers of one cell, the upper reading the hidden states of the lower; a decoder's memory.
+
+    State (N, layers, state_width). With `residual` a layer's input is added to its output, from the second
+    layer on. Dropout is on what passes between layers.
+    """
+
+    def __init__(
+        self, cell: str, input_width: int, width: int, layers: int = 1, *, residual: bool = False, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        inputs = [input_width, *[width] * (layers - 1)]
+        self.cells: Layers[Cell] = Layers(build_cell(cell, size, width) for size in inputs)
+        self.input_width, self.width, self.layers = input_width, width, layers
+        self.residual, self.dropout = residual, dropout
+
+    @property
+    def first(self) -> Cell:
+        """The lowest cell, whose `project` a decoder calls ahead of its loop."""
+        return self.cells.at(0)
+
+    @property
+    def state_width(self) -> int:
+        """The width of each layer's state."""
+        return self.first.state_width
+
+    def top(self, state: Tensor) -> Tensor:
+        """(N, layers, state_width) -> (N, width): the hidden state of the uppermost layer."""
+        return state[:, -1, : self.width]
+
+    def advance(self, gates: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """One step: projected inputs of the first layer (N, gates) -> output (N, width), state."""
+        states = []
+        output = gates
+        for layer, cell in enumerate(self.cells):
+            inputs = output if layer == 0 else self._between(output)
+            after = cell.advance(inputs if layer == 0 else cell.project(inputs), state[:, layer])
+            output = self._add(after[:, : self.width], inputs, layer)
+            states.append(after)
+        return output, torch.stack(states, 1)
+
+    def sequence(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Many steps in one call a layer: inputs (B, T, input_width) -> outputs (B, T, width), last state."""
+        states = []
+        output = inputs
+        for layer, cell in enumerate(self.cells):
+            inputs = output if layer == 0 else self._between(output)
+            hiddens, after = cell.sequence(inputs, state[:, layer])
+            output = self._add(hiddens, inputs, layer)
+            states.append(after)
+        return output, torch.stack(states, 1)
+
+    def _between(self, output: Tensor) -> Tensor:
+        return F.dropout(output, self.dropout, self.training)
+
+    def _add(self, hidden: Tensor, inputs: Tensor, layer: int) -> Tensor:
+        return hidden + inputs if self.residual and layer > 0 else hidden

@@ -1,0 +1,106 @@
+"""Recurrent encoders: a sentence becomes annotations."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from saccade import masks, tree
+from saccade.attention import Tape
+from saccade.layers.cells import Cell, build_cell
+from saccade.layers.reader import Reader
+from saccade.layers.stack import Layers
+
+__all__ = ["Encoder", "ReaderEncoder", "Reading", "RecurrentEncoder"]
+
+
+@tree.node
+class Reading:
+    """What an encoder makes of a source.
+
+    annotations (B, S, width), one per input position, in the order of the input. finals (B, layers,
+    directions, state_width): the states after the last word read; None where the encoder keeps none.
+    """
+
+    annotations: Tensor
+    finals: Tensor | None = None
+
+
+class Encoder(nn.Module):
+    """encoder(inputs (B, S, D), mask (B, S)) -> Reading."""
+
+    width: int
+    """The width of an annotation."""
+
+    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
+        """Read whole sentences."""
+        raise TypeError(f"{type(self).__name__} does not say how it reads: write forward()")
+
+
+class RecurrentEncoder(Encoder):
+    """A stack of recurrent layers over the source, in one direction or both.
+
+    Bidirectional: every layer reads both ways with its own weights and passes [forward ; backward] on.
+    Reversed (`reverse`): the one direction runs from the last word to the first, so that the words the
+    decoder needs first are the freshest (Sutskever et al. 2014). Annotations stay at the places of their
+    words either way, so attention always points at the input as it was given.
+    """
+
+    def __init__(
+        self,
+        cell: str,
+        input_width: int,
+        width: int,
+        layers: int = 1,
+        *,
+        bidirectional: bool = False,
+        reverse: bool = False,
+        residual: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.backwards = (False, True) if bidirectional else (reverse,)
+        self.width = width * len(self.backwards)
+        inputs = [input_width, *[self.width] * (layers - 1)]
+        self.layers: Layers[Layers[Cell]] = Layers(
+            Layers(build_cell(cell, size, width) for _ in self.backwards) for size in inputs
+        )
+        self.cell_width, self.residual, self.dropout = width, residual, dropout
+
+    @property
+    def state_width(self) -> int:
+        """The width of one direction's state."""
+        return self.layers.at(0).at(0).state_width
+
+    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
+        finals = []
+        output = inputs
+        for number, directions in enumerate(self.layers):
+            below = output if number == 0 else F.dropout(output, self.dropout, self.training)
+            pairs = zip(directions, self.backwards, strict=True)
+            hiddens, states = zip(*(_read(cell, below, mask, way) for cell, way in pairs), strict=True)
+            output = torch.cat(hiddens, -1)
+            if self.residual and number > 0:
+                output = output + below
+            finals.append(torch.stack(states, 1))  # (B, directions, state_width)
+        return Reading(output, torch.stack(finals, 1))
+
+
+def _read(cell: Cell, inputs: Tensor, mask: Tensor, backwards: bool) -> tuple[Tensor, Tensor]:
+    if backwards:
+        inputs = masks.reverse(inputs, mask)
+    start = inputs.new_zeros(inputs.shape[0], cell.state_width)
+    hiddens, final = cell.sequence(inputs, start, mask)
+    return (masks.reverse(hiddens, mask) if backwards else hiddens), final
+
+
+class ReaderEncoder(Encoder):
+    """Any Reader as an encoder: its outputs are the annotations."""
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__()
+        self.reader, self.width = reader, reader.width
+
+    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
+        return Reading(self.reader(inputs, tape=tape))

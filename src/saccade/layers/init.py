@@ -1,0 +1,38 @@
+"""How the papers set their parameters before training."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from saccade.attention.scores import Additive
+from saccade.layers.cells import Cell
+
+__all__ = ["init_groundhog", "init_uniform"]
+
+
+def init_uniform(model: nn.Module, scale: float) -> None:
+    """Every parameter from U(-scale, scale): Sutskever with 0.08, Luong with 0.1."""
+    for parameter in model.parameters():
+        nn.init.uniform_(parameter, -scale, scale)
+
+
+def init_groundhog(model: nn.Module) -> None:
+    """Cho's and Bahdanau's: recurrent matrices orthogonal, biases 0, the rest N(0, 0.01²).
+
+    The score's matrices are N(0, 0.001²) and its v is 0, so attention starts exactly even and its matrices
+    get no gradient in the very first step; that is how the paper has it.
+    """
+    for name, parameter in model.named_parameters():
+        if "bias" in name.rsplit(".", 1)[-1]:
+            nn.init.zeros_(parameter)
+        else:
+            nn.init.normal_(parameter, std=0.01)
+    for module in model.modules():
+        if isinstance(module, Cell):
+            recurrent = next(p for name, p in module.named_parameters() if "weight_hh" in name)
+            for gate in recurrent.data.split(module.width):
+                nn.init.orthogonal_(gate)
+        if isinstance(module, Additive):
+            nn.init.normal_(module.query_weight, std=0.001)
+            nn.init.normal_(module.key_weight, std=0.001)
+            nn.init.zeros_(module.v)

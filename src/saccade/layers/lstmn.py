@@ -1,0 +1,139 @@
+"""The LSTMN: an LSTM whose memory is a tape instead of a cell."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from saccade import tree
+from saccade.attention import Attention, Bank, Cache, MultiHead, Past, Tape
+from saccade.layers.cells import LSTM
+from saccade.layers.reader import Reader
+
+__all__ = ["LSTMN", "DeepFusion", "LSTMNState"]
+
+
+@tree.node
+class LSTMNState:
+    """own: the tapes [h ; c] so far; summary (N, D): h̃ of the last step; fused (N, D): γ̃, with deep fusion."""
+
+    own: Cache
+    summary: Tensor
+    fused: Tensor | None
+    past: Past | None
+    fusion_past: Past | None
+
+
+class LSTMN(Reader):
+    """An LSTM that attends over the tapes of all its hidden and memory states.
+
+        a[t, i] = align(score([x[t] ; h̃[t-1]], h[i])),  i < t
+        h̃[t] = Σ a[t, i] h[i]        c̃[t] = Σ a[t, i] c[i]          (the same weights read both tapes)
+        h[t], c[t] = LSTM(x[t], h̃[t], c̃[t])
+
+    An empty tape reads as zeros, so the first step is an LSTM's. With the additive score this is the paper's
+    a = v·tanh(W_h h[i] + W_x x[t] + W_h̃ h̃[t-1]).
+    Paper: Cheng et al. 2016, arXiv:1601.06733, equations 4 to 9.
+    """
+
+    def __init__(
+        self, attention: Attention | MultiHead, input_width: int, width: int, *, fusion: DeepFusion | None = None
+    ) -> None:
+        super().__init__()
+        self.attention, self.fusion = attention, fusion
+        self.cell = LSTM(input_width, width)
+        self.input_width, self.width = input_width, width
+
+    def start(
+        self, rows: int, max_length: int, like: Tensor, *, seed: Tensor | None = None, source: Bank | None = None
+    ) -> LSTMNState:
+        """`seed` (rows, 2·width): an [h ; c] that stands on the tapes from the start, such as an encoder's last."""
+        size = max_length if seed is None else max_length + 1
+        own = Cache.empty(self.attention, rows, size, 2 * self.width, like)
+        if seed is not None:
+            own = self._remember(own, seed)
+        zeros = like.new_zeros(rows, self.width)
+        if self.fusion is None or source is None:
+            return LSTMNState(own, zeros, None, self.attention.start(own.bank()), None)
+        past = self.fusion.attention.start(source, rows)
+        return LSTMNState(own, zeros, zeros.clone(), self.attention.start(own.bank()), past)
+
+    def step(
+        self, inputs: Tensor, state: LSTMNState, *, source: Bank | None = None, tape: Tape | None = None
+    ) -> tuple[Tensor, LSTMNState]:
+        """`source`: the other sequence's tapes, with deep fusion."""
+        after, state = self._advance(inputs, self.cell.project(inputs), state, source, tape)
+        return after[:, : self.width], state
+
+    def forward(self, inputs: Tensor, *, tape: Tape | None = None) -> Tensor:
+        return self.read(inputs, tape=tape)[..., : self.width]
+
+    def read(self, inputs: Tensor, *, tape: Tape | None = None) -> Tensor:
+        """Both tapes (B, T, 2·width): what a second sequence can attend to."""
+        return self.extend(inputs, self.start(inputs.shape[0], inputs.shape[1], inputs), tape=tape)[0]
+
+    def extend(
+        self, inputs: Tensor, state: LSTMNState, *, source: Bank | None = None, tape: Tape | None = None
+    ) -> tuple[Tensor, LSTMNState]:
+        """Many steps: inputs (N, T, input_width) -> tapes [h ; c] (N, T, 2·width), state."""
+        gates = self.cell.project(inputs)  # the words' share of all steps in one product
+        tapes = []
+        for t in range(inputs.shape[1]):
+            after, state = self._advance(inputs[:, t], gates[:, t], state, source, tape)
+            tapes.append(after)
+        return torch.stack(tapes, 1), state
+
+    def _advance(
+        self, inputs: Tensor, gates: Tensor, state: LSTMNState, source: Bank | None, tape: Tape | None
+    ) -> tuple[Tensor, LSTMNState]:
+        position = state.own.count[:, None]
+        query = torch.cat([inputs, state.summary], -1)[:, None]  # (N, 1, E + D)
+        attended = self.attention(query, state.own.bank(), positions=position, past=state.past, tape=tape)
+        recalled = attended.context[:, 0]  # [h̃ ; c̃]
+        extra = fused = fusion_past = None
+        if self.fusion is not None and source is not None and state.fused is not None:
+            extra, fused, fusion_past = self.fusion(
+                inputs, state.fused, source, position=position, past=state.fusion_past, tape=tape
+            )
+        after = self.cell.advance(gates, recalled, extra)  # [h ; c]
+        own = self._remember(state.own, after)
+        summary = recalled[:, : self.width].clone()
+        return after, LSTMNState(own, summary, fused, attended.past, fusion_past)
+
+    def _remember(self, own: Cache, state: Tensor) -> Cache:
+        hidden = state[:, None, : self.width]
+        return own.add(*self.attention.project(hidden, state[:, None]))
+
+
+class DeepFusion(nn.Module):
+    """What an LSTMN step takes in from the tapes of another sequence.
+
+        b[t, j] = align(score([x[t] ; γ̃[t-1]], γ[j]))
+        γ̃[t] = Σ b[t, j] γ[j]        α̃[t] = Σ b[t, j] α[j]
+        r[t] = σ(W_r [γ̃[t] ; x[t]])        added to the memory: r[t] · α̃[t]
+
+    γ, α: the other sequence's hidden and memory tapes.
+    Paper: Cheng et al. 2016, arXiv:1601.06733, section 3.2, equations 12 to 17.
+    """
+
+    def __init__(self, attention: Attention | MultiHead, input_width: int, width: int) -> None:
+        super().__init__()
+        self.attention = attention
+        self.gate = nn.Linear(width + input_width, width)
+
+    def forward(
+        self,
+        inputs: Tensor,
+        fused: Tensor,
+        source: Bank,
+        *,
+        position: Tensor | None = None,
+        past: Past | None = None,
+        tape: Tape | None = None,
+    ) -> tuple[Tensor, Tensor, Past | None]:
+        """inputs (N, E), fused γ̃ of the last step (N, D) -> r · α̃, the new γ̃, past."""
+        query = torch.cat([inputs, fused], -1)[:, None]
+        attended = self.attention(query, source, positions=position, past=past, tape=tape)
+        hidden, memory = attended.context[:, 0].chunk(2, -1)
+        gate = torch.sigmoid(self.gate(torch.cat([hidden, inputs], -1)))
+        return gate * memory, hidden.clone(), attended.past

@@ -1,0 +1,62 @@
+"""From a sequence to one vector."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from saccade import masks
+from saccade.attention import Additive, Attention, Tape
+from saccade.errors import unknown_name
+
+__all__ = ["POOLINGS", "AttentionPooling", "Last", "Mean", "Pooling", "build_pooling"]
+
+
+class Pooling(nn.Module):
+    """pooling(sequence (B, S, D), mask (B, S)) -> (B, D)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, sequence: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Tensor:
+        """The sequence summed up."""
+        raise TypeError(f"{type(self).__name__} does not say how it pools: write forward()")
+
+
+class Mean(Pooling):
+    """The mean of what is real."""
+
+    def forward(self, sequence: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Tensor:
+        return masks.mean(sequence, mask)
+
+
+class Last(Pooling):
+    """The last of what is real."""
+
+    def forward(self, sequence: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Tensor:
+        return masks.last(sequence, mask)
+
+
+class AttentionPooling(Pooling):
+    """Attention with a learned question: Σ a[s] h[s], a = softmax(v · tanh(W q + U h[s]))."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+        self.question = nn.Parameter(torch.randn(1, 1, width) * width**-0.5)
+        self.attention = Attention(Additive(width, width))
+
+    def forward(self, sequence: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Tensor:
+        question = self.question.expand(sequence.shape[0], 1, self.width)
+        attended: Tensor = self.attention(question, self.attention.bank(sequence, mask=mask), tape=tape).context
+        return attended[:, 0]
+
+
+POOLINGS = {"mean": Mean, "last": Last, "attention": AttentionPooling}
+
+
+def build_pooling(name: str, width: int) -> Pooling:
+    """A pooling by its name in POOLINGS."""
+    if name not in POOLINGS:
+        raise unknown_name("pooling", name, POOLINGS)
+    return POOLINGS[name](width)

@@ -1,0 +1,86 @@
+"""From a decoder's state to the vector that predicts a word."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from saccade.attention import AttentionalVector
+from saccade.errors import unknown_name
+
+__all__ = ["READOUTS", "Linear", "Maxout", "Readout", "TanhReadout", "build_readout"]
+
+
+class Readout(nn.Module):
+    """readout(state, context, word) -> vector (..., width), from which the vocabulary is predicted.
+
+    context and word are None where the model has none or does not read it again here.
+    """
+
+    width: int
+
+    def forward(self, state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
+        """The parts joined."""
+        raise TypeError(f"{type(self).__name__} does not say how it joins: write forward()")
+
+
+class Linear(Readout):
+    """The parts side by side: the output layer alone decides."""
+
+    def __init__(self, state_width: int, context_width: int, word_width: int, width: int | None = None) -> None:
+        super().__init__()
+        self.width = state_width + context_width + word_width
+
+    def forward(self, state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
+        return _side_by_side(state, context, word)
+
+
+class TanhReadout(Readout):
+    """One tanh layer; with a context and no word it is Luong's attentional vector.
+
+    t = tanh(W [context ; state ; word])
+    """
+
+    def __init__(self, state_width: int, context_width: int, word_width: int, width: int | None = None) -> None:
+        super().__init__()
+        self.width = width or state_width
+        self.vector = AttentionalVector(context_width, state_width + word_width, self.width)
+
+    def forward(self, state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
+        context = state[..., :0] if context is None else context
+        return self.vector(context, _side_by_side(state, None, word))
+
+
+class Maxout(Readout):
+    """Deep output with maxout: pairs of units compete.
+
+        t̃ = U_o state + V_o word + C_o context        t[k] = max(t̃[2k], t̃[2k+1])
+
+    Papers: Cho et al. 2014, arXiv:1406.1078; Bahdanau et al. 2015, arXiv:1409.0473, appendix A.2.2.
+    """
+
+    def __init__(self, state_width: int, context_width: int, word_width: int, width: int | None = None) -> None:
+        super().__init__()
+        self.width = width or state_width
+        self.layer = nn.Linear(state_width + context_width + word_width, 2 * self.width)
+
+    def forward(self, state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
+        pairs = self.layer(_side_by_side(state, context, word)).unflatten(-1, (self.width, 2))
+        return pairs.amax(-1)
+
+
+def _side_by_side(state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
+    parts = [part for part in (state, context, word) if part is not None]
+    return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
+
+
+READOUTS = {"linear": Linear, "tanh": TanhReadout, "maxout": Maxout}
+
+
+def build_readout(
+    name: str, state_width: int, context_width: int = 0, word_width: int = 0, width: int | None = None
+) -> Readout:
+    """A read-out by its name in READOUTS."""
+    if name not in READOUTS:
+        raise unknown_name("output layer", name, READOUTS)
+    return READOUTS[name](state_width, context_width, word_width, width)

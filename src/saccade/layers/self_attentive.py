@@ -1,0 +1,96 @@
+"""SimpleRNN + self-attention: an RNN that looks back over its own states."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from saccade import tree
+from saccade.attention import Attention, Cache, MultiHead, Past, Tape
+from saccade.errors import unknown_name
+from saccade.layers.cells import build_cell
+from saccade.layers.reader import Reader
+
+__all__ = ["SelfAttentiveRNN", "SelfAttentiveState"]
+
+
+@tree.node
+class SelfAttentiveState:
+    """own: the states so far; recurrent (N, state_width): [context ; an LSTM's memory]; hidden (N, width)."""
+
+    own: Cache
+    recurrent: Tensor
+    hidden: Tensor
+    past: Past | None
+
+
+class SelfAttentiveRNN(Reader):
+    """An RNN in which the context of all states so far takes the place of the last one.
+
+        h[t] = tanh(A [x[t] ; c[t-1]] + b)                       c[0] = 0
+        c[t] = Σ_{i ≤ t} a[t, i] h[i],   a[t] = align(score(h[t], h[i]))
+
+    The sum includes the present state, so c[1] = h[1]. `cell`: any; a GRU or LSTM too gets c[t-1] for its
+    h[t-1]. `keep_state`: the input is [x[t] ; h[t-1]] beside c[t-1]. `output`: what is handed on, the
+    "state" h[t], the "context" c[t], or "both".
+    """
+
+    def __init__(
+        self,
+        attention: Attention | MultiHead,
+        input_width: int,
+        width: int,
+        *,
+        cell: str = "tanh",
+        keep_state: bool = False,
+        output: Literal["state", "context", "both"] = "both",
+    ) -> None:
+        super().__init__()
+        if output not in ("state", "context", "both"):
+            raise unknown_name("output", output, ("state", "context", "both"))
+        self.attention = attention
+        self.cell = build_cell(cell, input_width + width * keep_state, width)
+        self.keep_state, self.output = keep_state, output
+        self.input_width, self.hidden_width = input_width, width
+        self.width = 2 * width if output == "both" else width
+
+    def start(self, rows: int, max_length: int, like: Tensor) -> SelfAttentiveState:
+        own = Cache.empty(self.attention, rows, max_length, self.hidden_width, like)
+        return SelfAttentiveState(
+            own,
+            like.new_zeros(rows, self.cell.state_width),
+            like.new_zeros(rows, self.hidden_width),
+            self.attention.start(own.bank(ahead=1)),
+        )
+
+    def step(
+        self, inputs: Tensor, state: SelfAttentiveState, *, tape: Tape | None = None
+    ) -> tuple[Tensor, SelfAttentiveState]:
+        return self._advance(self.cell.project(inputs), state, tape)
+
+    def forward(self, inputs: Tensor, *, tape: Tape | None = None) -> Tensor:
+        gates = self.cell.project(inputs)  # the words' share of all steps in one product
+        state = self.start(inputs.shape[0], inputs.shape[1], inputs)
+        outputs = []
+        for t in range(inputs.shape[1]):
+            output, state = self._advance(gates[:, t], state, tape)
+            outputs.append(output)
+        return torch.stack(outputs, 1)
+
+    def _advance(
+        self, gates: Tensor, state: SelfAttentiveState, tape: Tape | None
+    ) -> tuple[Tensor, SelfAttentiveState]:
+        if self.keep_state:
+            gates = gates + self.cell.project(state.hidden, first=self.input_width)
+        after = self.cell.advance(gates, state.recurrent)
+        hidden, memory = after[:, : self.hidden_width], after[:, self.hidden_width :]
+        position = state.own.count[:, None]
+        own = state.own.add(*self.attention.project(hidden[:, None]))
+        attended = self.attention(hidden[:, None], own.bank(), positions=position, past=state.past, tape=tape)
+        context = attended.context[:, 0]
+        state = SelfAttentiveState(own, torch.cat([context, memory], -1), hidden.clone(), attended.past)
+        if self.output == "both":
+            return torch.cat([hidden, context], -1), state
+        return (hidden if self.output == "state" else context), state

@@ -1,0 +1,259 @@
+"""Transformer layers: attention, feed-forward, and the sum around each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from saccade import masks, tree
+from saccade.attention import Bank, Cache, MultiHead, Past, Tape
+from saccade.layers.encoder import Encoder, Reading
+from saccade.layers.reader import Reader
+from saccade.layers.stack import Layers
+
+__all__ = [
+    "DecoderLayer",
+    "EncoderLayer",
+    "LayerState",
+    "PlacedEmbedding",
+    "TransformerDecoder",
+    "TransformerEncoder",
+    "TransformerReader",
+]
+
+Norm = Literal["post", "pre"]
+MakeAttention = Callable[[], MultiHead]
+
+
+class FeedForward(nn.Sequential):
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at every position alike."""
+
+    def __init__(self, width: int, inner: int, dropout: float = 0.0) -> None:
+        super().__init__(nn.Linear(width, inner), nn.ReLU(), nn.Dropout(dropout), nn.Linear(inner, width))
+
+
+class Residual(nn.Module):
+    """The sum and the norm around a sub-layer.
+
+    post: LayerNorm(x + Dropout(f(x)))  (the paper)        pre: x + Dropout(f(LayerNorm(x)))
+    """
+
+    def __init__(self, width: int, norm: Norm, dropout: float) -> None:
+        super().__init__()
+        self.norm, self.pre, self.dropout = nn.LayerNorm(width), norm == "pre", dropout
+
+    def enter(self, x: Tensor) -> Tensor:
+        """What the sub-layer is given."""
+        return self.norm(x) if self.pre else x
+
+    def leave(self, x: Tensor, out: Tensor) -> Tensor:
+        """What its output becomes."""
+        x = x + F.dropout(out, self.dropout, self.training)
+        return x if self.pre else self.norm(x)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention over the whole source, then feed-forward."""
+
+    def __init__(self, attention: MultiHead, width: int, inner: int, *, norm: Norm, dropout: float) -> None:
+        super().__init__()
+        self.self_attention = attention
+        self.around_self = Residual(width, norm, dropout)
+        self.feed_forward = FeedForward(width, inner, dropout)
+        self.around_feed = Residual(width, norm, dropout)
+
+    def forward(self, x: Tensor, mask: Tensor, tape: Tape | None = None) -> Tensor:
+        """(B, S, width) -> (B, S, width)."""
+        y = self.around_self.enter(x)
+        attended = self.self_attention(y, self.self_attention.bank(y, mask=mask), tape=tape)
+        x = self.around_self.leave(x, attended.context)
+        return self.around_feed.leave(x, self.feed_forward(self.around_feed.enter(x)))
+
+
+@tree.node
+class LayerState:
+    """What a decoder layer keeps between steps: its cache, and the pasts of attentions that have one."""
+
+    cache: Cache
+    self_past: Past | None
+    cross_past: Past | None
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention to the source (`cross`, where there is one), then feed-forward.
+
+    One body for whole targets and for single steps: it is handed a function that turns its self-attention's
+    input into a bank, causal over the target or the cache of what was written so far.
+    """
+
+    def __init__(
+        self, attention: MultiHead, cross: MultiHead | None, width: int, inner: int, *, norm: Norm, dropout: float
+    ) -> None:
+        super().__init__()
+        self.self_attention = attention
+        self.around_self = Residual(width, norm, dropout)
+        self.cross = cross
+        self.around_cross = None if cross is None else Residual(width, norm, dropout)
+        self.feed_forward = FeedForward(width, inner, dropout)
+        self.around_feed = Residual(width, norm, dropout)
+        self.width = width
+
+    def start(self, rows: int, max_length: int, like: Tensor, source: Bank | None) -> LayerState:
+        """Nothing written yet."""
+        cache = Cache.empty(self.self_attention, rows, max_length, self.width, like)
+        cross = None if self.cross is None or source is None else self.cross.start(source, rows)
+        return LayerState(cache, self.self_attention.start(cache.bank(ahead=1)), cross)
+
+    def forward(self, x: Tensor, source: Bank | None, *, tape: Tape | None = None) -> Tensor:
+        """Whole targets: (B, T, width) -> (B, T, width)."""
+        y = self.around_self.enter(x)
+        bank = self.self_attention.bank(y, mask=masks.causal(x.shape[1], device=x.device)[None])
+        attended = self.self_attention(y, bank, tape=tape)
+        x, _ = self._rest(x, attended.context, source, None, None, tape)
+        return x
+
+    def step(
+        self, x: Tensor, state: LayerState, source: Bank | None, *, tape: Tape | None = None
+    ) -> tuple[Tensor, LayerState]:
+        """One word: (N, 1, width) -> (N, 1, width), state."""
+        positions = state.cache.count[:, None]
+        y = self.around_self.enter(x)
+        cache = state.cache.add(*self.self_attention.project(y, positions=positions))
+        attended = self.self_attention(y, cache.bank(), positions=positions, past=state.self_past, tape=tape)
+        x, past = self._rest(x, attended.context, source, positions, state.cross_past, tape)
+        return x, LayerState(cache, attended.past, past)
+
+    def _rest(
+        self,
+        x: Tensor,
+        own: Tensor,
+        source: Bank | None,
+        positions: Tensor | None,
+        past: Past | None,
+        tape: Tape | None,
+    ) -> tuple[Tensor, Past | None]:
+        x = self.around_self.leave(x, own)
+        if self.cross is not None and self.around_cross is not None and source is not None:
+            query = self.around_cross.enter(x)
+            attended = self.cross(query, source, positions=positions, past=past, tape=tape)
+            x, past = self.around_cross.leave(x, attended.context), attended.past
+        return self.around_feed.leave(x, self.feed_forward(self.around_feed.enter(x))), past
+
+
+class TransformerEncoder(Encoder):
+    """A stack of encoder layers; pre-norm stacks end with a norm of their own."""
+
+    def __init__(
+        self, make_attention: MakeAttention, width: int, inner: int, layers: int, *, norm: Norm, dropout: float
+    ) -> None:
+        super().__init__()
+        self.layers: Layers[EncoderLayer] = Layers(
+            EncoderLayer(make_attention(), width, inner, norm=norm, dropout=dropout) for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(width) if norm == "pre" else nn.Identity()
+        self.width = width
+
+    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
+        for layer in self.layers:
+            inputs = layer(inputs, mask, tape)
+        return Reading(self.norm(inputs))
+
+
+class TransformerDecoder(nn.Module):
+    """A stack of decoder layers, with attention to a source or without."""
+
+    def __init__(
+        self,
+        make_attention: MakeAttention,
+        make_cross: MakeAttention | None,
+        width: int,
+        inner: int,
+        layers: int,
+        *,
+        norm: Norm,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.layers: Layers[DecoderLayer] = Layers(
+            DecoderLayer(
+                make_attention(), make_cross() if make_cross else None, width, inner, norm=norm, dropout=dropout
+            )
+            for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(width) if norm == "pre" else nn.Identity()
+
+    def banks(self, annotations: Tensor, mask: Tensor) -> tuple[Bank, ...]:
+        """The source as each layer's cross attention wants it, projected once."""
+        return tuple(layer.cross.bank(annotations, mask=mask) for layer in self.layers if layer.cross is not None)
+
+    def start(
+        self, rows: int, max_length: int, like: Tensor, sources: tuple[Bank, ...] | None
+    ) -> tuple[LayerState, ...]:
+        """The states of all layers before the first word."""
+        return tuple(
+            layer.start(rows, max_length, like, source)
+            for layer, source in zip(self.layers, sources or [None] * len(self.layers), strict=True)
+        )
+
+    def forward(self, x: Tensor, sources: tuple[Bank, ...] | None, *, tape: Tape | None = None) -> Tensor:
+        """Whole targets: (B, T, width) -> (B, T, width)."""
+        for layer, source in zip(self.layers, sources or [None] * len(self.layers), strict=True):
+            x = layer(x, source, tape=tape)
+        return self.norm(x)
+
+    def step(
+        self,
+        x: Tensor,
+        states: tuple[LayerState, ...],
+        sources: tuple[Bank, ...] | None,
+        *,
+        tape: Tape | None = None,
+    ) -> tuple[Tensor, tuple[LayerState, ...]]:
+        """One word: (N, 1, width) -> (N, 1, width), states."""
+        after = []
+        for layer, state, source in zip(self.layers, states, sources or [None] * len(self.layers), strict=True):
+            x, state = layer.step(x, state, source, tape=tape)
+            after.append(state)
+        return self.norm(x), tuple(after)
+
+
+class TransformerReader(Reader):
+    """A Transformer decoder without a source, as a reader: what a Transformer language model reads with."""
+
+    def __init__(self, decoder: TransformerDecoder, embed: nn.Module, width: int) -> None:
+        super().__init__()
+        self.decoder, self.embed = decoder, embed
+        self.input_width = self.width = width
+
+    def start(self, rows: int, max_length: int, like: Tensor) -> tuple[LayerState, ...]:
+        return self.decoder.start(rows, max_length, like, None)
+
+    def step(
+        self, inputs: Tensor, state: tuple[LayerState, ...], *, tape: Tape | None = None
+    ) -> tuple[Tensor, tuple[LayerState, ...]]:
+        positions = state[0].cache.count[:, None]
+        x, state = self.decoder.step(self.embed(inputs[:, None], positions), state, None, tape=tape)
+        return x[:, 0], state
+
+    def forward(self, inputs: Tensor, *, tape: Tape | None = None) -> Tensor:
+        return self.decoder(self.embed(inputs, None), None, tape=tape)
+
+
+class PlacedEmbedding(nn.Module):
+    """Embeddings with their position code added, and dropout on the sum."""
+
+    def __init__(self, positions: nn.Module | None, dropout: float) -> None:
+        super().__init__()
+        self.positions, self.dropout = positions, dropout
+
+    def forward(self, embedded: Tensor, positions: Tensor | None = None) -> Tensor:
+        """Embedded (N, T, width) at positions (N, T), by default 0..T-1."""
+        if self.positions is not None:
+            if positions is None:
+                positions = torch.arange(embedded.shape[1], device=embedded.device)[None]
+            embedded = embedded + self.positions(positions).to(embedded.dtype)
+        return F.dropout(embedded, self.dropout, self.training)

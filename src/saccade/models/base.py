@@ -1,0 +1,102 @@
+"""What training and search may assume of a model."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from saccade.attention.tape import Tape
+from saccade.batch import Batch
+from saccade.errors import ConfigError, DataError, NumericsError
+
+__all__ = ["Classifying", "Seq2Seq", "check_finite", "tie"]
+
+
+class Seq2Seq(nn.Module, ABC):
+    """A model that writes a sequence, a word at a time; a language model is one without a source.
+
+        memory = model.encode(batch)                          once per source
+        state = model.start(memory, max_length)               everything a step needs, allocated
+        logits, state = model.step(memory, state, tokens)     tokens (N,) -> logits (N, V)
+        logits = model(batch)                                 teacher forcing: (B, T, V) for the whole target
+
+    Memory and State are trees of tensors (see `saccade.tree`) with the batch axis first. A memory of B
+    sentences serves the states of N = B·K hypotheses, K of each sentence in a run. A state keeps its shapes
+    from start to end, and a step uses it up: never read the old one, clone it to branch.
+    """
+
+    vocabulary: int
+    """How many words there are to choose from."""
+
+    @property
+    def source_sites(self) -> list[str]:
+        """The attention sites of a Tape whose keys are the words of the source."""
+        return []
+
+    @abstractmethod
+    def encode(self, batch: Batch, *, tape: Tape | None = None) -> Any:
+        """Read the sources."""
+
+    @abstractmethod
+    def start(self, memory: Any, max_length: int) -> Any:
+        """The state before the first of at most `max_length` words, one row a sentence."""
+
+    @abstractmethod
+    def step(self, memory: Any, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
+        """Feed one word (N,) to each hypothesis: logits (N, V) of the next, and the state after it."""
+
+    def extend(self, memory: Any, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
+        """Feed several words (N, T): logits (N, T, V), state."""
+        logits = []
+        for t in range(tokens.shape[1]):
+            scores, state = self.step(memory, state, tokens[:, t], tape=tape)
+            logits.append(scores)
+        return torch.stack(logits, 1), state
+
+    def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+        """Logits (B, T, V) for `batch.expected`, given all the words before each."""
+        inputs = batch.inputs
+        memory = self.encode(batch, tape=tape)
+        return self.extend(memory, self.start(memory, inputs.shape[1]), inputs, tape=tape)[0]
+
+
+class Classifying(nn.Module, ABC):
+    """A model that answers a whole input with one of several classes."""
+
+    classes: int
+
+    @abstractmethod
+    def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+        """Logits (B, classes)."""
+
+
+def source_of(batch: Batch) -> tuple[Tensor, Tensor]:
+    """Source and mask of a batch that must have them."""
+    if batch.source is None or batch.source_mask is None:
+        raise DataError("this model reads a source, but the Batch has none. Pass sources to Batch.of.")
+    return batch.source, batch.source_mask
+
+
+def tie(output: nn.Linear, embedding: nn.Embedding) -> None:
+    """Let the output layer predict with the embedding's own matrix."""
+    if output.weight.shape != embedding.weight.shape:
+        raise ConfigError(
+            f"tied embeddings need one shape, but the output layer is {tuple(output.weight.shape)} and the embedding "
+            f"{tuple(embedding.weight.shape)} (words, width). Make the read-out as wide as the embedding and share "
+            "the vocabulary, or set tied to false."
+        )
+    output.weight = embedding.weight
+
+
+def check_finite(model: nn.Module) -> None:
+    """Refuse a model whose parameters are not all numbers; names the first that is not."""
+    for name, parameter in model.named_parameters():
+        if not torch.isfinite(parameter).all():
+            bad = int((~torch.isfinite(parameter)).sum())
+            raise NumericsError(
+                f"parameter {name} holds {bad} NaN or infinite values of {parameter.numel()}. "
+                "Load the last good checkpoint; if training made them, lower the learning rate or clip gradients."
+            )

@@ -1,0 +1,64 @@
+"""From a preset's name to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from saccade.config import Config, merge, parse
+from saccade.errors import ConfigError, unknown_name
+from saccade.models.base import Classifying, Seq2Seq
+from saccade.models.presets import MODELS
+
+__all__ = ["build_classifier", "build_language_model", "build_seq2seq", "configure"]
+
+Head = Literal["sequence_to_sequence", "language_model", "classifier"]
+
+
+def configure(preset: str, **overrides: Any) -> Config:
+    """A preset's settings with some of them changed, nested ones field by field.
+
+    configure("bahdanau", embedding=64, encoder={"width": 128}, attention={"align": "sparsemax"})
+    """
+    if preset not in MODELS:
+        raise unknown_name("model", preset, MODELS)
+    entry = MODELS[preset]
+    return parse(entry.family, merge(_complete(entry.family, entry.settings), overrides), f"model {preset!r}")
+
+
+def build_seq2seq(preset: str, source_vocabulary: int, target_vocabulary: int, **overrides: Any) -> Seq2Seq:
+    """A model that reads one sequence and writes another."""
+    return _build(preset, "sequence_to_sequence", (source_vocabulary, target_vocabulary), overrides)
+
+
+def build_language_model(preset: str, vocabulary: int, **overrides: Any) -> Seq2Seq:
+    """A model that goes on writing."""
+    return _build(preset, "language_model", (vocabulary,), overrides)
+
+
+def build_classifier(
+    preset: str,
+    vocabulary: int,
+    classes: int,
+    *,
+    pooling: str = "mean",
+    hidden: int | None = None,
+    head_dropout: float = 0.0,
+    **overrides: Any,
+) -> Classifying:
+    """A model that answers a whole input with one of several classes."""
+    head = {"pooling": pooling, "hidden": hidden, "dropout": head_dropout}
+    return _build(preset, "classifier", (vocabulary, classes), overrides, **head)
+
+
+def _build(preset: str, head: Head, sizes: tuple[int, ...], overrides: dict[str, Any], **more: Any) -> Any:
+    for size in sizes:
+        if not isinstance(size, int) or size < 1:
+            raise ConfigError(f"a model needs vocabularies and classes of at least 1, but was given {sizes}.")
+    make: Callable[..., Any] = getattr(configure(preset, **overrides), head)
+    return make(*sizes, **more)
+
+
+def _complete(family: type[Config], settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings with the family's defaults filled in, so that overrides merge into whole sections."""
+    return parse(family, settings, family.__name__).model_dump()

@@ -1,0 +1,62 @@
+"""Language models: any Reader, predicting the next word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from saccade import tree
+from saccade.attention import Tape, name_sites
+from saccade.batch import Batch, check_tokens
+from saccade.layers.reader import Reader
+from saccade.models.base import Seq2Seq, tie
+
+__all__ = ["LanguageModel", "NoSource"]
+
+
+@tree.node
+class NoSource:
+    """The memory of a model without a source: B rows of nothing (B, 0)."""
+
+    rows: Tensor
+
+
+class LanguageModel(Seq2Seq):
+    """embedding → reader → output layer: p(y[t] | y[0..t-1])."""
+
+    def __init__(
+        self, embedding: nn.Embedding, reader: Reader, *, tied: bool = False, dropout: float = 0.0, scale: float = 1.0
+    ) -> None:
+        super().__init__()
+        self.embedding, self.reader = embedding, reader
+        self.vocabulary = embedding.num_embeddings
+        self.output = nn.Linear(reader.width, self.vocabulary)
+        self.dropout, self.scale = dropout, scale
+        if tied:
+            tie(self.output, embedding)
+        name_sites(self)
+
+    def encode(self, batch: Batch, *, tape: Tape | None = None) -> NoSource:
+        return NoSource(self.output.weight.new_zeros(batch.size, 0))
+
+    def start(self, memory: NoSource, max_length: int) -> Any:
+        return self.reader.start(memory.rows.shape[0], max_length, memory.rows)
+
+    def step(self, memory: NoSource, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
+        output, state = self.reader.step(self._embed(tokens), state, tape=tape)
+        return self._predict(output), state
+
+    def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+        return self._predict(self.reader(self._embed(batch.inputs), tape=tape))
+
+    def _embed(self, tokens: Tensor) -> Tensor:
+        check_tokens("target", tokens, self.vocabulary)
+        embedded = self.embedding(tokens)
+        if self.scale != 1.0:
+            embedded = embedded * self.scale
+        return F.dropout(embedded, self.dropout, self.training)
+
+    def _predict(self, outputs: Tensor) -> Tensor:
+        return self.output(F.dropout(outputs, self.dropout, self.training))

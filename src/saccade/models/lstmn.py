@@ -1,0 +1,206 @@
+"""The LSTMN as encoder, language model and classifier, and two of them joined by shallow or deep fusion."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor, nn
+
+from saccade import masks, tree
+from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
+from saccade.batch import Batch, check_tokens
+from saccade.config import Config
+from saccade.layers.encoder import ReaderEncoder
+from saccade.layers.lstmn import LSTMN, DeepFusion, LSTMNState
+from saccade.layers.reader import Reader, StackedReader
+from saccade.layers.readout import TanhReadout
+from saccade.layers.stack import Layers
+from saccade.models.base import Seq2Seq, source_of
+from saccade.models.classifier import Classifier
+from saccade.models.language import LanguageModel
+from saccade.models.settings import AttentionConfig
+
+__all__ = ["FusedLSTMN", "LSTMNConfig", "Memory", "State"]
+
+
+@tree.node
+class Memory:
+    """A source, read by the encoder's layers: each one's last [h ; c] (B, 2D), and the banks to attend to.
+
+    deep: the tapes as each decoder layer's fusion wants them; shallow: the top hidden tape. One is None.
+    """
+
+    seeds: tuple[Tensor, ...]
+    deep: tuple[Bank, ...] | None
+    shallow: Bank | None
+
+
+@tree.node
+class State:
+    """The decoder layers' states and, with shallow fusion, the attention's past."""
+
+    layers: tuple[LSTMNState, ...]
+    position: Tensor
+    past: Past | None
+
+
+class FusedLSTMN(Seq2Seq):
+    """Two LSTMNs: one reads the source, the other writes the target.
+
+    Deep fusion: every step of the decoder takes the source's tapes into its memory through a gate
+    (`DeepFusion`), layer by layer; the read-out is the top state.
+    Shallow fusion: the decoder attends to the source on top, from its current state, and nothing enters the
+    cell; the read-out is tanh(W [context ; state]).
+    The decoder's tapes start with the encoder's last state.
+    Paper: Cheng et al. 2016, arXiv:1601.06733, section 3.2.
+    """
+
+    def __init__(
+        self,
+        source_embedding: nn.Embedding,
+        target_embedding: nn.Embedding,
+        encoder: list[LSTMN],
+        decoder: list[LSTMN],
+        attention: Attention | MultiHead | None,
+        *,
+        skip: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_embedding, self.target_embedding = source_embedding, target_embedding
+        self.encoder: Layers[LSTMN] = Layers(encoder)
+        self.decoder: Layers[LSTMN] = Layers(decoder)
+        self.attention = attention
+        width = decoder[-1].width
+        self.readout = None if attention is None else TanhReadout(width, width, 0)
+        self.vocabulary = target_embedding.num_embeddings
+        self.output = nn.Linear(width, self.vocabulary)
+        self.skip, self.dropout = skip, dropout
+        name_sites(self)
+
+    @property
+    def source_sites(self) -> list[str]:
+        if self.attention is not None:
+            return [site_of(self.attention)]
+        return [site_of(layer.fusion.attention) for layer in self.decoder if layer.fusion is not None]
+
+    def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
+        tokens, mask = source_of(batch)
+        check_tokens("source", tokens, self.source_embedding.num_embeddings)
+        words = self._drop(self.source_embedding(tokens))
+        tapes: list[Tensor] = []
+        for number, layer in enumerate(self.encoder):
+            below = words if number == 0 else self._enter(tapes[-1][..., : layer.width], words)
+            tapes.append(layer.read(below, tape=tape))
+        seeds = tuple(masks.last(both, mask) for both in tapes)
+        if self.attention is not None:
+            return Memory(seeds, None, self.attention.bank(tapes[-1].chunk(2, -1)[0], mask=mask))
+        banks = [
+            layer.fusion.attention.bank(both.chunk(2, -1)[0], both, mask)
+            for layer, both in zip(self.decoder, tapes, strict=True)
+            if layer.fusion is not None
+        ]
+        return Memory(seeds, tuple(banks), None)
+
+    def start(self, memory: Memory, max_length: int) -> State:
+        rows = memory.seeds[0].shape[0]
+        banks = memory.deep or (None,) * len(self.decoder)
+        layers = tuple(
+            layer.start(rows, max_length, seed, seed=seed, source=bank)
+            for layer, seed, bank in zip(self.decoder, memory.seeds, banks, strict=True)
+        )
+        past = None if self.attention is None or memory.shallow is None else self.attention.start(memory.shallow)
+        position = torch.zeros(rows, dtype=torch.long, device=memory.seeds[0].device)
+        return State(layers, position, past)
+
+    def step(self, memory: Memory, state: State, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, State]:
+        logits, state = self.extend(memory, state, tokens[:, None], tape=tape)
+        return logits[:, 0], state
+
+    def extend(self, memory: Memory, state: State, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, State]:
+        check_tokens("target", tokens, self.vocabulary)
+        words = self._drop(self.target_embedding(tokens))  # (N, T, E)
+        outputs = words
+        banks = memory.deep or (None,) * len(self.decoder)
+        layers = []
+        for number, (layer, before, bank) in enumerate(zip(self.decoder, state.layers, banks, strict=True)):
+            inputs = words if number == 0 else self._enter(outputs, words)
+            both, after = layer.extend(inputs, before, source=bank, tape=tape)
+            outputs = both.chunk(2, -1)[0]
+            layers.append(after)
+        past = state.past
+        if self.attention is not None and self.readout is not None and memory.shallow is not None:
+            positions = state.position[:, None] + torch.arange(tokens.shape[1], device=tokens.device)
+            attended = self.attention(outputs, memory.shallow, positions=positions, past=past, tape=tape)
+            outputs, past = self.readout(outputs, attended.context, None), attended.past
+        return self.output(self._drop(outputs)), State(tuple(layers), state.position + tokens.shape[1], past)
+
+    def _enter(self, below: Tensor, words: Tensor) -> Tensor:
+        below = self._drop(below)
+        return torch.cat([below, words], -1) if self.skip else below
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.dropout, self.training)
+
+
+class LSTMNConfig(Config):
+    """The LSTMN family."""
+
+    embedding: int = Field(150, ge=1)
+    width: int = Field(300, ge=1)
+    layers: int = Field(1, ge=1)
+    skip: bool = True
+    """Whether upper layers read the words as well."""
+    fusion: Literal["deep", "shallow"] = "deep"
+    """How a second sequence takes in the first."""
+    attention: AttentionConfig = AttentionConfig()
+    """How a step looks back over the tapes."""
+    cross: AttentionConfig = AttentionConfig()
+    """How it looks at the other sequence."""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    tied: bool = False
+
+    def layer_inputs(self) -> list[int]:
+        """The width of what enters each layer."""
+        upper = self.width + self.embedding * self.skip
+        return [self.embedding, *[upper] * (self.layers - 1)]
+
+    def layer(self, input_width: int, *, fused: bool = False) -> LSTMN:
+        """One LSTMN layer; `fused` takes a second sequence in deeply."""
+        fusion = None
+        if fused:
+            cross = self.cross.build(input_width + self.width, self.width, 2 * self.width)
+            fusion = DeepFusion(cross, input_width, self.width)
+        attention = self.attention.build(input_width + self.width, self.width, 2 * self.width)
+        return LSTMN(attention, input_width, self.width, fusion=fusion)
+
+    def reader(self) -> Reader:
+        """The stack, for one sequence."""
+        layers: list[Reader] = [self.layer(width) for width in self.layer_inputs()]
+        return layers[0] if self.layers == 1 else StackedReader(layers, skip=self.skip, dropout=self.dropout)
+
+    def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> FusedLSTMN:
+        """Two stacks, fused."""
+        deep = self.fusion == "deep"
+        return FusedLSTMN(
+            nn.Embedding(source_vocabulary, self.embedding),
+            nn.Embedding(target_vocabulary, self.embedding),
+            [self.layer(width) for width in self.layer_inputs()],
+            [self.layer(width, fused=deep) for width in self.layer_inputs()],
+            None if deep else self.cross.build(self.width, self.width),
+            skip=self.skip,
+            dropout=self.dropout,
+        )
+
+    def language_model(self, vocabulary: int) -> LanguageModel:
+        """The language model of the paper."""
+        return LanguageModel(
+            nn.Embedding(vocabulary, self.embedding), self.reader(), tied=self.tied, dropout=self.dropout
+        )
+
+    def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
+        """The hidden tape, pooled."""
+        return Classifier(nn.Embedding(vocabulary, self.embedding), ReaderEncoder(self.reader()), classes, **head)

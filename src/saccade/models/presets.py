@@ -1,0 +1,137 @@
+"""The papers' models: one row each. Any field can be overridden when building."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from saccade.config import Config
+from saccade.models.lstmn import LSTMNConfig
+from saccade.models.recurrent import RecurrentConfig
+from saccade.models.self_attentive import SelfAttentiveConfig
+from saccade.models.transformer import TransformerConfig
+
+__all__ = ["MODELS", "Preset"]
+
+
+class Preset(NamedTuple):
+    """A family of models, the settings that make it the paper's, and those that make it tiny, for tests."""
+
+    family: type[Config]
+    settings: dict[str, Any]
+    tiny: dict[str, Any]
+    paper: str
+
+
+_SUTSKEVER = {
+    "embedding": 1000,
+    "encoder": {"cell": "lstm", "width": 1000, "layers": 4, "reverse": True, "bidirectional": False},
+    "decoder": {"cell": "lstm", "width": 1000, "layers": 4, "start": "final", "output": "linear"},
+    "attention": None,
+    "init": {"kind": "uniform", "scale": 0.08},
+}
+
+_CHO = {
+    "embedding": 100,
+    "encoder": {"cell": "gru-cho", "width": 1000, "bidirectional": False},
+    "decoder": {
+        "cell": "gru-cho",
+        "width": 1000,
+        "start": "project",
+        "summary": True,
+        "output": "maxout",
+        "output_width": 500,
+        "read_word": True,
+    },
+    "attention": None,
+    "init": {"kind": "groundhog"},
+}
+
+_BAHDANAU = {
+    "embedding": 620,
+    "encoder": {"cell": "gru-bahdanau", "width": 1000, "bidirectional": True},
+    "decoder": {
+        "cell": "gru-bahdanau",
+        "width": 1000,
+        "start": "first-backward",
+        "attend_from": "previous",
+        "output": "maxout",
+        "output_width": 500,
+        "read_state": "previous",
+        "read_word": True,
+    },
+    "attention": {"score": "additive"},
+    "init": {"kind": "groundhog"},
+}
+
+
+def _luong(attention: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "embedding": 1000,
+        "encoder": {
+            "cell": "lstm",
+            "width": 1000,
+            "layers": 4,
+            "reverse": True,
+            "bidirectional": False,
+            "dropout": 0.2,
+        },
+        "decoder": {
+            "cell": "lstm",
+            "width": 1000,
+            "layers": 4,
+            "dropout": 0.2,
+            "start": "final",
+            "attend_from": "current",
+            "input_feeding": True,
+            "output": "tanh",
+        },
+        "attention": attention,
+        "init": {"kind": "uniform", "scale": 0.1},
+    }
+
+
+_TINY_RECURRENT = {
+    "embedding": 6,
+    "encoder": {"width": 8, "dropout": 0.0},
+    "decoder": {"width": 8, "dropout": 0.0},
+    "init": {"kind": "default"},
+}
+_TINY_STACK = {
+    "embedding": 6,
+    "encoder": {"width": 8, "layers": 2, "dropout": 0.0},
+    "decoder": {"width": 8, "layers": 2, "dropout": 0.0},
+    "init": {"kind": "default"},
+}
+_TINY_MAXOUT = {**_TINY_RECURRENT, "decoder": {"width": 8, "output_width": 5}}
+_TINY_LSTMN = {"embedding": 6, "width": 8}
+_TINY_SELF = {"embedding": 6, "width": 8, "decoder": {"width": 8}}
+_TINY_TRANSFORMER = {"width": 8, "feed_forward": 12, "layers": 2, "dropout": 0.0, "attention": {"heads": 2}}
+
+MODELS: dict[str, Preset] = {
+    "sutskever": Preset(RecurrentConfig, _SUTSKEVER, _TINY_STACK, "Sutskever et al. 2014, arXiv:1409.3215"),
+    "cho": Preset(RecurrentConfig, _CHO, _TINY_MAXOUT, "Cho et al. 2014, arXiv:1406.1078"),
+    "bahdanau": Preset(RecurrentConfig, _BAHDANAU, _TINY_MAXOUT, "Bahdanau et al. 2015, arXiv:1409.0473"),
+    **{
+        f"luong-{name}": Preset(RecurrentConfig, _luong(attention), _TINY_STACK, "Luong et al. 2015, arXiv:1508.04025")
+        for name, attention in {
+            "dot": {"score": "dot"},
+            "general": {"score": "general"},
+            "concat": {"score": "concat"},
+            "location": {"score": "location"},
+            "local-m": {"score": "general", "window": "local-m"},
+            "local-p": {"score": "general", "window": "local-p"},
+        }.items()
+    },
+    "self-attentive-rnn": Preset(SelfAttentiveConfig, {}, _TINY_SELF, "lecture notes: SimpleRNN + self-attention"),
+    "lstmn": Preset(LSTMNConfig, {}, _TINY_LSTMN, "Cheng et al. 2016, arXiv:1601.06733"),
+    "lstmn-shallow": Preset(
+        LSTMNConfig, {"fusion": "shallow"}, _TINY_LSTMN | {"layers": 2}, "Cheng et al. 2016, arXiv:1601.06733"
+    ),
+    "transformer-base": Preset(TransformerConfig, {}, _TINY_TRANSFORMER, "Vaswani et al. 2017, arXiv:1706.03762"),
+    "transformer-big": Preset(
+        TransformerConfig,
+        {"width": 1024, "feed_forward": 4096, "dropout": 0.3, "attention": {"score": "scaled-dot", "heads": 16}},
+        _TINY_TRANSFORMER | {"norm": "pre", "positions": "rotary"},
+        "Vaswani et al. 2017, arXiv:1706.03762",
+    ),
+}

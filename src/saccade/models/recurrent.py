@@ -1,0 +1,323 @@
+"""The recurrent encoder-decoder, with attention or without; the papers are rows in presets.py."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from saccade import masks, tree
+from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
+from saccade.batch import Batch, check_tokens
+from saccade.config import Config
+from saccade.layers.cells import CellStack
+from saccade.layers.encoder import Encoder, RecurrentEncoder
+from saccade.layers.reader import PlainReader
+from saccade.layers.readout import Readout, build_readout
+from saccade.layers.starts import Start, build_start
+from saccade.models.base import Seq2Seq, source_of, tie
+from saccade.models.classifier import Classifier
+from saccade.models.language import LanguageModel
+from saccade.models.settings import AttentionConfig, DecoderConfig, EncoderConfig, InitConfig
+
+__all__ = ["Memory", "RecurrentConfig", "RecurrentSeq2Seq", "State", "attach_decoder"]
+
+
+@tree.node
+class Memory:
+    """A source, read: the first decoder state (B, L, W); the bank to attend to; the one fixed vector (B, D)."""
+
+    start: Tensor
+    bank: Bank | None
+    summary: Tensor | None
+
+
+@tree.node
+class State:
+    """Between steps: cells (N, L, W); fed (N, R), the last read-out; position (N,); the attention's past."""
+
+    cells: Tensor
+    fed: Tensor | None
+    position: Tensor
+    past: Past | None
+
+
+class RecurrentSeq2Seq(Seq2Seq):
+    """Encoder, attention and decoder, each of any kind.
+
+    One step, from the word y[t-1] and the state s[t-1]:
+
+        attend_from previous (Bahdanau)               attend_from current (Luong)
+        c = attention(s[t-1])                         s[t] = cells([y ; fed], s[t-1])
+        s[t] = cells([y ; c ; fed], s[t-1])           c = attention(s[t])
+        vector = readout(s, c, y)                     vector = readout(s, c, y)
+
+    then logits = W_o vector. Without attention c is left out, or is the same summary in every step (Cho).
+    Where no step needs what the one before computed beyond its state, that is without input feeding and
+    attending from the current state, teacher forcing is one recurrent call and one attention call.
+    Elsewhere the words' share of the gates is computed for all steps at once, and so are the read-outs
+    and the logits.
+    """
+
+    def __init__(
+        self,
+        source_embedding: nn.Embedding,
+        target_embedding: nn.Embedding,
+        encoder: Encoder,
+        start: Start,
+        cells: CellStack,
+        attention: Attention | MultiHead | None,
+        readout: Readout,
+        *,
+        attend_from: Literal["previous", "current"] = "previous",
+        input_feeding: bool = False,
+        summary: bool = False,
+        read_state: Literal["previous", "current"] = "current",
+        read_word: bool = False,
+        source_dropout: float = 0.0,
+        target_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_embedding, self.target_embedding = source_embedding, target_embedding
+        self.encoder, self.first_state, self.cells = encoder, start, cells
+        self.attention, self.readout = attention, readout
+        self.vocabulary = target_embedding.num_embeddings
+        self.output = nn.Linear(readout.width, self.vocabulary)
+        self.from_previous = attention is not None and attend_from == "previous"
+        self.input_feeding, self.summary, self.read_word = input_feeding, summary, read_word
+        self.read_previous = read_state == "previous"
+        self.source_dropout, self.target_dropout = source_dropout, target_dropout
+        name_sites(self)
+
+    @property
+    def parallel(self) -> bool:
+        """Whether a whole target can be read before any of it is attended from."""
+        return not self.from_previous and not self.input_feeding and not self.read_previous
+
+    @property
+    def source_sites(self) -> list[str]:
+        return [] if self.attention is None else [site_of(self.attention)]
+
+    def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
+        tokens, mask = source_of(batch)
+        check_tokens("source", tokens, self.source_embedding.num_embeddings)
+        words = F.dropout(self.source_embedding(tokens), self.source_dropout, self.training)
+        reading = self.encoder(words, mask, tape=tape)
+        bank = None if self.attention is None else self.attention.bank(reading.annotations, mask=mask)
+        summary = masks.last(reading.annotations, mask) if self.summary else None
+        return Memory(self.first_state(reading, mask), bank, summary)
+
+    def start(self, memory: Memory, max_length: int) -> State:
+        rows = memory.start.shape[0]
+        fed = memory.start.new_zeros(rows, self.readout.width) if self.input_feeding else None
+        past = None if self.attention is None or memory.bank is None else self.attention.start(memory.bank)
+        position = torch.zeros(rows, dtype=torch.long, device=memory.start.device)
+        return State(memory.start.clone(), fed, position, past)
+
+    def step(self, memory: Memory, state: State, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, State]:
+        word = self._embed(tokens)
+        read, context, state = self._advance(memory, state, self.cells.first.project(word), tape)
+        vector = self._read(read, context, word)
+        if self.input_feeding:
+            state = State(state.cells, vector, state.position, state.past)
+        return self._predict(vector), state
+
+    def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+        memory = self.encode(batch, tape=tape)
+        words = self._embed(batch.inputs)  # (B, T, E)
+        vectors = self._all_at_once(memory, words, tape) if self.parallel else self._one_by_one(memory, words, tape)
+        return self._predict(vectors)
+
+    def _all_at_once(self, memory: Memory, words: Tensor, tape: Tape | None) -> Tensor:
+        inputs, context = words, None
+        if memory.summary is not None:
+            context = memory.summary[:, None].expand(-1, words.shape[1], -1)
+            inputs = torch.cat([words, context], -1)
+        outputs, _ = self.cells.sequence(inputs, memory.start)
+        if self.attention is not None and memory.bank is not None:
+            context = self.attention(outputs, memory.bank, tape=tape).context
+        return self._read(outputs, context, words)
+
+    def _one_by_one(self, memory: Memory, words: Tensor, tape: Tape | None) -> Tensor:
+        gates = self.cells.first.project(words)  # the words' share of all steps in one product
+        state = self.start(memory, words.shape[1])
+        reads, contexts, vectors = [], [], []
+        for t in range(words.shape[1]):
+            read, context, state = self._advance(memory, state, gates[:, t], tape)
+            if self.input_feeding:
+                vectors.append(self._read(read, context, words[:, t]))
+                state = State(state.cells, vectors[-1], state.position, state.past)
+            else:
+                reads.append(read)
+                contexts.append(context)
+        if self.input_feeding:
+            return torch.stack(vectors, 1)
+        context = None if contexts[0] is None else torch.stack(contexts, 1)  # type: ignore[arg-type]
+        return self._read(torch.stack(reads, 1), context, words)
+
+    def _advance(
+        self, memory: Memory, state: State, gates: Tensor, tape: Tape | None
+    ) -> tuple[Tensor, Tensor | None, State]:
+        """One step up to the read-out: the state it reads (N, D), the context (N, Dc), the state after."""
+        before, past = self.cells.top(state.cells), state.past
+        context = None
+        offset = self.target_embedding.embedding_dim
+        if self.from_previous:
+            context, past = self._attend(before, memory, state, tape)
+        elif memory.summary is not None:
+            context = memory.summary.repeat_interleave(gates.shape[0] // memory.summary.shape[0], 0)
+        if context is not None:
+            gates = gates + self.cells.first.project(context, first=offset)
+            offset += context.shape[-1]
+        if state.fed is not None:
+            gates = gates + self.cells.first.project(state.fed, first=offset)
+        output, cells = self.cells.advance(gates, state.cells)
+        if self.attention is not None and not self.from_previous:
+            context, past = self._attend(output, memory, state, tape)
+        return before if self.read_previous else output, context, State(cells, state.fed, state.position + 1, past)
+
+    def _attend(self, query: Tensor, memory: Memory, state: State, tape: Tape | None) -> tuple[Tensor, Past | None]:
+        assert self.attention is not None
+        assert memory.bank is not None
+        attended = self.attention(
+            query[:, None], memory.bank, positions=state.position[:, None], past=state.past, tape=tape
+        )
+        return attended.context[:, 0], attended.past
+
+    def _embed(self, tokens: Tensor) -> Tensor:
+        check_tokens("target", tokens, self.vocabulary)
+        return F.dropout(self.target_embedding(tokens), self.target_dropout, self.training)
+
+    def _read(self, state: Tensor, context: Tensor | None, words: Tensor) -> Tensor:
+        return self.readout(state, context, words if self.read_word else None)
+
+    def _predict(self, vectors: Tensor) -> Tensor:
+        return self.output(F.dropout(vectors, self.target_dropout, self.training))
+
+
+class RecurrentConfig(Config):
+    """The recurrent family: sutskever, cho, bahdanau, luong and all between them."""
+
+    embedding: int = Field(256, ge=1)
+    encoder: EncoderConfig = EncoderConfig(bidirectional=True)
+    decoder: DecoderConfig = DecoderConfig()
+    attention: AttentionConfig | None = AttentionConfig()
+    tied: bool = False
+    """Whether the output layer is the target embedding."""
+    init: InitConfig = InitConfig()
+
+    @model_validator(mode="after")
+    def _combines(self) -> RecurrentConfig:
+        decoder = self.decoder
+        if self.encoder.bidirectional and self.encoder.reverse:
+            raise ValueError("encoder: bidirectional reads both ways already, so leave reverse out")
+        if self.attention is not None and decoder.summary:
+            raise ValueError("decoder.summary is the context of models without attention: set attention to null")
+        if decoder.read_state == "previous" and decoder.attend_from == "current" and self.attention is not None:
+            raise ValueError("decoder.read_state 'previous' needs attend_from 'previous': the context is newer")
+        return self
+
+    def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> RecurrentSeq2Seq:
+        """A translator."""
+        settings = self.encoder
+        encoder = RecurrentEncoder(
+            settings.cell,
+            self.embedding,
+            settings.width,
+            settings.layers,
+            bidirectional=settings.bidirectional,
+            reverse=settings.reverse,
+            residual=settings.residual,
+            dropout=settings.dropout,
+        )
+        source = nn.Embedding(source_vocabulary, self.embedding)
+        model = attach_decoder(
+            source, encoder, target_vocabulary, self.embedding, self.decoder, self.attention, settings.dropout
+        )
+        if self.tied:
+            tie(model.output, model.target_embedding)
+        self.init.apply(model)
+        return model
+
+    def language_model(self, vocabulary: int) -> LanguageModel:
+        """The decoder alone."""
+        settings = self.decoder
+        reader = PlainReader(
+            settings.cell,
+            self.embedding,
+            settings.width,
+            settings.layers,
+            residual=settings.residual,
+            dropout=settings.dropout,
+        )
+        model = LanguageModel(
+            nn.Embedding(vocabulary, self.embedding), reader, tied=self.tied, dropout=settings.dropout
+        )
+        self.init.apply(model)
+        return model
+
+    def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
+        """The encoder, pooled."""
+        settings = self.encoder
+        encoder = RecurrentEncoder(
+            settings.cell,
+            self.embedding,
+            settings.width,
+            settings.layers,
+            bidirectional=settings.bidirectional,
+            reverse=settings.reverse,
+            residual=settings.residual,
+            dropout=settings.dropout,
+        )
+        model = Classifier(nn.Embedding(vocabulary, self.embedding), encoder, classes, **head)
+        self.init.apply(model)
+        return model
+
+
+def attach_decoder(
+    source_embedding: nn.Embedding,
+    encoder: Encoder,
+    target_vocabulary: int,
+    embedding: int,
+    settings: DecoderConfig,
+    attention: AttentionConfig | None,
+    source_dropout: float,
+) -> RecurrentSeq2Seq:
+    """A recurrent decoder on any encoder."""
+    attended = 0 if attention is None else encoder.width
+    fixed = encoder.width if settings.summary else 0
+    readout = build_readout(
+        settings.output,
+        settings.width,
+        attended + fixed,
+        embedding if settings.read_word else 0,
+        settings.output_width,
+    )
+    early = attended if settings.attend_from == "previous" else 0
+    cells = CellStack(
+        settings.cell,
+        embedding + early + fixed + (readout.width if settings.input_feeding else 0),
+        settings.width,
+        settings.layers,
+        residual=settings.residual,
+        dropout=settings.dropout,
+    )
+    return RecurrentSeq2Seq(
+        source_embedding,
+        nn.Embedding(target_vocabulary, embedding),
+        encoder,
+        build_start(settings.start, encoder, cells),
+        cells,
+        None if attention is None else attention.build(settings.width, encoder.width),
+        readout,
+        attend_from=settings.attend_from,
+        input_feeding=settings.input_feeding,
+        summary=settings.summary,
+        read_state=settings.read_state,
+        read_word=settings.read_word,
+        source_dropout=source_dropout,
+        target_dropout=settings.dropout,
+    )

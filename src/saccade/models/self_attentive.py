@@ -1,0 +1,73 @@
+"""The self-attentive RNN as encoder, language model and classifier."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+from torch import nn
+
+from saccade.config import Config
+from saccade.layers.encoder import ReaderEncoder
+from saccade.layers.reader import Reader, StackedReader
+from saccade.layers.self_attentive import SelfAttentiveRNN
+from saccade.models.classifier import Classifier
+from saccade.models.language import LanguageModel
+from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
+from saccade.models.settings import AttentionConfig, DecoderConfig
+
+__all__ = ["SelfAttentiveConfig"]
+
+
+class SelfAttentiveConfig(Config):
+    """SimpleRNN + self-attention."""
+
+    embedding: int = Field(256, ge=1)
+    width: int = Field(256, ge=1)
+    layers: int = Field(1, ge=1)
+    cell: str = "tanh"
+    keep_state: bool = False
+    """Whether the last state enters beside the context."""
+    output: Literal["state", "context", "both"] = "both"
+    attention: AttentionConfig = AttentionConfig(score="concat")
+    """How a state looks back over the states so far."""
+    decoder: DecoderConfig = DecoderConfig()
+    """For sequence-to-sequence: the decoder that reads the states."""
+    cross: AttentionConfig = AttentionConfig()
+    """For sequence-to-sequence: how that decoder looks at them."""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    tied: bool = False
+
+    def reader(self) -> Reader:
+        """The recurrent network itself."""
+        layers: list[Reader] = []
+        for number in range(self.layers):
+            layers.append(
+                SelfAttentiveRNN(
+                    self.attention.build(self.width, self.width),
+                    self.embedding if number == 0 else layers[-1].width,
+                    self.width,
+                    cell=self.cell,
+                    keep_state=self.keep_state,
+                    output=self.output,
+                )
+            )
+        return layers[0] if self.layers == 1 else StackedReader(layers, dropout=self.dropout)
+
+    def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> RecurrentSeq2Seq:
+        """The self-attentive RNN as encoder of a recurrent decoder."""
+        source = nn.Embedding(source_vocabulary, self.embedding)
+        encoder = ReaderEncoder(self.reader())
+        return attach_decoder(
+            source, encoder, target_vocabulary, self.embedding, self.decoder, self.cross, self.dropout
+        )
+
+    def language_model(self, vocabulary: int) -> LanguageModel:
+        """Predicts the next word from state and context."""
+        return LanguageModel(
+            nn.Embedding(vocabulary, self.embedding), self.reader(), tied=self.tied, dropout=self.dropout
+        )
+
+    def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
+        """Its states, pooled."""
+        return Classifier(nn.Embedding(vocabulary, self.embedding), ReaderEncoder(self.reader()), classes, **head)

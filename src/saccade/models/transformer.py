@@ -1,0 +1,236 @@
+"""The Transformer: encoder, decoder, and both with the three attention sites."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+from torch import Tensor, nn
+
+from saccade import tree
+from saccade.attention import Bank, MultiHead, Tape, name_sites, site_of
+from saccade.batch import Batch, check_tokens
+from saccade.config import Config
+from saccade.errors import ConfigError
+from saccade.layers.encoder import Encoder, Reading
+from saccade.layers.positions import Learned, Rotary, Sinusoidal, check_length
+from saccade.layers.transformer import (
+    LayerState,
+    PlacedEmbedding,
+    TransformerDecoder,
+    TransformerEncoder,
+    TransformerReader,
+)
+from saccade.models.base import Seq2Seq, source_of, tie
+from saccade.models.classifier import Classifier
+from saccade.models.language import LanguageModel
+from saccade.models.settings import AttentionConfig
+
+__all__ = ["Memory", "State", "Transformer", "TransformerConfig"]
+
+
+@tree.node
+class Memory:
+    """A source, read: the banks of the decoder layers' cross attentions."""
+
+    banks: tuple[Bank, ...]
+
+
+@tree.node
+class State:
+    """What each decoder layer has written."""
+
+    layers: tuple[LayerState, ...]
+
+
+class Transformer(Seq2Seq):
+    """Self-attention over the source, masked self-attention over the target, and attention between them.
+
+    Embeddings are multiplied by √width, the output layer is not; with `tied` one matrix serves as both
+    embeddings and as output layer.
+    Paper: Vaswani et al. 2017, arXiv:1706.03762.
+    """
+
+    def __init__(
+        self,
+        source_embedding: nn.Embedding,
+        target_embedding: nn.Embedding,
+        encoder: TransformerEncoder,
+        decoder: TransformerDecoder,
+        source_place: PlacedEmbedding,
+        target_place: PlacedEmbedding,
+        *,
+        max_length: int | None = None,
+        tied: bool = False,
+    ) -> None:
+        super().__init__()
+        self.source_embedding, self.target_embedding = source_embedding, target_embedding
+        self.encoder, self.decoder = encoder, decoder
+        self.source_place, self.target_place = source_place, target_place
+        self.max_length = max_length
+        self.vocabulary = target_embedding.num_embeddings
+        self.output = nn.Linear(encoder.width, self.vocabulary)
+        self.scale = math.sqrt(encoder.width)
+        if tied:
+            tie(self.output, target_embedding)
+        name_sites(self)
+
+    @property
+    def source_sites(self) -> list[str]:
+        return [site_of(layer.cross) for layer in self.decoder.layers if layer.cross is not None]
+
+    def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
+        tokens, mask = source_of(batch)
+        check_tokens("source", tokens, self.source_embedding.num_embeddings)
+        check_length(tokens.shape[1], self.max_length)
+        words = self.source_place(self.source_embedding(tokens) * self.scale)
+        return Memory(self.decoder.banks(self.encoder(words, mask, tape=tape).annotations, mask))
+
+    def start(self, memory: Memory, max_length: int) -> State:
+        check_length(max_length, self.max_length)
+        values = memory.banks[0].values
+        return State(self.decoder.start(values.shape[0], max_length, values, memory.banks))
+
+    def step(self, memory: Memory, state: State, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, State]:
+        positions = state.layers[0].cache.count[:, None]
+        x, layers = self.decoder.step(self._embed(tokens[:, None], positions), state.layers, memory.banks, tape=tape)
+        return self.output(x[:, 0]), State(layers)
+
+    def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+        memory = self.encode(batch, tape=tape)
+        check_length(batch.inputs.shape[1], self.max_length)
+        return self.output(self.decoder(self._embed(batch.inputs), memory.banks, tape=tape))
+
+    def _embed(self, tokens: Tensor, positions: Tensor | None = None) -> Tensor:
+        check_tokens("target", tokens, self.vocabulary)
+        return self.target_place(self.target_embedding(tokens) * self.scale, positions)
+
+
+class PlacedEncoder(Encoder):
+    """A Transformer encoder with its positions, for embeddings that have none yet."""
+
+    def __init__(self, place: PlacedEmbedding, encoder: TransformerEncoder, max_length: int | None) -> None:
+        super().__init__()
+        self.place, self.encoder, self.max_length = place, encoder, max_length
+        self.width = encoder.width
+
+    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
+        check_length(inputs.shape[1], self.max_length)
+        return self.encoder(self.place(inputs), mask, tape=tape)
+
+
+class PlacedReader(TransformerReader):
+    """A Transformer reader that knows how far its positions go."""
+
+    max_length: int | None = None
+
+    def start(self, rows: int, max_length: int, like: Tensor) -> tuple[LayerState, ...]:
+        check_length(max_length, self.max_length)
+        return super().start(rows, max_length, like)
+
+    def forward(self, inputs: Tensor, *, tape: Tape | None = None) -> Tensor:
+        check_length(inputs.shape[1], self.max_length)
+        return super().forward(inputs, tape=tape)
+
+
+class TransformerConfig(Config):
+    """The Transformer family; the defaults are the base model."""
+
+    width: int = Field(512, ge=1)
+    feed_forward: int = Field(2048, ge=1)
+    layers: int = Field(6, ge=1)
+    decoder_layers: int | None = Field(None, ge=1)
+    """As many as the encoder's when left out."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    norm: Literal["post", "pre"] = "post"
+    positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
+    max_length: int = Field(1024, ge=1)
+    """The length of the table of learned positions."""
+    attention: AttentionConfig = AttentionConfig(score="scaled-dot", heads=8)
+    cross: AttentionConfig | None = None
+    """The attention to the source, where it is to differ."""
+    tied: bool = True
+    """One matrix for both embeddings and the output layer."""
+
+    @field_validator("attention", "cross")
+    @classmethod
+    def _has_heads(cls, value: AttentionConfig | None) -> AttentionConfig | None:
+        if value is not None and value.heads is None:
+            raise ValueError("a Transformer's attention projects its queries, keys and values: set heads to 1 or more")
+        return value
+
+    def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> Transformer:
+        """Encoder and decoder."""
+        target = self._embedding(target_vocabulary)
+        if self.tied and source_vocabulary != target_vocabulary:
+            raise ConfigError(
+                f"tied embeddings need one vocabulary, but the source has {source_vocabulary} words and the target "
+                f"{target_vocabulary}. Share the tokenizer, or set tied to false."
+            )
+        source = target if self.tied else self._embedding(source_vocabulary)
+        return Transformer(
+            source,
+            target,
+            self._encoder(),
+            self._decoder(cross=True),
+            self._place(),
+            self._place(),
+            max_length=self._limit(),
+            tied=self.tied,
+        )
+
+    def language_model(self, vocabulary: int) -> LanguageModel:
+        """The decoder alone."""
+        reader = PlacedReader(self._decoder(cross=False), self._place(), self.width)
+        reader.max_length = self._limit()
+        return LanguageModel(self._embedding(vocabulary), reader, tied=self.tied, scale=math.sqrt(self.width))
+
+    def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
+        """The encoder, pooled."""
+        encoder = PlacedEncoder(self._place(), self._encoder(), self._limit())
+        return Classifier(self._embedding(vocabulary), encoder, classes, scale=math.sqrt(self.width), **head)
+
+    def _embedding(self, vocabulary: int) -> nn.Embedding:
+        embedding = nn.Embedding(vocabulary, self.width)
+        nn.init.normal_(embedding.weight, std=self.width**-0.5)
+        return embedding
+
+    def _limit(self) -> int | None:
+        return self.max_length if self.positions == "learned" else None
+
+    def _place(self) -> PlacedEmbedding:
+        if self.positions == "rotary":
+            return PlacedEmbedding(None, self.dropout)
+        code = Learned(self.width, self.max_length) if self.positions == "learned" else Sinusoidal(self.width)
+        return PlacedEmbedding(code, self.dropout)
+
+    def _self_attention(self) -> MultiHead:
+        rotate = None
+        if self.positions == "rotary":
+            assert self.attention.heads is not None
+            rotate = Rotary(self.width // self.attention.heads)
+        attention = self.attention.build(self.width, self.width, rotate=rotate)
+        assert isinstance(attention, MultiHead)
+        return attention
+
+    def _cross_attention(self) -> MultiHead:
+        attention = (self.cross or self.attention).build(self.width, self.width)
+        assert isinstance(attention, MultiHead)
+        return attention
+
+    def _encoder(self) -> TransformerEncoder:
+        return TransformerEncoder(
+            self._self_attention, self.width, self.feed_forward, self.layers, norm=self.norm, dropout=self.dropout
+        )
+
+    def _decoder(self, *, cross: bool) -> TransformerDecoder:
+        return TransformerDecoder(
+            self._self_attention,
+            self._cross_attention if cross else None,
+            self.width,
+            self.feed_forward,
+            self.decoder_layers or self.layers,
+            norm=self.norm,
+            dropout=self.dropout,
+        )

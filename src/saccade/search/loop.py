@@ -1,0 +1,170 @@
+"""The one loop all searches share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from saccade import tree
+from saccade.attention.tape import Tape
+from saccade.batch import BOS, PAD, Batch
+from saccade.errors import ConfigError, NumericsError
+from saccade.models.base import Seq2Seq, check_finite
+from saccade.search.constraints import Constraint
+from saccade.search.trace import Ending, Hypothesis, Trace
+
+__all__ = ["Choice", "Strategy", "View", "run"]
+
+
+class View(NamedTuple):
+    """What a strategy decides on: log-probabilities (B, K, V) of the next word, -inf where it is not allowed.
+
+    written (B, K, t): the words so far. steps_left counts this step. attended (B, K, S): how much attention
+    each source word got in this step, where the strategy asked for it.
+    """
+
+    log_probabilities: Tensor
+    written: Tensor
+    steps_left: int
+    attended: Tensor | None
+
+
+class Choice(NamedTuple):
+    """What it decides: for each of the K slots, the slot it goes on from (None: its own) and the word it takes."""
+
+    parents: Tensor | None
+    tokens: Tensor
+
+
+class Strategy(ABC):
+    """A way to choose words: greedy, sampled, or by beam. One object serves one search."""
+
+    width: int
+    """K, the hypotheses kept of each sentence."""
+    wants_attention: bool = False
+    """Whether `View.attended` is needed."""
+
+    @abstractmethod
+    def begin(self, sentences: int, max_length: int, batch: Batch, device: torch.device) -> None:
+        """Get ready for some sentences."""
+
+    @abstractmethod
+    def choose(self, view: View) -> Choice:
+        """One word for each hypothesis."""
+
+    @abstractmethod
+    def done(self) -> Tensor:
+        """Which sentences need no further step, (B,)."""
+
+    @abstractmethod
+    def endings(self) -> list[list[Ending]]:
+        """The answers, best first, for every sentence."""
+
+
+@torch.no_grad()
+def run(
+    model: Seq2Seq,
+    batch: Batch,
+    strategy: Strategy,
+    *,
+    max_length: int,
+    constraints: Sequence[Constraint] = (),
+    attention: bool = True,
+) -> list[list[Hypothesis]]:
+    """Write an answer to every source, a word at a time; the memory of a source serves all its hypotheses."""
+    _check(model, batch, strategy, max_length, constraints)
+    training = model.training
+    model.eval()
+    try:
+        return _write(model, batch, strategy, max_length, constraints, attention)
+    finally:
+        model.train(training)
+
+
+def _write(
+    model: Seq2Seq,
+    batch: Batch,
+    strategy: Strategy,
+    max_length: int,
+    constraints: Sequence[Constraint],
+    attention: bool,
+) -> list[list[Hypothesis]]:
+    sentences, width = batch.size, strategy.width
+    encoding = Tape() if attention else None
+    memory = model.encode(batch, tape=encoding)
+    state = tree.repeat_rows(model.start(memory, max_length), width)
+    device = next(tree.leaves(memory)).device
+    strategy.begin(sentences, max_length, batch, device)
+    trace = Trace(encoding)
+    tokens = torch.full((sentences, width), BOS, device=device)
+    written = tokens.new_empty(sentences, width, 0)
+    slots = torch.arange(width, device=device).expand(sentences, width)
+    for t in range(max_length):
+        tape = Tape() if attention or strategy.wants_attention else None
+        logits, state = model.step(memory, state, tokens.flatten(), tape=tape)
+        if t == 0 or _worth_asking(t, device):
+            _check_numbers(model, logits)
+        if tape is not None:
+            trace.look(tape)
+        attended = _source_attention(model, tape, width) if strategy.wants_attention else None
+        logs = _spread(logits.view(sentences, width, -1), written, max_length - t, constraints)
+        choice = strategy.choose(View(logs, written, max_length - t, attended))
+        tokens = choice.tokens
+        if choice.parents is not None:
+            rows = (torch.arange(sentences, device=device)[:, None] * width + choice.parents).flatten()
+            state = tree.take_rows(state, rows)
+            written = written.flatten(0, 1).index_select(0, rows).view(sentences, width, -1)
+        written = torch.cat([written, tokens[..., None]], -1)
+        trace.choose(slots if choice.parents is None else choice.parents, tokens)
+        if _worth_asking(t, device) and bool(strategy.done().all()):
+            break
+    return trace.follow(strategy.endings())
+
+
+def _spread(logits: Tensor, written: Tensor, steps_left: int, constraints: Sequence[Constraint]) -> Tensor:
+    """Log-probabilities of the next word, without what may not be written."""
+    logs = torch.log_softmax(logits.float() if logits.dtype.itemsize < 4 else logits, -1)
+    logs[..., [PAD, BOS]] = -torch.inf
+    for constraint in constraints:
+        logs = constraint(logs, written, steps_left)
+    return logs
+
+
+def _source_attention(model: Seq2Seq, tape: Tape | None, width: int) -> Tensor:
+    """(B, K, S): the mean over the sites that look at the source, and their heads."""
+    assert tape is not None
+    looks = torch.stack([tape[site].mean(1).squeeze(1) for site in model.source_sites]).mean(0)
+    return looks.view(-1, width, looks.shape[-1])
+
+
+def _worth_asking(t: int, device: torch.device) -> bool:
+    # a question about numbers on a GPU makes it wait, so it is asked now and then
+    return device.type == "cpu" or t % 8 == 7
+
+
+def _check_numbers(model: Seq2Seq, logits: Tensor) -> None:
+    if torch.isnan(logits).any():
+        check_finite(model)
+        raise NumericsError(
+            "the model's predictions are NaN though its parameters are finite. Decode in float32, or look for "
+            "huge values in the input."
+        )
+
+
+def _check(model: Any, batch: Batch, strategy: Strategy, max_length: int, constraints: Sequence[Constraint]) -> None:
+    if not isinstance(model, Seq2Seq):
+        raise ConfigError(f"a search needs a model that writes (Seq2Seq), but was given a {type(model).__name__}.")
+    if max_length < 1:
+        raise ConfigError(f"max_length is {max_length}, but a search needs room for at least 1 word.")
+    if strategy.width < 1:
+        raise ConfigError(f"width is {strategy.width}, but a search keeps at least 1 hypothesis.")
+    if strategy.wants_attention and not model.source_sites:
+        raise ConfigError(
+            f"coverage_penalty needs attention to the source, but {type(model).__name__} has none. Set it to 0."
+        )
+    for constraint in constraints:
+        constraint.check(batch.size, model.vocabulary, max_length)

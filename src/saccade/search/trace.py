@@ -1,0 +1,91 @@
+"""Hypotheses, and the way back to what they looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from saccade.attention.tape import Tape
+
+__all__ = ["Ending", "Hypothesis", "Trace"]
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One answer of a search.
+
+    tokens end with EOS if `finished`; without it the search reached max_length first. score is what the
+    search ranks by, log_probability the model's own. attention: by site, (H, T, S) with a row per token.
+    """
+
+    tokens: list[int]
+    score: float
+    log_probability: float
+    finished: bool
+    attention: dict[str, Tensor] = field(default_factory=dict, repr=False)
+
+
+class Ending(NamedTuple):
+    """Where a hypothesis ends: after `steps` choices it stands in `slot`; `last` is a word it ends with, if any."""
+
+    steps: int
+    slot: int
+    last: int | None
+    score: float
+    log_probability: float
+
+
+class Trace:
+    """What was chosen in each step, from which slot, and where the model looked while choosing."""
+
+    def __init__(self, encoding: Tape | None) -> None:
+        self._encoding = encoding
+        self._parents: list[Tensor] = []
+        self._tokens: list[Tensor] = []
+        self._looks: list[Tape] = []
+
+    def look(self, tape: Tape) -> None:
+        """Remember the attention (B·K, H, 1, S) of a step."""
+        self._looks.append(tape)
+
+    def choose(self, parents: Tensor, tokens: Tensor) -> None:
+        """Remember the slot each hypothesis came from and the word it took, both (B, K)."""
+        self._parents.append(parents)
+        self._tokens.append(tokens)
+
+    def follow(self, endings: list[list[Ending]]) -> list[list[Hypothesis]]:
+        """Walk from each ending back to the start."""
+        parents, tokens = ([step.cpu() for step in steps] for steps in (self._parents, self._tokens))
+        return [
+            [self._follow(row, ending, parents, tokens) for ending in row_endings]
+            for row, row_endings in enumerate(endings)
+        ]
+
+    def _follow(self, row: int, ending: Ending, parents: list[Tensor], tokens: list[Tensor]) -> Hypothesis:
+        slot = ending.slot
+        words: list[int] = [] if ending.last is None else [ending.last]
+        slots = [] if ending.last is None else [slot]  # the slot that each word was chosen from
+        for step in reversed(range(ending.steps)):
+            words.append(int(tokens[step][row, slot]))
+            slot = int(parents[step][row, slot])
+            slots.append(slot)
+        words.reverse()
+        slots.reverse()
+        finished = ending.last is not None
+        attention = self._attention(row, slots)
+        return Hypothesis(words, ending.score, ending.log_probability, finished, attention)
+
+    def _attention(self, row: int, slots: list[int]) -> dict[str, Tensor]:
+        if self._encoding is None:
+            return {}
+        found = {site: self._encoding[site][row] for site in self._encoding}
+        if not self._looks:
+            return found
+        width = self._parents[0].shape[1]
+        for site in self._looks[0]:
+            rows = [self._looks[t][site][row * width + slot] for t, slot in enumerate(slots)]
+            found[site] = torch.cat(rows, 1)  # (H, T, S)
+        return found
