@@ -51,4 +51,4 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> ConfigError:
     names = sorted(known)
     near = get_close_matches(str(name), names, n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    return ConfigError(f"{kind} {name!r} does not exist.{hint} Known: {', '.join(names)}.")
+    return ConfigError(f"{kind} {name!r} does not exist.{hint} Known: {', '.join(names) or 'none'}.")

@@ -4,6 +4,7 @@ A new entry is tested by being listed in its table.
 """
 
 import copy
+from collections import defaultdict
 from dataclasses import replace
 
 import pytest
@@ -83,7 +84,7 @@ def hypotheses_share_the_bank_of_their_sentence(parts: Parts, shape: Shape) -> N
     beams = 3
     query = torch.randn(shape.B * beams, *case.query.shape[1:], dtype=case.query.dtype)
     shared, copied = case.bank(), tree.repeat_rows(case.bank(), beams)
-    for tape in (None, Tape()):
+    for tape in _paths(case):
         of_shared, of_copied = (case.attention(query, bank, tape=tape) for bank in (shared, copied))
         assert_close(list(tree.leaves(of_shared)), list(tree.leaves(of_copied)))
 
@@ -189,20 +190,22 @@ def test_junk_behind_the_mask_changes_nothing_in_half_precision(dtype, junk, par
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], **ids)
 @pytest.mark.parametrize("name", SCORES)
 def test_half_precision_errs_at_most_twice_as_much_as_plain_torch(name, dtype, recorded):
+    """The root of the mean squared error over a few draws, of the context and of the gradients."""
     parts = Parts(score=name)
-    halves = make_case(parts, Shape(B=2, T=7, S=63), dtype=dtype, attention=parts.build(score_options=None))
-    exact = Case(
-        copy.deepcopy(halves.attention).double(),
-        halves.query.double(),
-        halves.keys.double(),
-        halves.values.double(),
-        halves.mask,
-    )
-    truth, plain = outcome(exact, Tape()), outcome(halves, run=_plain_attention)
-    ours = outcome(halves, Tape() if recorded else None)
-    for what in ("context", "query", "keys", "values"):
-        error, allowed = ((result[what] - truth[what]).abs().max() for result in (ours, plain))
-        floor = 0.05 * torch.finfo(dtype).eps * truth[what].abs().max()
+    squares = defaultdict(lambda: torch.zeros(3, dtype=torch.float64))
+    for _ in range(4):
+        halves = make_case(parts, Shape(B=2, T=7, S=63), dtype=dtype, attention=parts.build(score_options=None))
+        wide = {part: getattr(halves, part).double() for part in ("query", "keys", "values")}
+        truth = outcome(replace(halves, attention=copy.deepcopy(halves.attention).double(), **wide), Tape())
+        ours = outcome(halves, Tape() if recorded else None)
+        plain = outcome(halves, run=_plain_attention)
+        for what in ("context", "query", "keys", "values"):
+            sizes = ours[what] - truth[what], plain[what] - truth[what], truth[what]
+            squares[what] += torch.stack([tensor.square().mean() for tensor in sizes])
+    for what, (error, allowed, size) in ((what, sums.sqrt().tolist()) for what, sums in squares.items()):
+        rounding = torch.finfo(dtype).eps * size
+        assert allowed <= 8 * rounding, f"{what}: what plain torch computes is something else"
+        floor = 0.05 * rounding
         assert error <= 2 * allowed + floor, f"{what}: {error:.2e}, plain torch {allowed:.2e}"
 
 
@@ -237,24 +240,26 @@ def _plain_attention(case: Case) -> torch.Tensor:
     name = next(name for name, kind in SCORES.items() if kind is type(score))
     assert name in PLAIN_SCORES, f"write {name!r} in plain torch into PLAIN_SCORES"
     even = mask.to(case.query.dtype) / mask.sum(-1, keepdim=True)
-    past = Past(torch.zeros(()), even, torch.zeros_like(even))
+    past = Past(even, torch.zeros_like(even))
     contexts = []
     for t in range(case.query.shape[1]):
         scores = PLAIN_SCORES[name](score, case.query[:, t : t + 1], case.keys, past)
         weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), -1)
-        past = Past(past.steps + 1, weights, past.total + weights)
+        past = Past(weights, past.total + weights)
         contexts.append(weights @ case.values)
     return torch.cat(contexts, 1)
 
 
-@pytest.mark.parametrize("heads", [None, 2])
-def test_junk_behind_the_mask_does_not_enter_the_gradient_of_a_gumbel_draw(heads):
-    parts = Parts(align="hard", heads=heads)
-    attention = parts.build(align_options={"estimator": "gumbel"}).train()
+@pytest.mark.parametrize("parts", [parts for parts in ENTRIES if parts.heads is None], **ids)
+@pytest.mark.parametrize("mode", ["evaluating", "training"])
+def test_values_behind_the_mask_may_overflow_the_gradient_of_their_weights(mode, parts):
+    """That gradient is infinite in half precision; nothing may multiply it by zero."""
+    options = {"align_options": {"estimator": "gumbel"}} if parts.align == "hard" else {}
+    attention = parts.build(**options).train(mode == "training")
     case = make_case(parts, Shape(), dtype=torch.float16, attention=attention)
-    hidden = ~case.mask[..., None]
-    case = replace(case, keys=case.keys.masked_fill(hidden, 1e4), values=case.values.masked_fill(hidden, 1e4))
-    assert all(tensor.isfinite().all() for tensor in outcome(case).values())
+    case = replace(case, values=case.values.masked_fill(~case.mask[..., None], 6e4))
+    for tape in (None, Tape()):
+        assert all(tensor.isfinite().all() for tensor in outcome(case, tape).values())
 
 
 # Gradients
@@ -313,6 +318,12 @@ def _with_heads(tensor: torch.Tensor, parts: Parts) -> torch.Tensor:
     return tensor if parts.heads else tensor[:, None]
 
 
+def _paths(case: Case) -> list[Tape | None]:
+    """Unrecorded and recorded where a fused kernel makes them differ, else recorded; the tape comes last."""
+    inner = inner_of(case.attention)
+    return [None, Tape()] if inner.align.fusable and not inner.sequential else [Tape()]
+
+
 def _check_junk(case: Case, junk: float) -> None:
     hidden = ~case.mask[..., None]
     rubbish = {
@@ -320,10 +331,10 @@ def _check_junk(case: Case, junk: float) -> None:
         for name, clean in (("keys", case.keys), ("values", case.values))
     }
     dirty = replace(case, **rubbish)
-    tapes = Tape(), Tape()
-    assert_same(outcome(dirty), outcome(case))
-    assert_same(outcome(dirty, tapes[0]), outcome(case, tapes[1]))
-    assert_close(tapes[0]["attention"], tapes[1]["attention"])
+    for tape in _paths(case):
+        assert_same(outcome(dirty, tape), outcome(case, tape))
+    found, wanted = tape["attention"].chunk(2, 2)
+    assert_close(found, wanted)
 
 
 def _check_unseeing(parts: Parts, shape: Shape, dtype: torch.dtype) -> None:
@@ -333,8 +344,8 @@ def _check_unseeing(parts: Parts, shape: Shape, dtype: torch.dtype) -> None:
     blind[-1, 0] = True  # and one query that sees nothing among others that do
     case.mask[blind] = False
     nothing = case.attention.output.bias if isinstance(case.attention, MultiHead) else torch.zeros(())
-    tape = Tape()
-    for found in (outcome(case), outcome(case, tape)):
+    for tape in _paths(case):
+        found = outcome(case, tape)
         assert (found["context"][blind] == nothing).all()
         assert (found["query"][blind] == 0).all()
         assert (found["keys"][0] == 0).all()

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from helpers_attention import Parts, Shape, inner_of, make_case
+from helpers_attention import OPTIONS, Parts, Shape, inner_of, make_case
 from saccade.attention import SCORES, Attention, Concat, LocationAware, ProjectedDot, Tape
 
 
@@ -118,6 +118,13 @@ def test_additive_bias_stands_inside_the_tanh():
     check(score, equation)
 
 
+def test_cosine_knows_the_direction_of_vectors_longer_than_half_precision_can_say():
+    score = SCORES["cosine"](4, 4).half()
+    query, keys = torch.randn(2, 3, 4).sign(), torch.randn(2, 5, 4).sign()
+    got = score((4e4 * query).half(), score.prepare((4e4 * keys).half()))  # of length 8e4, beyond 65504
+    torch.testing.assert_close(got.float(), query @ keys.mT / 4, atol=2e-3, rtol=0)
+
+
 def test_concat_with_identity_keys_is_the_authors_program():
     score = Concat(4, 6, identity_keys=True).double()
 
@@ -135,11 +142,9 @@ def test_each_head_is_the_same_score_with_its_own_parameters(name):
     query, keys = torch.randn(3, heads, 4, many.query_width), torch.randn(3, heads, 5, many.key_width)
     together = many(query, many.prepare(keys))
     for head in range(heads):
-        one = SCORES[name](many.query_width, many.key_width)
+        one = SCORES[name](many.query_width, many.key_width, **OPTIONS.get(("score", name), {}))
         for parameter, stacked in zip(one.parameters(), many.parameters(), strict=True):
-            parameter.data = stacked.data[head].reshape(parameter.shape) if name != "location" else stacked.data[head]
-            if name == "location":
-                one.max_length = parameter.shape[0]
+            parameter.data = stacked.data[head].reshape(parameter.shape)
         torch.testing.assert_close(one(query[:, head], one.prepare(keys[:, head])), together[:, head])
 
 

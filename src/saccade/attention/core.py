@@ -13,7 +13,7 @@ from saccade.attention.aligns import Align, Softmax
 from saccade.attention.scores import Past, Score
 from saccade.attention.tape import Tape
 from saccade.attention.windows import Global, Window
-from saccade.errors import ShapeError
+from saccade.errors import ConfigError, ShapeError
 from saccade.kernels.dot import fused_attention
 
 __all__ = ["Attended", "Attention", "Bank", "check_floats", "check_pairs", "name_sites", "spread_mask"]
@@ -72,6 +72,8 @@ class Attention(nn.Module):
         site: str = "attention",
     ) -> None:
         super().__init__()
+        if not 0 <= dropout < 1:
+            raise ConfigError(f"dropout is {dropout}, but the share of weights to drop is at least 0 and below 1.")
         self.score = score
         self.align = align if align is not None else Softmax()
         self.window = window if window is not None else Global(score.query_width)
@@ -107,9 +109,11 @@ class Attention(nn.Module):
         if bank.mask is not None:
             even = even * bank.mask[..., :1, :]  # what the first query may see
         even = even / even.sum(-1, keepdim=True).clamp_min(1)
-        steps = torch.zeros(lead[0], *([1] * len(lead)), 1, dtype=torch.long, device=even.device)
-        past = Past(steps, even, torch.zeros_like(even))
-        return past if rows is None else tree.repeat_rows(past, rows // lead[0])
+        past = Past(even, torch.zeros_like(even))
+        if rows is None:
+            return past
+        _check_rows(rows, lead[0])
+        return tree.repeat_rows(past, rows // lead[0])
 
     def forward(
         self,
@@ -122,13 +126,18 @@ class Attention(nn.Module):
     ) -> Attended:
         """query (N, [H,] T, Dq); positions (N, T): where each query stands in its sequence, by default 0..T-1."""
         _check_query(self.score, query, bank)
-        length = query.shape[-2]
+        rows, length = query.shape[0], query.shape[-2]
         if positions is None:
             positions = torch.arange(length, device=query.device)[None]
+        elif positions.shape not in ((1, length), (rows, length)):
+            raise ShapeError(
+                f"positions are {tuple(positions.shape)}, but there are {rows} rows of {length} queries: pass ({rows}, "
+                f"{length}), or (1, {length}) for all rows alike."
+            )
         positions = positions.view(-1, *([1] * (query.dim() - 3)), length, 1)  # (N, [1,] T, 1)
-        positions = positions.expand(query.shape[0], *positions.shape[1:])
+        positions = positions.expand(rows, *positions.shape[1:])
         if self.sequential and past is None:
-            past = self.start(bank, query.shape[0])
+            past = self.start(bank, rows)
         if self.sequential and length > 1:
             attended = self._unroll(query, bank, positions, past)
         else:
@@ -180,7 +189,9 @@ class Attention(nn.Module):
             if mask is not None:  # cleared again for the gradient: junk behind the mask would make it 0 · inf
                 weights = weights.masked_fill(~mask, 0.0)
         if past is not None:
-            past = Past(past.steps + 1, weights, past.total + weights)
+            # a query that saw nothing leaves no mark, so the next one goes on from the last that did
+            previous = weights if mask is None else torch.where(mask.any(-1, keepdim=True), weights, past.previous)
+            past = Past(previous, past.total + weights)
         used = F.dropout(weights, dropout) if dropout else weights
         return Attended(used @ bank.values, weights, distribution if self.align.samples else None, past)
 
@@ -231,7 +242,9 @@ def check_floats(name: str, tensor: Tensor) -> None:
 
 
 def check_pairs(keys: Tensor, values: Tensor) -> None:
-    """Refuse keys without a value and values without a key."""
+    """Refuse keys without a value, values without a key, and having neither."""
+    if 0 in keys.shape[:-1]:
+        raise ShapeError(f"keys are {tuple(keys.shape)}: there is nothing to attend to. Pass at least one key.")
     if values.shape[:-1] != keys.shape[:-1]:
         raise ShapeError(
             f"values are {tuple(values.shape)} and keys {tuple(keys.shape)}: each key needs one value, so they "
@@ -275,6 +288,14 @@ def _check_keys(score: Score, keys: Tensor, values: Tensor) -> None:
     check_pairs(keys, values)
 
 
+def _check_rows(rows: int, sentences: int) -> None:
+    if 0 in (rows, sentences) or rows % sentences:
+        raise ShapeError(
+            f"query has {rows} rows, but the bank has {sentences}: there must be at least one row, "
+            "and as many queries for every sentence."
+        )
+
+
 def _check_query(score: Score, query: Tensor, bank: Bank) -> None:
     keys = bank.keys
     if query.dim() != keys.dim() or query.shape[1:-2] != keys.shape[1:-2]:
@@ -288,10 +309,12 @@ def _check_query(score: Score, query: Tensor, bank: Bank) -> None:
             f"query_width={score.query_width}. Build it with the width of what attends."
         )
     check_floats("query", query)
-    if 0 in (query.shape[0], keys.shape[0]) or query.shape[0] % keys.shape[0]:
+    _check_rows(query.shape[0], keys.shape[0])
+    if query.shape[-2] == 0:
+        raise ShapeError(f"query is {tuple(query.shape)}: T=0, so nobody asks. Pass at least one query.")
+    if query.dtype != bank.values.dtype and not torch.is_autocast_enabled(query.device.type):
         raise ShapeError(
-            f"query has {query.shape[0]} rows, but the bank has {keys.shape[0]}: there must be at least one row, "
-            "and as many queries for every sentence."
+            f"query is {query.dtype}, but the bank is {bank.values.dtype}. Convert one of them with .to()."
         )
     if bank.mask is not None and bank.mask.shape[-2] not in (1, query.shape[-2]):
         raise ShapeError(

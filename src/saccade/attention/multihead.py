@@ -23,6 +23,7 @@ class MultiHead(nn.Module):
         head_i = attention(W_Q q, W_K k, W_V v)_i        out = W_O [head_1 ; … ; head_H]
 
     query (N, T, Dq), keys (B, S, Dk), values (B, S, Dv) -> context (N, T, output_width), weights (N, H, T, S).
+    A query that sees nothing gets zero from every head, which leaves the bias of W_O.
     Takes the place of an Attention anywhere: the same `bank`, `start` and call. `inner` is the attention of
     the heads, of any score, align and window, built for width // heads and with `heads`.
     Paper: Vaswani et al. 2017, arXiv:1706.03762, section 3.2.2.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -71,9 +72,18 @@ class Cell(nn.Module, ABC):
 
 
 class _TorchCell(Cell):
-    """A cell whose parameters live in torch's own module, so that whole sequences run in its fast code."""
+    """A cell whose parameters live in torch's own module, so that whole sequences run in its fast code.
 
-    rnn: nn.RNN | nn.GRU | nn.LSTM
+    That module is an RNNBase, what nn.RNN, nn.GRU and nn.LSTM have in common: torch.compile looks into it,
+    so that a step is one graph, while it stops at any of those three.
+    """
+
+    mode: ClassVar[str]
+    kernel: ClassVar[Callable[..., tuple[Tensor, ...]]]
+
+    def __init__(self, input_width: int, width: int, state_width: int) -> None:
+        super().__init__(input_width, width, state_width)
+        self.rnn = nn.RNNBase(self.mode, input_width, width, batch_first=True)
 
     @property
     def input_weight(self) -> Tensor:
@@ -87,8 +97,13 @@ class _TorchCell(Cell):
         """W_h h + b_h."""
         return F.linear(hidden, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)  # type: ignore[arg-type]
 
+    def run(self, *inputs: Any, packed: bool = False) -> tuple[Tensor, ...]:
+        """The kernel with this cell's parameters: biases, one layer, no dropout, one direction, batch first."""
+        options = (True, 1, 0.0, self.training, False) if packed else (True, 1, 0.0, self.training, False, True)
+        return self.kernel(*inputs, self.rnn.all_weights[0], *options)
+
     def sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        hiddens, final = self.rnn(inputs, state[None].contiguous())
+        hiddens, final = self.run(inputs, state[None].contiguous())
         if mask is None:
             return hiddens, final[0]
         return hiddens, masks.last(hiddens, mask)
@@ -100,9 +115,10 @@ class Tanh(_TorchCell):
     h' = tanh(W_i x + b_i + W_h h + b_h)
     """
 
+    mode, kernel = "RNN_TANH", staticmethod(torch.rnn_tanh)
+
     def __init__(self, input_width: int, width: int) -> None:
         super().__init__(input_width, width, width)
-        self.rnn = nn.RNN(input_width, width, batch_first=True)
 
     def advance(self, gates: Tensor, state: Tensor) -> Tensor:
         return torch.tanh(gates + self.recur(state))
@@ -114,9 +130,10 @@ class GRU(_TorchCell):
     r, z = σ(W_rz x + U_rz h)        n = tanh(W_n x + r · (U_n h + b_n))        h' = (1 - z) · n + z · h
     """
 
+    mode, kernel = "GRU", staticmethod(torch.gru)
+
     def __init__(self, input_width: int, width: int) -> None:
         super().__init__(input_width, width, width)
-        self.rnn = nn.GRU(input_width, width, batch_first=True)
 
     def advance(self, gates: Tensor, state: Tensor) -> Tensor:
         r_in, z_in, n_in = gates.chunk(3, -1)
@@ -133,9 +150,10 @@ class LSTM(_TorchCell):
     state = [h ; c].
     """
 
+    mode, kernel = "LSTM", staticmethod(torch.lstm)
+
     def __init__(self, input_width: int, width: int) -> None:
         super().__init__(input_width, width, 2 * width)
-        self.rnn = nn.LSTM(input_width, width, batch_first=True)
 
     def advance(self, gates: Tensor, state: Tensor, extra: Tensor | None = None) -> Tensor:
         """The next state; `extra` is added to the memory c' before it is read (the LSTMN's deep fusion)."""
@@ -149,13 +167,17 @@ class LSTM(_TorchCell):
     def sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         hidden, memory = (part[None].contiguous() for part in state.chunk(2, -1))
         if mask is None:
-            hiddens, (hidden, memory) = self.rnn(inputs, (hidden, memory))
-        else:  # torch gives the memory at the end alone, so the end must be each sentence's own
-            lengths = masks.lengths_of(mask).cpu()
-            packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
-            packed, (hidden, memory) = self.rnn(packed, (hidden, memory))
-            hiddens, _ = pad_packed_sequence(packed, batch_first=True, total_length=inputs.shape[1])
-        return hiddens, torch.cat([hidden[0], memory[0]], -1)
+            hiddens, hidden, memory = self.run(inputs, (hidden, memory))
+            return hiddens, torch.cat([hidden[0], memory[0]], -1)
+        # torch gives the memory at the end alone, so the end must be each sentence's own
+        lengths = masks.lengths_of(mask).cpu()
+        packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
+        assert packed.sorted_indices is not None
+        assert packed.unsorted_indices is not None
+        first = (hidden.index_select(1, packed.sorted_indices), memory.index_select(1, packed.sorted_indices))
+        data, hidden, memory = self.run(packed.data, packed.batch_sizes, first, packed=True)
+        hiddens, _ = pad_packed_sequence(packed._replace(data=data), batch_first=True, total_length=inputs.shape[1])
+        return hiddens, torch.cat([hidden[0], memory[0]], -1).index_select(0, packed.unsorted_indices)
 
 
 class ResetBeforeGRU(Cell):

@@ -19,11 +19,13 @@ __all__ = ["Encoder", "ReaderEncoder", "Reading", "RecurrentEncoder"]
 class Reading:
     """What an encoder makes of a source.
 
-    annotations (B, S, width), one per input position, in the order of the input. finals (B, layers,
-    directions, state_width): the states after the last word read; None where the encoder keeps none.
+    annotations (B, S, width), one per input position, in the order of the input. last (B, width): the
+    annotation that has read everything, of each direction. finals (B, layers, directions, state_width): the
+    states after the last word read; None where the encoder keeps none.
     """
 
     annotations: Tensor
+    last: Tensor
     finals: Tensor | None = None
 
 
@@ -84,7 +86,12 @@ class RecurrentEncoder(Encoder):
             if self.residual and number > 0:
                 output = output + below
             finals.append(torch.stack(states, 1))  # (B, directions, state_width)
-        return Reading(output, torch.stack(finals, 1))
+        return Reading(output, self._last(output, mask), torch.stack(finals, 1))
+
+    def _last(self, annotations: Tensor, mask: Tensor) -> Tensor:
+        """Where each direction ends: at the last word, or read backwards at the first."""
+        halves = zip(annotations.chunk(len(self.backwards), -1), self.backwards, strict=True)
+        return torch.cat([half[:, 0] if backwards else masks.last(half, mask) for half, backwards in halves], -1)
 
 
 def _read(cell: Cell, inputs: Tensor, mask: Tensor, backwards: bool) -> tuple[Tensor, Tensor]:
@@ -103,4 +110,5 @@ class ReaderEncoder(Encoder):
         self.reader, self.width = reader, reader.width
 
     def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
-        return Reading(self.reader(inputs, tape=tape))
+        annotations = self.reader(inputs, tape=tape)
+        return Reading(annotations, masks.last(annotations, mask))

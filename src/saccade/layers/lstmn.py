@@ -15,9 +15,12 @@ __all__ = ["LSTMN", "DeepFusion", "LSTMNState"]
 
 @tree.node
 class LSTMNState:
-    """own: the tapes [h ; c] so far; summary (N, D): h̃ of the last step; fused (N, D): γ̃, with deep fusion."""
+    """own: the tapes [h ; c] so far; position (N,): how many words were read, not counting a seed;
+    summary (N, D): h̃ of the last step; fused (N, D): γ̃, with deep fusion.
+    """
 
     own: Cache
+    position: Tensor
     summary: Tensor
     fused: Tensor | None
     past: Past | None
@@ -52,11 +55,11 @@ class LSTMN(Reader):
         own = Cache.empty(self.attention, rows, size, 2 * self.width, like)
         if seed is not None:
             own = self._remember(own, seed)
-        zeros = like.new_zeros(rows, self.width)
+        position = torch.zeros(rows, dtype=torch.long, device=like.device)
+        zeros, past = like.new_zeros(rows, self.width), self.attention.start(own.bank())
         if self.fusion is None or source is None:
-            return LSTMNState(own, zeros, None, self.attention.start(own.bank()), None)
-        past = self.fusion.attention.start(source, rows)
-        return LSTMNState(own, zeros, zeros.clone(), self.attention.start(own.bank()), past)
+            return LSTMNState(own, position, zeros, None, past, None)
+        return LSTMNState(own, position, zeros, zeros.clone(), past, self.fusion.attention.start(source, rows))
 
     def step(
         self, inputs: Tensor, state: LSTMNState, *, source: Bank | None = None, tape: Tape | None = None
@@ -86,19 +89,19 @@ class LSTMN(Reader):
     def _advance(
         self, inputs: Tensor, gates: Tensor, state: LSTMNState, source: Bank | None, tape: Tape | None
     ) -> tuple[Tensor, LSTMNState]:
-        position = state.own.count[:, None]
         query = torch.cat([inputs, state.summary], -1)[:, None]  # (N, 1, E + D)
-        attended = self.attention(query, state.own.bank(), positions=position, past=state.past, tape=tape)
+        place = state.own.count[:, None]
+        attended = self.attention(query, state.own.bank(), positions=place, past=state.past, tape=tape)
         recalled = attended.context[:, 0]  # [h̃ ; c̃]
         extra = fused = fusion_past = None
         if self.fusion is not None and source is not None and state.fused is not None:
             extra, fused, fusion_past = self.fusion(
-                inputs, state.fused, source, position=position, past=state.fusion_past, tape=tape
+                inputs, state.fused, source, position=state.position[:, None], past=state.fusion_past, tape=tape
             )
         after = self.cell.advance(gates, recalled, extra)  # [h ; c]
         own = self._remember(state.own, after)
-        summary = recalled[:, : self.width].clone()
-        return after, LSTMNState(own, summary, fused, attended.past, fusion_past)
+        summary = recalled[:, : self.width].clone(memory_format=torch.contiguous_format)
+        return after, LSTMNState(own, state.position + 1, summary, fused, attended.past, fusion_past)
 
     def _remember(self, own: Cache, state: Tensor) -> Cache:
         hidden = state[:, None, : self.width]
@@ -136,4 +139,4 @@ class DeepFusion(nn.Module):
         attended = self.attention(query, source, positions=position, past=past, tape=tape)
         hidden, memory = attended.context[:, 0].chunk(2, -1)
         gate = torch.sigmoid(self.gate(torch.cat([hidden, inputs], -1)))
-        return gate * memory, hidden.clone(), attended.past
+        return gate * memory, hidden.clone(memory_format=torch.contiguous_format), attended.past

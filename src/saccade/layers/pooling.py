@@ -8,34 +8,35 @@ from torch import Tensor, nn
 from saccade import masks
 from saccade.attention import Additive, Attention, Tape
 from saccade.errors import unknown_name
+from saccade.layers.encoder import Reading
 
 __all__ = ["POOLINGS", "AttentionPooling", "Last", "Mean", "Pooling", "build_pooling"]
 
 
 class Pooling(nn.Module):
-    """pooling(sequence (B, S, D), mask (B, S)) -> (B, D)."""
+    """pooling(reading, mask (B, S)) -> (B, D)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.width = width
 
-    def forward(self, sequence: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Tensor:
-        """The sequence summed up."""
+    def forward(self, reading: Reading, mask: Tensor, *, tape: Tape | None = None) -> Tensor:
+        """The source summed up."""
         raise TypeError(f"{type(self).__name__} does not say how it pools: write forward()")
 
 
 class Mean(Pooling):
-    """The mean of what is real."""
+    """The mean of the annotations."""
 
-    def forward(self, sequence: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Tensor:
-        return masks.mean(sequence, mask)
+    def forward(self, reading: Reading, mask: Tensor, *, tape: Tape | None = None) -> Tensor:
+        return masks.mean(reading.annotations, mask)
 
 
 class Last(Pooling):
-    """The last of what is real."""
+    """What the encoder ends with: the annotation that has read everything, of each direction."""
 
-    def forward(self, sequence: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Tensor:
-        return masks.last(sequence, mask)
+    def forward(self, reading: Reading, mask: Tensor, *, tape: Tape | None = None) -> Tensor:
+        return reading.last
 
 
 class AttentionPooling(Pooling):
@@ -46,9 +47,10 @@ class AttentionPooling(Pooling):
         self.question = nn.Parameter(torch.randn(1, 1, width) * width**-0.5)
         self.attention = Attention(Additive(width, width))
 
-    def forward(self, sequence: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Tensor:
-        question = self.question.expand(sequence.shape[0], 1, self.width)
-        attended: Tensor = self.attention(question, self.attention.bank(sequence, mask=mask), tape=tape).context
+    def forward(self, reading: Reading, mask: Tensor, *, tape: Tape | None = None) -> Tensor:
+        bank = self.attention.bank(reading.annotations, mask=mask)
+        question = self.question.expand(bank.values.shape[0], 1, self.width)
+        attended: Tensor = self.attention(question, bank, tape=tape).context
         return attended[:, 0]
 
 

@@ -90,7 +90,8 @@ class SelfAttentiveRNN(Reader):
         own = state.own.add(*self.attention.project(hidden[:, None]))
         attended = self.attention(hidden[:, None], own.bank(), positions=position, past=state.past, tape=tape)
         context = attended.context[:, 0]
-        state = SelfAttentiveState(own, torch.cat([context, memory], -1), hidden.clone(), attended.past)
+        kept = hidden.clone(memory_format=torch.contiguous_format)
+        state = SelfAttentiveState(own, torch.cat([context, memory], -1), kept, attended.past)
         if self.output == "both":
             return torch.cat([hidden, context], -1), state
         return (hidden if self.output == "state" else context), state

@@ -105,10 +105,10 @@ class Mean(_Projected):
 
 
 class Last(_Projected):
-    """tanh(W · the annotation of the last word)."""
+    """tanh(W · what the encoder ends with: the annotation that has read everything, of each direction)."""
 
     def summary(self, reading: Reading, mask: Tensor) -> Tensor:
-        return masks.last(reading.annotations, mask)
+        return reading.last
 
 
 def _recurrent(start: str, encoder: Encoder) -> RecurrentEncoder:

@@ -160,7 +160,8 @@ class TransformerEncoder(Encoder):
     def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
         for layer in self.layers:
             inputs = layer(inputs, mask, tape)
-        return Reading(self.norm(inputs))
+        annotations = self.norm(inputs)
+        return Reading(annotations, masks.last(annotations, mask))
 
 
 class TransformerDecoder(nn.Module):

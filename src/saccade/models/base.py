@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from saccade import tree
 from saccade.attention.tape import Tape
 from saccade.batch import Batch
-from saccade.errors import ConfigError, DataError, NumericsError
+from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
 
 __all__ = ["Classifying", "Seq2Seq", "check_finite", "tie"]
 
@@ -50,6 +51,7 @@ class Seq2Seq(nn.Module, ABC):
 
     def extend(self, memory: Any, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
         """Feed several words (N, T): logits (N, T, V), state."""
+        check_fed(tokens, memory, state, rank=2)
         logits = []
         for t in range(tokens.shape[1]):
             scores, state = self.step(memory, state, tokens[:, t], tape=tape)
@@ -58,7 +60,7 @@ class Seq2Seq(nn.Module, ABC):
 
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         """Logits (B, T, V) for `batch.expected`, given all the words before each."""
-        inputs = batch.inputs
+        inputs = inputs_of(batch)
         memory = self.encode(batch, tape=tape)
         return self.extend(memory, self.start(memory, inputs.shape[1]), inputs, tape=tape)[0]
 
@@ -74,10 +76,45 @@ class Classifying(nn.Module, ABC):
 
 
 def source_of(batch: Batch) -> tuple[Tensor, Tensor]:
-    """Source and mask of a batch that must have them."""
+    """Source tokens (B, S) and mask of a batch that must have them."""
     if batch.source is None or batch.source_mask is None:
         raise DataError("this model reads a source, but the Batch has none. Pass sources to Batch.of.")
+    if batch.source.dim() != 2:
+        raise ShapeError(
+            f"source is {tuple(batch.source.shape)}, but this model reads tokens (B, S). Batch.of pads lists of them."
+        )
     return batch.source, batch.source_mask
+
+
+def inputs_of(batch: Batch) -> Tensor:
+    """The words (B, T) a teacher-forced decoder is fed, of a batch that must have some."""
+    if batch.inputs.shape[1] == 0:
+        raise DataError(
+            f"target is {(batch.size, 1)}: after its first token no word is left to predict. Batch.of adds BOS and EOS."
+        )
+    return batch.inputs
+
+
+def check_fed(tokens: Tensor, memory: Any, state: Any, *, rank: int = 1) -> None:
+    """Refuse what is not one word for every row of the state (or, at rank 2, some words for every row)."""
+    if torch.compiler.is_compiling():
+        return
+    sentences, rows = tree.row_count(memory), tree.row_count(state)
+    if rows % sentences:
+        raise ShapeError(
+            f"the state has {rows} rows, but the memory {sentences}: there must be as many hypotheses of every "
+            "sentence. Repeat the start's rows with tree.repeat_rows."
+        )
+    words = tokens.dtype in (torch.int64, torch.int32)
+    if not words or tokens.dim() != rank or tokens.shape[0] != rows or 0 in tokens.shape:
+        raise ShapeError(
+            f"tokens are {tuple(tokens.shape)} of {tokens.dtype}, but the state has {rows} rows, so they must be "
+            + (
+                f"({rows},) of torch.int64: one word each."
+                if rank == 1
+                else f"({rows}, T) of torch.int64, T at least 1."
+            )
+        )
 
 
 def tie(output: nn.Linear, embedding: nn.Embedding) -> None:

@@ -47,6 +47,10 @@ def build_classifier(
     **overrides: Any,
 ) -> Classifying:
     """A model that answers a whole input with one of several classes."""
+    if hidden is not None and hidden < 1:
+        raise ConfigError(f"hidden is {hidden}, but a layer needs at least 1 unit. Leave it out for no layer.")
+    if not 0 <= head_dropout < 1:
+        raise ConfigError(f"head_dropout is {head_dropout}, but must be at least 0 and below 1.")
     head = {"pooling": pooling, "hidden": hidden, "dropout": head_dropout}
     return _build(preset, "classifier", (vocabulary, classes), overrides, **head)
 

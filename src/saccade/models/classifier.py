@@ -18,6 +18,7 @@ class Classifier(Classifying):
     """embedding → encoder → pooling → classes.
 
     `pooling`: mean, last or attention. `hidden`: the width of a ReLU layer before the classes, if any.
+    `source_dropout` is on the embeddings, `dropout` on the pooled vector and the ReLU layer.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class Classifier(Classifying):
         pooling: str = "mean",
         hidden: int | None = None,
         dropout: float = 0.0,
+        source_dropout: float = 0.0,
         scale: float = 1.0,
     ) -> None:
         super().__init__()
@@ -36,15 +38,15 @@ class Classifier(Classifying):
         self.pooling = build_pooling(pooling, encoder.width)
         self.hidden = None if hidden is None else nn.Linear(encoder.width, hidden)
         self.output = nn.Linear(hidden or encoder.width, classes)
-        self.dropout, self.scale = dropout, scale
+        self.dropout, self.source_dropout, self.scale = dropout, source_dropout, scale
         name_sites(self)
 
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         tokens, mask = source_of(batch)
         check_tokens("source", tokens, self.embedding.num_embeddings)
-        words = self.embedding(tokens) * self.scale
-        annotations = self.encoder(words, mask, tape=tape).annotations
-        pooled = F.dropout(self.pooling(annotations, mask, tape=tape), self.dropout, self.training)
+        words = F.dropout(self.embedding(tokens) * self.scale, self.source_dropout, self.training)
+        reading = self.encoder(words, mask, tape=tape)
+        pooled = F.dropout(self.pooling(reading, mask, tape=tape), self.dropout, self.training)
         if self.hidden is not None:
             pooled = F.dropout(F.relu(self.hidden(pooled)), self.dropout, self.training)
         return self.output(pooled)

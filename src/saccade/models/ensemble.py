@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -11,11 +12,13 @@ from torch import Tensor
 from saccade import tree
 from saccade.attention import Tape
 from saccade.batch import Batch
-from saccade.errors import ConfigError
+from saccade.errors import ConfigError, unknown_name
 from saccade.layers.stack import Layers
 from saccade.models.base import Seq2Seq
 
 __all__ = ["Ensemble"]
+
+AVERAGES = ("probabilities", "log_probabilities")
 
 
 @tree.node
@@ -43,6 +46,8 @@ class Ensemble(Seq2Seq):
                 f"an ensemble needs models over one vocabulary, but theirs have {sizes or 'no'} words. "
                 "Train its members with one tokenizer."
             )
+        if average not in AVERAGES:
+            raise unknown_name("average", average, AVERAGES)
         self.members: Layers[Seq2Seq] = Layers(members)
         self.average, self.vocabulary = average, sizes[0]
 
@@ -69,8 +74,12 @@ class Ensemble(Seq2Seq):
         return self._mean([member(batch, tape=_under(tape, number)) for number, member in self._numbered()])
 
     def _mean(self, logits: list[Tensor]) -> Tensor:
-        logs = torch.stack([torch.log_softmax(part.float(), -1) for part in logits])
-        return logs.logsumexp(0) if self.average == "probabilities" else logs.mean(0)
+        logs = torch.stack(
+            [torch.log_softmax(part.float() if part.dtype.itemsize < 4 else part, -1) for part in logits]
+        )
+        if self.average == "probabilities":
+            return logs.logsumexp(0) - math.log(len(logits))
+        return logs.mean(0)
 
     def _numbered(self) -> list[tuple[int, Seq2Seq]]:
         return list(enumerate(self.members))

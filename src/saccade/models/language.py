@@ -11,7 +11,7 @@ from saccade import tree
 from saccade.attention import Tape, name_sites
 from saccade.batch import Batch, check_tokens
 from saccade.layers.reader import Reader
-from saccade.models.base import Seq2Seq, tie
+from saccade.models.base import Seq2Seq, check_fed, inputs_of, tie
 
 __all__ = ["LanguageModel", "NoSource"]
 
@@ -45,11 +45,12 @@ class LanguageModel(Seq2Seq):
         return self.reader.start(memory.rows.shape[0], max_length, memory.rows)
 
     def step(self, memory: NoSource, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
+        check_fed(tokens, memory, state)
         output, state = self.reader.step(self._embed(tokens), state, tape=tape)
         return self._predict(output), state
 
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
-        return self._predict(self.reader(self._embed(batch.inputs), tape=tape))
+        return self._predict(self.reader(self._embed(inputs_of(batch)), tape=tape))
 
     def _embed(self, tokens: Tensor) -> Tensor:
         check_tokens("target", tokens, self.vocabulary)

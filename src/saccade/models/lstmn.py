@@ -18,7 +18,7 @@ from saccade.layers.lstmn import LSTMN, DeepFusion, LSTMNState
 from saccade.layers.reader import Reader, StackedReader
 from saccade.layers.readout import TanhReadout
 from saccade.layers.stack import Layers
-from saccade.models.base import Seq2Seq, source_of
+from saccade.models.base import Seq2Seq, check_fed, source_of, tie
 from saccade.models.classifier import Classifier
 from saccade.models.language import LanguageModel
 from saccade.models.settings import AttentionConfig
@@ -117,10 +117,12 @@ class FusedLSTMN(Seq2Seq):
         return State(layers, position, past)
 
     def step(self, memory: Memory, state: State, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, State]:
+        check_fed(tokens, memory, state)
         logits, state = self.extend(memory, state, tokens[:, None], tape=tape)
         return logits[:, 0], state
 
     def extend(self, memory: Memory, state: State, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, State]:
+        check_fed(tokens, memory, state, rank=2)
         check_tokens("target", tokens, self.vocabulary)
         words = self._drop(self.target_embedding(tokens))  # (N, T, E)
         outputs = words
@@ -185,7 +187,7 @@ class LSTMNConfig(Config):
     def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> FusedLSTMN:
         """Two stacks, fused."""
         deep = self.fusion == "deep"
-        return FusedLSTMN(
+        model = FusedLSTMN(
             nn.Embedding(source_vocabulary, self.embedding),
             nn.Embedding(target_vocabulary, self.embedding),
             [self.layer(width) for width in self.layer_inputs()],
@@ -194,6 +196,9 @@ class LSTMNConfig(Config):
             skip=self.skip,
             dropout=self.dropout,
         )
+        if self.tied:
+            tie(model.output, model.target_embedding)
+        return model
 
     def language_model(self, vocabulary: int) -> LanguageModel:
         """The language model of the paper."""
@@ -203,4 +208,5 @@ class LSTMNConfig(Config):
 
     def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
         """The hidden tape, pooled."""
-        return Classifier(nn.Embedding(vocabulary, self.embedding), ReaderEncoder(self.reader()), classes, **head)
+        embedding, encoder = nn.Embedding(vocabulary, self.embedding), ReaderEncoder(self.reader())
+        return Classifier(embedding, encoder, classes, source_dropout=self.dropout, **head)

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from saccade import masks, tree
+from saccade import tree
 from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
 from saccade.config import Config
@@ -18,7 +18,7 @@ from saccade.layers.encoder import Encoder, RecurrentEncoder
 from saccade.layers.reader import PlainReader
 from saccade.layers.readout import Readout, build_readout
 from saccade.layers.starts import Start, build_start
-from saccade.models.base import Seq2Seq, source_of, tie
+from saccade.models.base import Seq2Seq, check_fed, inputs_of, source_of, tie
 from saccade.models.classifier import Classifier
 from saccade.models.language import LanguageModel
 from saccade.models.settings import AttentionConfig, DecoderConfig, EncoderConfig, InitConfig
@@ -107,7 +107,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         words = F.dropout(self.source_embedding(tokens), self.source_dropout, self.training)
         reading = self.encoder(words, mask, tape=tape)
         bank = None if self.attention is None else self.attention.bank(reading.annotations, mask=mask)
-        summary = masks.last(reading.annotations, mask) if self.summary else None
+        summary = reading.last if self.summary else None
         return Memory(self.first_state(reading, mask), bank, summary)
 
     def start(self, memory: Memory, max_length: int) -> State:
@@ -118,16 +118,18 @@ class RecurrentSeq2Seq(Seq2Seq):
         return State(memory.start.clone(), fed, position, past)
 
     def step(self, memory: Memory, state: State, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, State]:
+        check_fed(tokens, memory, state)
         word = self._embed(tokens)
         read, context, state = self._advance(memory, state, self.cells.first.project(word), tape)
         vector = self._read(read, context, word)
         if self.input_feeding:
-            state = State(state.cells, vector, state.position, state.past)
+            fed = vector.clone(memory_format=torch.contiguous_format)  # a read-out may be a view of the cells' state
+            state = State(state.cells, fed, state.position, state.past)
         return self._predict(vector), state
 
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         memory = self.encode(batch, tape=tape)
-        words = self._embed(batch.inputs)  # (B, T, E)
+        words = self._embed(inputs_of(batch))  # (B, T, E)
         vectors = self._all_at_once(memory, words, tape) if self.parallel else self._one_by_one(memory, words, tape)
         return self._predict(vectors)
 
@@ -211,13 +213,10 @@ class RecurrentConfig(Config):
 
     @model_validator(mode="after")
     def _combines(self) -> RecurrentConfig:
-        decoder = self.decoder
         if self.encoder.bidirectional and self.encoder.reverse:
             raise ValueError("encoder: bidirectional reads both ways already, so leave reverse out")
-        if self.attention is not None and decoder.summary:
-            raise ValueError("decoder.summary is the context of models without attention: set attention to null")
-        if decoder.read_state == "previous" and decoder.attend_from == "current" and self.attention is not None:
-            raise ValueError("decoder.read_state 'previous' needs attend_from 'previous': the context is newer")
+        if self.attention is not None:
+            self.decoder.check_attending()
         return self
 
     def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> RecurrentSeq2Seq:
@@ -272,7 +271,9 @@ class RecurrentConfig(Config):
             residual=settings.residual,
             dropout=settings.dropout,
         )
-        model = Classifier(nn.Embedding(vocabulary, self.embedding), encoder, classes, **head)
+        model = Classifier(
+            nn.Embedding(vocabulary, self.embedding), encoder, classes, source_dropout=settings.dropout, **head
+        )
         self.init.apply(model)
         return model
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import nn
 
 from saccade.config import Config
 from saccade.layers.encoder import ReaderEncoder
 from saccade.layers.reader import Reader, StackedReader
 from saccade.layers.self_attentive import SelfAttentiveRNN
+from saccade.models.base import tie
 from saccade.models.classifier import Classifier
 from saccade.models.language import LanguageModel
 from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
-from saccade.models.settings import AttentionConfig, DecoderConfig
+from saccade.models.settings import AttentionConfig, CellName, DecoderConfig
 
 __all__ = ["SelfAttentiveConfig"]
 
@@ -25,18 +26,23 @@ class SelfAttentiveConfig(Config):
     embedding: int = Field(256, ge=1)
     width: int = Field(256, ge=1)
     layers: int = Field(1, ge=1)
-    cell: str = "tanh"
+    cell: CellName = "tanh"
     keep_state: bool = False
     """Whether the last state enters beside the context."""
     output: Literal["state", "context", "both"] = "both"
     attention: AttentionConfig = AttentionConfig(score="concat")
     """How a state looks back over the states so far."""
-    decoder: DecoderConfig = DecoderConfig()
+    decoder: DecoderConfig = DecoderConfig(attend_from="current", input_feeding=True)
     """For sequence-to-sequence: the decoder that reads the states."""
     cross: AttentionConfig = AttentionConfig()
     """For sequence-to-sequence: how that decoder looks at them."""
     dropout: float = Field(0.0, ge=0, lt=1)
     tied: bool = False
+
+    @model_validator(mode="after")
+    def _combines(self) -> SelfAttentiveConfig:
+        self.decoder.check_attending()
+        return self
 
     def reader(self) -> Reader:
         """The recurrent network itself."""
@@ -58,9 +64,12 @@ class SelfAttentiveConfig(Config):
         """The self-attentive RNN as encoder of a recurrent decoder."""
         source = nn.Embedding(source_vocabulary, self.embedding)
         encoder = ReaderEncoder(self.reader())
-        return attach_decoder(
+        model = attach_decoder(
             source, encoder, target_vocabulary, self.embedding, self.decoder, self.cross, self.dropout
         )
+        if self.tied:
+            tie(model.output, model.target_embedding)
+        return model
 
     def language_model(self, vocabulary: int) -> LanguageModel:
         """Predicts the next word from state and context."""
@@ -70,4 +79,5 @@ class SelfAttentiveConfig(Config):
 
     def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
         """Its states, pooled."""
-        return Classifier(nn.Embedding(vocabulary, self.embedding), ReaderEncoder(self.reader()), classes, **head)
+        embedding, encoder = nn.Embedding(vocabulary, self.embedding), ReaderEncoder(self.reader())
+        return Classifier(embedding, encoder, classes, source_dropout=self.dropout, **head)

@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Collection
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from torch import nn
 
-from saccade.attention import Attention, MultiHead, build_attention
+from saccade.attention import ALIGNS, SCORES, WINDOWS, Attention, MultiHead, build_attention
 from saccade.config import Config
+from saccade.errors import unknown_name
+from saccade.layers.cells import CELLS
 from saccade.layers.init import init_groundhog, init_uniform
+from saccade.layers.readout import READOUTS
+from saccade.layers.starts import STARTS
 
-__all__ = ["AttentionConfig", "DecoderConfig", "EncoderConfig", "InitConfig"]
+__all__ = ["AttentionConfig", "CellName", "DecoderConfig", "EncoderConfig", "InitConfig"]
+
+
+def _of(kind: str, table: Collection[str]) -> AfterValidator:
+    """A name that must be in a table, checked with all other settings, so that every fault is told at once."""
+
+    def known(name: str) -> str:
+        if name not in table:
+            raise ValueError(str(unknown_name(kind, name, table)))
+        return name
+
+    return AfterValidator(known)
+
+
+CellName = Annotated[str, _of("cell", CELLS)]
 
 
 class AttentionConfig(Config):
     """An attention by the names of its parts."""
 
-    score: str = "additive"
-    align: str = "softmax"
-    window: str = "global"
+    score: Annotated[str, _of("score", SCORES)] = "additive"
+    align: Annotated[str, _of("align", ALIGNS)] = "softmax"
+    window: Annotated[str, _of("window", WINDOWS)] = "global"
     heads: int | None = Field(None, ge=1)
     """Several heads project queries, keys and values; None is one head without projections."""
     dropout: float = Field(0.0, ge=0, lt=1)
@@ -51,7 +70,7 @@ class AttentionConfig(Config):
 class EncoderConfig(Config):
     """A recurrent encoder."""
 
-    cell: str = "gru"
+    cell: CellName = "gru"
     width: int = Field(256, ge=1)
     """Of each direction."""
     layers: int = Field(1, ge=1)
@@ -66,13 +85,13 @@ class EncoderConfig(Config):
 class DecoderConfig(Config):
     """A recurrent decoder."""
 
-    cell: str = "gru"
+    cell: CellName = "gru"
     width: int = Field(256, ge=1)
     layers: int = Field(1, ge=1)
     residual: bool = False
     dropout: float = Field(0.0, ge=0, lt=1)
     """On the embeddings, between layers and on the read-out."""
-    start: str = "mean"
+    start: Annotated[str, _of("start", STARTS)] = "mean"
     """Where the first state comes from: zero, final, project, first-backward, mean or last."""
     attend_from: Literal["previous", "current"] = "previous"
     """The state that asks: the one before this word was read, or the one after."""
@@ -80,13 +99,20 @@ class DecoderConfig(Config):
     """Whether the read-out of a step enters the next."""
     summary: bool = False
     """Whether one fixed vector, the encoder's last state, enters every step and the read-out."""
-    output: str = "tanh"
+    output: Annotated[str, _of("output layer", READOUTS)] = "tanh"
     """The read-out: linear, tanh or maxout."""
     output_width: int | None = Field(None, ge=1)
     read_state: Literal["previous", "current"] = "current"
     """The state the read-out reads."""
     read_word: bool = False
     """Whether the read-out reads the last word too."""
+
+    def check_attending(self) -> None:
+        """Refuse what a decoder with attention cannot do."""
+        if self.summary:
+            raise ValueError("decoder.summary is the context of models without attention: set attention to null")
+        if self.read_state == "previous" and self.attend_from == "current":
+            raise ValueError("decoder.read_state 'previous' needs attend_from 'previous': the context is newer")
 
 
 class InitConfig(Config):

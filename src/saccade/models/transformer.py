@@ -22,7 +22,7 @@ from saccade.layers.transformer import (
     TransformerEncoder,
     TransformerReader,
 )
-from saccade.models.base import Seq2Seq, source_of, tie
+from saccade.models.base import Seq2Seq, check_fed, inputs_of, source_of, tie
 from saccade.models.classifier import Classifier
 from saccade.models.language import LanguageModel
 from saccade.models.settings import AttentionConfig
@@ -93,14 +93,16 @@ class Transformer(Seq2Seq):
         return State(self.decoder.start(values.shape[0], max_length, values, memory.banks))
 
     def step(self, memory: Memory, state: State, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, State]:
+        check_fed(tokens, memory, state)
         positions = state.layers[0].cache.count[:, None]
         x, layers = self.decoder.step(self._embed(tokens[:, None], positions), state.layers, memory.banks, tape=tape)
         return self.output(x[:, 0]), State(layers)
 
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+        inputs = inputs_of(batch)
         memory = self.encode(batch, tape=tape)
-        check_length(batch.inputs.shape[1], self.max_length)
-        return self.output(self.decoder(self._embed(batch.inputs), memory.banks, tape=tape))
+        check_length(inputs.shape[1], self.max_length)
+        return self.output(self.decoder(self._embed(inputs), memory.banks, tape=tape))
 
     def _embed(self, tokens: Tensor, positions: Tensor | None = None) -> Tensor:
         check_tokens("target", tokens, self.vocabulary)

@@ -10,7 +10,7 @@ import torch
 from saccade.batch import Batch
 from saccade.models.base import Seq2Seq
 from saccade.search.beam import Beam
-from saccade.search.constraints import Banned, Constraint, MinimumLength, Prefix, Required
+from saccade.search.constraints import Banned, Constraint, MinimumLength, Phrase, Prefix, Required, Rule
 from saccade.search.loop import Strategy, run
 from saccade.search.trace import Hypothesis
 from saccade.search.walk import Greedy, Sample
@@ -24,6 +24,7 @@ __all__ = [
     "MinimumLength",
     "Prefix",
     "Required",
+    "Rule",
     "Sample",
     "Strategy",
     "beam",
@@ -32,7 +33,6 @@ __all__ = [
     "sample",
 ]
 
-Phrase = Sequence[int]
 MAX_LENGTH = 200
 """How many words, the end included, an answer may have unless told otherwise."""
 
@@ -41,8 +41,9 @@ def greedy(model: Seq2Seq, batch: Batch, **limits: Any) -> list[Hypothesis]:
     """The answer made of the likeliest word each time; one Hypothesis a sentence.
 
     All searches take: max_length, min_length, prefix (words each sentence begins with, a list a sentence),
-    banned (phrases that may not come), required (phrases that must, a list a sentence), constraints (your
-    own), attention (whether to record where the model looked; True).
+    banned (phrases that may not come), required (phrases that must, a list of them a sentence), constraints
+    (your own, asked first), attention (whether to record where the model looked; True). A phrase is a list of
+    words, also if it is one word.
     """
     return [found[0] for found in _run(model, batch, Greedy(), **limits)]
 
@@ -58,10 +59,7 @@ def beam(
     **limits: Any,
 ) -> list[list[Hypothesis]]:
     """The best answers a beam of `width` finds, best first; `nbest` for each sentence. Limits as for greedy."""
-    required = Required(limits["required"]) if limits.get("required") else None
-    strategy = Beam(
-        width, length_penalty=length_penalty, coverage_penalty=coverage_penalty, nbest=nbest, required=required
-    )
+    strategy = Beam(width, length_penalty=length_penalty, coverage_penalty=coverage_penalty, nbest=nbest)
     return _run(model, batch, strategy, **limits)
 
 
@@ -91,16 +89,17 @@ def _run(
     prefix: Sequence[Phrase] | None = None,
     banned: Sequence[Phrase] | None = None,
     required: Sequence[Sequence[Phrase]] | None = None,
-    constraints: Sequence[Constraint] = (),
+    constraints: Sequence[Rule] = (),
     attention: bool = True,
 ) -> list[list[Hypothesis]]:
-    asked: list[Constraint] = []
+    asked = list(constraints)
+    banned = banned or ()
     if min_length:
         asked.append(MinimumLength(min_length))
     if banned:
         asked.append(Banned(banned))
-    if required:
-        asked.append(Required(required))
-    if prefix:
-        asked.append(Prefix(prefix))
-    return run(model, batch, strategy, max_length=max_length, constraints=[*asked, *constraints], attention=attention)
+    if prefix is not None:
+        asked.append(Prefix(prefix, banned=banned))
+    if required is not None:
+        asked.append(Required(required, prefixes=prefix, banned=banned))
+    return run(model, batch, strategy, max_length=max_length, constraints=asked, attention=attention)

@@ -1,13 +1,14 @@
 """Constraints: what a search may write.
 
-A constraint is called with log-probabilities (B, K, V) and the words written so far (B, K, t), and gives the
-log-probabilities back with -inf where a word is not allowed.
+A constraint is called with log-probabilities (B, K, V), the words written so far (B, K, t) and how many steps
+are left, this one included. It gives the log-probabilities back with -inf where a word is not allowed. Any
+function of that form will do; a Constraint can also refuse a search it does not fit.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -15,9 +16,13 @@ from torch import Tensor
 from saccade.batch import EOS
 from saccade.errors import ConfigError, DataError
 
-__all__ = ["Banned", "Constraint", "MinimumLength", "Prefix", "Required"]
+__all__ = ["Banned", "Constraint", "MinimumLength", "Phrase", "Prefix", "Required", "Rule"]
 
 Phrase = Sequence[int]
+Rule = Callable[[Tensor, Tensor, int], Tensor]
+"""A Constraint, or any function that is called like one."""
+OTHER = -1
+"""Stands for any word that no phrase contains."""
 
 
 class Constraint(ABC):
@@ -52,18 +57,23 @@ class MinimumLength(Constraint):
 
 
 class Prefix(Constraint):
-    """Each sentence begins with given words (an empty list: anything)."""
+    """Each sentence begins with given words (an empty list: anything). `banned`: what is banned beside it."""
 
-    def __init__(self, prefixes: Sequence[Phrase]) -> None:
-        self.prefixes = [list(prefix) for prefix in prefixes]
+    def __init__(self, prefixes: Sequence[Phrase], *, banned: Sequence[Phrase] = ()) -> None:
+        self.prefixes = _phrases("prefix", prefixes)
+        self._banned = _phrases("banned", banned)
 
     def check(self, sentences: int, vocabulary: int, max_length: int) -> None:
         if len(self.prefixes) != sentences:
             raise DataError(f"there are {len(self.prefixes)} prefixes for {sentences} sentences. Pass one each.")
-        _check_words("prefix", self.prefixes, vocabulary)
-        longest = max(map(len, self.prefixes))
-        if longest >= max_length:
-            raise ConfigError(f"a prefix has {longest} words, but max_length is {max_length}. Raise it.")
+        _check_words("prefix", self.prefixes, EOS + 1, vocabulary)
+        for row, prefix in enumerate(self.prefixes):
+            if len(prefix) >= max_length:
+                raise ConfigError(
+                    f"the prefix of sentence {row} has {len(prefix)} words, but max_length {max_length} leaves no room "
+                    f"for them and the end. Make it at least {len(prefix) + 1}."
+                )
+            _check_not_banned(f"the prefix of sentence {row}", prefix, self._banned)
 
     def __call__(self, log_probabilities: Tensor, written: Tensor, steps_left: int) -> Tensor:
         t = written.shape[-1]
@@ -77,15 +87,17 @@ class Prefix(Constraint):
 
 
 class Banned(Constraint):
-    """Words or phrases that must not be written."""
+    """Words or phrases that must not be written; [word, EOS] means that no sentence ends with the word."""
 
     def __init__(self, phrases: Sequence[Phrase]) -> None:
-        self.phrases = [list(phrase) for phrase in phrases if len(phrase)]
+        self.phrases = [phrase for phrase in _phrases("banned", phrases) if phrase]
 
     def check(self, sentences: int, vocabulary: int, max_length: int) -> None:
-        _check_words("banned", self.phrases, vocabulary)
-        if [EOS] in self.phrases:
-            raise ConfigError("the end of the sentence cannot be banned. Use min_length to make sentences longer.")
+        _check_words("banned", self.phrases, EOS, vocabulary)
+        if (EOS,) in self.phrases:
+            raise ConfigError(
+                f"the end of the sentence (word {EOS}) cannot be banned. Use min_length to make sentences longer."
+            )
 
     def __call__(self, log_probabilities: Tensor, written: Tensor, steps_left: int) -> Tensor:
         log_probabilities = log_probabilities.clone()
@@ -102,50 +114,95 @@ class Banned(Constraint):
 class Required(Constraint):
     """Words or phrases that each sentence must contain before it may end.
 
-    When only as many steps are left as words are still missing, nothing else may come. Until then a beam
-    search keeps room for hypotheses that already have some of them (dynamic beam allocation, after Post and
-    Vilar 2018, arXiv:1804.06609), so they land where the model likes them best; a greedy search only has
-    the deadline.
+    A word is allowed as long as after it there is still room for what is missing and the end. Before that
+    presses, a beam search keeps room for hypotheses that already have some of it (dynamic beam allocation,
+    after Post and Vilar 2018, arXiv:1804.06609), so phrases land where the model likes them best; greedy
+    search and sampling only have the deadline.
+
+    `prefixes` and `banned`: what else is asked of the same search; it must stand before this one in the
+    list. Where nothing that keeps the deadline is left, this one gives way, and the hypothesis does not end.
     """
 
-    def __init__(self, phrases: Sequence[Sequence[Phrase]]) -> None:
-        self.phrases = [[tuple(phrase) for phrase in sentence if len(phrase)] for sentence in phrases]
+    def __init__(
+        self,
+        phrases: Sequence[Sequence[Phrase]],
+        *,
+        prefixes: Sequence[Phrase] | None = None,
+        banned: Sequence[Phrase] = (),
+    ) -> None:
+        self.phrases = [[phrase for phrase in _phrases("required", asked) if phrase] for asked in phrases]
+        self._prefixes = [()] * len(self.phrases) if prefixes is None else _phrases("prefix", prefixes)
+        self._banned = [phrase for phrase in _phrases("banned", banned) if phrase]
 
     def check(self, sentences: int, vocabulary: int, max_length: int) -> None:
         if len(self.phrases) != sentences:
             raise DataError(
                 f"there are required words for {len(self.phrases)} of {sentences} sentences. Pass a list each."
             )
-        for row, phrases in enumerate(self.phrases):
-            _check_words("required", phrases, vocabulary)
-            need = sum(map(len, phrases))
-            if need >= max_length:
+        for row, (phrases, prefix) in enumerate(zip(self.phrases, self._prefixes, strict=True)):
+            _check_words("required", phrases, EOS + 1, vocabulary)
+            for phrase in phrases:
+                _check_not_banned(f"what sentence {row} requires", phrase, self._banned)
+            words = len(prefix) + self.missing(row, prefix)
+            if words >= max_length:
                 raise ConfigError(
-                    f"sentence {row} requires {need} words, but max_length {max_length} leaves no room for them and "
-                    "the end. Raise it."
+                    f"sentence {row} needs {words} words to hold its prefix and what it requires, but max_length "
+                    f"{max_length} leaves no room for them and the end. Make it at least {words + 1}."
                 )
 
     def __call__(self, log_probabilities: Tensor, written: Tensor, steps_left: int) -> Tensor:
         limited = log_probabilities.clone()
         for row, hypotheses in enumerate(written.tolist()):
             for slot, words in enumerate(hypotheses):
-                missing, following = self.progress(row, words)
-                if missing == 0:
-                    continue
-                limited[row, slot, EOS] = -torch.inf
-                if steps_left <= missing + 1:  # the missing words and the end fill what is left
-                    forced = torch.full_like(limited[row, slot], -torch.inf)
-                    forced[following] = log_probabilities[row, slot, following]
-                    limited[row, slot] = forced
+                if EOS not in words and self.missing(row, words):
+                    limited[row, slot, EOS] = -torch.inf
+                    limited[row, slot] = self._in_time(limited[row, slot], row, words, steps_left - 2)
         return limited
 
-    def progress(self, row: int, words: Sequence[int]) -> tuple[int, list[int]]:
-        """How many required words are missing after `words`, and which ones would be the next."""
+    def missing(self, row: int, words: Sequence[int]) -> int:
+        """With how many more words a sentence can have all it requires.
+
+        There may be a shorter way, but the one that is counted exists, and each of its words brings it nearer.
+        """
         unmet = [phrase for phrase in self.phrases[row] if not _contains(words, phrase)]
-        begun = [(_overlap(words, phrase), phrase) for phrase in unmet]
-        best = max((size for size, _ in begun), default=0)
-        missing = sum(map(len, unmet)) - best
-        return missing, sorted({phrase[size] for size, phrase in begun if size == best})
+        orders = ([phrase, *unmet[:first], *unmet[first + 1 :]] for first, phrase in enumerate(unmet))
+        return min((self._words_to_write(words, order) for order in orders), default=0)
+
+    def following(self, row: int, words: Sequence[int]) -> set[int]:
+        """The words that would begin a missing phrase or carry it on."""
+        unmet = (phrase for phrase in self.phrases[row] if not _contains(words, phrase))
+        return {phrase[_overlap(words, phrase)] for phrase in unmet}
+
+    def _words_to_write(self, words: Sequence[int], phrases: Sequence[Phrase]) -> int:
+        """For phrases in this order, each overlapping what stands before it or, if banned so, kept apart from it."""
+        text = list(words)
+        for phrase in phrases:
+            if _contains(text, phrase):
+                continue
+            joined = [*text, *phrase[_overlap(text, phrase) :]]
+            banned = any(_contains(joined[max(0, len(text) - len(ban) + 1) :], ban) for ban in self._banned)
+            text = [*text, OTHER, *phrase] if banned else joined
+        return len(text) - len(words)
+
+    def _in_time(self, logs: Tensor, row: int, words: list[int], room: int) -> Tensor:
+        """Log-probabilities (V,) without words after which `room` words would be too few for what is missing."""
+        most = sum(len(phrase) + 1 for phrase in self.phrases[row])
+        if most <= room:
+            return logs
+        longer_bans = (ban for ban in self._banned if len(ban) > 1)  # a banned word has -inf already
+        known = {word for phrase in [*self.phrases[row], *longer_bans] for word in phrase}
+        fits = torch.full_like(logs, self.missing(row, [*words, OTHER]) <= room, dtype=torch.bool)
+        for word in known:
+            fits[word] = self.missing(row, [*words, word]) <= room
+        kept = logs.masked_fill(~fits, -torch.inf)
+        return logs if kept.isneginf().all() else kept
+
+
+def _phrases(kind: str, phrases: Sequence[Phrase]) -> list[tuple[int, ...]]:
+    for phrase in phrases:
+        if isinstance(phrase, int):
+            raise DataError(f"{kind} holds word {phrase} where a phrase belongs. Write it as [{phrase}].")
+    return [tuple(phrase) for phrase in phrases]
 
 
 def _contains(words: Sequence[int], phrase: Phrase) -> bool:
@@ -161,10 +218,16 @@ def _overlap(words: Sequence[int], phrase: Phrase) -> int:
     return 0
 
 
-def _check_words(kind: str, phrases: Sequence[Phrase], vocabulary: int) -> None:
+def _check_words(kind: str, phrases: Sequence[Phrase], first: int, vocabulary: int) -> None:
     for phrase in phrases:
         for word in phrase:
-            if not EOS <= word < vocabulary:
+            if not first <= word < vocabulary:
                 raise DataError(
-                    f"{kind} word {word} is not one the model can write: its words are {EOS}..{vocabulary - 1}."
+                    f"{kind} word {word} is not one the model can write there: its words are {first}..{vocabulary - 1}."
                 )
+
+
+def _check_not_banned(what: str, words: Phrase, banned: Sequence[Phrase]) -> None:
+    for phrase in banned:
+        if phrase and _contains(words, phrase):
+            raise ConfigError(f"{what}, {list(words)}, contains {list(phrase)}, which is banned. Give up one of them.")

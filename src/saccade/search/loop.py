@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -14,7 +15,7 @@ from saccade.attention.tape import Tape
 from saccade.batch import BOS, PAD, Batch
 from saccade.errors import ConfigError, NumericsError
 from saccade.models.base import Seq2Seq, check_finite
-from saccade.search.constraints import Constraint
+from saccade.search.constraints import Constraint, Rule
 from saccade.search.trace import Ending, Hypothesis, Trace
 
 __all__ = ["Choice", "Strategy", "View", "run"]
@@ -49,7 +50,7 @@ class Strategy(ABC):
     """Whether `View.attended` is needed."""
 
     @abstractmethod
-    def begin(self, sentences: int, max_length: int, batch: Batch, device: torch.device) -> None:
+    def begin(self, batch: Batch, max_length: int, constraints: Sequence[Rule], device: torch.device) -> None:
         """Get ready for some sentences."""
 
     @abstractmethod
@@ -72,62 +73,71 @@ def run(
     strategy: Strategy,
     *,
     max_length: int,
-    constraints: Sequence[Constraint] = (),
+    constraints: Sequence[Rule] = (),
     attention: bool = True,
 ) -> list[list[Hypothesis]]:
     """Write an answer to every source, a word at a time; the memory of a source serves all its hypotheses."""
     _check(model, batch, strategy, max_length, constraints)
-    training = model.training
-    model.eval()
-    try:
+    with _evaluating(model):
         return _write(model, batch, strategy, max_length, constraints, attention)
-    finally:
-        model.train(training)
 
 
 def _write(
-    model: Seq2Seq,
-    batch: Batch,
-    strategy: Strategy,
-    max_length: int,
-    constraints: Sequence[Constraint],
-    attention: bool,
+    model: Seq2Seq, batch: Batch, strategy: Strategy, max_length: int, constraints: Sequence[Rule], attention: bool
 ) -> list[list[Hypothesis]]:
     sentences, width = batch.size, strategy.width
     encoding = Tape() if attention else None
     memory = model.encode(batch, tape=encoding)
     state = tree.repeat_rows(model.start(memory, max_length), width)
     device = next(tree.leaves(memory)).device
-    strategy.begin(sentences, max_length, batch, device)
+    strategy.begin(batch, max_length, constraints, device)
     trace = Trace(encoding)
     tokens = torch.full((sentences, width), BOS, device=device)
     written = tokens.new_empty(sentences, width, 0)
     slots = torch.arange(width, device=device).expand(sentences, width)
+    broken = torch.zeros((), dtype=torch.bool, device=device)
     for t in range(max_length):
         tape = Tape() if attention or strategy.wants_attention else None
         logits, state = model.step(memory, state, tokens.flatten(), tape=tape)
+        logs = torch.log_softmax(_precise(logits), -1).view(sentences, width, -1)
+        broken = broken | logs.isnan().any()
         if t == 0 or _worth_asking(t, device):
-            _check_numbers(model, logits)
-        if tape is not None:
+            _check_numbers(model, broken)
+        if attention and tape is not None:
             trace.look(tape)
         attended = _source_attention(model, tape, width) if strategy.wants_attention else None
-        logs = _spread(logits.view(sentences, width, -1), written, max_length - t, constraints)
-        choice = strategy.choose(View(logs, written, max_length - t, attended))
-        tokens = choice.tokens
-        if choice.parents is not None:
-            rows = (torch.arange(sentences, device=device)[:, None] * width + choice.parents).flatten()
+        logs = _allowed(logs, written, max_length - t, constraints)
+        parents, tokens = strategy.choose(View(logs, written, max_length - t, attended))
+        trace.choose(slots if parents is None else parents, tokens)
+        if parents is not None:
+            rows = (torch.arange(sentences, device=device)[:, None] * width + parents).flatten()
             state = tree.take_rows(state, rows)
             written = written.flatten(0, 1).index_select(0, rows).view(sentences, width, -1)
         written = torch.cat([written, tokens[..., None]], -1)
-        trace.choose(slots if choice.parents is None else choice.parents, tokens)
         if _worth_asking(t, device) and bool(strategy.done().all()):
             break
+    _check_numbers(model, broken)
     return trace.follow(strategy.endings())
 
 
-def _spread(logits: Tensor, written: Tensor, steps_left: int, constraints: Sequence[Constraint]) -> Tensor:
-    """Log-probabilities of the next word, without what may not be written."""
-    logs = torch.log_softmax(logits.float() if logits.dtype.itemsize < 4 else logits, -1)
+@contextmanager
+def _evaluating(model: Seq2Seq) -> Iterator[None]:
+    """The model without dropout, for a while; parts that were set apart by hand get their own mode back."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training
+
+
+def _precise(values: Tensor) -> Tensor:
+    return values.float() if values.dtype.itemsize < 4 else values
+
+
+def _allowed(logs: Tensor, written: Tensor, steps_left: int, constraints: Sequence[Rule]) -> Tensor:
+    """Log-probabilities (B, K, V) of the next word, without what may not be written."""
     logs[..., [PAD, BOS]] = -torch.inf
     for constraint in constraints:
         logs = constraint(logs, written, steps_left)
@@ -137,7 +147,7 @@ def _spread(logits: Tensor, written: Tensor, steps_left: int, constraints: Seque
 def _source_attention(model: Seq2Seq, tape: Tape | None, width: int) -> Tensor:
     """(B, K, S): the mean over the sites that look at the source, and their heads."""
     assert tape is not None
-    looks = torch.stack([tape[site].mean(1).squeeze(1) for site in model.source_sites]).mean(0)
+    looks = torch.stack([_precise(tape[site]).mean(1).squeeze(1) for site in model.source_sites]).mean(0)
     return looks.view(-1, width, looks.shape[-1])
 
 
@@ -146,8 +156,8 @@ def _worth_asking(t: int, device: torch.device) -> bool:
     return device.type == "cpu" or t % 8 == 7
 
 
-def _check_numbers(model: Seq2Seq, logits: Tensor) -> None:
-    if torch.isnan(logits).any():
+def _check_numbers(model: Seq2Seq, broken: Tensor) -> None:
+    if broken:
         check_finite(model)
         raise NumericsError(
             "the model's predictions are NaN though its parameters are finite. Decode in float32, or look for "
@@ -155,7 +165,7 @@ def _check_numbers(model: Seq2Seq, logits: Tensor) -> None:
         )
 
 
-def _check(model: Any, batch: Batch, strategy: Strategy, max_length: int, constraints: Sequence[Constraint]) -> None:
+def _check(model: Any, batch: Batch, strategy: Strategy, max_length: int, constraints: Sequence[Rule]) -> None:
     if not isinstance(model, Seq2Seq):
         raise ConfigError(f"a search needs a model that writes (Seq2Seq), but was given a {type(model).__name__}.")
     if max_length < 1:
@@ -167,4 +177,5 @@ def _check(model: Any, batch: Batch, strategy: Strategy, max_length: int, constr
             f"coverage_penalty needs attention to the source, but {type(model).__name__} has none. Set it to 0."
         )
     for constraint in constraints:
-        constraint.check(batch.size, model.vocabulary, max_length)
+        if isinstance(constraint, Constraint):
+            constraint.check(batch.size, model.vocabulary, max_length)

@@ -17,8 +17,9 @@ __all__ = ["Ending", "Hypothesis", "Trace"]
 class Hypothesis:
     """One answer of a search.
 
-    tokens end with EOS if `finished`; without it the search reached max_length first. score is what the
-    search ranks by, log_probability the model's own. attention: by site, (H, T, S) with a row per token.
+    tokens end with EOS if `finished`; without it the search reached max_length first, or constraints left it
+    no word to go on with. score is what the search ranks by, log_probability the model's own. attention: by
+    site, (H, T, S) with a row per token; an encoder's sites have a row per source word.
     """
 
     tokens: list[int]
@@ -87,5 +88,6 @@ class Trace:
         width = self._parents[0].shape[1]
         for site in self._looks[0]:
             rows = [self._looks[t][site][row * width + slot] for t, slot in enumerate(slots)]
-            found[site] = torch.cat(rows, 1)  # (H, T, S)
+            none = self._looks[0][site][row * width, :, :0]
+            found[site] = torch.cat(rows or [none], 1)  # (H, T, S)
         return found

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from saccade.batch import EOS, PAD, Batch
 from saccade.errors import ConfigError
+from saccade.search.constraints import Rule
 from saccade.search.loop import Choice, Strategy, View
 from saccade.search.trace import Ending
 
@@ -14,31 +18,34 @@ __all__ = ["Greedy", "Sample"]
 
 
 class Greedy(Strategy):
-    """The likeliest word, every time."""
+    """The likeliest word, every time. A hypothesis for which no word is allowed stops there, unfinished."""
 
     width = 1
 
-    def begin(self, sentences: int, max_length: int, batch: Batch, device: torch.device) -> None:
-        shape = (sentences, self.width)
+    def begin(self, batch: Batch, max_length: int, constraints: Sequence[Rule], device: torch.device) -> None:
+        shape = (batch.size, self.width)
         self._logs = torch.zeros(shape, device=device)
+        self._steps = torch.zeros(shape, dtype=torch.long, device=device)  # words without EOS
         self._ended = torch.zeros(shape, dtype=torch.bool, device=device)
-        self._steps = torch.zeros(shape, dtype=torch.long, device=device)
+        self._stopped = self._ended  # by EOS or because nothing is allowed
 
     def pick(self, log_probabilities: Tensor) -> Tensor:
-        """(B, K, V) -> (B, K)."""
+        """(B, K, V) -> (B, K); any word where none is allowed."""
         return log_probabilities.argmax(-1)
 
     def choose(self, view: View) -> Choice:
         tokens = self.pick(view.log_probabilities)
         gained = view.log_probabilities.gather(-1, tokens[..., None]).squeeze(-1)
-        self._logs = self._logs + torch.where(self._ended, 0.0, gained)
-        tokens = torch.where(self._ended, PAD, tokens)
-        self._ended = self._ended | (tokens == EOS)
-        self._steps = self._steps + (~self._ended).long()
-        return Choice(None, tokens)
+        going = ~self._stopped & (gained > -torch.inf)
+        ending = going & (tokens == EOS)
+        self._logs = self._logs + torch.where(going, gained, 0.0)
+        self._steps = self._steps + (going & ~ending)
+        self._ended = self._ended | ending
+        self._stopped = ~going | ending
+        return Choice(None, torch.where(going, tokens, PAD))
 
     def done(self) -> Tensor:
-        return self._ended.all(-1)
+        return self._stopped.all(-1)
 
     def endings(self) -> list[list[Ending]]:
         columns = zip(self._logs.tolist(), self._ended.tolist(), self._steps.tolist(), strict=True)
@@ -52,7 +59,10 @@ class Greedy(Strategy):
 
 
 class Sample(Greedy):
-    """Words drawn from the model: at a temperature, from the best `top_k`, or from the best that hold `top_p`."""
+    """Words drawn from the model: at a temperature, from the best `top_k`, or from the best that hold `top_p`.
+
+    The temperature comes first: `top_p` is a share of the probabilities that it leaves.
+    """
 
     def __init__(
         self,
@@ -63,8 +73,12 @@ class Sample(Greedy):
         top_p: float | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
-        if not temperature > 0:
-            raise ConfigError(f"temperature is {temperature}, but must be above 0. Greedy search is its limit at 0.")
+        if samples < 1:
+            raise ConfigError(f"samples is {samples}, but at least 1 must be drawn.")
+        if not 0 < temperature < math.inf:
+            raise ConfigError(
+                f"temperature is {temperature}, but must be finite and above 0. Greedy search is its limit at 0."
+            )
         if top_k is not None and top_k < 1:
             raise ConfigError(f"top_k is {top_k}, but at least 1 word must be left to draw from.")
         if top_p is not None and not 0 < top_p <= 1:
@@ -74,15 +88,17 @@ class Sample(Greedy):
         self._generator = generator
 
     def pick(self, log_probabilities: Tensor) -> Tensor:
-        logs = log_probabilities / self._temperature
+        best = log_probabilities.amax(-1, keepdim=True)  # taken off first: nothing overflows at low temperatures
+        logs = (log_probabilities - best) / self._temperature
         if self._top_k is not None and self._top_k < logs.shape[-1]:
-            smallest = logs.topk(self._top_k).values[..., -1:]
-            logs = logs.masked_fill(logs < smallest, -torch.inf)
-        if self._top_p is not None:
+            kept = logs.topk(self._top_k)
+            logs = torch.full_like(logs, -torch.inf).scatter(-1, kept.indices, kept.values)
+        if self._top_p is not None and self._top_p < 1:
             logs = _nucleus(logs, self._top_p)
-        chances = torch.softmax(logs, -1)
-        drawn = torch.multinomial(chances.flatten(0, 1), 1, generator=self._generator)
-        return drawn.view(chances.shape[:-1])
+        # the first of several clocks to ring, each as fast as its word is likely; unlike torch.multinomial this
+        # neither fails nor waits for a GPU where nothing is allowed
+        rings = torch.empty_like(logs).exponential_(generator=self._generator)
+        return (torch.softmax(logs, -1) / rings).argmax(-1)
 
 
 def _nucleus(logs: Tensor, share: float) -> Tensor:

@@ -21,7 +21,8 @@ class Hard(Softmax):
     `reinforce` passes no gradient through the draw: the scores learn from `reinforce_loss`, which reads the
     weights and the distribution from a Tape (`site` and `site + ".distribution"`).
     `gumbel` draws with Gumbel noise and lets the gradient through as if the softmax had been used
-    (straight-through; Jang et al. 2017, arXiv:1611.01144).
+    (straight-through; Jang et al. 2017, arXiv:1611.01144); the temperature shapes the distribution and, once
+    more, the softmax the gradient takes.
     Paper: Xu et al. 2015, arXiv:1502.03044, section 4.1.
     """
 

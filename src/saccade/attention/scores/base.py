@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from saccade import tree
-from saccade.errors import ShapeError
+from saccade.errors import ConfigError, ShapeError
 
 __all__ = ["Dot", "Past", "Score", "matrix"]
 
@@ -18,11 +18,10 @@ __all__ = ["Dot", "Past", "Score", "matrix"]
 class Past:
     """What one attention did in the steps before: all that a sequential part may look at.
 
-    steps (N, [1,] 1, 1): how many there were. previous (N, [H,] 1, S): the weights of the last one, at the
-    start spread evenly over what can be seen. total (N, [H,] 1, S): the sum of the weights of all of them.
+    previous (N, [H,] 1, S): the weights of the last one that saw anything, before it an even spread over what
+    the first query can see. total (N, [H,] 1, S): the sum of the weights of all of them.
     """
 
-    steps: Tensor
     previous: Tensor
     total: Tensor
 
@@ -88,6 +87,8 @@ class Score(nn.Module):
 
 def matrix(heads: int | None, rows: int, columns: int) -> nn.Parameter:
     """A weight matrix (rows, columns), one per head where there are heads, with torch's usual spread."""
+    if rows < 1 or columns < 1:
+        raise ConfigError(f"a weight matrix of {rows} by {columns} cannot be: widths and sizes are at least 1.")
     bound = 1 / math.sqrt(columns)
     shape = (rows, columns) if heads is None else (heads, rows, columns)
     return nn.Parameter(torch.empty(shape).uniform_(-bound, bound))

@@ -68,7 +68,7 @@ class LocationAware(Additive):
         heads: int | None = None,
     ) -> None:
         super().__init__(query_width, key_width, width=width, bias=bias, heads=heads)
-        if kernel % 2 == 0:
+        if kernel < 1 or kernel % 2 == 0:
             raise ConfigError(f"kernel is {kernel}, but a centred convolution needs an odd one: try {kernel + 1}.")
         self.filters = nn.Conv1d(1, filters, kernel, padding=kernel // 2, bias=False)
         self.filter_weight = matrix(heads, self.width, filters)

@@ -24,5 +24,5 @@ class ForwardOnly(Window):
     ) -> View:
         if past is None:
             return View(mask, None)
-        peak = past.previous.argmax(-1, keepdim=True) * (past.steps > 0)  # (..., T, 1)
+        peak = past.previous.argmax(-1, keepdim=True)  # (..., T, 1); 0 of the even spread before the first step
         return View(joined(mask, torch.arange(size, device=query.device) >= peak), None)

@@ -1,0 +1,91 @@
+"""The same numbers on an accelerator as on the CPU."""
+
+import pytest
+import torch
+
+from saccade import search
+from saccade.attention import SCORES, Tape, build_attention
+from saccade.batch import Batch
+from saccade.models import MODELS, build_seq2seq
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+]
+SOURCES = [[4, 5, 6, 7, 8, 9, 10], [5, 6], [9]]
+TARGETS = [[5, 6, 4], [4, 5, 6, 7, 7], [9]]
+OPTIONS = {"location-aware": {"kernel": 5, "filters": 3}}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_forward_and_gradients_agree_with_the_cpu(name):
+    torch.manual_seed(0)
+    model = build_seq2seq(name, 11, 11, **MODELS[name].tiny).eval()
+    batch = Batch.of(SOURCES, TARGETS)
+    here = model(batch)
+    here[batch.expected_mask].square().sum().backward()
+    expected = {key: p.grad.clone() for key, p in model.named_parameters() if p.grad is not None}
+    model.zero_grad()
+    model.cuda()
+    batch = batch.to("cuda")
+    there = model(batch)
+    torch.testing.assert_close(there.cpu(), here, atol=1e-4, rtol=1e-4)
+    with torch.backends.cudnn.flags(enabled=False):  # cuDNN's backward wants training mode
+        model(batch)[batch.expected_mask].square().sum().backward()
+    for key, parameter in model.named_parameters():
+        if key in expected:
+            torch.testing.assert_close(parameter.grad.cpu(), expected[key], atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_beam_search_agrees_with_the_cpu(name):
+    torch.manual_seed(0)
+    model = build_seq2seq(name, 11, 11, **MODELS[name].tiny).double()
+    batch = Batch.of(SOURCES)
+    here = search.beam(model, batch, 4, nbest=3, max_length=12, length_penalty=0.6)
+    there = search.beam(model.cuda(), batch.to("cuda"), 4, nbest=3, max_length=12, length_penalty=0.6)
+    for ours, theirs in zip(here, there, strict=True):
+        assert [h.tokens for h in ours] == [h.tokens for h in theirs]
+        for a, b in zip(ours, theirs, strict=True):
+            for site, weights in a.attention.items():
+                torch.testing.assert_close(b.attention[site].cpu(), weights, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("heads", [None, 2])
+@pytest.mark.parametrize("score", SCORES)
+def test_recording_changes_nothing_and_nobody_to_look_at_gives_zeros(score, heads, dtype):
+    torch.manual_seed(0)
+    options = OPTIONS.get(score)
+    attention = build_attention(score, 16, 16, heads=heads, score_options=options, bias=False).cuda().to(dtype)
+    keys = torch.randn(3, 7, 16, device="cuda", dtype=dtype, requires_grad=True)
+    query = torch.randn(3, 5, 16, device="cuda", dtype=dtype)
+    mask = torch.tensor([[True] * 7, [True] * 3 + [False] * 4, [False] * 7], device="cuda")
+    fused = attention(query, attention.bank(keys, mask=mask)).context
+    recorded = attention(query, attention.bank(keys, mask=mask), tape=Tape()).context
+    tolerance = 1e-5 if dtype is torch.float32 else 3e-2
+    torch.testing.assert_close(fused, recorded, atol=tolerance, rtol=tolerance)
+    assert fused[2].count_nonzero() == 0
+    fused.sum().backward()
+    assert torch.isfinite(keys.grad).all()
+    assert keys.grad[2].count_nonzero() == 0
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "luong-general", "lstmn", "transformer-base"])
+def test_training_in_bf16_lowers_the_loss(name):
+    torch.manual_seed(0)
+    model = build_seq2seq(name, 11, 11, **MODELS[name].tiny).cuda()
+    batch = Batch.of(SOURCES, TARGETS).to("cuda")
+    optimiser = torch.optim.Adam(model.parameters(), 1e-2)
+    losses = []
+    for _ in range(30):
+        with torch.autocast("cuda", torch.bfloat16):
+            logits = model(batch)
+        loss = torch.nn.functional.cross_entropy(
+            logits[batch.expected_mask].float(), batch.expected[batch.expected_mask]
+        )
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.7 * losses[0]

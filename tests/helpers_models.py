@@ -1,0 +1,196 @@
+"""What the tests of models share: tiny models by name, ragged batches, and ways to run and compare them."""
+
+import itertools
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, TypeVar
+
+import torch
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from saccade import tree
+from saccade.attention import Tape
+from saccade.batch import Batch
+from saccade.models import MODELS, Ensemble, Seq2Seq, build_classifier, build_language_model, build_seq2seq
+
+VOCABULARY = 11
+Model = TypeVar("Model", bound=nn.Module)
+
+same = partial(assert_close, rtol=1e-5, atol=1e-5)
+
+
+def loud(model: Model, seed: int = 3) -> Model:
+    """In evaluation mode and without a parameter at zero, which would hide the mistakes behind it."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator).to(parameter.dtype))
+    return model.eval()
+
+
+def tiny(name: str, **overrides: Any) -> Seq2Seq:
+    """A preset in the size for tests, as it is built."""
+    return build_seq2seq(name, VOCABULARY, VOCABULARY, **(MODELS[name].tiny | overrides))
+
+
+WRITERS: dict[str, Callable[[], Seq2Seq]] = {
+    **{name: partial(tiny, name) for name in MODELS},
+    **{
+        f"{name}, language model": partial(build_language_model, name, VOCABULARY, **entry.tiny)
+        for name, entry in MODELS.items()
+    },
+    "ensemble": lambda: Ensemble([tiny("bahdanau"), tiny("transformer-base")]),
+}
+"""Everything that writes: each preset as a translator and as a language model, and an ensemble."""
+
+CLASSIFIERS: dict[str, Callable[[], nn.Module]] = {
+    f"{name}, {pooling}": partial(build_classifier, name, VOCABULARY, 3, pooling=pooling, hidden=hidden, **entry.tiny)
+    for name, entry in MODELS.items()
+    for pooling, hidden in (("mean", None), ("last", 5), ("attention", None))
+}
+
+
+@cache
+def writer(name: str) -> Seq2Seq:
+    """One of WRITERS with loud parameters; built once, so do not change it."""
+    torch.manual_seed(2)
+    return loud(WRITERS[name]())
+
+
+@cache
+def classifier(name: str) -> nn.Module:
+    """One of CLASSIFIERS, likewise."""
+    torch.manual_seed(2)
+    return loud(CLASSIFIERS[name]())
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """The lengths of each sentence pair of a batch: S words of source, T words to predict."""
+
+    pairs: tuple[tuple[int, int], ...]
+
+    def batch(self, seed: int = 0) -> Batch:
+        """Random words in these lengths."""
+        draw = random.Random(seed)
+        words = [
+            ([draw.randrange(4, 11) for _ in range(S)], [draw.randrange(4, 11) for _ in range(T - 1)])
+            for S, T in self.pairs
+        ]
+        sources, targets = zip(*words, strict=True)
+        return Batch.of(sources, targets)
+
+
+ragged = st.lists(st.tuples(st.sampled_from([1, 2, 3, 7]), st.sampled_from([1, 2, 5, 7])), min_size=1, max_size=3).map(
+    lambda pairs: Ragged(tuple(pairs))
+)
+ALONE = Ragged(((1, 1),))
+MIXED = Ragged(((3, 7), (7, 2), (1, 5)))
+
+
+def row_of(batch: Batch, row: int) -> Batch:
+    """One sentence of a batch without its padding."""
+    S, T = int(batch.source_mask[row].sum()), int(batch.target_mask[row].sum())
+    here = slice(row, row + 1)
+    return Batch(
+        batch.source[here, :S], batch.source_mask[here, :S], batch.target[here, :T], batch.target_mask[here, :T]
+    )
+
+
+def with_junk(batch: Batch, more: int = 2) -> Batch:
+    """The batch with more padding, and words in all of it."""
+
+    def fill(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        mask = nn.functional.pad(mask, (0, more))
+        junk = torch.randint(1, VOCABULARY, mask.shape)
+        return torch.where(mask, nn.functional.pad(tokens, (0, more)), junk), mask
+
+    return Batch(*fill(batch.source, batch.source_mask), *fill(batch.target, batch.target_mask))
+
+
+def walk(model: Seq2Seq, batch: Batch, *, room: int = 0, **options: Any) -> tuple[Tensor, Any]:
+    """Logits (B, T, V) and last state, a step at a time; `room` is how much longer the state could have gone on."""
+    memory = model.encode(batch, **options)
+    state = model.start(memory, batch.inputs.shape[1] + room)
+    return Seq2Seq.extend(model, memory, state, batch.inputs, **options)
+
+
+def gradients(model: nn.Module, output: Tensor) -> dict[str, Tensor]:
+    """By name, the gradients of a fixed mix of the output's entries."""
+    mix = torch.linspace(-1, 1, output.numel(), dtype=output.dtype).view_as(output)
+    named = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    grads = torch.autograd.grad((output * mix).sum(), named.values(), allow_unused=True, materialize_grads=True)
+    return dict(zip(named, grads, strict=True))
+
+
+def assert_same_by_name(got: dict[str, Tensor], wanted: dict[str, Tensor], **tolerance: float) -> None:
+    """The same names and, up to rounding, the same numbers."""
+    assert got.keys() == wanted.keys()
+    for name in got:
+        same(got[name], wanted[name], msg=lambda message, name=name: f"{name}: {message}", **tolerance)
+
+
+def form_of(state: Any) -> list[tuple[Any, ...]]:
+    """What must stay as it is from step to step: shape, dtype and stride of every tensor of a state."""
+    return [(tuple(leaf.shape), leaf.dtype, leaf.stride()) for leaf in tree.leaves(state)]
+
+
+def pairwise(axes: dict[str, list[Any]], seed: int = 0) -> list[dict[str, Any]]:
+    """Few choices of one value for each axis, in which any two values of two axes meet."""
+    draw = random.Random(seed)
+    names = list(axes)
+    numbered = {name: range(len(axes[name])) for name in names}
+    left = {
+        ((a, i), (b, j))
+        for a, b in itertools.combinations(names, 2)
+        for i, j in itertools.product(numbered[a], numbered[b])
+    }
+    rows = []
+    while left:
+        fixed = min(left)
+        candidates = [{name: draw.choice(numbered[name]) for name in names} | dict(fixed) for _ in range(25)]
+        pairs = [set(itertools.combinations(candidate.items(), 2)) & left for candidate in candidates]
+        best = max(range(len(candidates)), key=lambda number: len(pairs[number]))
+        left -= pairs[best]
+        rows.append({name: axes[name][index] for name, index in candidates[best].items()})
+    return rows
+
+
+# Cells by hand, on single vectors, for the tests against the papers' equations
+
+
+def lstm(cell: nn.Module, x: Tensor, h: Tensor, c: Tensor, extra: Tensor | float = 0.0) -> tuple[Tensor, Tensor]:
+    """i, f, o = σ(W x + U h + b), g = tanh(·), c' = f c + i g + extra, h' = o tanh(c'); torch stacks i, f, g, o."""
+    W, U, b, bh = cell.rnn.all_weights[0]
+    i, f, g, o = (W @ x + b + U @ h + bh).chunk(4)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g) + extra
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def reset_first_gru(cell: nn.Module, x: Tensor, h: Tensor, *, z_takes_new: bool) -> Tensor:
+    """r, z = σ(W x + U h + b), h̃ = tanh(W x + U (r h) + b); z on the new state (Bahdanau) or on the old (Cho)."""
+    (Wr, Wz, W), (Ur, Uz, U), (br, bz, b) = (
+        parameter.chunk(3) for parameter in (cell.weight_ih, cell.weight_hh, cell.bias_ih)
+    )
+    r = torch.sigmoid(Wr @ x + Ur @ h + br)
+    z = torch.sigmoid(Wz @ x + Uz @ h + bz)
+    new = torch.tanh(W @ x + U @ (r * h) + b)
+    return (1 - z) * h + z * new if z_takes_new else z * h + (1 - z) * new
+
+
+def compare_with_paper(model: Seq2Seq, by_hand: Callable[[Tensor, Tensor], tuple[Tensor, Tensor | None]]) -> None:
+    """A ragged batch against `by_hand(source (S,), inputs (T,)) -> logits (T, V), weights (T, S)`, one by one."""
+    batch, tape = MIXED.batch(), Tape()
+    logits = model(batch, tape=tape)
+    for row in range(batch.size):
+        alone = row_of(batch, row)
+        wanted, weights = by_hand(alone.source[0], alone.inputs[0])
+        T, S = wanted.shape[0], alone.source.shape[1]
+        assert_close(logits[row, :T], wanted)
+        if weights is not None:
+            (site,) = model.source_sites
+            assert_close(tape[site][row, 0, :T, :S], weights)

@@ -1,0 +1,43 @@
+"""A bank that fills up."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from saccade import tree
+from saccade.attention import Cache, build_attention
+
+
+@pytest.mark.parametrize(("heads", "key_form", "value_form"), [(None, (3,), (5,)), (2, (2, 3), (2, 2))])
+def test_an_empty_cache_has_room_for_prepared_keys_and_values(heads, key_form, value_form):
+    attention = build_attention("additive", 4, 6, 5, heads=heads, score_options={"width": 3})
+    cache = Cache.empty(attention, rows=2, size=7, value_width=5, like=torch.zeros(1, dtype=torch.float64))
+    assert cache.keys.shape == (2, 7, *key_form)
+    assert cache.values.shape == (2, 7, *value_form)
+    assert cache.keys.dtype == torch.float64
+    assert not cache.bank().mask.any()
+
+
+@pytest.mark.parametrize("heads", [None, 2])
+def test_what_is_added_becomes_visible_one_by_one(heads):
+    attention = build_attention("dot", 4, 4, heads=heads)
+    cache = Cache.empty(attention, 2, 3, 4, torch.zeros(()))
+    keys, values = attention.project(torch.randn(2, 1, 4))
+    cache = cache.add(keys, values)
+    bank = cache.bank()
+    assert bank.mask.shape == (2, *([1] * (keys.dim() - 2)), 3)
+    assert bank.mask.flatten(1).tolist() == [[True, False, False]] * 2
+    assert_close(bank.keys[..., :1, :], keys)
+    assert_close(bank.values[..., :1, :], values)
+    assert cache.bank(ahead=1).mask.flatten(1).tolist() == [[True, True, False]] * 2
+
+
+def test_rows_may_be_filled_differently_and_reordered():
+    attention = build_attention("dot", 2, 2)
+    cache = Cache.empty(attention, 2, 3, 2, torch.zeros(()))
+    cache = tree.map_tensors(torch.clone, cache)
+    cache = Cache(cache.keys, cache.values, torch.tensor([0, 2]))
+    entry = torch.tensor([[[1.0, 1.0]], [[2.0, 2.0]]])
+    cache = tree.take_rows(cache.add(entry, entry), torch.tensor([1, 1, 0]))
+    assert cache.count.tolist() == [3, 3, 1]
+    assert cache.keys[:, :, 0].tolist() == [[0.0, 0.0, 2.0], [0.0, 0.0, 2.0], [1.0, 0.0, 0.0]]

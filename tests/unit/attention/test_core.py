@@ -1,0 +1,142 @@
+"""Attention itself: banks, masks, pasts and the choice of path."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from saccade import masks
+from saccade.attention import Attention, Bank, Coverage, DotScore, Global, LocationAware, Softmax, build_attention
+from saccade.attention.core import spread_mask
+
+
+def test_values_are_the_keys_unless_given():
+    attention = Attention(DotScore(2, 2))
+    keys = torch.randn(1, 3, 2)
+    assert attention.bank(keys).values is keys
+
+
+def test_an_attention_of_a_score_alone_is_softmax_over_everything():
+    attention = Attention(DotScore(2, 2))
+    assert isinstance(attention.align, Softmax)
+    assert isinstance(attention.window, Global)
+    assert not attention.sequential
+    assert attention.start(attention.bank(torch.randn(1, 3, 2))) is None
+
+
+@pytest.mark.parametrize(
+    ("mask", "keys", "spread"),
+    [
+        ((2, 5), (2, 5, 4), (2, 1, 5)),
+        ((2, 3, 5), (2, 5, 4), (2, 3, 5)),
+        ((1, 3, 5), (2, 5, 4), (1, 3, 5)),
+        ((3, 5), (1, 5, 4), (1, 3, 5)),
+        ((2, 5), (2, 6, 5, 4), (2, 1, 1, 5)),
+        ((2, 3, 5), (2, 6, 5, 4), (2, 1, 3, 5)),
+        ((2, 6, 3, 5), (2, 6, 5, 4), (2, 6, 3, 5)),
+        ((2, 1, 3, 5), (2, 6, 5, 4), (2, 1, 3, 5)),
+        ((3, 5), (1, 6, 5, 4), (1, 1, 3, 5)),
+    ],
+    ids=str,
+)
+def test_masks_are_spread_to_the_rank_of_the_scores(mask, keys, spread):
+    assert spread_mask(torch.ones(mask, dtype=torch.bool), torch.zeros(keys)).shape == spread
+
+
+def test_no_mask_stays_no_mask():
+    assert spread_mask(None, torch.zeros(1, 2, 3)) is None
+
+
+def test_weights_are_only_made_when_somebody_needs_them():
+    source = torch.randn(1, 3, 4)
+    fused, sparse = build_attention("dot", 4, 4), build_attention("dot", 4, 4, align="sparsemax")
+    assert fused(source, fused.bank(source)).weights is None
+    assert sparse(source, sparse.bank(source)).weights is not None
+
+
+def test_softmax_with_a_temperature_is_not_left_to_the_fused_kernel():
+    query, keys = torch.randn(1, 2, 4), torch.randn(1, 5, 4)
+    attention = build_attention("dot", 4, 4, align_options={"temperature": 0.1})
+    wanted = torch.softmax(10 * query @ keys.mT, -1) @ keys
+    assert_close(attention(query, attention.bank(keys)).context, wanted)
+
+
+def test_the_past_starts_even_over_what_can_be_seen():
+    attention = Attention(Coverage(2, 2))
+    bank = attention.bank(torch.randn(2, 4, 2), mask=masks.padding(torch.tensor([2, 4])))
+    past = attention.start(bank)
+    assert past.previous.tolist() == [[[0.5, 0.5, 0.0, 0.0]], [[0.25] * 4]]
+    assert (past.total == 0).all()
+
+
+def test_the_past_of_a_sentence_without_words_starts_at_zero():
+    attention = Attention(LocationAware(2, 2, kernel=3))
+    past = attention.start(attention.bank(torch.randn(1, 4, 2), mask=torch.zeros(1, 4, dtype=torch.bool)))
+    assert (past.previous == 0).all()
+
+
+def test_each_hypothesis_starts_with_the_past_of_its_sentence():
+    attention = Attention(Coverage(2, 2))
+    bank = attention.bank(torch.randn(2, 4, 2), mask=masks.padding(torch.tensor([2, 4])))
+    past = attention.start(bank, rows=6)
+    assert past.previous.shape == (6, 1, 4)
+    assert (past.previous[:3] == past.previous[0]).all()
+    assert (past.previous[3:] == 0.25).all()
+
+
+def test_the_past_keeps_the_last_weights_and_adds_them_all_up():
+    attention = Attention(Coverage(2, 2))
+    bank = attention.bank(torch.randn(1, 4, 2))
+    first = attention(torch.randn(1, 1, 2), bank)
+    second = attention(torch.randn(1, 1, 2), bank, past=first.past)
+    assert_close(second.past.previous, second.weights)
+    assert_close(second.past.total, first.weights + second.weights)
+
+
+def test_a_query_that_saw_nothing_leaves_the_past_as_it_was():
+    attention = build_attention("dot", 2, 2, window="monotonic")
+    keys = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [0.0, 9.0]]])
+    look = torch.tensor([[[0.0, 1.0]]])
+    seen = attention(look, attention.bank(keys))  # peaks at the last key
+    blind = attention(look, attention.bank(keys, mask=torch.zeros(1, 3, dtype=torch.bool)), past=seen.past)
+    assert blind.weights.count_nonzero() == 0
+    after = attention(torch.tensor([[[9.0, 0.0]]]), attention.bank(keys), past=blind.past)
+    assert after.weights.tolist() == [[[0.0, 0.0, 1.0]]]
+
+
+def test_a_bank_can_be_made_by_hand():
+    attention = Attention(DotScore(2, 2))
+    keys, values = torch.randn(1, 3, 2), torch.randn(1, 3, 5)
+    query = torch.randn(1, 1, 2)
+    by_hand = attention(query, Bank(attention.score.prepare(keys), values)).context
+    assert_close(by_hand, attention(query, attention.bank(keys, values)).context)
+
+
+def test_objects_of_ones_own_are_taken_as_they_are():
+    score, align = DotScore(4, 4), Softmax(temperature=2.0)
+    attention = build_attention(score, 4, 4, align=align)
+    assert attention.score is score
+    assert attention.align is align
+
+
+def test_options_reach_their_part():
+    attention = build_attention(
+        "location-aware",
+        4,
+        6,
+        align="entmax-alpha",
+        window="local-p",
+        score_options={"kernel": 5, "filters": 3},
+        align_options={"alpha": 1.25},
+        window_options={"radius": 4},
+    )
+    assert attention.score.filters.weight.shape == (3, 1, 5)
+    assert_close(attention.align.alpha, torch.tensor([1.25]))
+    assert attention.window.radius == 4
+
+
+def test_an_attention_describes_itself():
+    text = repr(build_attention("additive", 4, 6, dropout=0.1, align_options={"temperature": 0.5}))
+    assert "Additive(query=4, keys=6)" in text
+    assert "site='attention', dropout=0.1" in text
+    assert "temperature=0.5" in text
+    assert "heads=2" in repr(build_attention("dot", 4, 4, heads=2))

@@ -1,0 +1,115 @@
+"""The loop: what it does to the model, what it records."""
+
+import pytest
+import torch
+
+from helpers_search import MAX_LENGTH, lively_case, make_batch, make_model
+from saccade.batch import EOS
+from saccade.models import build_seq2seq
+from saccade.search import beam, greedy, sample
+
+SEARCHES = {
+    "greedy": lambda model, batch, **limits: [[one] for one in greedy(model, batch, **limits)],
+    "beam": lambda model, batch, **limits: beam(model, batch, 3, nbest=2, **limits),
+    "sample": lambda model, batch, **limits: sample(
+        model, batch, 3, generator=torch.Generator().manual_seed(3), **limits
+    ),
+}
+
+
+@pytest.fixture(params=SEARCHES)
+def search(request):
+    return SEARCHES[request.param]
+
+
+def modes(model):
+    return {name: module.training for name, module in model.named_modules()}
+
+
+def test_every_part_of_the_model_gets_its_mode_back(search):
+    model, batch = make_model("transformer-base"), make_batch()
+    for training in (True, False):
+        model.train(training)
+        model.encoder.train(not training)  # as when part of a model is frozen
+        before = modes(model)
+        assert set(before.values()) == {True, False}
+        search(model, batch, max_length=3)
+        assert modes(model) == before
+
+
+def test_every_part_of_the_model_gets_its_mode_back_after_an_error(search):
+    model, batch = make_model("bahdanau").train(), make_batch()
+    model.encoder.eval()
+    before = modes(model)
+
+    def stumble(log_probabilities, written, steps_left):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        search(model, batch, max_length=3, constraints=[stumble])
+    assert modes(model) == before
+
+
+def test_a_search_sees_the_model_without_dropout(search):
+    model = build_seq2seq(
+        "luong-general", 9, 9, encoder={"width": 8}, decoder={"width": 8, "dropout": 0.9}, embedding=6
+    )
+    batch = make_batch()
+    model.train()
+    first, second = ([one.tokens for found in search(model, batch, max_length=6) for one in found] for _ in range(2))
+    assert first == second
+
+
+def test_a_search_leaves_no_gradients(search):
+    model, batch = make_model("luong-dot"), make_batch()
+    for found in search(model, batch, max_length=3):
+        for one in found:
+            assert not any(weights.requires_grad for weights in one.attention.values())
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "lstmn", "transformer-base"])
+def test_without_attention_nothing_is_recorded_and_the_words_are_the_same(search, name, monkeypatch):
+    model, batch = lively_case(name, "seq2seq")
+    recorded = search(model, batch, max_length=MAX_LENGTH)
+    tapes = set()
+    step = model.step
+
+    def watched(*args, tape):
+        tapes.add(tape)
+        return step(*args, tape=tape)
+
+    monkeypatch.setattr(model, "step", watched)
+    silent = search(model, batch, max_length=MAX_LENGTH, attention=False)
+    assert tapes == {None}
+    for some, others in zip(recorded, silent, strict=True):
+        assert [one.tokens for one in some] == [one.tokens for one in others]
+        assert [one.score for one in some] == pytest.approx([one.score for one in others], rel=1e-9)
+        assert all(one.attention for one in some)
+        assert not any(one.attention for one in others)
+
+
+@pytest.mark.parametrize("max_length", [1, 2, 5])
+def test_an_answer_ends_with_eos_or_at_max_length(search, max_length):
+    finished = set()
+    for name in ("cho", "luong-general", "self-attentive-rnn"):
+        model, batch = lively_case(name, "seq2seq")
+        for found in search(model, batch, max_length=max_length):
+            for one in found:
+                finished.add(one.finished)
+                assert one.tokens.count(EOS) == one.finished
+                if one.finished:
+                    assert one.tokens[-1] == EOS
+                    assert len(one.tokens) <= max_length
+                else:
+                    assert len(one.tokens) == max_length
+    assert finished == {True, False}
+
+
+def test_the_numbers_of_a_hypothesis_are_plain_python(search):
+    model, batch = lively_case("bahdanau", "seq2seq")
+    for found in search(model, batch, max_length=4):
+        for one in found:
+            assert {type(token) for token in one.tokens} == {int}
+            assert type(one.score) is type(one.log_probability) is float
+            assert type(one.finished) is bool

@@ -1,0 +1,102 @@
+"""Batches: padding, the two views of a target, and every way to get one wrong."""
+
+import pytest
+import torch
+
+from saccade import masks, tree
+from saccade.batch import BOS, EOS, PAD, SPECIALS, UNK, Batch, check_tokens
+from saccade.errors import DataError, ShapeError
+
+TOKENS = torch.ones(2, 3, dtype=torch.long)
+KEEP = torch.ones(2, 3, dtype=torch.bool)
+
+
+def test_special_tokens_stand_at_their_names():
+    assert [SPECIALS[token] for token in (PAD, BOS, EOS, UNK)] == ["<pad>", "<bos>", "<eos>", "<unk>"]
+
+
+def test_lists_are_padded_and_targets_get_bos_and_eos():
+    batch = Batch.of([[7, 8, 9], [7]], [[4], [5, 6]], labels=[0, 1])
+    assert batch.source.tolist() == [[7, 8, 9], [7, PAD, PAD]]
+    assert batch.source_mask.int().tolist() == [[1, 1, 1], [1, 0, 0]]
+    assert batch.target.tolist() == [[BOS, 4, EOS, PAD], [BOS, 5, 6, EOS]]
+    assert batch.target_mask.int().tolist() == [[1, 1, 1, 0], [1, 1, 1, 1]]
+    assert batch.labels.tolist() == [0, 1]
+    assert batch.size == 2
+
+
+def test_a_target_is_fed_without_its_end_and_expected_without_its_beginning():
+    batch = Batch.of(targets=[[4], [5, 6]])
+    assert batch.inputs.tolist() == [[BOS, 4, EOS], [BOS, 5, 6]]
+    assert batch.expected.tolist() == [[4, EOS, PAD], [5, 6, EOS]]
+    assert batch.expected_mask.int().tolist() == [[1, 1, 0], [1, 1, 1]]
+
+
+def test_an_empty_target_is_bos_and_eos():
+    assert Batch.of(targets=[[]]).target.tolist() == [[BOS, EOS]]
+
+
+def test_a_blank_batch_is_bos_alone():
+    blank = Batch.blank(3)
+    assert blank.target.tolist() == [[BOS]] * 3
+    assert blank.target_mask.all()
+    assert blank.size == 3
+    assert blank.expected.shape == (3, 0)
+
+
+def test_numbers_may_stand_in_place_of_tokens():
+    batch = Batch(torch.randn(2, 3, 5), KEEP)
+    assert batch.size == 2
+
+
+def test_a_batch_is_a_tree():
+    batch = tree.take_rows(Batch.of([[7, 8], [9]]), torch.tensor([1]))
+    assert batch.source.tolist() == [[9, PAD]]
+    assert batch.target is None
+    assert Batch.of([[7]]).to("cpu").source.tolist() == [[7]]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Batch(), DataError, "source, a target or both"),
+        (lambda: Batch.of([]), DataError, "source side of the batch has no sentences.*at least one"),
+        (lambda: Batch.of([[1], []]), DataError, "source 1 of the batch is empty.*Leave empty lines out"),
+        (lambda: Batch.of([[1]]).inputs, DataError, r"no target.*Batch.of\(sources, targets\)"),
+        (lambda: Batch.of([[1]]).expected_mask, DataError, "no target"),
+        (lambda: Batch(TOKENS), ShapeError, r"source_mask is missing.*\(2, 3\).*masks.padding"),
+        (lambda: Batch(TOKENS, KEEP[:, :2]), ShapeError, r"source_mask is \(2, 2\), but source is \(2, 3\)"),
+        (lambda: Batch(TOKENS, KEEP.float()), ShapeError, "source_mask is torch.float32.*torch.bool, True = keep"),
+        (lambda: Batch(TOKENS.float(), KEEP), ShapeError, r"source is torch.float32.*int64.*\.long\(\)"),
+        (lambda: Batch(TOKENS[0], KEEP[0]), ShapeError, r"source is \(3,\).*\(B, S\) tokens or \(B, S, D\)"),
+        (lambda: Batch(target=torch.ones(2, 3, 4), target_mask=KEEP), ShapeError, r"target is \(2, 3, 4\).*tokens\. "),
+        (lambda: Batch(TOKENS[:, :0], KEEP[:, :0]), DataError, r"source is \(2, 0\): there is nothing in it"),
+        (lambda: Batch(TOKENS[:0], KEEP[:0]), DataError, r"source is \(0, 3\)"),
+        (
+            lambda: Batch(TOKENS, masks.padding(torch.tensor([3, 0]))),
+            DataError,
+            "source 1 of the batch is empty: its mask keeps nothing",
+        ),
+        (
+            lambda: Batch(TOKENS, torch.tensor([[True, True, False], [True, False, True]])),
+            ShapeError,
+            "source_mask row 1 has a gap.*on the right",
+        ),
+        (lambda: Batch.of([[1], [2]], [[3]]), ShapeError, "sizes differ: {'source': 2, 'target': 1}"),
+        (lambda: Batch.of([[1], [2]], labels=[0]), ShapeError, "'source': 2, 'labels': 1"),
+    ],
+)
+def test_what_is_wrong_with_a_batch_is_said(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize("wrong", [-1, 10, 99])
+def test_tokens_outside_the_vocabulary_are_refused(wrong):
+    with pytest.raises(DataError, match=rf"source holds token {wrong}, but .* 0\.\.9.*tokenizer"):
+        check_tokens("source", torch.tensor([[3, wrong]]), 10)
+
+
+def test_tokens_of_the_vocabulary_pass():
+    check_tokens("source", torch.tensor([[0, 9]]), 10)
+    check_tokens("source", torch.zeros(0, dtype=torch.long), 10)

@@ -1,0 +1,100 @@
+"""Frozen dataclasses of tensors, and what is done to all their tensors at once."""
+
+import dataclasses
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from saccade import tree
+
+
+@tree.node
+class Pair:
+    left: Tensor
+    right: Tensor | None = None
+
+
+@tree.node
+class Nest:
+    pair: Pair
+    rest: tuple[Tensor, ...]
+
+
+@pytest.fixture
+def nest():
+    return Nest(Pair(torch.tensor([1, 2])), (torch.tensor([[3], [4]]), torch.tensor([5, 6])))
+
+
+def test_a_node_is_frozen_and_compared_by_identity(nest):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        nest.pair = None
+    assert nest == nest
+    assert Pair(nest.pair.left) != Pair(nest.pair.left)
+    assert len({nest, nest}) == 1
+
+
+def test_map_reaches_every_tensor_and_keeps_types_and_nones(nest):
+    doubled = tree.map_tensors(lambda x: 2 * x, nest)
+    assert isinstance(doubled, Nest)
+    assert isinstance(doubled.pair, Pair)
+    assert doubled.pair.right is None
+    assert [leaf.flatten().tolist() for leaf in tree.leaves(doubled)] == [[2, 4], [6, 8], [10, 12]]
+    assert [leaf.flatten().tolist() for leaf in tree.leaves(nest)] == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_nothing_has_no_leaves():
+    assert tree.map_tensors(torch.neg, None) is None
+    assert list(tree.leaves(None)) == []
+
+
+def test_rows_are_counted_on_the_first_axis(nest):
+    assert tree.row_count(nest) == 2
+
+
+def test_rows_can_be_taken_in_any_order_and_more_than_once(nest):
+    taken = tree.take_rows(nest, torch.tensor([1, 1, 0]))
+    assert taken.pair.left.tolist() == [2, 2, 1]
+    assert taken.rest[0].tolist() == [[4], [4], [3]]
+
+
+def test_rows_are_repeated_in_runs(nest):
+    assert tree.repeat_rows(nest, 2).pair.left.tolist() == [1, 1, 2, 2]
+
+
+def test_to_device_moves_every_leaf(nest):
+    assert {leaf.device.type for leaf in tree.leaves(tree.to_device(nest, "meta"))} == {"meta"}
+
+
+def test_write_at_puts_each_rows_entry_at_its_own_place():
+    cache = torch.zeros(2, 3, 2)
+    written = tree.write_at(cache, torch.tensor([2, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    assert written.tolist() == [[[0, 0], [0, 0], [1, 2]], [[3, 4], [0, 0], [0, 0]]]
+
+
+def test_write_at_works_in_place_when_no_gradient_is_wanted():
+    cache = torch.zeros(2, 3)
+    assert tree.write_at(cache, torch.tensor([0, 1]), torch.ones(2)) is cache
+    entry = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        assert tree.write_at(cache, torch.tensor([2, 2]), entry) is cache
+    assert cache.tolist() == [[1, 0, 1], [0, 1, 1]]
+
+
+def test_write_at_leaves_the_old_cache_alone_when_a_gradient_is_wanted():
+    cache = torch.zeros(2, 3, 1)
+    entries = torch.tensor([[1.0], [2.0]], requires_grad=True)
+    first = tree.write_at(cache, torch.tensor([0, 0]), entries)
+    second = tree.write_at(first, torch.tensor([1, 1]), 10 * entries)
+    assert (cache == 0).all()
+    assert first[:, :, 0].tolist() == [[1, 0, 0], [2, 0, 0]]
+    assert second[:, :, 0].tolist() == [[1, 10, 0], [2, 20, 0]]
+    (first.sum() ** 2 + second.sum()).backward()
+    assert_close(entries.grad, torch.full((2, 1), 2 * 3.0 + 11))
+
+
+def test_write_at_takes_the_dtype_of_the_cache():
+    for entry in (torch.ones(1), torch.ones(1, requires_grad=True)):
+        written = tree.write_at(torch.zeros(1, 2, dtype=torch.bfloat16), torch.tensor([0]), entry)
+        assert written.dtype == torch.bfloat16
