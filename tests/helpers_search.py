@@ -25,10 +25,8 @@ MAX_LENGTH = 8
 # Models
 
 
-def make_model(
-    name: str, kind: str = "seq2seq", vocabulary: int = 9, *, seed: int = 1, scale: float = 1.5, end: float = 0.0
-) -> Seq2Seq:
-    """A tiny model in float64 with large weights, so that every word matters; `end` makes EOS likelier."""
+def make_model(name: str, kind: str = "seq2seq", vocabulary: int = 9, *, seed: int = 1, scale: float = 1.5) -> Seq2Seq:
+    """A tiny model in float64 with large weights, so that every word matters."""
     torch.manual_seed(seed)
     tiny = dict(MODELS[name].tiny)
     if "tied" in MODELS[name].family.model_fields:  # one that predicts with its own embedding repeats its last word
@@ -44,7 +42,6 @@ def make_model(
                 parameter.add_(0.3 * noise)
             else:
                 parameter.copy_(noise * (2.0 if "embedding" in part else 1.0 if part == "output.weight" else scale))
-        model.output.bias[EOS] += end
     return model.double().eval()
 
 
@@ -100,6 +97,8 @@ class Table(Seq2Seq):
     `fed` counts the steps taken.
     """
 
+    dtype = torch.float64
+
     def __init__(
         self,
         vocabulary: int,
@@ -139,18 +138,19 @@ class Table(Seq2Seq):
                 look = torch.tensor(self.looks(*beginning), dtype=torch.float64)[: weights.shape[-1]]
                 weights[row, 0, 0, : len(look)] = look
             tape.write("attention", weights)
-        return chances.log(), state
+        return chances.log().to(self.dtype), state
 
 
-def random_table(seed: int, vocabulary: int = 7, source: int = 3, end: float = 1.0) -> Table:
+def random_table(seed: int, vocabulary: int = 7, source: int = 3, end: float = 1.0, sharpness: float = 2.0) -> Table:
     """Opinions and looks that are random but depend on the sentence and on every word so far."""
 
+    @functools.cache
     def numbers(kind: int, sentence: int, words: tuple[int, ...], size: int) -> Tensor:
         generator = torch.Generator().manual_seed(hash((seed, kind, sentence, *words)) % 2**31)
         return torch.randn(size, generator=generator, dtype=torch.float64)
 
     def opinion(sentence: int, words: tuple[int, ...]) -> dict[int, float]:
-        logits = 2 * numbers(0, sentence, words, vocabulary)
+        logits = sharpness * numbers(0, sentence, words, vocabulary)
         logits[EOS] += end
         return dict(enumerate(torch.softmax(logits, 0).tolist()))
 

@@ -46,7 +46,7 @@ from saccade.models import MODELS, Seq2Seq, build_seq2seq
 
 each_writer = pytest.mark.parametrize("name", WRITERS)
 each_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
-few = settings(max_examples=4)
+few = settings(max_examples=8)
 
 
 # What the laws say, for any model and any batch
@@ -96,16 +96,25 @@ def assert_same_part(padded: Tensor, alone: Tensor) -> None:
 
 
 def states_keep_their_form(model: Seq2Seq, batch: Batch) -> None:
+    """Shapes, dtypes and strides; batch first; each tensor in a place of its own; and the memory left alone."""
     with torch.no_grad():
         memory = model.encode(batch)
+        before = tree.map_tensors(torch.clone, memory)
         state = model.start(memory, batch.inputs.shape[1])
-        form = form_of(state)
+        form, sources = form_of(state), homes_of(memory)
+        assert {shape[0] for shape, _, _ in form} == {batch.size}
+        assert len(set(homes_of(state))) == len(homes_of(state)), "two leaves share storage"
         for t in range(batch.inputs.shape[1]):
+            assert not set(homes_of(state)) & set(sources), "a step may write into its state, so not into the memory"
             _, state = model.step(memory, state, batch.inputs[:, t])
             assert form_of(state) == form
-            homes = [leaf.untyped_storage().data_ptr() for leaf in tree.leaves(state) if leaf.numel()]
-            assert len(set(homes)) == len(homes), "two leaves share storage"
-    assert {shape[0] for shape, _, _ in form} == {batch.size}
+            assert len(set(homes_of(state))) == len(homes_of(state)), "two leaves share storage"
+        for left, right in zip(tree.leaves(memory), tree.leaves(before), strict=True):
+            assert torch.equal(left, right)
+
+
+def homes_of(node: Any) -> list[int]:
+    return [leaf.untyped_storage().data_ptr() for leaf in tree.leaves(node) if leaf.numel()]
 
 
 # The laws, over every entry
@@ -121,7 +130,7 @@ def test_forward_is_stepping(name: str, lengths: Ragged):
 
 
 @each_writer
-@settings(max_examples=2)
+@settings(max_examples=4)
 @given(ragged)
 @example(MIXED)
 def test_gradients_of_forward_are_those_of_stepping(name: str, lengths: Ragged):
@@ -290,7 +299,7 @@ def test_bahdanaus_attention_starts_even_so_its_matrices_learn_nothing_in_the_fi
 
 
 @each_classifier
-@settings(max_examples=2)
+@settings(max_examples=4)
 @given(ragged)
 @example(ALONE)
 @example(MIXED)
@@ -480,6 +489,14 @@ def test_any_combination_without_attention_holds_the_laws(choice: dict[str, Any]
     unused = {"score": "dot", "align": "softmax", "window": "global", "heads": None, "attend_from": "previous"}
     settings = recurrent_settings({**unused, "encoder_cell": choice["cell"], **choice})
     hold_the_laws(build_seq2seq("cho", VOCABULARY, VOCABULARY, **settings | {"attention": None}))
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_fed_back_state_keeps_its_form_too(cell: str):
+    """The linear read-out of a decoder without attention is its state, which is a part of the cells' state."""
+    decoder = {"cell": cell, "width": 8, "start": "zero", "output": "linear", "output_width": None}
+    plain = {"input_feeding": True, "summary": False, "read_word": False}
+    hold_the_laws(tiny("cho", decoder=decoder | plain))
 
 
 @pytest.mark.parametrize("choice", pairwise(SELF_ATTENTIVE), ids=label)

@@ -20,7 +20,7 @@ def zeros(width: int) -> Tensor:
 def attend(score: nn.Module, query: list[Tensor], keys: list[Tensor], tapes: list[list[Tensor]]) -> tuple[Tensor, ...]:
     """softmax over v·tanh(W_h key + [W_x W_h̃] query), then one sum for each tape; nothing there reads as zero."""
     if not keys:
-        return tuple(zeros(D if not tapes else score.key_width) for _ in tapes)
+        return tuple(zeros(score.key_width) for _ in tapes)
     asked = score.query_weight @ torch.cat(query)
     weights = torch.softmax(torch.stack([score.v[0] @ torch.tanh(score.key_weight @ key + asked) for key in keys]), 0)
     return tuple(sum(w * entry for w, entry in zip(weights, tape, strict=True)) for tape in tapes)

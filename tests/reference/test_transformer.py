@@ -13,7 +13,6 @@ from saccade import masks
 from saccade.attention import MultiHead, build_attention
 from saccade.layers.positions import Learned, Rotary, Sinusoidal
 from saccade.layers.transformer import DecoderLayer, EncoderLayer
-from saccade.models import Seq2Seq
 
 WIDTH, HEADS, INNER = 8, 2, 12
 each_norm = pytest.mark.parametrize("norm", ["post", "pre"])
@@ -68,11 +67,9 @@ def test_a_decoder_layer_is_torchs(norm: str):
     assert_close(ours, theirs)
 
 
-def run_torch(
-    model: Seq2Seq, layers: Iterable[nn.Module], norm: str, x: Tensor, *args: Tensor, **masked: Tensor
-) -> Tensor:
+def run_torch(layers: Iterable[nn.Module], norm: str, x: Tensor, *memory: Tensor, **masked: Tensor) -> Tensor:
     for layer in layers:
-        x = torch_layer(layer, norm)(x, *args, **masked)
+        x = torch_layer(layer, norm)(x, *memory, **masked)
     return x
 
 
@@ -87,10 +84,10 @@ def test_the_model_is_torchs_layers_on_scaled_embeddings_and_its_tied_output_is_
         codes = [[formula(p, i) for i in range(WIDTH)] for p in range(tokens.shape[1])]
         return E[tokens] * math.sqrt(WIDTH) + torch.tensor(codes, dtype=torch.float64)
 
-    memory = run_torch(model, model.encoder.layers, norm, placed(batch.source), src_key_padding_mask=~batch.source_mask)
+    memory = run_torch(model.encoder.layers, norm, placed(batch.source), src_key_padding_mask=~batch.source_mask)
     T = batch.inputs.shape[1]
     masked = {"tgt_mask": ~masks.causal(T), "memory_key_padding_mask": ~batch.source_mask}
-    x = run_torch(model, model.decoder.layers, norm, placed(batch.inputs), model.encoder.norm(memory), **masked)
+    x = run_torch(model.decoder.layers, norm, placed(batch.inputs), model.encoder.norm(memory), **masked)
     wanted = model.decoder.norm(x) @ E.T + model.output.bias
     assert_close(model(batch), wanted, rtol=1e-5, atol=1e-5)  # position codes are made in float32
     assert isinstance(model.encoder.norm, nn.LayerNorm if norm == "pre" else nn.Identity)

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from saccade import masks
-from saccade.errors import unknown_name
+from saccade.errors import DataError, ShapeError, unknown_name
 from saccade.layers.stack import Layers
 
-__all__ = ["CELLS", "GRU", "LSTM", "Cell", "CellStack", "ResetBeforeGRU", "Tanh", "build_cell"]
+__all__ = ["CELLS", "GRU", "LSTM", "Cell", "CellStack", "ResetBeforeGRU", "Tanh", "build_cell", "check_inputs"]
 
 
 class Cell(nn.Module, ABC):
@@ -55,6 +55,7 @@ class Cell(nn.Module, ABC):
 
     def forward(self, inputs: Tensor, state: Tensor) -> Tensor:
         """One step: inputs (N, input_width)."""
+        check_inputs(inputs, self.input_width, rank=2)
         return self.advance(self.project(inputs), state)
 
     def sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -62,6 +63,7 @@ class Cell(nn.Module, ABC):
 
         Where the mask (B, T) ends, so does the sentence: its state stays what it was.
         """
+        self.check_sequence(inputs, state, mask)
         gates = self.project(inputs)
         hiddens = []
         for t in range(inputs.shape[1]):
@@ -69,6 +71,30 @@ class Cell(nn.Module, ABC):
             state = after if mask is None else torch.where(mask[:, t, None], after, state)
             hiddens.append(state[:, : self.width])
         return torch.stack(hiddens, 1), state
+
+    def check_sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None) -> None:
+        """Refuse what does not go together; torch's kernels would read on beyond the end of a narrow input."""
+        check_inputs(inputs, self.input_width, rank=3)
+        dtype = self.input_weight.dtype
+        if inputs.dtype != dtype and not torch.is_autocast_enabled(inputs.device.type):
+            raise ShapeError(f"inputs are {inputs.dtype}, but this cell is {dtype}. Convert one of them with .to().")
+        if state.shape != (inputs.shape[0], self.state_width):
+            raise ShapeError(
+                f"state is {tuple(state.shape)}, but inputs are {tuple(inputs.shape)} and a state of this cell "
+                f"{self.state_width} wide, so it must be {(inputs.shape[0], self.state_width)}."
+            )
+        if mask is not None and mask.shape != inputs.shape[:2]:
+            raise ShapeError(
+                f"mask is {tuple(mask.shape)}, but inputs are {tuple(inputs.shape)}, so it must be "
+                f"{tuple(inputs.shape[:2])}. Build it with masks.padding(lengths)."
+            )
+
+
+def check_inputs(inputs: Tensor, width: int, rank: int) -> None:
+    """Refuse inputs that are not one step (N, width), or at rank 3 some steps (B, T, width)."""
+    if inputs.dim() != rank or inputs.shape[-1] != width or 0 in inputs.shape:
+        form = f"(N, {width})" if rank == 2 else f"(B, T, {width})"
+        raise ShapeError(f"inputs are {tuple(inputs.shape)}, but this layer reads {form}, with no axis of 0.")
 
 
 class _TorchCell(Cell):
@@ -103,6 +129,7 @@ class _TorchCell(Cell):
         return self.kernel(*inputs, self.rnn.all_weights[0], *options)
 
     def sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        self.check_sequence(inputs, state, mask)
         hiddens, final = self.run(inputs, state[None].contiguous())
         if mask is None:
             return hiddens, final[0]
@@ -165,12 +192,15 @@ class LSTM(_TorchCell):
         return torch.cat([torch.sigmoid(o) * torch.tanh(memory), memory], -1)
 
     def sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        self.check_sequence(inputs, state, mask)
         hidden, memory = (part[None].contiguous() for part in state.chunk(2, -1))
         if mask is None:
             hiddens, hidden, memory = self.run(inputs, (hidden, memory))
             return hiddens, torch.cat([hidden[0], memory[0]], -1)
         # torch gives the memory at the end alone, so the end must be each sentence's own
         lengths = masks.lengths_of(mask).cpu()
+        if int(lengths.min()) == 0:
+            raise DataError(f"sentence {int(lengths.argmin())} of the batch is empty: its mask keeps nothing.")
         packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
         assert packed.sorted_indices is not None
         assert packed.unsorted_indices is not None

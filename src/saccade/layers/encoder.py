@@ -95,9 +95,10 @@ class RecurrentEncoder(Encoder):
 
 
 def _read(cell: Cell, inputs: Tensor, mask: Tensor, backwards: bool) -> tuple[Tensor, Tensor]:
+    start = inputs.new_zeros(inputs.shape[0], cell.state_width)
+    cell.check_sequence(inputs, start, mask)
     if backwards:
         inputs = masks.reverse(inputs, mask)
-    start = inputs.new_zeros(inputs.shape[0], cell.state_width)
     hiddens, final = cell.sequence(inputs, start, mask)
     return (masks.reverse(hiddens, mask) if backwards else hiddens), final
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from saccade import tree
 from saccade.attention import Attention, Bank, Cache, MultiHead, Past, Tape
-from saccade.layers.cells import LSTM
+from saccade.layers.cells import LSTM, check_inputs
 from saccade.layers.reader import Reader
 
 __all__ = ["LSTMN", "DeepFusion", "LSTMNState"]
@@ -65,6 +65,7 @@ class LSTMN(Reader):
         self, inputs: Tensor, state: LSTMNState, *, source: Bank | None = None, tape: Tape | None = None
     ) -> tuple[Tensor, LSTMNState]:
         """`source`: the other sequence's tapes, with deep fusion."""
+        check_inputs(inputs, self.input_width, rank=2)
         after, state = self._advance(inputs, self.cell.project(inputs), state, source, tape)
         return after[:, : self.width], state
 
@@ -79,6 +80,7 @@ class LSTMN(Reader):
         self, inputs: Tensor, state: LSTMNState, *, source: Bank | None = None, tape: Tape | None = None
     ) -> tuple[Tensor, LSTMNState]:
         """Many steps: inputs (N, T, input_width) -> tapes [h ; c] (N, T, 2·width), state."""
+        check_inputs(inputs, self.input_width, rank=3)
         gates = self.cell.project(inputs)  # the words' share of all steps in one product
         tapes = []
         for t in range(inputs.shape[1]):

@@ -77,5 +77,5 @@ def check_length(length: int, limit: int | None) -> None:
     if limit is not None and length > limit:
         raise ShapeError(
             f"the sequence is {length} long, but the learned positions end at {limit}. Build the model with a larger "
-            "max_length, split the input, or use sinusoidal or rotary positions."
+            "max_length, split the input, search with a smaller max_length, or use sinusoidal or rotary positions."
         )

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from saccade import tree
 from saccade.attention import Tape
-from saccade.layers.cells import CellStack
+from saccade.layers.cells import CellStack, check_inputs
 from saccade.layers.stack import Layers
 
 __all__ = ["PlainReader", "Reader", "StackedReader"]
@@ -60,6 +60,7 @@ class PlainReader(Reader):
         return like.new_zeros(rows, self.cells.layers, self.cells.state_width)
 
     def step(self, inputs: Tensor, state: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
+        check_inputs(inputs, self.input_width, rank=2)
         return self.cells.advance(self.cells.first.project(inputs), state)
 
     def forward(self, inputs: Tensor, *, tape: Tape | None = None) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 from saccade import tree
 from saccade.attention import Attention, Cache, MultiHead, Past, Tape
 from saccade.errors import unknown_name
-from saccade.layers.cells import build_cell
+from saccade.layers.cells import build_cell, check_inputs
 from saccade.layers.reader import Reader
 
 __all__ = ["SelfAttentiveRNN", "SelfAttentiveState"]
@@ -68,9 +68,11 @@ class SelfAttentiveRNN(Reader):
     def step(
         self, inputs: Tensor, state: SelfAttentiveState, *, tape: Tape | None = None
     ) -> tuple[Tensor, SelfAttentiveState]:
+        check_inputs(inputs, self.input_width, rank=2)
         return self._advance(self.cell.project(inputs), state, tape)
 
     def forward(self, inputs: Tensor, *, tape: Tape | None = None) -> Tensor:
+        check_inputs(inputs, self.input_width, rank=3)
         gates = self.cell.project(inputs)  # the words' share of all steps in one product
         state = self.start(inputs.shape[0], inputs.shape[1], inputs)
         outputs = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict, Unpack
 
 import torch
 
@@ -21,6 +21,7 @@ __all__ = [
     "Constraint",
     "Greedy",
     "Hypothesis",
+    "Limits",
     "MinimumLength",
     "Prefix",
     "Required",
@@ -37,13 +38,29 @@ MAX_LENGTH = 200
 """How many words, the end included, an answer may have unless told otherwise."""
 
 
-def greedy(model: Seq2Seq, batch: Batch, **limits: Any) -> list[Hypothesis]:
+class Limits(TypedDict, total=False):
+    """What every search can be told; a phrase is a list of words, also if it is one word."""
+
+    max_length: int
+    """How many words at most, the end included."""
+    min_length: int
+    """How many words at least, the end not counted."""
+    prefix: Sequence[Phrase]
+    """For each sentence, the words it begins with."""
+    banned: Sequence[Phrase]
+    """Phrases that may not come."""
+    required: Sequence[Sequence[Phrase]]
+    """For each sentence, the phrases it must contain."""
+    constraints: Sequence[Rule]
+    """Rules of your own, asked before the others."""
+    attention: bool
+    """Whether to record where the model looked; it does unless told otherwise."""
+
+
+def greedy(model: Seq2Seq, batch: Batch, **limits: Unpack[Limits]) -> list[Hypothesis]:
     """The answer made of the likeliest word each time; one Hypothesis a sentence.
 
-    All searches take: max_length, min_length, prefix (words each sentence begins with, a list a sentence),
-    banned (phrases that may not come), required (phrases that must, a list of them a sentence), constraints
-    (your own, asked first), attention (whether to record where the model looked; True). A phrase is a list of
-    words, also if it is one word.
+    For `limits` see Limits: lengths, prefixes, banned and required phrases.
     """
     return [found[0] for found in _run(model, batch, Greedy(), **limits)]
 
@@ -56,9 +73,9 @@ def beam(
     length_penalty: float = 0.0,
     coverage_penalty: float = 0.0,
     nbest: int = 1,
-    **limits: Any,
+    **limits: Unpack[Limits],
 ) -> list[list[Hypothesis]]:
-    """The best answers a beam of `width` finds, best first; `nbest` for each sentence. Limits as for greedy."""
+    """The best answers a beam of `width` finds, best first; `nbest` for each sentence. Limits: see Limits."""
     strategy = Beam(width, length_penalty=length_penalty, coverage_penalty=coverage_penalty, nbest=nbest)
     return _run(model, batch, strategy, **limits)
 
@@ -72,9 +89,9 @@ def sample(
     top_k: int | None = None,
     top_p: float | None = None,
     generator: torch.Generator | None = None,
-    **limits: Any,
+    **limits: Unpack[Limits],
 ) -> list[list[Hypothesis]]:
-    """Answers drawn from the model, `samples` for each sentence, the likeliest first. Limits as for greedy."""
+    """Answers drawn from the model, `samples` for each sentence, the likeliest first. Limits: see Limits."""
     strategy = Sample(samples, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
     return _run(model, batch, strategy, **limits)
 

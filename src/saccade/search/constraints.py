@@ -154,7 +154,7 @@ class Required(Constraint):
         limited = log_probabilities.clone()
         for row, hypotheses in enumerate(written.tolist()):
             for slot, words in enumerate(hypotheses):
-                if EOS not in words and self.missing(row, words):
+                if self.missing(row, words):
                     limited[row, slot, EOS] = -torch.inf
                     limited[row, slot] = self._in_time(limited[row, slot], row, words, steps_left - 2)
         return limited

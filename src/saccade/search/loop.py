@@ -91,7 +91,7 @@ def _write(
     state = tree.repeat_rows(model.start(memory, max_length), width)
     device = next(tree.leaves(memory)).device
     strategy.begin(batch, max_length, constraints, device)
-    trace = Trace(encoding)
+    trace = Trace(encoding, batch.source_mask, model.source_sites, max_length)
     tokens = torch.full((sentences, width), BOS, device=device)
     written = tokens.new_empty(sentences, width, 0)
     slots = torch.arange(width, device=device).expand(sentences, width)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,7 +20,8 @@ class Hypothesis:
 
     tokens end with EOS if `finished`; without it the search reached max_length first, or constraints left it
     no word to go on with. score is what the search ranks by, log_probability the model's own. attention: by
-    site, (H, T, S) with a row per token; an encoder's sites have a row per source word.
+    site, (H, T, S) with a row per token and a column for each word it could see, padding left out; an encoder's
+    sites have a row per source word.
     """
 
     tokens: list[int]
@@ -40,10 +42,19 @@ class Ending(NamedTuple):
 
 
 class Trace:
-    """What was chosen in each step, from which slot, and where the model looked while choosing."""
+    """What was chosen in each step, from which slot, and where the model looked while choosing.
 
-    def __init__(self, encoding: Tape | None) -> None:
+    encoding: where it looked while reading, None if nobody wants to know. source_sites: the sites whose keys are
+    the words of the source; other sites have room for `max_length` words written.
+    """
+
+    def __init__(
+        self, encoding: Tape | None, source_mask: Tensor | None, source_sites: Sequence[str], max_length: int
+    ) -> None:
         self._encoding = encoding
+        self._source_lengths = [] if source_mask is None else source_mask.sum(-1).tolist()
+        self._source_size = 0 if source_mask is None else source_mask.shape[1]
+        self._source_sites, self._max_length = frozenset(source_sites), max_length
         self._parents: list[Tensor] = []
         self._tokens: list[Tensor] = []
         self._looks: list[Tape] = []
@@ -80,14 +91,26 @@ class Trace:
         return Hypothesis(words, ending.score, ending.log_probability, finished, attention)
 
     def _attention(self, row: int, slots: list[int]) -> dict[str, Tensor]:
+        """By site, without columns that stand for padding or for words that were never written."""
         if self._encoding is None:
             return {}
-        found = {site: self._encoding[site][row] for site in self._encoding}
+        found = {site: self._without_padding(self._encoding[site][row], row) for site in self._encoding}
         if not self._looks:
             return found
         width = self._parents[0].shape[1]
         for site in self._looks[0]:
             rows = [self._looks[t][site][row * width + slot] for t, slot in enumerate(slots)]
             none = self._looks[0][site][row * width, :, :0]
-            found[site] = torch.cat(rows or [none], 1)  # (H, T, S)
+            weights = torch.cat(rows or [none], 1)  # (H, T, S)
+            if site in self._source_sites:
+                found[site] = weights[..., : self._source_lengths[row]]
+            else:
+                found[site] = weights[..., : weights.shape[-1] - self._max_length + len(slots)]
         return found
+
+    def _without_padding(self, weights: Tensor, row: int) -> Tensor:
+        """What an encoder looked at, (H, S, S) where it keeps a place for every word of the source."""
+        if weights.shape[-2:] != (self._source_size, self._source_size):
+            return weights
+        length = self._source_lengths[row]
+        return weights[:, :length, :length]

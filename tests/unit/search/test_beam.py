@@ -124,6 +124,13 @@ def test_hypotheses_that_do_not_end_come_after_those_that_do():
     assert [one.score for one in found] == pytest.approx([math.log(0.7) / (8 / 6), math.log(0.3) / (8 / 6)])
 
 
+def test_a_search_goes_on_while_a_live_hypothesis_is_the_likelier():
+    model = Table(9, lambda sentence, words: {EOS: 0.9, B: 0.1} if words else {EOS: 0.45, A: 0.55})
+    ((found,),) = beam(model, ONE, 2)
+    assert found.tokens == [A, EOS]  # 0.495
+    assert model.fed == 2, "a live 0.055 cannot pass it"
+
+
 def test_a_search_goes_on_while_a_longer_answer_could_still_win():
     def opinion(sentence, words):
         return {EOS: 0.5, A: 0.5} if not words else {A: 0.99, EOS: 0.01} if len(words) < 8 else {EOS: 1.0}

@@ -117,8 +117,8 @@ def test_a_required_word_lands_where_the_beam_likes_it_best():
 
 
 def test_a_required_word_that_is_never_likely_does_not_make_the_answer_longer():
-    model = Table(8, lambda sentence, words: {A: 0.5, EOS: 0.499, C: 0.001})
-    for width in (2, 5):
+    model = Table(9, lambda sentence, words: {A: 0.25, B: 0.2, D: 0.15, 8: 0.1, EOS: 0.299, C: 0.001})
+    for width in (2, 3, 5):
         ((found,),) = beam(model, ONE, width, required=[[[C]]], max_length=40)
         assert found.tokens == [C, EOS]
 
@@ -161,12 +161,11 @@ def test_sentences_without_requirements_are_searched_as_ever():
 def test_required_phrases_just_fit(required, shortest):
     """The model hates them all, so each search puts off what it can; there is room for nothing else."""
     model = Table(9, lambda sentence, words: {8: 0.9, A: 0.02, B: 0.02, C: 0.02, D: 0.02, EOS: 0.02})
-    (found,) = by_sentence(model, ONE, required=[required], max_length=shortest + 1)
-    for one in found:
-        assert all(contains(one.tokens, phrase) for phrase in required)
-    (found,) = by_sentence(model, ONE, required=[required], max_length=shortest + 3)
-    for one in found:
-        assert all(contains(one.tokens, phrase) for phrase in required)
+    for max_length in (shortest + 1, shortest + 3):
+        (found,) = by_sentence(model, ONE, required=[required], max_length=max_length)
+        for one in found:
+            in_time = one.tokens[: max_length - 1]
+            assert all(contains(in_time, phrase) for phrase in required), "with room left for the end"
 
 
 def test_a_phrase_that_was_begun_and_dropped_still_fits():
@@ -187,6 +186,18 @@ def test_required_words_that_may_not_stand_together_are_kept_apart():
         assert contains(one.tokens, [B])
         assert not contains(one.tokens, [A, B])
         assert not contains(one.tokens, [B, A])
+
+
+def test_a_required_word_that_a_rule_of_ones_own_forbids_gives_way():
+    def never(log_probabilities, written, steps_left):
+        log_probabilities[..., C] = -torch.inf
+        return log_probabilities
+
+    (found,) = by_sentence(random_table(3, end=5.0), ONE, required=[[[C]]], constraints=[never], max_length=5)
+    for one in found:
+        assert len(one.tokens) == 5
+        assert not {C, EOS} & set(one.tokens)
+        assert not one.finished
 
 
 phrases = st.lists(st.lists(st.integers(3, 7), min_size=1, max_size=3), max_size=3)
@@ -220,7 +231,7 @@ def test_everything_that_is_asked_together_holds_together(seed, required, banned
     assert len(found) == 9
     for one in found:
         assert one.tokens[: len(prefix)] == prefix
-        assert all(contains(one.tokens, phrase) for phrase in required), one
+        assert all(contains(one.tokens[: max_length - 1], phrase) for phrase in required), one
         assert not any(contains(one.tokens, ban) for ban in banned), one
         assert len(words(one)) >= min_length
         assert one.finished or len(one.tokens) == max_length
@@ -280,14 +291,15 @@ def dead_after(count, sentence=None):
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_a_hypothesis_stops_unfinished_where_nothing_may_be_written(count):
     model = random_table(7)
-    for found in by_sentence(model, TWO, constraints=[dead_after(count)], min_length=4, max_length=8):
+    both = by_sentence(model, TWO, constraints=[dead_after(count)], min_length=4, max_length=8)
+    for found, words in zip(both, (3, 2), strict=True):
         assert len(found) == (9 if count else 6)  # one way to write nothing: a beam has it once
         for one in found:
             assert len(one.tokens) == count
             assert PAD not in one.tokens
             assert not one.finished
             assert math.isfinite(one.score)
-            assert one.attention["attention"].shape == (1, count, 3)
+            assert one.attention["attention"].shape == (1, count, words)
 
 
 def test_a_sentence_that_cannot_go_on_does_not_disturb_the_others():

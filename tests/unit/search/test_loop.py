@@ -5,6 +5,7 @@ import torch
 
 from helpers_search import MAX_LENGTH, lively_case, make_batch, make_model
 from saccade.batch import EOS
+from saccade.errors import NumericsError
 from saccade.models import build_seq2seq
 from saccade.search import beam, greedy, sample
 
@@ -87,6 +88,31 @@ def test_without_attention_nothing_is_recorded_and_the_words_are_the_same(search
         assert [one.score for one in some] == pytest.approx([one.score for one in others], rel=1e-9)
         assert all(one.attention for one in some)
         assert not any(one.attention for one in others)
+
+
+@pytest.fixture
+def rarely_asked(monkeypatch):
+    """As on a GPU, where the loop asks for numbers only now and then: here never."""
+    monkeypatch.setattr("saccade.search.loop._worth_asking", lambda t, device: False)
+
+
+@pytest.mark.parametrize("name", ["luong-general", "lstmn", "transformer-big"])
+def test_going_on_after_the_end_changes_nothing(search, name, request):
+    model, batch = lively_case(name, "seq2seq")
+    wanted = search(model, batch, max_length=2 * MAX_LENGTH)
+    request.getfixturevalue("rarely_asked")
+    for some, others in zip(search(model, batch, max_length=2 * MAX_LENGTH), wanted, strict=True):
+        if search is not SEARCHES["sample"]:  # which draws on
+            assert [(one.tokens, one.score) for one in some] == [(one.tokens, one.score) for one in others]
+        assert all(one.tokens.count(EOS) == one.finished for one in some)
+
+
+def test_a_broken_model_is_noticed_at_the_end_at_the_latest(search, rarely_asked):
+    model, batch = make_model("bahdanau"), make_batch()
+    with torch.no_grad():
+        model.target_embedding.weight[7] = float("nan")
+    with pytest.raises(NumericsError, match=r"target_embedding\.weight holds 6 "):
+        search(model, batch, max_length=4, prefix=[[], [5, 7], []])
 
 
 @pytest.mark.parametrize("max_length", [1, 2, 5])

@@ -16,11 +16,15 @@ def fused_attention(
 ) -> Tensor:
     """What `naive_attention` computes, without writing the weights to memory.
 
-    torch gives zeros, forward and backward, for a query whose mask keeps nothing; the laws watch over it.
+    For a query whose mask keeps nothing some of torch's kernels give zeros and others a mean of all values, so
+    such rows are cleared here, which clears their gradient too.
     """
     lead = query.shape[:-2]
     if keys.shape[:-2] != lead:  # queries or keys shared along an axis: the fused kernels want them spelled out
         keys, values = keys.expand(*lead, *keys.shape[-2:]), values.expand(*lead, *values.shape[-2:])
-    if mask is not None:
-        mask = mask.expand(*lead, query.shape[-2], keys.shape[-2])
-    return F.scaled_dot_product_attention(query, keys, values, mask, dropout_p=dropout, scale=scale)
+    if mask is None:
+        return F.scaled_dot_product_attention(query, keys, values, dropout_p=dropout, scale=scale)
+    sees = mask.any(-1, keepdim=True)
+    mask = mask.expand(*lead, query.shape[-2], keys.shape[-2])
+    context = F.scaled_dot_product_attention(query, keys, values, mask, dropout_p=dropout, scale=scale)
+    return context.masked_fill(~sees, 0.0)

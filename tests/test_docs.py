@@ -1,0 +1,59 @@
+"""What the documents show can be run, and names in them exist."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from saccade.attention import ALIGNS, SCORES, WINDOWS
+from saccade.models import MODELS
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = sorted(ROOT.glob("*.md"))
+SNIPPETS = [
+    pytest.param(code, id=f"{path.name}-{number}")
+    for path in DOCUMENTS
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
+]
+
+
+@pytest.mark.parametrize("code", SNIPPETS)
+def test_python_snippets_run(code):
+    exec(compile(code, "snippet", "exec"), {})
+
+
+def test_the_readme_names_every_entry_of_the_tables():
+    readme = (ROOT / "README.md").read_text()
+    for name in [*SCORES, *ALIGNS, *WINDOWS, *(n for n in MODELS if not n.startswith("luong-"))]:
+        assert name in readme, f"README.md does not mention {name!r}"
+    for name in MODELS:
+        assert name in readme or name.removeprefix("luong") in readme
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_and_paths_lead_somewhere(document):
+    text = document.read_text()
+    linked = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    quoted = re.findall(r"`((?:src|tests|benchmarks|examples|docs)/[\w/.-]+)`", text)
+    for path in linked + quoted:
+        assert (ROOT / path).exists(), f"{document.name} speaks of {path}, which is not there"
+
+
+def test_make_targets_exist():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for document in DOCUMENTS:
+        named = re.findall(r"(?:`|\$ )make ([a-z]+)", document.read_text())
+        assert set(named) <= targets
+
+
+def test_the_first_example_runs(capsys, monkeypatch):
+    example = runpy.run_path(str(ROOT / "examples" / "first_look.py"))
+    monkeypatch.setitem(example["train"].__globals__, "print", lambda *a, **k: None)
+    model = example["train"](steps=2)
+    from saccade import search
+    from saccade.batch import Batch
+
+    source = ["an", "eye", "leaps"]
+    tokens = [example["VOCABULARY"].index(word) for word in source]
+    example["show"](source, search.greedy(model, Batch.of([tokens]), max_length=4)[0])

@@ -1,0 +1,56 @@
+"""How the papers' parameters start."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from saccade.layers.cells import CELLS, build_cell
+from saccade.layers.init import init_groundhog, init_uniform
+from saccade.models import build_language_model, build_seq2seq
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_groundhog_makes_the_recurrent_matrix_of_each_gate_orthogonal_and_biases_zero(name: str):
+    cell = build_cell(name, 5, 6)
+    init_groundhog(cell)
+    found = dict(cell.named_parameters())
+    recurrent = next(found.pop(key) for key in list(found) if "weight_hh" in key)
+    for gate in recurrent.split(6):
+        assert_close(gate @ gate.T, torch.eye(6))
+    assert recurrent.shape[0] // 6 == {"tanh": 1, "lstm": 4}.get(name, 3)
+    for key, parameter in found.items():
+        assert (parameter == 0).all() if "bias" in key else 0 < parameter.std() < 0.02
+
+
+def test_groundhog_sets_bahdanaus_score_apart():
+    model = build_seq2seq("bahdanau", 500, 500, embedding=32, encoder={"width": 32}, decoder={"width": 32})
+    score = model.attention.score
+    assert (score.v == 0).all()
+    assert score.query_weight.std().item() == pytest.approx(0.001, rel=0.1)
+    assert score.key_weight.std().item() == pytest.approx(0.001, rel=0.1)
+    for weight in (model.source_embedding.weight, model.output.weight, model.readout.layer.weight):
+        assert weight.std().item() == pytest.approx(0.01, rel=0.1)
+    for name, parameter in model.named_parameters():
+        if "bias" in name:
+            assert (parameter == 0).all(), name
+
+
+@pytest.mark.parametrize(("preset", "scale"), [("sutskever", 0.08), ("luong-dot", 0.1)])
+def test_uniform_fills_its_bounds_in_every_parameter(preset: str, scale: float):
+    small = {"embedding": 16, "encoder": {"width": 16, "layers": 2}, "decoder": {"width": 16, "layers": 2}}
+    model = build_seq2seq(preset, 50, 50, **small)
+    for name, parameter in model.named_parameters():
+        assert parameter.abs().max() <= scale, name
+        assert parameter.abs().max() > 0.9 * scale, name
+        assert parameter.mean().abs() < 0.5 * scale, name
+
+
+def test_uniform_takes_any_scale():
+    cell = build_cell("gru", 8, 8)
+    init_uniform(cell, 3.0)
+    assert all(2.5 < parameter.abs().max() <= 3.0 for parameter in cell.parameters())
+
+
+def test_a_language_model_starts_the_same_way():
+    model = build_language_model("sutskever", 50, embedding=16, decoder={"width": 16, "layers": 2})
+    assert all(0.07 < parameter.abs().max() <= 0.08 for parameter in model.parameters())

@@ -1,0 +1,77 @@
+"""Settings do what they say."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from helpers_models import MIXED, VOCABULARY, loud, same, tiny
+from saccade.attention import MultiHead
+from saccade.models import MODELS, build_classifier, build_language_model, build_seq2seq, configure
+
+HEADS = {
+    "translator": lambda name, **s: build_seq2seq(name, VOCABULARY, VOCABULARY, **s),
+    "language model": lambda name, **s: build_language_model(name, VOCABULARY, **s),
+    "classifier": lambda name, **s: build_classifier(name, VOCABULARY, 3, **s),
+}
+
+
+def with_dropout(name: str, head: str) -> dict[str, Any]:
+    """The tiny settings with a high dropout where the family has it."""
+    settings = MODELS[name].tiny
+    if "dropout" in MODELS[name].family.model_fields:
+        return settings | {"dropout": 0.5}
+    side = "decoder" if head == "language model" else "encoder"
+    return settings | {side: settings[side] | {"dropout": 0.5}}
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("name", ["bahdanau", "luong-dot", "self-attentive-rnn", "lstmn", "transformer-base"])
+def test_dropout_drops_in_training_and_only_then(name: str, head: str):
+    model, batch = HEADS[head](name, **with_dropout(name, head)), MIXED.batch()
+    assert not torch.allclose(model.train()(batch), model(batch))
+    assert torch.equal(model.eval()(batch), model(batch))
+
+
+@pytest.mark.parametrize(
+    ("ways", "wanted"),
+    [
+        ({}, lambda a: a[(0, 1, 2), (2, 6, 0)]),
+        ({"reverse": True}, lambda a: a[:, 0]),
+        ({"bidirectional": True}, lambda a: torch.cat([a[(0, 1, 2), (2, 6, 0), :8], a[:, 0, 8:]], -1)),
+    ],
+    ids=["forward", "reverse", "both"],
+)
+def test_the_summary_is_what_the_encoder_ends_with(ways: dict[str, bool], wanted):
+    model, batch = loud(tiny("cho", encoder={"width": 8, **ways})), MIXED.batch()
+    annotations = model.encoder(model.source_embedding(batch.source), batch.source_mask).annotations
+    same(model.encode(batch).summary, wanted(annotations))
+
+
+def test_overrides_change_one_field_of_a_section_and_leave_the_rest():
+    config = configure("bahdanau", encoder={"width": 7}, attention={"align": "sparsemax"})
+    assert config.encoder.width == 7
+    assert config.encoder.cell == "gru-bahdanau"
+    assert config.encoder.bidirectional
+    assert (config.attention.score, config.attention.align) == ("additive", "sparsemax")
+    assert configure("bahdanau", attention=None).attention is None
+    assert configure("sutskever", attention={"score": "dot"}).attention.score == "dot"
+
+
+def test_a_decoder_may_have_other_layers_and_another_cross_attention_than_the_encoder():
+    cross = {"score": "additive", "heads": 4}
+    model = tiny("transformer-base", decoder_layers=1, cross=cross)
+    assert (len(model.encoder.layers), len(model.decoder.layers)) == (2, 1)
+    layer = model.decoder.layers[0]
+    assert isinstance(layer.cross, MultiHead)
+    assert (layer.self_attention.heads, layer.cross.heads) == (2, 4)
+    assert type(layer.cross.inner.score).__name__ == "Additive"
+    assert model(MIXED.batch()).shape == (3, 7, VOCABULARY)
+
+
+def test_sites_on_the_tape_are_named_by_place():
+    assert tiny("bahdanau").source_sites == ["attention"]
+    assert tiny("lstmn", layers=2).source_sites == ["decoder.0.fusion.attention", "decoder.1.fusion.attention"]
+    assert tiny("lstmn-shallow").source_sites == ["attention"]
+    assert tiny("transformer-base").source_sites == ["decoder.layers.0.cross", "decoder.layers.1.cross"]
+    assert tiny("sutskever").source_sites == []
