@@ -28,7 +28,7 @@ from saccade import search, tree
 from saccade.batch import UNK, Batch
 from saccade.models import Seq2Seq, build_seq2seq
 
-BATCH, VOCABULARY, WIDTH = 16, 32, 64
+BATCH, VOCABULARY, WIDTH = 16, 32, 128
 
 
 class Point(NamedTuple):
@@ -78,11 +78,9 @@ def product_share(points: list[Point]) -> float:
     """The share of l1·l2 in the time of the longest point, by a least-squares fit of the relative error."""
     columns = np.array([[1, p.source, p.target, p.source * p.target] for p in points], dtype=float)
     seconds = np.array([p.seconds for p in points])
-    from scipy.optimize import nnls  # comes with no promise, so only asked for where it is used
-
-    solution, _ = nnls(columns / seconds[:, None], np.ones(len(points)))
-    longest = max(range(len(points)), key=lambda i: points[i].source * points[i].target)
-    return float(solution[3] * columns[longest, 3] / (columns[longest] @ solution))
+    solution, *_ = np.linalg.lstsq(columns / seconds[:, None], np.ones(len(points)), rcond=None)
+    longest = columns[columns[:, 3].argmax()]
+    return float(max(0.0, solution[3] * longest[3]) / (longest @ solution))
 
 
 def table(points: list[Point]) -> str:
@@ -111,7 +109,9 @@ def draw(points: list[Point], path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    colours = {"no attention": "#7a7a7a", "additive": "#0072b2", "dot": "#d55e00"}
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    looks = {"no attention": ("#7a7a7a", "o-"), "additive": ("#0072b2", "o-"), "dot": ("#d55e00", "s--")}
     longest = max(p.source for p in points)
     panels = [
         ("both grow: l1 = l2", lambda p: p.source == p.target, "source", "seconds"),
@@ -120,17 +120,19 @@ def draw(points: list[Point], path: Path) -> None:
     ]
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
     for axis, (title, keep, x, y) in zip(axes, panels, strict=True):
-        for name, colour in colours.items():
+        for name, (colour, line) in looks.items():
             own = sorted((p for p in points if p.model == name and keep(p)), key=lambda p: getattr(p, x))
             label = f"{name}  (slope {slope(own, y):.2f})" if "l1 = l2" in title else name
             values = [getattr(p, y) / (1e6 if y == "kept_bytes" else 1) for p in own]
-            axis.plot([getattr(p, x) for p in own], values, "o-", color=colour, label=label, markersize=4)
+            axis.plot([getattr(p, x) for p in own], values, line, color=colour, label=label, markersize=4)
         axis.set(
             xscale="log", yscale="log", title=title, xlabel="words", ylabel="MB" if y == "kept_bytes" else "seconds"
         )
         ticks = sorted({p.source for p in points})
         axis.set_xticks(ticks, [str(tick) for tick in ticks])
         axis.minorticks_off()
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.grid(alpha=0.25)
         axis.legend(frameon=False, fontsize=8)
         axis.spines[["top", "right"]].set_visible(False)
@@ -139,8 +141,8 @@ def draw(points: list[Point], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lengths", type=int, nargs="+", default=[64, 128, 256, 512, 1024])
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--lengths", type=int, nargs="+", default=[128, 256, 512, 1024, 2048])
+    parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "growth")
     options = parser.parse_args()

@@ -8,6 +8,7 @@ from torch import Tensor
 from saccade import tree
 from saccade.attention.core import Attention, Bank
 from saccade.attention.multihead import MultiHead
+from saccade.errors import ShapeError
 
 __all__ = ["Cache"]
 
@@ -32,8 +33,17 @@ class Cache:
 
     def add(self, keys: Tensor, values: Tensor) -> Cache:
         """One more of each, (N, [H,] 1, D), as the attention's `project` gives them."""
+        self._check_room()
         keys = tree.write_at(self.keys, self.count, keys.squeeze(-2))
         return Cache(keys, tree.write_at(self.values, self.count, values.squeeze(-2)), self.count + 1)
+
+    def _check_room(self) -> None:
+        """Refuse to write past the end, where looking costs no wait for a device."""
+        if self.count.device.type != "cpu" or torch.compiler.is_compiling():
+            return
+        step, size = int(self.count.max()) + 1, self.keys.shape[1]
+        if step > size:
+            raise ShapeError(f"this is step {step}, but there is room for {size}. Start with a larger max_length.")
 
     def bank(self, ahead: int = 0) -> Bank:
         """What is there, to be attended to; `ahead` counts keys that are about to come."""

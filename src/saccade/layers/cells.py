@@ -166,7 +166,7 @@ class GRU(_TorchCell):
         r_in, z_in, n_in = gates.chunk(3, -1)
         r_old, z_old, n_old = self.recur(state).chunk(3, -1)
         candidate = torch.tanh(n_in + torch.sigmoid(r_in + r_old) * n_old)
-        return torch.lerp(candidate, state, torch.sigmoid(z_in + z_old))
+        return _mix(candidate, state, torch.sigmoid(z_in + z_old))
 
 
 class LSTM(_TorchCell):
@@ -242,8 +242,13 @@ class ResetBeforeGRU(Cell):
         reset, update = gated.chunk(2, -1)
         candidate = torch.tanh(gates[..., 2 * width :] + F.linear(reset * state, self.weight_hh[2 * width :]))
         if self.update_takes_new:
-            return torch.lerp(state, candidate, update)
-        return torch.lerp(candidate, state, update)
+            return _mix(state, candidate, update)
+        return _mix(candidate, state, update)
+
+
+def _mix(old: Tensor, new: Tensor, share: Tensor) -> Tensor:
+    """(1 - share) · old + share · new; unlike torch.lerp it takes the mixed dtypes of autocast."""
+    return old + share * (new - old)
 
 
 class _ChoGRU(ResetBeforeGRU):
@@ -299,7 +304,7 @@ class CellStack(nn.Module):
         return self.first.state_width
 
     def top(self, state: Tensor) -> Tensor:
-        """(N, layers, state_width) -> (N, width): the hidden state of the uppermost layer."""
+        """(N, layers, state_width) -> (N, width): the hidden state of the uppermost layer, no residual added."""
         return state[:, -1, : self.width]
 
     def advance(self, gates: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:

@@ -57,7 +57,7 @@ def build_classifier(
 
 def _build(preset: str, head: Head, sizes: tuple[int, ...], overrides: dict[str, Any], **more: Any) -> Any:
     for size in sizes:
-        if not isinstance(size, int) or size < 1:
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ConfigError(f"a model needs vocabularies and classes of at least 1, but was given {sizes}.")
     make: Callable[..., Any] = getattr(configure(preset, **overrides), head)
     return make(*sizes, **more)

@@ -5,7 +5,8 @@ import torch
 from torch.testing import assert_close
 
 from saccade import tree
-from saccade.attention import Cache, build_attention
+from saccade.attention import Attention, Cache, DotScore, build_attention
+from saccade.errors import ShapeError
 
 
 @pytest.mark.parametrize(("heads", "key_form", "value_form"), [(None, (3,), (5,)), (2, (2, 3), (2, 2))])
@@ -41,3 +42,14 @@ def test_rows_may_be_filled_differently_and_reordered():
     cache = tree.take_rows(cache.add(entry, entry), torch.tensor([1, 1, 0]))
     assert cache.count.tolist() == [3, 3, 1]
     assert cache.keys[:, :, 0].tolist() == [[0.0, 0.0, 2.0], [0.0, 0.0, 2.0], [1.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("gradient", [True, False])
+def test_a_full_cache_says_so(gradient):
+    attention = Attention(DotScore(2, 2))
+    cache = Cache.empty(attention, 1, 2, 2, torch.zeros(1))
+    entry = torch.ones(1, 1, 2, requires_grad=gradient)
+    with torch.set_grad_enabled(gradient):
+        cache = cache.add(entry, entry).add(entry, entry)
+        with pytest.raises(ShapeError, match=r"step 3, but there is room for 2.*larger max_length"):
+            cache.add(entry, entry)

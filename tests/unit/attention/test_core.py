@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from saccade import masks
-from saccade.attention import Attention, Bank, Coverage, DotScore, Global, LocationAware, Softmax, build_attention
+from saccade.attention import Attention, Bank, Coverage, DotScore, Global, LocationAware, Softmax, Tape, build_attention
 from saccade.attention.core import spread_mask
 
 
@@ -140,3 +140,11 @@ def test_an_attention_describes_itself():
     assert "site='attention', dropout=0.1" in text
     assert "temperature=0.5" in text
     assert "heads=2" in repr(build_attention("dot", 4, 4, heads=2))
+
+
+def test_the_cells_of_a_picture_are_keys_like_any_other():
+    attention = build_attention("additive", 3, 5)
+    picture = torch.randn(2, 5, 4, 6)  # (B, channels, height, width)
+    attended = attention(torch.randn(2, 1, 3), attention.bank(picture.flatten(2).mT), tape=(tape := Tape()))
+    looked = tape["attention"].view(2, 4, 6)
+    assert_close(attended.context[:, 0], torch.einsum("bhw,bchw->bc", looked, picture))
