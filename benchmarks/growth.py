@@ -28,7 +28,7 @@ from saccade import search, tree
 from saccade.batch import UNK, Batch
 from saccade.models import Seq2Seq, build_seq2seq
 
-BATCH, VOCABULARY, WIDTH = 16, 32, 128
+BATCH, VOCABULARY, WIDTH = 16, 32, 64
 
 
 class Point(NamedTuple):
@@ -108,7 +108,6 @@ def draw(points: list[Point], path: Path) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
-
     from matplotlib.ticker import FuncFormatter, LogLocator
 
     looks = {"no attention": ("#7a7a7a", "o-"), "additive": ("#0072b2", "o-"), "dot": ("#d55e00", "s--")}

@@ -8,8 +8,9 @@ SaccadeError
 └── NumericsError     NaN or infinity where numbers should be
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import TypeVar
 
 __all__ = [
     "CheckpointError",
@@ -18,8 +19,11 @@ __all__ = [
     "NumericsError",
     "SaccadeError",
     "ShapeError",
+    "lookup",
     "unknown_name",
 ]
+
+Entry = TypeVar("Entry")
 
 
 class SaccadeError(Exception):
@@ -52,3 +56,10 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> ConfigError:
     near = get_close_matches(str(name), names, n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return ConfigError(f"{kind} {name!r} does not exist.{hint} Known: {', '.join(names) or 'none'}.")
+
+
+def lookup(kind: str, name: str, table: Mapping[str, Entry]) -> Entry:
+    """An entry of a table by its name, or the error that helps to find the right one."""
+    if name not in table:
+        raise unknown_name(kind, name, table)
+    return table[name]

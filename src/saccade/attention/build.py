@@ -11,7 +11,7 @@ from saccade.attention.core import Attention
 from saccade.attention.multihead import MultiHead, Rotate
 from saccade.attention.scores import SCORES, Score
 from saccade.attention.windows import WINDOWS, Window
-from saccade.errors import ConfigError, unknown_name
+from saccade.errors import ConfigError, lookup, unknown_name
 
 __all__ = ["build_attention"]
 
@@ -73,11 +73,10 @@ def _part(
 ) -> Part:
     if not isinstance(name, str):
         return name
-    if name not in table:
-        raise unknown_name(kind, name, table)
-    known = inspect.signature(table[name]).parameters
+    make = lookup(kind, name, table)
+    known = inspect.signature(make).parameters
     choices = [n for n, p in known.items() if p.kind is p.KEYWORD_ONLY and n != "heads"]
     for option in options or {}:
         if option not in choices:
             raise unknown_name(f"option of {kind} {name!r}", option, choices)
-    return table[name](*widths, **common, **(options or {}))
+    return make(*widths, **common, **(options or {}))

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from saccade import masks
-from saccade.errors import DataError, ShapeError, unknown_name
+from saccade.errors import DataError, ShapeError, lookup
 from saccade.layers.stack import Layers
 
 __all__ = ["CELLS", "GRU", "LSTM", "Cell", "CellStack", "ResetBeforeGRU", "Tanh", "build_cell", "check_inputs"]
@@ -272,9 +272,7 @@ CELLS: dict[str, Callable[[int, int], Cell]] = {
 
 def build_cell(name: str, input_width: int, width: int) -> Cell:
     """A cell by its name in CELLS."""
-    if name not in CELLS:
-        raise unknown_name("cell", name, CELLS)
-    return CELLS[name](input_width, width)
+    return lookup("cell", name, CELLS)(input_width, width)
 
 
 class CellStack(nn.Module):

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from saccade import masks
 from saccade.attention import Additive, Attention, Tape
-from saccade.errors import unknown_name
+from saccade.errors import lookup
 from saccade.layers.encoder import Reading
 
 __all__ = ["POOLINGS", "AttentionPooling", "Last", "Mean", "Pooling", "build_pooling"]
@@ -59,6 +59,4 @@ POOLINGS = {"mean": Mean, "last": Last, "attention": AttentionPooling}
 
 def build_pooling(name: str, width: int) -> Pooling:
     """A pooling by its name in POOLINGS."""
-    if name not in POOLINGS:
-        raise unknown_name("pooling", name, POOLINGS)
-    return POOLINGS[name](width)
+    return lookup("pooling", name, POOLINGS)(width)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from saccade.attention import AttentionalVector
-from saccade.errors import unknown_name
+from saccade.errors import lookup
 
 __all__ = ["READOUTS", "Linear", "Maxout", "Readout", "TanhReadout", "build_readout"]
 
@@ -81,6 +81,4 @@ def build_readout(
     name: str, state_width: int, context_width: int = 0, word_width: int = 0, width: int | None = None
 ) -> Readout:
     """A read-out by its name in READOUTS."""
-    if name not in READOUTS:
-        raise unknown_name("output layer", name, READOUTS)
-    return READOUTS[name](state_width, context_width, word_width, width)
+    return lookup("output layer", name, READOUTS)(state_width, context_width, word_width, width)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from saccade import masks
-from saccade.errors import ConfigError, unknown_name
+from saccade.errors import ConfigError, lookup
 from saccade.layers.cells import CellStack
 from saccade.layers.encoder import Encoder, Reading, RecurrentEncoder
 
@@ -132,6 +132,4 @@ STARTS = {
 
 def build_start(name: str, encoder: Encoder, decoder: CellStack) -> Start:
     """A start by its name in STARTS."""
-    if name not in STARTS:
-        raise unknown_name("start", name, STARTS)
-    return STARTS[name](encoder, decoder)
+    return lookup("start", name, STARTS)(encoder, decoder)

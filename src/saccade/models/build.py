@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from saccade.config import Config, merge, parse
-from saccade.errors import ConfigError, unknown_name
+from saccade.errors import ConfigError, lookup
 from saccade.models.base import Classifying, Seq2Seq
 from saccade.models.presets import MODELS
 
@@ -20,9 +20,7 @@ def configure(preset: str, **overrides: Any) -> Config:
 
     configure("bahdanau", embedding=64, encoder={"width": 128}, attention={"align": "sparsemax"})
     """
-    if preset not in MODELS:
-        raise unknown_name("model", preset, MODELS)
-    entry = MODELS[preset]
+    entry = lookup("model", preset, MODELS)
     return parse(entry.family, merge(_complete(entry.family, entry.settings), overrides), f"model {preset!r}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -12,15 +12,12 @@ from torch import Tensor, nn
 from saccade import masks, tree
 from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
-from saccade.config import Config
-from saccade.layers.encoder import ReaderEncoder
 from saccade.layers.lstmn import LSTMN, DeepFusion, LSTMNState
 from saccade.layers.reader import Reader, StackedReader
 from saccade.layers.readout import TanhReadout
 from saccade.layers.stack import Layers
 from saccade.models.base import Seq2Seq, check_fed, source_of, tie
-from saccade.models.classifier import Classifier
-from saccade.models.language import LanguageModel
+from saccade.models.reading import ReaderConfig
 from saccade.models.settings import AttentionConfig
 
 __all__ = ["FusedLSTMN", "LSTMNConfig", "Memory", "State"]
@@ -148,12 +145,11 @@ class FusedLSTMN(Seq2Seq):
         return F.dropout(x, self.dropout, self.training)
 
 
-class LSTMNConfig(Config):
+class LSTMNConfig(ReaderConfig):
     """The LSTMN family."""
 
     embedding: int = Field(150, ge=1)
     width: int = Field(300, ge=1)
-    layers: int = Field(1, ge=1)
     skip: bool = True
     """Whether upper layers read the words as well."""
     fusion: Literal["deep", "shallow"] = "deep"
@@ -162,8 +158,6 @@ class LSTMNConfig(Config):
     """How a step looks back over the tapes."""
     cross: AttentionConfig = AttentionConfig()
     """How it looks at the other sequence."""
-    dropout: float = Field(0.0, ge=0, lt=1)
-    tied: bool = False
 
     def layer_inputs(self) -> list[int]:
         """The width of what enters each layer."""
@@ -199,14 +193,3 @@ class LSTMNConfig(Config):
         if self.tied:
             tie(model.output, model.target_embedding)
         return model
-
-    def language_model(self, vocabulary: int) -> LanguageModel:
-        """The language model of the paper."""
-        return LanguageModel(
-            nn.Embedding(vocabulary, self.embedding), self.reader(), tied=self.tied, dropout=self.dropout
-        )
-
-    def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
-        """The hidden tape, pooled."""
-        embedding, encoder = nn.Embedding(vocabulary, self.embedding), ReaderEncoder(self.reader())
-        return Classifier(embedding, encoder, classes, source_dropout=self.dropout, **head)

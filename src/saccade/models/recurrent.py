@@ -14,7 +14,7 @@ from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites
 from saccade.batch import Batch, check_tokens
 from saccade.config import Config
 from saccade.layers.cells import CellStack
-from saccade.layers.encoder import Encoder, RecurrentEncoder
+from saccade.layers.encoder import Encoder
 from saccade.layers.reader import PlainReader
 from saccade.layers.readout import Readout, build_readout
 from saccade.layers.starts import Start, build_start
@@ -221,20 +221,10 @@ class RecurrentConfig(Config):
 
     def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> RecurrentSeq2Seq:
         """A translator."""
-        settings = self.encoder
-        encoder = RecurrentEncoder(
-            settings.cell,
-            self.embedding,
-            settings.width,
-            settings.layers,
-            bidirectional=settings.bidirectional,
-            reverse=settings.reverse,
-            residual=settings.residual,
-            dropout=settings.dropout,
-        )
-        source = nn.Embedding(source_vocabulary, self.embedding)
+        encoder = self.encoder.build(self.embedding)
+        source, dropout = nn.Embedding(source_vocabulary, self.embedding), self.encoder.dropout
         model = attach_decoder(
-            source, encoder, target_vocabulary, self.embedding, self.decoder, self.attention, settings.dropout
+            source, encoder, target_vocabulary, self.embedding, self.decoder, self.attention, dropout
         )
         if self.tied:
             tie(model.output, model.target_embedding)
@@ -260,20 +250,9 @@ class RecurrentConfig(Config):
 
     def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
         """The encoder, pooled."""
-        settings = self.encoder
-        encoder = RecurrentEncoder(
-            settings.cell,
-            self.embedding,
-            settings.width,
-            settings.layers,
-            bidirectional=settings.bidirectional,
-            reverse=settings.reverse,
-            residual=settings.residual,
-            dropout=settings.dropout,
-        )
-        model = Classifier(
-            nn.Embedding(vocabulary, self.embedding), encoder, classes, source_dropout=settings.dropout, **head
-        )
+        encoder = self.encoder.build(self.embedding)
+        embedding, dropout = nn.Embedding(vocabulary, self.embedding), self.encoder.dropout
+        model = Classifier(embedding, encoder, classes, source_dropout=dropout, **head)
         self.init.apply(model)
         return model
 

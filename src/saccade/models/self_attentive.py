@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 from torch import nn
 
-from saccade.config import Config
 from saccade.layers.encoder import ReaderEncoder
 from saccade.layers.reader import Reader, StackedReader
 from saccade.layers.self_attentive import SelfAttentiveRNN
 from saccade.models.base import tie
-from saccade.models.classifier import Classifier
-from saccade.models.language import LanguageModel
+from saccade.models.reading import ReaderConfig
 from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
 from saccade.models.settings import AttentionConfig, CellName, DecoderConfig
 
 __all__ = ["SelfAttentiveConfig"]
 
 
-class SelfAttentiveConfig(Config):
+class SelfAttentiveConfig(ReaderConfig):
     """SimpleRNN + self-attention."""
 
-    embedding: int = Field(256, ge=1)
-    width: int = Field(256, ge=1)
-    layers: int = Field(1, ge=1)
     cell: CellName = "tanh"
     keep_state: bool = False
     """Whether the last state enters beside the context."""
@@ -36,8 +31,6 @@ class SelfAttentiveConfig(Config):
     """For sequence-to-sequence: the decoder that reads the states."""
     cross: AttentionConfig = AttentionConfig()
     """For sequence-to-sequence: how that decoder looks at them."""
-    dropout: float = Field(0.0, ge=0, lt=1)
-    tied: bool = False
 
     @model_validator(mode="after")
     def _combines(self) -> SelfAttentiveConfig:
@@ -70,14 +63,3 @@ class SelfAttentiveConfig(Config):
         if self.tied:
             tie(model.output, model.target_embedding)
         return model
-
-    def language_model(self, vocabulary: int) -> LanguageModel:
-        """Predicts the next word from state and context."""
-        return LanguageModel(
-            nn.Embedding(vocabulary, self.embedding), self.reader(), tied=self.tied, dropout=self.dropout
-        )
-
-    def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
-        """Its states, pooled."""
-        embedding, encoder = nn.Embedding(vocabulary, self.embedding), ReaderEncoder(self.reader())
-        return Classifier(embedding, encoder, classes, source_dropout=self.dropout, **head)

@@ -12,6 +12,7 @@ from saccade.attention import ALIGNS, SCORES, WINDOWS, Attention, MultiHead, bui
 from saccade.config import Config
 from saccade.errors import unknown_name
 from saccade.layers.cells import CELLS
+from saccade.layers.encoder import RecurrentEncoder
 from saccade.layers.init import init_groundhog, init_uniform
 from saccade.layers.readout import READOUTS
 from saccade.layers.starts import STARTS
@@ -80,6 +81,19 @@ class EncoderConfig(Config):
     residual: bool = False
     dropout: float = Field(0.0, ge=0, lt=1)
     """On the embeddings and between layers."""
+
+    def build(self, input_width: int) -> RecurrentEncoder:
+        """The encoder for embeddings of this width."""
+        return RecurrentEncoder(
+            self.cell,
+            input_width,
+            self.width,
+            self.layers,
+            bidirectional=self.bidirectional,
+            reverse=self.reverse,
+            residual=self.residual,
+            dropout=self.dropout,
+        )
 
 
 class DecoderConfig(Config):
