@@ -71,7 +71,8 @@ def slope(points: list[Point], attribute: str) -> float:
     """The exponent on the diagonal, over its three longest lengths."""
     diagonal = sorted((p for p in points if p.source == p.target), key=lambda p: p.source)[-3:]
     xs = np.log([p.source for p in diagonal])
-    return float(np.polyfit(xs, np.log([getattr(p, attribute) for p in diagonal]), 1)[0])
+    exponent = np.polyfit(xs, np.log([getattr(p, attribute) for p in diagonal]), 1)[0]
+    return round(float(exponent), 4) + 0.0  # no minus before a zero
 
 
 def product_share(points: list[Point]) -> float:
