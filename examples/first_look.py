@@ -1,7 +1,7 @@
 # %% [markdown]
 # A first look: a translator into the language of mirrors.
 #
-# A Bahdanau model learns to write sentences backwards, in half a minute on one CPU core. Then it shows, for one
+# A Bahdanau model learns to write sentences backwards, in about twenty seconds on one CPU core. Then it shows, for one
 # sentence it has never seen, which word it was looking at while it wrote each of its own.
 from __future__ import annotations
 

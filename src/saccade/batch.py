@@ -98,12 +98,17 @@ def _pad(name: str, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     if len(rows) == 0:
         raise DataError(f"the {name} side of the batch has no sentences. Pass at least one.")
     for number, row in enumerate(rows):
+        if not isinstance(row, Sequence) or isinstance(row, str) or not all(isinstance(token, int) for token in row):
+            raise DataError(
+                f"{name} {number} of the batch is {row!r}, but a sentence is a list of tokens, whole numbers. "
+                "Tokenise text first; a single sentence is a list of one list."
+            )
         if len(row) == 0:
             raise DataError(f"{name} {number} of the batch is empty. Leave empty lines out, or end each with EOS.")
     lengths = torch.tensor([len(row) for row in rows])
     mask = masks.padding(lengths)
     tokens = torch.full(mask.shape, PAD)
-    tokens[mask] = torch.tensor([int(token) for row in rows for token in row])
+    tokens[mask] = torch.tensor([token for row in rows for token in row])
     return tokens, mask
 
 

@@ -18,21 +18,25 @@ def padding(lengths: Tensor, size: int | None = None) -> Tensor:
     padding([1, 3]) = [[1, 0, 0],
                        [1, 1, 1]]
     """
-    if lengths.dim() != 1:
-        raise ShapeError(f"lengths must be (B,), but are {tuple(lengths.shape)}. Pass one length per row.")
-    size = int(lengths.max()) if size is None else size
+    if not isinstance(lengths, Tensor) or lengths.dim() != 1 or lengths.is_floating_point():
+        was = f"{tuple(lengths.shape)} of {lengths.dtype}" if isinstance(lengths, Tensor) else type(lengths).__name__
+        raise ShapeError(f"lengths must be a tensor (B,) of whole numbers, but are {was}. Pass one length per row.")
+    if size is None:
+        size = int(lengths.max())
+    elif lengths.device.type == "cpu" and not torch.compiler.is_compiling() and int(lengths.max()) > size:
+        raise ShapeError(f"a sentence is {int(lengths.max())} long, but the mask only {size}. Make it as long as that.")
     return torch.arange(size, device=lengths.device) < lengths[:, None]
 
 
 def causal(queries: int, keys: int | None = None, device: torch.device | None = None) -> Tensor:
-    """(T, S): query t sees keys 0..t, both counted from the start of the sequence.
+    """(1, T, S), for every sentence: query t sees keys 0..t, both counted from the start of the sequence.
 
-    causal(3) = [[1, 0, 0],
-                 [1, 1, 0],
-                 [1, 1, 1]]
+    causal(3) = [[[1, 0, 0],
+                  [1, 1, 0],
+                  [1, 1, 1]]]
     """
     keys = queries if keys is None else keys
-    return torch.arange(keys, device=device) <= torch.arange(queries, device=device)[:, None]
+    return (torch.arange(keys, device=device) <= torch.arange(queries, device=device)[:, None])[None]
 
 
 def lengths_of(mask: Tensor) -> Tensor:

@@ -73,7 +73,7 @@ def write_at(cache: Tensor, positions: Tensor, entry: Tensor) -> Tensor:
     In place when no gradient is wanted, since a step consumes its state. When one is, the cache that
     earlier steps saved for their backward pass must stay as it was, so a new one is made.
     """
-    if torch.is_grad_enabled() and (cache.requires_grad or entry.requires_grad):
+    if torch.is_grad_enabled():
         slots = torch.arange(cache.shape[1], device=cache.device) == positions[:, None]  # (N, T)
         slots = slots.view(*slots.shape, *([1] * (cache.dim() - 2)))
         return torch.where(slots, entry[:, None].to(cache.dtype), cache)

@@ -91,7 +91,7 @@ def hypotheses_share_the_bank_of_their_sentence(parts: Parts, shape: Shape) -> N
 
 def a_cache_that_fills_up_is_a_bank_behind_a_causal_mask(parts: Parts, shape: Shape) -> None:
     case = make_case(parts, replace(shape, S=shape.T), mask=None)
-    whole = replace(case, mask=masks.causal(shape.T)[None].expand(shape.B, -1, -1))
+    whole = replace(case, mask=masks.causal(shape.T).expand(shape.B, -1, -1))
     context, weights = whole.recorded()
     cache = Cache.empty(case.attention, shape.B, shape.T, case.values.shape[-1], case.query)
     past = case.attention.start(cache.bank(ahead=1))

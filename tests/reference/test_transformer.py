@@ -41,7 +41,7 @@ def torch_layer(ours: EncoderLayer | DecoderLayer, norm: str) -> nn.Module:
     for number, residual in enumerate(around, 1):
         getattr(theirs, f"norm{number}").load_state_dict(residual.norm.state_dict())
     theirs.linear1.load_state_dict(ours.feed_forward[0].state_dict())
-    theirs.linear2.load_state_dict(ours.feed_forward[3].state_dict())
+    theirs.linear2.load_state_dict(ours.feed_forward[2].state_dict())
     return theirs
 
 
@@ -63,7 +63,7 @@ def test_a_decoder_layer_is_torchs(norm: str):
     sources, mask = random_sources()
     x = torch.randn(3, 5, WIDTH, dtype=torch.float64)
     ours = layer(x, layer.cross.bank(sources, mask=mask))
-    theirs = torch_layer(layer, norm)(x, sources, tgt_mask=~masks.causal(5), memory_key_padding_mask=~mask)
+    theirs = torch_layer(layer, norm)(x, sources, tgt_mask=~masks.causal(5)[0], memory_key_padding_mask=~mask)
     assert_close(ours, theirs)
 
 
@@ -86,7 +86,7 @@ def test_the_model_is_torchs_layers_on_scaled_embeddings_and_its_tied_output_is_
 
     memory = run_torch(model.encoder.layers, norm, placed(batch.source), src_key_padding_mask=~batch.source_mask)
     T = batch.inputs.shape[1]
-    masked = {"tgt_mask": ~masks.causal(T), "memory_key_padding_mask": ~batch.source_mask}
+    masked = {"tgt_mask": ~masks.causal(T)[0], "memory_key_padding_mask": ~batch.source_mask}
     x = run_torch(model.decoder.layers, norm, placed(batch.inputs), model.encoder.norm(memory), **masked)
     wanted = model.decoder.norm(x) @ E.T + model.output.bias
     assert_close(model(batch), wanted, rtol=1e-5, atol=1e-5)  # position codes are made in float32

@@ -100,3 +100,9 @@ def test_tokens_outside_the_vocabulary_are_refused(wrong):
 def test_tokens_of_the_vocabulary_pass():
     check_tokens("source", torch.tensor([[0, 9]]), 10)
     check_tokens("source", torch.zeros(0, dtype=torch.long), 10)
+
+
+@pytest.mark.parametrize("sources", [[4, 5, 6], [["a", "b"]], [[4.7, 5.2]], ["456"]], ids=str)
+def test_what_is_no_list_of_tokens_is_refused(sources):
+    with pytest.raises(DataError, match=r"source 0 of the batch is .*a sentence is a list of tokens"):
+        Batch.of(sources)

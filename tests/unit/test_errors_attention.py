@@ -21,6 +21,8 @@ from saccade.attention import (
     ScaledDot,
     Softmax,
     build_attention,
+    coverage_loss,
+    reinforce_loss,
 )
 from saccade.errors import ConfigError, SaccadeError, ShapeError
 
@@ -130,6 +132,27 @@ BAD_TENSORS = {
     "two dtypes": (
         lambda: ask(one_head(), zeros(2, 1, 4, dtype=torch.float64), zeros(2, 7, 4)),
         r"query is torch.float64, but the bank is torch.float32.*\.to\(\)",
+    ),
+    "keys of another dtype than the score": (
+        lambda: Attention(General(4, 4)).bank(zeros(2, 7, 4, dtype=torch.float64)),
+        r"keys are torch.float64, but this attention is torch.float32.*\.to\(\)",
+    ),
+    "keys of another dtype than the heads": (
+        lambda: two_heads().bank(zeros(2, 7, 6, dtype=torch.float16), zeros(2, 7, 5)),
+        r"keys are torch.float16, but this attention is torch.float32",
+    ),
+    "values of another dtype": (
+        lambda: one_head().bank(zeros(2, 7, 4), zeros(2, 7, 4, dtype=torch.float64)),
+        r"values are torch.float64, but this attention is torch.float32",
+    ),
+    "no bank": (lambda: one_head()(zeros(2, 1, 4), zeros(2, 7, 4)), r"reads a Bank, but was given a Tensor.*\.bank\("),
+    "weights without heads in coverage_loss": (
+        lambda: coverage_loss(zeros(2, 3, 4)),
+        r"weights are \(2, 3, 4\), but must be \(B, H, T, S\)",
+    ),
+    "a reward of another shape": (
+        lambda: reinforce_loss(zeros(2, 1, 3, 4), zeros(2, 1, 3, 4), zeros(2, 1), 0.0),
+        r"the reward \(2, 1\), but must be.*\(B,\)",
     ),
     "positions of another shape": (
         lambda: one_head()(zeros(2, 3, 4), one_head().bank(zeros(2, 7, 4)), positions=zeros(2, 5)),
@@ -256,7 +279,7 @@ def test_settings_that_do_not_exist_or_cannot_be(mistake, message):
 
 
 def test_a_bank_made_by_hand_is_checked_against_the_query_too():
-    bank = Bank(zeros(2, 7, 4), zeros(2, 7, 4), masks.causal(7)[None])
+    bank = Bank(zeros(2, 7, 4), zeros(2, 7, 4), masks.causal(7))
     with pytest.raises(ShapeError, match=r"mask is \(1, 7, 7\), made for 7 queries, but there are T=3"):
         one_head()(zeros(2, 3, 4), bank)
 
@@ -270,3 +293,20 @@ def test_every_error_can_be_caught_at_the_root():
 def test_a_name_that_is_near_nothing_gets_no_suggestion():
     error = errors.unknown_name("score", "xyzzy", ["dot", "additive"])
     assert str(error) == "score 'xyzzy' does not exist. Known: additive, dot."
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Attention("dot"), r"given 'dot' for the score.*build_attention takes their names"),
+        (lambda: Attention(DotScore(4, 4), "softmax"), r"given 'softmax' for the align"),
+        (lambda: Attention(DotScore(4, 4), window=LocalPredictive(8)), r"queries are 4 wide, but the window's 8"),
+        (lambda: Attention(DotScore(4, 4, heads=2), AlphaEntmax(heads=4)), r"score has heads=2.*heads=4"),
+        (lambda: build_attention("cosine", 4, 4, score_options={"sharpness": -1.0}), r"sharpness is -1.0.*above 0"),
+        (lambda: build_attention("additive", 4, 4, score_options={"width": 0}), r"0 by 4"),
+        (lambda: Attention(DotScore(4, 4), dropout=1.5), r"dropout is 1.5"),
+    ],
+)
+def test_parts_that_do_not_go_together(make, says):
+    with pytest.raises(ConfigError, match=says):
+        make()

@@ -248,7 +248,7 @@ COMBINATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
         ("read_state 'previous' needs attend_from 'previous'",),
     ),
     "no heads": ("transformer-base", {"attention": {"heads": None}}, ("attention", "set heads to 1 or more")),
-    "no heads across": ("transformer-base", {"cross": {"score": "dot"}}, ("cross", "set heads to 1 or more")),
+    "no heads across": ("transformer-base", {"cross": {"heads": None}}, ("cross", "set heads to 1 or more")),
 }
 
 

@@ -7,8 +7,9 @@ import torch
 
 from helpers_search import Table, make_batch, make_model
 from saccade.batch import BOS, EOS, PAD, Batch
+from saccade.config import merge
 from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
-from saccade.models import Ensemble, build_classifier, build_language_model, build_seq2seq
+from saccade.models import MODELS, Ensemble, build_classifier, build_language_model, build_seq2seq
 from saccade.search import Beam, Required, beam, greedy, run, sample
 
 TWO = Batch.of([[3, 4], [5, 6]])
@@ -260,13 +261,39 @@ def test_parameters_of_a_member_that_are_no_numbers(search):
         search(Ensemble(members), make_batch(), max_length=4)
 
 
-def test_a_word_whose_embedding_is_no_number_is_noticed_when_it_is_written(search):
+def test_a_word_whose_embedding_is_no_number_is_noticed_before_it_is_written(search):
     model = make_model("bahdanau")
     with torch.no_grad():
         model.target_embedding.weight[7] = float("nan")
-    search(model, make_batch(), max_length=4, banned=[[7]])
     with pytest.raises(NumericsError, match=says("parameter target_embedding.weight holds 6 ", "of 54")):
-        search(model, make_batch(), max_length=4, prefix=[[], [7], []])
+        search(model, make_batch(), max_length=4, banned=[[7]])
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "parameter"),
+    [
+        ("luong-local-p", {}, "attention.window.weight"),  # a centre that is no number shows nothing, in silence
+        ("bahdanau", {"attention": {"align": "hard"}}, "attention.score.v"),
+        ("bahdanau", {"attention": {"align": "sparsemax"}}, "attention.score.v"),
+    ],
+)
+def test_parameters_that_hide_behind_an_align_or_a_window_are_noticed(search, name, settings, parameter):
+    model = build_seq2seq(name, 9, 9, **merge(MODELS[name].tiny, settings))
+    with torch.no_grad():
+        dict(model.named_parameters())[parameter].fill_(float("nan"))
+    with pytest.raises(NumericsError, match=says(f"parameter {parameter} holds ")):
+        search(model, make_batch(), max_length=4)
+    model(Batch.of([[4, 5]], [[5]]))  # no raw error of torch in training either
+
+
+def test_what_is_no_batch(search):
+    with pytest.raises(DataError, match="reads a Batch, but was given a list.*Batch.of"):
+        search(make_model("bahdanau"), [[4, 5]], max_length=4)
+
+
+def test_a_compiled_model(search):
+    with pytest.raises(ConfigError, match="given a OptimizedModule.*pass the model itself"):
+        search(torch.compile(make_model("bahdanau")), make_batch(), max_length=4)
 
 
 def test_predictions_that_are_no_numbers_though_all_parameters_are(search):

@@ -19,12 +19,12 @@ def test_padding_keeps_the_first_positions():
 
 
 def test_causal_shows_the_past_and_the_present():
-    assert masks.causal(3).int().tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert masks.causal(3).int().tolist() == [[[1, 0, 0], [1, 1, 0], [1, 1, 1]]]
 
 
 def test_causal_counts_both_sides_from_the_start():
-    assert masks.causal(2, 4).int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0]]
-    assert masks.causal(3, 2).int().tolist() == [[1, 0], [1, 1], [1, 1]]
+    assert masks.causal(2, 4).int().tolist() == [[[1, 0, 0, 0], [1, 1, 0, 0]]]
+    assert masks.causal(3, 2).int().tolist() == [[[1, 0], [1, 1], [1, 1]]]
 
 
 @given(lengths_lists)
@@ -61,5 +61,12 @@ def test_mean_of_nothing_is_zero():
 
 
 def test_lengths_of_another_rank_are_refused():
-    with pytest.raises(ShapeError, match=r"\(B,\), but are \(2, 3\).*one length per row"):
-        masks.padding(torch.ones(2, 3))
+    with pytest.raises(ShapeError, match=r"\(B,\) of whole numbers, but are \(2, 3\).*one length per row"):
+        masks.padding(torch.ones(2, 3, dtype=torch.long))
+    with pytest.raises(ShapeError, match="whole numbers, but are list"):
+        masks.padding([1, 3])
+
+
+def test_a_mask_shorter_than_its_sentences_is_refused():
+    with pytest.raises(ShapeError, match="5 long, but the mask only 3"):
+        masks.padding(torch.tensor([5, 2]), 3)

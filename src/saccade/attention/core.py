@@ -72,6 +72,7 @@ class Attention(nn.Module):
         site: str = "attention",
     ) -> None:
         super().__init__()
+        _check_parts(score, align, window)
         if not 0 <= dropout < 1:
             raise ConfigError(f"dropout is {dropout}, but the share of weights to drop is at least 0 and below 1.")
         self.score = score
@@ -197,9 +198,9 @@ class Attention(nn.Module):
 
     def _record(self, attended: Attended, tape: Tape) -> None:
         assert attended.weights is not None, "a recorded step keeps its weights"
-        tape.write(self.site, _with_heads(attended.weights))
+        tape.write(self.site, _with_heads(attended.weights), owner=self)
         if attended.distribution is not None:
-            tape.write(f"{self.site}.distribution", _with_heads(attended.distribution))
+            tape.write(f"{self.site}.distribution", _with_heads(attended.distribution), owner=self)
 
     def extra_repr(self) -> str:
         return f"site={self.site!r}" + (f", dropout={self.dropout}" if self.dropout else "")
@@ -239,6 +240,17 @@ def check_floats(name: str, tensor: Tensor) -> None:
     """Refuse tokens where vectors are wanted."""
     if not tensor.is_floating_point():
         raise ShapeError(f"{name}: dtype {tensor.dtype}, but attention works on floats. Embed tokens first.")
+
+
+def check_dtype(module: nn.Module, **tensors: Tensor) -> None:
+    """Refuse tensors of another precision than the module's parameters and each other; autocast may mix them."""
+    first = next(iter(tensors.values()))
+    if torch.is_autocast_enabled(first.device.type):
+        return
+    own = next((parameter.dtype for parameter in module.parameters()), first.dtype)
+    for name, tensor in tensors.items():
+        if tensor.dtype != own:
+            raise ShapeError(f"{name} are {tensor.dtype}, but this attention is {own}. Convert one of them with .to().")
 
 
 def check_pairs(keys: Tensor, values: Tensor) -> None:
@@ -286,6 +298,24 @@ def _check_keys(score: Score, keys: Tensor, values: Tensor) -> None:
             "Build it with the width of what is attended to."
         )
     check_pairs(keys, values)
+    check_dtype(score, keys=keys, values=values)
+
+
+def _check_parts(score: Score, align: Align | None, window: Window | None) -> None:
+    for part, kind in ((score, Score), (align, Align), (window, Window)):
+        if part is None:
+            continue
+        if not isinstance(part, kind):
+            raise ConfigError(
+                f"an Attention is made of a Score, an Align and a Window, but was given {part!r} for the "
+                f"{kind.__name__.lower()}. build_attention takes their names."
+            )
+        if part.heads not in (None, score.heads):
+            raise ConfigError(f"the score has heads={score.heads}, but {type(part).__name__} heads={part.heads}.")
+    if window is not None and window.query_width != score.query_width:
+        raise ConfigError(
+            f"the score's queries are {score.query_width} wide, but the window's {window.query_width}. Make them equal."
+        )
 
 
 def _check_rows(rows: int, sentences: int) -> None:
@@ -297,6 +327,8 @@ def _check_rows(rows: int, sentences: int) -> None:
 
 
 def _check_query(score: Score, query: Tensor, bank: Bank) -> None:
+    if not isinstance(bank, Bank):
+        raise ShapeError(f"attention reads a Bank, but was given a {type(bank).__name__}: make one with .bank(keys).")
     keys = bank.keys
     if query.dim() != keys.dim() or query.shape[1:-2] != keys.shape[1:-2]:
         raise ShapeError(

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from saccade.errors import ShapeError
+
 __all__ = ["coverage_loss"]
 
 
@@ -15,6 +17,8 @@ def coverage_loss(weights: Tensor, mask: Tensor | None = None) -> Tensor:
     Paper: See et al. 2017, arXiv:1704.04368, equation 12. Works for any attention, with or without the
     coverage score.
     """
+    if weights.dim() != 4:
+        raise ShapeError(f"weights are {tuple(weights.shape)}, but must be (B, H, T, S), as a Tape has them.")
     coverage = weights.cumsum(2) - weights
     paid = torch.minimum(weights, coverage).sum(-1).mean(1)  # (B, T)
     return (paid if mask is None else paid * mask).sum(-1)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from saccade.attention.core import Attended, Attention, Bank, check_floats, check_pairs, spread_mask
+from saccade.attention.core import Attended, Attention, Bank, check_dtype, check_floats, check_pairs, spread_mask
 from saccade.attention.scores import Past
 from saccade.attention.tape import Tape
 from saccade.errors import ConfigError, ShapeError
@@ -84,6 +84,7 @@ class MultiHead(nn.Module):
                 )
             check_floats(name, tensor)
         check_pairs(keys, values)
+        check_dtype(self, keys=keys, values=values)
         split = self._split(self.key(keys))
         if self.rotate is not None:
             split = self.rotate(split, positions)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from saccade.errors import unknown_name
+from saccade.errors import ConfigError, ShapeError, unknown_name
 
 __all__ = ["Tape"]
 
@@ -28,16 +28,29 @@ class Tape:
     def __init__(self, *, detach: bool = False) -> None:
         self._detach = detach
         self._pieces: dict[str, list[Tensor]] = {}
+        self._owners: dict[str, object] = {}
         self._prefix = ""
 
-    def write(self, site: str, weights: Tensor) -> None:
-        """Add weights (B, H, T, S) of some further steps to a site."""
-        self._pieces.setdefault(self._prefix + site, []).append(weights.detach() if self._detach else weights)
+    def write(self, site: str, weights: Tensor, *, owner: object = None) -> None:
+        """Add weights (B, H, T, S) of some further steps to a site; `owner`: who looked, one for each site."""
+        site = self._prefix + site
+        pieces = self._pieces.setdefault(site, [])
+        if self._owners.setdefault(site, owner) is not owner:
+            raise ConfigError(
+                f"two attentions write to the site {site!r} of a Tape. Give them names by their places in your model: "
+                "call name_sites(model) once it is built."
+            )
+        if pieces and _rest(pieces[0]) != _rest(weights):
+            raise ShapeError(
+                f"the site {site!r} of this Tape holds (B, H, S) = {_rest(pieces[0])}, but now come {_rest(weights)}. "
+                "Use a fresh Tape for each call."
+            )
+        pieces.append(weights.detach() if self._detach else weights)
 
     def under(self, prefix: str) -> Tape:
         """The same record, with a prefix on every site written: for models inside a model."""
         inner = Tape(detach=self._detach)
-        inner._pieces, inner._prefix = self._pieces, self._prefix + prefix
+        inner._pieces, inner._owners, inner._prefix = self._pieces, self._owners, self._prefix + prefix
         return inner
 
     def __getitem__(self, site: str) -> Tensor:
@@ -57,3 +70,8 @@ class Tape:
 
     def __repr__(self) -> str:
         return f"Tape({', '.join(f'{site} {tuple(self[site].shape)}' for site in self)})"
+
+
+def _rest(weights: Tensor) -> tuple[int, ...]:
+    """All sizes but the number of steps."""
+    return (*weights.shape[:2], weights.shape[-1])

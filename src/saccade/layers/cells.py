@@ -124,8 +124,11 @@ class _TorchCell(Cell):
         return F.linear(hidden, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)  # type: ignore[arg-type]
 
     def run(self, *inputs: Any, packed: bool = False) -> tuple[Tensor, ...]:
-        """The kernel with this cell's parameters: biases, one layer, no dropout, one direction, batch first."""
-        options = (True, 1, 0.0, self.training, False) if packed else (True, 1, 0.0, self.training, False, True)
+        """The kernel with this cell's parameters: biases, one layer, no dropout, one direction, batch first.
+
+        What it calls training is whether a backward pass may follow, since there is no dropout in it.
+        """
+        options = (True, 1, 0.0, torch.is_grad_enabled(), False) + (() if packed else (True,))
         return self.kernel(*inputs, self.rnn.all_weights[0], *options)
 
     def sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -197,7 +200,11 @@ class LSTM(_TorchCell):
         if mask is None:
             hiddens, hidden, memory = self.run(inputs, (hidden, memory))
             return hiddens, torch.cat([hidden[0], memory[0]], -1)
-        # torch gives the memory at the end alone, so the end must be each sentence's own
+        return self._packed(inputs, hidden, memory, mask)
+
+    @torch.compiler.disable  # type: ignore[untyped-decorator]  # a packed sequence is no tensor to trace
+    def _packed(self, inputs: Tensor, hidden: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Padded sentences: torch gives the memory at the end alone, so the end must be each sentence's own."""
         lengths = masks.lengths_of(mask).cpu()
         if int(lengths.min()) == 0:
             raise DataError(f"sentence {int(lengths.argmin())} of the batch is empty: its mask keeps nothing.")

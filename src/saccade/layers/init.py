@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torch import nn
 
-from saccade.attention.scores import Additive
+from saccade.attention.aligns import AlphaEntmax
+from saccade.attention.scores import Additive, Cosine
 from saccade.layers.cells import Cell
 
 __all__ = ["init_groundhog", "init_uniform"]
@@ -12,7 +15,7 @@ __all__ = ["init_groundhog", "init_uniform"]
 
 def init_uniform(model: nn.Module, scale: float) -> None:
     """Every parameter from U(-scale, scale): Sutskever with 0.08, Luong with 0.1."""
-    for parameter in model.parameters():
+    for _, parameter in _free_parameters(model):
         nn.init.uniform_(parameter, -scale, scale)
 
 
@@ -22,8 +25,8 @@ def init_groundhog(model: nn.Module) -> None:
     The score's matrices are N(0, 0.001²) and its v is 0, so attention starts exactly even and its matrices
     get no gradient in the very first step; that is how the paper has it.
     """
-    for name, parameter in model.named_parameters():
-        if "bias" in name.rsplit(".", 1)[-1]:
+    for name, parameter in _free_parameters(model):
+        if "bias" in name:
             nn.init.zeros_(parameter)
         else:
             nn.init.normal_(parameter, std=0.01)
@@ -34,5 +37,14 @@ def init_groundhog(model: nn.Module) -> None:
                 nn.init.orthogonal_(gate)
         if isinstance(module, Additive):
             nn.init.normal_(module.query_weight, std=0.001)
-            nn.init.normal_(module.key_weight, std=0.001)
+            if module.key_weight.requires_grad:
+                nn.init.normal_(module.key_weight, std=0.001)
             nn.init.zeros_(module.v)
+
+
+def _free_parameters(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """Parameters with their own names, but for those that are fixed and those whose start is an option."""
+    for module in model.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            if parameter.requires_grad and not isinstance(module, AlphaEntmax | Cosine):
+                yield name, parameter

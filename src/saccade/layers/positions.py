@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from saccade.errors import ConfigError, ShapeError
+from saccade.errors import ConfigError
 
 __all__ = ["Learned", "Rotary", "Sinusoidal"]
 
@@ -53,8 +53,6 @@ class Rotary(nn.Module):
     Paper: Su et al. 2021, arXiv:2104.09864; the pairs are entries i and i + D/2.
     """
 
-    max_length: int | None = None
-
     def __init__(self, head_width: int) -> None:
         super().__init__()
         if head_width % 2:
@@ -70,12 +68,3 @@ class Rotary(nn.Module):
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         left, right = x.split(self.pairs, -1)
         return torch.cat([left * cos - right * sin, right * cos + left * sin], -1)
-
-
-def check_length(length: int, limit: int | None) -> None:
-    """Refuse what the position table has no row for."""
-    if limit is not None and length > limit:
-        raise ShapeError(
-            f"the sequence is {length} long, but the learned positions end at {limit}. Build the model with a larger "
-            "max_length, split the input, search with a smaller max_length, or use sinusoidal or rotary positions."
-        )

@@ -11,7 +11,9 @@ from torch import Tensor, nn
 
 from saccade import masks, tree
 from saccade.attention import Bank, Cache, MultiHead, Past, Tape
+from saccade.errors import ShapeError
 from saccade.layers.encoder import Encoder, Reading
+from saccade.layers.positions import Learned, Sinusoidal
 from saccade.layers.reader import Reader
 from saccade.layers.stack import Layers
 
@@ -32,8 +34,8 @@ MakeAttention = Callable[[], MultiHead]
 class FeedForward(nn.Sequential):
     """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at every position alike."""
 
-    def __init__(self, width: int, inner: int, dropout: float = 0.0) -> None:
-        super().__init__(nn.Linear(width, inner), nn.ReLU(), nn.Dropout(dropout), nn.Linear(inner, width))
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__(nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, width))
 
 
 class Residual(nn.Module):
@@ -63,7 +65,7 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.self_attention = attention
         self.around_self = Residual(width, norm, dropout)
-        self.feed_forward = FeedForward(width, inner, dropout)
+        self.feed_forward = FeedForward(width, inner)
         self.around_feed = Residual(width, norm, dropout)
 
     def forward(self, x: Tensor, mask: Tensor, tape: Tape | None = None) -> Tensor:
@@ -98,7 +100,7 @@ class DecoderLayer(nn.Module):
         self.around_self = Residual(width, norm, dropout)
         self.cross = cross
         self.around_cross = None if cross is None else Residual(width, norm, dropout)
-        self.feed_forward = FeedForward(width, inner, dropout)
+        self.feed_forward = FeedForward(width, inner)
         self.around_feed = Residual(width, norm, dropout)
         self.width = width
 
@@ -111,7 +113,7 @@ class DecoderLayer(nn.Module):
     def forward(self, x: Tensor, source: Bank | None, *, tape: Tape | None = None) -> Tensor:
         """Whole targets: (B, T, width) -> (B, T, width)."""
         y = self.around_self.enter(x)
-        bank = self.self_attention.bank(y, mask=masks.causal(x.shape[1], device=x.device)[None])
+        bank = self.self_attention.bank(y, mask=masks.causal(x.shape[1], device=x.device))
         attended = self.self_attention(y, bank, tape=tape)
         x, _ = self._rest(x, attended.context, source, None, None, tape)
         return x
@@ -225,36 +227,47 @@ class TransformerDecoder(nn.Module):
 class TransformerReader(Reader):
     """A Transformer decoder without a source, as a reader: what a Transformer language model reads with."""
 
-    def __init__(self, decoder: TransformerDecoder, embed: nn.Module, width: int) -> None:
+    def __init__(self, decoder: TransformerDecoder, place: PlacedEmbedding, width: int) -> None:
         super().__init__()
-        self.decoder, self.embed = decoder, embed
+        self.decoder, self.place = decoder, place
         self.input_width = self.width = width
 
     def start(self, rows: int, max_length: int, like: Tensor) -> tuple[LayerState, ...]:
+        self.place.check_length(max_length)
         return self.decoder.start(rows, max_length, like, None)
 
     def step(
         self, inputs: Tensor, state: tuple[LayerState, ...], *, tape: Tape | None = None
     ) -> tuple[Tensor, tuple[LayerState, ...]]:
         positions = state[0].cache.count[:, None]
-        x, state = self.decoder.step(self.embed(inputs[:, None], positions), state, None, tape=tape)
+        x, state = self.decoder.step(self.place(inputs[:, None], positions), state, None, tape=tape)
         return x[:, 0], state
 
     def forward(self, inputs: Tensor, *, tape: Tape | None = None) -> Tensor:
-        return self.decoder(self.embed(inputs, None), None, tape=tape)
+        return self.decoder(self.place(inputs, None), None, tape=tape)
 
 
 class PlacedEmbedding(nn.Module):
     """Embeddings with their position code added, and dropout on the sum."""
 
-    def __init__(self, positions: nn.Module | None, dropout: float) -> None:
+    def __init__(self, positions: Learned | Sinusoidal | None, dropout: float) -> None:
         super().__init__()
         self.positions, self.dropout = positions, dropout
+
+    def check_length(self, length: int) -> None:
+        """Refuse what the position table has no row for."""
+        limit = None if self.positions is None else self.positions.max_length
+        if limit is not None and length > limit:
+            raise ShapeError(
+                f"the sequence is {length} long, but the learned positions end at {limit}. Build the model with a "
+                "larger max_length, split the input, search with a smaller max_length, or use other positions."
+            )
 
     def forward(self, embedded: Tensor, positions: Tensor | None = None) -> Tensor:
         """Embedded (N, T, width) at positions (N, T), by default 0..T-1."""
         if self.positions is not None:
             if positions is None:
+                self.check_length(embedded.shape[1])
                 positions = torch.arange(embedded.shape[1], device=embedded.device)[None]
             embedded = embedded + self.positions(positions).to(embedded.dtype)
         return F.dropout(embedded, self.dropout, self.training)

@@ -77,6 +77,7 @@ class Classifying(nn.Module, ABC):
 
 def source_of(batch: Batch) -> tuple[Tensor, Tensor]:
     """Source tokens (B, S) and mask of a batch that must have them."""
+    _check_batch(batch)
     if batch.source is None or batch.source_mask is None:
         raise DataError("this model reads a source, but the Batch has none. Pass sources to Batch.of.")
     if batch.source.dim() != 2:
@@ -88,11 +89,17 @@ def source_of(batch: Batch) -> tuple[Tensor, Tensor]:
 
 def inputs_of(batch: Batch) -> Tensor:
     """The words (B, T) a teacher-forced decoder is fed, of a batch that must have some."""
+    _check_batch(batch)
     if batch.inputs.shape[1] == 0:
         raise DataError(
             f"target is {(batch.size, 1)}: after its first token no word is left to predict. Batch.of adds BOS and EOS."
         )
     return batch.inputs
+
+
+def _check_batch(batch: object) -> None:
+    if not isinstance(batch, Batch):
+        raise DataError(f"a model reads a Batch, but was given a {type(batch).__name__}. Batch.of makes one.")
 
 
 def check_fed(tokens: Tensor, memory: Any, state: Any, *, rank: int = 1) -> None:

@@ -123,7 +123,8 @@ class RecurrentSeq2Seq(Seq2Seq):
         read, context, state = self._advance(memory, state, self.cells.first.project(word), tape)
         vector = self._read(read, context, word)
         if self.input_feeding:
-            fed = vector.clone(memory_format=torch.contiguous_format)  # a read-out may be a view of the cells' state
+            # as the start's: a read-out may be a view of the cells' state, and under autocast in half precision
+            fed = vector.to(memory.start.dtype).clone(memory_format=torch.contiguous_format)
             state = State(state.cells, fed, state.position, state.past)
         return self._predict(vector), state
 

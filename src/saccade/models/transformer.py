@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from torch import Tensor, nn
 
 from saccade import tree
 from saccade.attention import Bank, MultiHead, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
-from saccade.config import Config
+from saccade.config import Config, merge
 from saccade.errors import ConfigError
 from saccade.layers.encoder import Encoder, Reading
-from saccade.layers.positions import Learned, Rotary, Sinusoidal, check_length
+from saccade.layers.positions import Learned, Rotary, Sinusoidal
 from saccade.layers.transformer import (
     LayerState,
     PlacedEmbedding,
@@ -61,14 +61,12 @@ class Transformer(Seq2Seq):
         source_place: PlacedEmbedding,
         target_place: PlacedEmbedding,
         *,
-        max_length: int | None = None,
         tied: bool = False,
     ) -> None:
         super().__init__()
         self.source_embedding, self.target_embedding = source_embedding, target_embedding
         self.encoder, self.decoder = encoder, decoder
         self.source_place, self.target_place = source_place, target_place
-        self.max_length = max_length
         self.vocabulary = target_embedding.num_embeddings
         self.output = nn.Linear(encoder.width, self.vocabulary)
         self.scale = math.sqrt(encoder.width)
@@ -83,12 +81,11 @@ class Transformer(Seq2Seq):
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
         tokens, mask = source_of(batch)
         check_tokens("source", tokens, self.source_embedding.num_embeddings)
-        check_length(tokens.shape[1], self.max_length)
         words = self.source_place(self.source_embedding(tokens) * self.scale)
         return Memory(self.decoder.banks(self.encoder(words, mask, tape=tape).annotations, mask))
 
     def start(self, memory: Memory, max_length: int) -> State:
-        check_length(max_length, self.max_length)
+        self.target_place.check_length(max_length)
         values = memory.banks[0].values
         return State(self.decoder.start(values.shape[0], max_length, values, memory.banks))
 
@@ -101,7 +98,6 @@ class Transformer(Seq2Seq):
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         inputs = inputs_of(batch)
         memory = self.encode(batch, tape=tape)
-        check_length(inputs.shape[1], self.max_length)
         return self.output(self.decoder(self._embed(inputs), memory.banks, tape=tape))
 
     def _embed(self, tokens: Tensor, positions: Tensor | None = None) -> Tensor:
@@ -112,28 +108,12 @@ class Transformer(Seq2Seq):
 class PlacedEncoder(Encoder):
     """A Transformer encoder with its positions, for embeddings that have none yet."""
 
-    def __init__(self, place: PlacedEmbedding, encoder: TransformerEncoder, max_length: int | None) -> None:
+    def __init__(self, place: PlacedEmbedding, encoder: TransformerEncoder) -> None:
         super().__init__()
-        self.place, self.encoder, self.max_length = place, encoder, max_length
-        self.width = encoder.width
+        self.place, self.encoder, self.width = place, encoder, encoder.width
 
     def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
-        check_length(inputs.shape[1], self.max_length)
         return self.encoder(self.place(inputs), mask, tape=tape)
-
-
-class PlacedReader(TransformerReader):
-    """A Transformer reader that knows how far its positions go."""
-
-    max_length: int | None = None
-
-    def start(self, rows: int, max_length: int, like: Tensor) -> tuple[LayerState, ...]:
-        check_length(max_length, self.max_length)
-        return super().start(rows, max_length, like)
-
-    def forward(self, inputs: Tensor, *, tape: Tape | None = None) -> Tensor:
-        check_length(inputs.shape[1], self.max_length)
-        return super().forward(inputs, tape=tape)
 
 
 class TransformerConfig(Config):
@@ -151,9 +131,18 @@ class TransformerConfig(Config):
     """The length of the table of learned positions."""
     attention: AttentionConfig = AttentionConfig(score="scaled-dot", heads=8)
     cross: AttentionConfig | None = None
-    """The attention to the source, where it is to differ."""
+    """What is to be different in the attention to the source; the rest is as in `attention`."""
     tied: bool = True
     """One matrix for both embeddings and the output layer."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_cross(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(data.get("cross"), dict):
+            return data
+        base = data.get("attention", cls.model_fields["attention"].default)
+        base = base.model_dump() if isinstance(base, AttentionConfig) else base
+        return {**data, "cross": merge(base, data["cross"])} if isinstance(base, dict) else data
 
     @field_validator("attention", "cross")
     @classmethod
@@ -178,28 +167,23 @@ class TransformerConfig(Config):
             self._decoder(cross=True),
             self._place(),
             self._place(),
-            max_length=self._limit(),
             tied=self.tied,
         )
 
     def language_model(self, vocabulary: int) -> LanguageModel:
         """The decoder alone."""
-        reader = PlacedReader(self._decoder(cross=False), self._place(), self.width)
-        reader.max_length = self._limit()
+        reader = TransformerReader(self._decoder(cross=False), self._place(), self.width)
         return LanguageModel(self._embedding(vocabulary), reader, tied=self.tied, scale=math.sqrt(self.width))
 
     def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
         """The encoder, pooled."""
-        encoder = PlacedEncoder(self._place(), self._encoder(), self._limit())
+        encoder = PlacedEncoder(self._place(), self._encoder())
         return Classifier(self._embedding(vocabulary), encoder, classes, scale=math.sqrt(self.width), **head)
 
     def _embedding(self, vocabulary: int) -> nn.Embedding:
         embedding = nn.Embedding(vocabulary, self.width)
         nn.init.normal_(embedding.weight, std=self.width**-0.5)
         return embedding
-
-    def _limit(self) -> int | None:
-        return self.max_length if self.positions == "learned" else None
 
     def _place(self) -> PlacedEmbedding:
         if self.positions == "rotary":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -61,8 +62,10 @@ class Beam(Strategy):
             raise ConfigError(f"width is {width}, but a beam keeps at least 1 hypothesis.")
         if not 1 <= nbest <= width:
             raise ConfigError(f"nbest is {nbest}, but a beam of width {width} gives 1 to {width} hypotheses. Widen it.")
-        if coverage_penalty < 0:
+        if not 0 <= coverage_penalty < math.inf:
             raise ConfigError(f"coverage_penalty is {coverage_penalty}, but a penalty is 0 or more.")
+        if not math.isfinite(length_penalty):
+            raise ConfigError(f"length_penalty is {length_penalty}, but must be a finite number.")
         self.width, self._nbest = width, nbest
         self._alpha, self._beta = length_penalty, coverage_penalty
         self.wants_attention = coverage_penalty > 0

@@ -43,6 +43,8 @@ class MinimumLength(Constraint):
         self.length = length
 
     def check(self, sentences: int, vocabulary: int, max_length: int) -> None:
+        if self.length < 0:
+            raise ConfigError(f"min_length is {self.length}, but a sentence has 0 words or more.")
         if self.length >= max_length:
             raise ConfigError(
                 f"min_length is {self.length} words, but max_length {max_length} leaves no room for them and the end. "

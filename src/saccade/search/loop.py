@@ -12,8 +12,8 @@ from torch import Tensor
 
 from saccade import tree
 from saccade.attention.tape import Tape
-from saccade.batch import BOS, PAD, Batch
-from saccade.errors import ConfigError, NumericsError
+from saccade.batch import BOS, Batch
+from saccade.errors import ConfigError, DataError, NumericsError
 from saccade.models.base import Seq2Seq, check_finite
 from saccade.search.constraints import Constraint, Rule
 from saccade.search.trace import Ending, Hypothesis, Trace
@@ -78,6 +78,7 @@ def run(
 ) -> list[list[Hypothesis]]:
     """Write an answer to every source, a word at a time; the memory of a source serves all its hypotheses."""
     _check(model, batch, strategy, max_length, constraints)
+    check_finite(model)  # an align or a window can hide a NaN, so predictions alone do not tell
     with _evaluating(model):
         return _write(model, batch, strategy, max_length, constraints, attention)
 
@@ -138,7 +139,7 @@ def _precise(values: Tensor) -> Tensor:
 
 def _allowed(logs: Tensor, written: Tensor, steps_left: int, constraints: Sequence[Rule]) -> Tensor:
     """Log-probabilities (B, K, V) of the next word, without what may not be written."""
-    logs[..., [PAD, BOS]] = -torch.inf
+    logs[..., : BOS + 1] = -torch.inf  # PAD and BOS
     for constraint in constraints:
         logs = constraint(logs, written, steps_left)
     return logs
@@ -158,7 +159,6 @@ def _worth_asking(t: int, device: torch.device) -> bool:
 
 def _check_numbers(model: Seq2Seq, broken: Tensor) -> None:
     if broken:
-        check_finite(model)
         raise NumericsError(
             "the model's predictions are NaN though its parameters are finite. Decode in float32, or look for "
             "huge values in the input."
@@ -167,7 +167,12 @@ def _check_numbers(model: Seq2Seq, broken: Tensor) -> None:
 
 def _check(model: Any, batch: Batch, strategy: Strategy, max_length: int, constraints: Sequence[Rule]) -> None:
     if not isinstance(model, Seq2Seq):
-        raise ConfigError(f"a search needs a model that writes (Seq2Seq), but was given a {type(model).__name__}.")
+        raise ConfigError(
+            f"a search needs a model that writes (Seq2Seq), but was given a {type(model).__name__}. Of a compiled or "
+            "wrapped model pass the model itself."
+        )
+    if not isinstance(batch, Batch):
+        raise DataError(f"a search reads a Batch, but was given a {type(batch).__name__}. Batch.of(sources) makes one.")
     if max_length < 1:
         raise ConfigError(f"max_length is {max_length}, but a search needs room for at least 1 word.")
     if strategy.width < 1:

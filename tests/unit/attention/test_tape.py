@@ -6,7 +6,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from saccade.attention import Attention, DotScore, MultiHead, Tape, build_attention, name_sites
-from saccade.errors import ConfigError
+from saccade.errors import ConfigError, ShapeError
 
 
 def test_steps_are_laid_one_after_the_other_on_t():
@@ -81,3 +81,24 @@ def test_an_attribute_that_merely_ends_in_inner_keeps_its_name():
     model.winner = build_attention("dot", 4, 4)
     name_sites(model)
     assert model.winner.site == "winner"
+
+
+def test_two_attentions_cannot_share_a_site():
+    model = nn.ModuleDict({"one": Attention(DotScore(2, 2)), "two": Attention(DotScore(2, 2))})
+    x = torch.randn(1, 3, 2)
+    tape = Tape()
+    model["one"](x, model["one"].bank(x), tape=tape)
+    with pytest.raises(ConfigError, match=r"two attentions write to the site 'attention'.*name_sites\(model\)"):
+        model["two"](x, model["two"].bank(x), tape=tape)
+    name_sites(model)
+    tape = Tape()
+    for attention in model.values():
+        attention(x, attention.bank(x), tape=tape)
+    assert list(tape) == ["one", "two"]
+
+
+def test_a_tape_is_for_one_call():
+    tape = Tape()
+    tape.write("here", torch.zeros(2, 1, 3, 4))
+    with pytest.raises(ShapeError, match=r"holds \(B, H, S\) = \(2, 1, 4\), but now come \(5, 1, 6\).*fresh Tape"):
+        tape.write("here", torch.zeros(5, 1, 3, 6))

@@ -61,3 +61,20 @@ def test_dropout_is_the_kernels_own():
     out = fused_attention(torch.zeros(1, 1, 2), torch.zeros(1, 1000, 2), values, dropout=0.5)
     assert out != 1
     assert_close(out, torch.ones(1, 1, 1), atol=0.2, rtol=0)
+
+
+def test_one_head_reaches_the_fast_kernels_too(monkeypatch):
+    ranks = []
+    real = torch.nn.functional.scaled_dot_product_attention
+    monkeypatch.setattr(
+        torch.nn.functional,
+        "scaled_dot_product_attention",
+        lambda query, *more, **options: ranks.append(query.dim()) or real(query, *more, **options),
+    )
+    for mask in (None, torch.ones(2, 3, 5, dtype=torch.bool)):
+        assert fused_attention(torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 6), mask).shape == (
+            2,
+            3,
+            6,
+        )
+    assert ranks == [4, 4]

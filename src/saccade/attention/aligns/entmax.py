@@ -72,7 +72,7 @@ class _Sparsemax(torch.autograd.Function):
         ordered = z.sort(-1, descending=True).values
         count = torch.arange(1, z.shape[-1] + 1, device=z.device, dtype=z.dtype)
         total = ordered.cumsum(-1)
-        support = (1 + count * ordered > total).sum(-1, keepdim=True)
+        support = (1 + count * ordered > total).sum(-1, keepdim=True).clamp_min(1)  # 0 if scores are NaN
         threshold = (total.gather(-1, support - 1) - 1) / support.to(z.dtype)
         weights = (z - threshold).clamp_min(0)
         ctx.save_for_backward(weights)
@@ -96,7 +96,7 @@ class _Entmax15(torch.autograd.Function):
         mean = ordered.cumsum(-1) / count
         variance = (ordered**2).cumsum(-1) / count - mean**2
         threshold = mean - (1 / count - variance).clamp_min(0).sqrt()
-        support = (threshold <= ordered).sum(-1, keepdim=True)
+        support = (threshold <= ordered).sum(-1, keepdim=True).clamp_min(1)  # 0 if scores are NaN
         weights = (z - threshold.gather(-1, support - 1)).clamp_min(0) ** 2
         ctx.save_for_backward(weights)
         return weights

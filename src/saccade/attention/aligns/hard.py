@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from saccade.attention.aligns.softmax import Softmax
-from saccade.errors import unknown_name
+from saccade.errors import ShapeError, unknown_name
 
 __all__ = ["Hard", "MovingBaseline", "reinforce_loss"]
 
@@ -58,15 +58,27 @@ def _one_hot(index: Tensor, like: Tensor) -> Tensor:
 
 
 def reinforce_loss(
-    weights: Tensor, distribution: Tensor, reward: Tensor, baseline: Tensor | float, entropy: float = 0.0
+    weights: Tensor,
+    distribution: Tensor,
+    reward: Tensor,
+    baseline: Tensor | float,
+    entropy: float = 0.0,
+    mask: Tensor | None = None,
 ) -> Tensor:
     """The loss whose gradient teaches hard attention where to look, per sentence.
 
         -(reward - baseline) · Σ_t log distribution[t, drawn_t]  -  entropy · Σ_t H(distribution[t])
 
-    weights, distribution (B, H, T, S) from a Tape; reward (B,), such as the log-probability of the answer
-    -> (B,). Steps beyond a sentence's end must carry zero weights.
+    weights, distribution (B, H, T, S) from a Tape; reward (B,), such as the log-probability of the answer;
+    mask (B, T) of the real output steps -> (B,).
     """
+    if weights.dim() != 4 or weights.shape != distribution.shape or reward.shape != weights.shape[:1]:
+        raise ShapeError(
+            f"weights are {tuple(weights.shape)}, the distribution {tuple(distribution.shape)} and the reward "
+            f"{tuple(reward.shape)}, but must be (B, H, T, S) twice, as a Tape has them, and (B,)."
+        )
+    if mask is not None:
+        weights, distribution = (part * mask[:, None, :, None] for part in (weights, distribution))
     logs = distribution.clamp_min(torch.finfo(distribution.dtype).tiny).log()
     drawn = (weights.detach() * logs).sum((1, 2, 3))
     spread = -(distribution * logs).sum((1, 2, 3))

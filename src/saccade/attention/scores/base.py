@@ -70,7 +70,8 @@ class Score(nn.Module):
     def forward(self, query: Tensor, keys: Tensor, past: Past | None = None) -> Tensor:
         """Scores (..., T, S) of prepared keys."""
         dot = self.as_dot(query, keys)
-        assert dot is not None, f"{type(self).__name__} writes neither as_dot nor forward"
+        if dot is None:
+            raise TypeError(f"{type(self).__name__} does not say how it scores: write as_dot() or forward()")
         return dot.scale * (dot.query @ dot.keys.mT)
 
     def extra_repr(self) -> str:

@@ -5,6 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from saccade.attention.scores.base import Dot, Score
+from saccade.errors import ConfigError
 
 __all__ = ["Cosine"]
 
@@ -21,6 +22,8 @@ class Cosine(Score):
     def __init__(self, query_width: int, key_width: int, *, sharpness: float = 1.0, heads: int | None = None) -> None:
         super().__init__(query_width, key_width, heads=heads)
         self._same_width()
+        if not sharpness > 0:
+            raise ConfigError(f"sharpness is {sharpness}, but must be above 0, or the best key would count least.")
         shape = (1,) if heads is None else (heads, 1, 1)
         self.log_sharpness = nn.Parameter(torch.full(shape, sharpness).log())
 

@@ -1,6 +1,5 @@
 """Scores that know where a key stands."""
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from saccade.attention.scores.additive import Additive
@@ -76,7 +75,7 @@ class LocationAware(Additive):
     def recall(self, past: Past) -> Tensor:
         previous = past.previous  # (..., T, S)
         rows = previous.reshape(-1, 1, previous.shape[-1])
-        features = F.conv1d(rows, self.filters.weight, padding=self.filters.padding)  # (rows, filters, S)
+        features = self.filters(rows)  # (rows, filters, S)
         features = features.mT.reshape(*previous.shape, -1)  # (..., T, S, filters)
         weight = self.filter_weight if self.heads is None else self.filter_weight.unsqueeze(-3)
         return features @ weight.mT

@@ -28,7 +28,7 @@ class ProjectedDot(Score):
         heads: int | None = None,
     ) -> None:
         super().__init__(query_width, key_width, heads=heads)
-        self.width = width or query_width
+        self.width = query_width if width is None else width
         self.scale = 1 / math.sqrt(self.width) if scaled else 1.0
         self.query_weight = matrix(heads, self.width, query_width)
         self.key_weight = matrix(heads, self.width, key_width)

@@ -19,6 +19,10 @@ def fused_attention(
     For a query whose mask keeps nothing some of torch's kernels give zeros and others a mean of all values, so
     such rows are cleared here, which clears their gradient too.
     """
+    if query.dim() == 3:  # torch's fast kernels want an axis of heads
+        query, keys, values = (x.unsqueeze(1) for x in (query, keys, values))
+        mask = None if mask is None else mask.unsqueeze(-3)
+        return fused_attention(query, keys, values, mask, scale, dropout).squeeze(1)
     lead = query.shape[:-2]
     if keys.shape[:-2] != lead:  # queries or keys shared along an axis: the fused kernels want them spelled out
         keys, values = keys.expand(*lead, *keys.shape[-2:]), values.expand(*lead, *values.shape[-2:])
