@@ -32,7 +32,8 @@ def map_tensors(change: Callable[[Tensor], Tensor], tree: Node) -> Node:
     if isinstance(value, tuple):
         return tuple(map_tensors(change, part) for part in value)  # type: ignore[return-value]
     parts = {f.name: map_tensors(change, getattr(value, f.name)) for f in dataclasses.fields(value)}
-    return type(value)(**parts)
+    made: Node = type(value)(**parts)
+    return made
 
 
 def leaves(tree: Any) -> Iterator[Tensor]:

@@ -287,12 +287,12 @@ def test_parameters_that_hide_behind_an_align_or_a_window_are_noticed(search, na
 
 
 def test_what_is_no_batch(search):
-    with pytest.raises(DataError, match="reads a Batch, but was given a list.*Batch.of"):
+    with pytest.raises(DataError, match=r"reads a Batch, but was given a list.*Batch\.of"):
         search(make_model("bahdanau"), [[4, 5]], max_length=4)
 
 
 def test_a_compiled_model(search):
-    with pytest.raises(ConfigError, match="given a OptimizedModule.*pass the model itself"):
+    with pytest.raises(ConfigError, match=r"given a OptimizedModule.*pass the model itself"):
         search(torch.compile(make_model("bahdanau")), make_batch(), max_length=4)
 
 

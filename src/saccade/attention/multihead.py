@@ -123,7 +123,8 @@ class MultiHead(nn.Module):
         return Attended(context, attended.weights, attended.distribution, attended.past)
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, H, T, D)
+        out: Tensor = x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, H, T, D)
+        return out
 
 
 def site_of(attention: Attention | MultiHead) -> str:

@@ -200,7 +200,8 @@ class LSTM(_TorchCell):
         if mask is None:
             hiddens, hidden, memory = self.run(inputs, (hidden, memory))
             return hiddens, torch.cat([hidden[0], memory[0]], -1)
-        return self._packed(inputs, hidden, memory, mask)
+        out: tuple[Tensor, Tensor] = self._packed(inputs, hidden, memory, mask)
+        return out
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]  # a packed sequence is no tensor to trace
     def _packed(self, inputs: Tensor, hidden: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

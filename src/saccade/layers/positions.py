@@ -42,7 +42,8 @@ class Learned(nn.Module):
 
     def forward(self, positions: Tensor) -> Tensor:
         """(N, T) -> (N, T, width)."""
-        return self.table(positions)
+        out: Tensor = self.table(positions)
+        return out
 
 
 class Rotary(nn.Module):

@@ -48,7 +48,8 @@ class TanhReadout(Readout):
 
     def forward(self, state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
         context = state[..., :0] if context is None else context
-        return self.vector(context, _side_by_side(state, None, word))
+        out: Tensor = self.vector(context, _side_by_side(state, None, word))
+        return out
 
 
 class Maxout(Readout):
@@ -66,7 +67,8 @@ class Maxout(Readout):
 
     def forward(self, state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
         pairs = self.layer(_side_by_side(state, context, word)).unflatten(-1, (self.width, 2))
-        return pairs.amax(-1)
+        out: Tensor = pairs.amax(-1)
+        return out
 
 
 def _side_by_side(state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:

@@ -50,7 +50,8 @@ class Final(Start):
     def forward(self, reading: Reading, mask: Tensor) -> Tensor:
         assert reading.finals is not None
         states = reading.finals.unflatten(-1, (self.parts, -1))  # (B, L, directions, parts, width)
-        return states.transpose(2, 3).flatten(2)
+        out: Tensor = states.transpose(2, 3).flatten(2)
+        return out
 
 
 class _Projected(Start):
@@ -61,7 +62,8 @@ class _Projected(Start):
         self.layer = nn.Linear(self.summary_width(encoder), self.shape[0] * self.shape[1])
 
     def forward(self, reading: Reading, mask: Tensor) -> Tensor:
-        return torch.tanh(self.layer(self.summary(reading, mask))).unflatten(-1, self.shape)
+        out: Tensor = torch.tanh(self.layer(self.summary(reading, mask))).unflatten(-1, self.shape)
+        return out
 
     def summary_width(self, encoder: Encoder) -> int:
         return encoder.width

@@ -206,7 +206,8 @@ class TransformerDecoder(nn.Module):
         """Whole targets: (B, T, width) -> (B, T, width)."""
         for layer, source in zip(self.layers, sources or [None] * len(self.layers), strict=True):
             x = layer(x, source, tape=tape)
-        return self.norm(x)
+        out: Tensor = self.norm(x)
+        return out
 
     def step(
         self,
@@ -244,7 +245,8 @@ class TransformerReader(Reader):
         return x[:, 0], state
 
     def forward(self, inputs: Tensor, *, tape: Tape | None = None) -> Tensor:
-        return self.decoder(self.place(inputs, None), None, tape=tape)
+        out: Tensor = self.decoder(self.place(inputs, None), None, tape=tape)
+        return out
 
 
 class PlacedEmbedding(nn.Module):

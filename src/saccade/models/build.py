@@ -26,12 +26,14 @@ def configure(preset: str, **overrides: Any) -> Config:
 
 def build_seq2seq(preset: str, source_vocabulary: int, target_vocabulary: int, **overrides: Any) -> Seq2Seq:
     """A model that reads one sequence and writes another."""
-    return _build(preset, "sequence_to_sequence", (source_vocabulary, target_vocabulary), overrides)
+    model: Seq2Seq = _build(preset, "sequence_to_sequence", (source_vocabulary, target_vocabulary), overrides)
+    return model
 
 
 def build_language_model(preset: str, vocabulary: int, **overrides: Any) -> Seq2Seq:
     """A model that goes on writing."""
-    return _build(preset, "language_model", (vocabulary,), overrides)
+    model: Seq2Seq = _build(preset, "language_model", (vocabulary,), overrides)
+    return model
 
 
 def build_classifier(
@@ -50,7 +52,8 @@ def build_classifier(
     if not 0 <= head_dropout < 1:
         raise ConfigError(f"head_dropout is {head_dropout}, but must be at least 0 and below 1.")
     head = {"pooling": pooling, "hidden": hidden, "dropout": head_dropout}
-    return _build(preset, "classifier", (vocabulary, classes), overrides, **head)
+    model: Classifying = _build(preset, "classifier", (vocabulary, classes), overrides, **head)
+    return model
 
 
 def _build(preset: str, head: Head, sizes: tuple[int, ...], overrides: dict[str, Any], **more: Any) -> Any:

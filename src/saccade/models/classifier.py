@@ -49,4 +49,5 @@ class Classifier(Classifying):
         pooled = F.dropout(self.pooling(reading, mask, tape=tape), self.dropout, self.training)
         if self.hidden is not None:
             pooled = F.dropout(F.relu(self.hidden(pooled)), self.dropout, self.training)
-        return self.output(pooled)
+        out: Tensor = self.output(pooled)
+        return out

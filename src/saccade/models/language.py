@@ -60,4 +60,5 @@ class LanguageModel(Seq2Seq):
         return F.dropout(embedded, self.dropout, self.training)
 
     def _predict(self, outputs: Tensor) -> Tensor:
-        return self.output(F.dropout(outputs, self.dropout, self.training))
+        out: Tensor = self.output(F.dropout(outputs, self.dropout, self.training))
+        return out

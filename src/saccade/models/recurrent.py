@@ -195,10 +195,12 @@ class RecurrentSeq2Seq(Seq2Seq):
         return F.dropout(self.target_embedding(tokens), self.target_dropout, self.training)
 
     def _read(self, state: Tensor, context: Tensor | None, words: Tensor) -> Tensor:
-        return self.readout(state, context, words if self.read_word else None)
+        out: Tensor = self.readout(state, context, words if self.read_word else None)
+        return out
 
     def _predict(self, vectors: Tensor) -> Tensor:
-        return self.output(F.dropout(vectors, self.target_dropout, self.training))
+        out: Tensor = self.output(F.dropout(vectors, self.target_dropout, self.training))
+        return out
 
 
 class RecurrentConfig(Config):

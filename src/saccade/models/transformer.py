@@ -98,11 +98,13 @@ class Transformer(Seq2Seq):
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         inputs = inputs_of(batch)
         memory = self.encode(batch, tape=tape)
-        return self.output(self.decoder(self._embed(inputs), memory.banks, tape=tape))
+        out: Tensor = self.output(self.decoder(self._embed(inputs), memory.banks, tape=tape))
+        return out
 
     def _embed(self, tokens: Tensor, positions: Tensor | None = None) -> Tensor:
         check_tokens("target", tokens, self.vocabulary)
-        return self.target_place(self.target_embedding(tokens) * self.scale, positions)
+        out: Tensor = self.target_place(self.target_embedding(tokens) * self.scale, positions)
+        return out
 
 
 class PlacedEncoder(Encoder):
@@ -113,7 +115,8 @@ class PlacedEncoder(Encoder):
         self.place, self.encoder, self.width = place, encoder, encoder.width
 
     def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
-        return self.encoder(self.place(inputs), mask, tape=tape)
+        reading: Reading = self.encoder(self.place(inputs), mask, tape=tape)
+        return reading
 
 
 class TransformerConfig(Config):

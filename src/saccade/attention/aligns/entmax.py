@@ -25,7 +25,8 @@ class Sparsemax(Align):
     """
 
     def share(self, scores: Tensor, past: Past | None) -> Tensor:
-        return _Sparsemax.apply(scores)  # type: ignore[no-untyped-call]
+        out: Tensor = _Sparsemax.apply(scores)  # type: ignore[no-untyped-call]
+        return out
 
 
 class Entmax15(Align):
@@ -37,7 +38,8 @@ class Entmax15(Align):
     """
 
     def share(self, scores: Tensor, past: Past | None) -> Tensor:
-        return _Entmax15.apply(scores)  # type: ignore[no-untyped-call]
+        out: Tensor = _Entmax15.apply(scores)  # type: ignore[no-untyped-call]
+        return out
 
 
 class AlphaEntmax(Align):
@@ -62,7 +64,8 @@ class AlphaEntmax(Align):
         return 1 + torch.sigmoid(logit).clamp_min(1e-3)
 
     def share(self, scores: Tensor, past: Past | None) -> Tensor:
-        return _AlphaEntmax.apply(scores, self.alpha.to(scores.dtype))  # type: ignore[no-untyped-call]
+        out: Tensor = _AlphaEntmax.apply(scores, self.alpha.to(scores.dtype))  # type: ignore[no-untyped-call]
+        return out
 
 
 class _Sparsemax(torch.autograd.Function):

@@ -78,4 +78,5 @@ class LocationAware(Additive):
         features = self.filters(rows)  # (rows, filters, S)
         features = features.mT.reshape(*previous.shape, -1)  # (..., T, S, filters)
         weight = self.filter_weight if self.heads is None else self.filter_weight.unsqueeze(-3)
-        return features @ weight.mT
+        out: Tensor = features @ weight.mT
+        return out
