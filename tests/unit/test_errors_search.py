@@ -302,3 +302,24 @@ def test_predictions_that_are_no_numbers_though_all_parameters_are(search):
         model.output.weight.fill_(3e38)
     with pytest.raises(NumericsError, match="NaN though its parameters are finite"):
         search(model, make_batch(), max_length=4)
+
+
+def test_an_option_that_does_not_exist(search, model):
+    with pytest.raises(ConfigError, match=r"search option 'max_len' does not exist. Did you mean 'max_length'"):
+        search(model, TWO, max_len=4)
+
+
+def test_a_vocabulary_without_an_end():
+    with pytest.raises(ConfigError, match=r"token 2\), but knows only 2 words"):
+        build_language_model("bahdanau", 2)
+
+
+@pytest.mark.parametrize("penalty", ["length_penalty", "coverage_penalty"])
+def test_penalties_that_are_no_numbers(model, penalty):
+    with pytest.raises(ConfigError, match=f"{penalty} is nan"):
+        beam(model, TWO, **{penalty: float("nan")})
+
+
+def test_a_negative_minimum(search, model):
+    with pytest.raises(ConfigError, match="min_length is -3"):
+        search(model, TWO, min_length=-3)

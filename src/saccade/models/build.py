@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+from saccade.batch import EOS
 from saccade.config import Config, merge, parse
 from saccade.errors import ConfigError, lookup
 from saccade.models.base import Classifying, Seq2Seq
@@ -60,6 +61,8 @@ def _build(preset: str, head: Head, sizes: tuple[int, ...], overrides: dict[str,
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ConfigError(f"a model needs vocabularies and classes of at least 1, but was given {sizes}.")
+    if head != "classifier" and sizes[-1] <= EOS:
+        raise ConfigError(f"a model that writes needs an end to write (token {EOS}), but knows only {sizes[-1]} words.")
     make: Callable[..., Any] = getattr(configure(preset, **overrides), head)
     return make(*sizes, **more)
 

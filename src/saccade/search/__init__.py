@@ -8,6 +8,7 @@ from typing import TypedDict, Unpack
 import torch
 
 from saccade.batch import Batch
+from saccade.errors import unknown_name
 from saccade.models.base import Seq2Seq
 from saccade.search.beam import Beam
 from saccade.search.constraints import Banned, Constraint, MinimumLength, Phrase, Prefix, Required, Rule
@@ -62,7 +63,7 @@ def greedy(model: Seq2Seq, batch: Batch, **limits: Unpack[Limits]) -> list[Hypot
 
     For `limits` see Limits: lengths, prefixes, banned and required phrases.
     """
-    return [found[0] for found in _run(model, batch, Greedy(), **limits)]
+    return [found[0] for found in _run(model, batch, Greedy(), limits)]
 
 
 def beam(
@@ -77,7 +78,7 @@ def beam(
 ) -> list[list[Hypothesis]]:
     """The best answers a beam of `width` finds, best first; `nbest` for each sentence. Limits: see Limits."""
     strategy = Beam(width, length_penalty=length_penalty, coverage_penalty=coverage_penalty, nbest=nbest)
-    return _run(model, batch, strategy, **limits)
+    return _run(model, batch, strategy, limits)
 
 
 def sample(
@@ -93,30 +94,22 @@ def sample(
 ) -> list[list[Hypothesis]]:
     """Answers drawn from the model, `samples` for each sentence, the likeliest first. Limits: see Limits."""
     strategy = Sample(samples, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
-    return _run(model, batch, strategy, **limits)
+    return _run(model, batch, strategy, limits)
 
 
-def _run(
-    model: Seq2Seq,
-    batch: Batch,
-    strategy: Strategy,
-    *,
-    max_length: int = MAX_LENGTH,
-    min_length: int = 0,
-    prefix: Sequence[Phrase] | None = None,
-    banned: Sequence[Phrase] | None = None,
-    required: Sequence[Sequence[Phrase]] | None = None,
-    constraints: Sequence[Rule] = (),
-    attention: bool = True,
-) -> list[list[Hypothesis]]:
-    asked = list(constraints)
-    banned = banned or ()
-    if min_length:
-        asked.append(MinimumLength(min_length))
+def _run(model: Seq2Seq, batch: Batch, strategy: Strategy, limits: Limits) -> list[list[Hypothesis]]:
+    for name in limits:
+        if name not in Limits.__annotations__:
+            raise unknown_name("search option", name, Limits.__annotations__)
+    prefix, required, banned = limits.get("prefix"), limits.get("required"), limits.get("banned") or ()
+    asked = list(limits.get("constraints", ()))
+    if limits.get("min_length"):
+        asked.append(MinimumLength(limits["min_length"]))
     if banned:
         asked.append(Banned(banned))
     if prefix is not None:
         asked.append(Prefix(prefix, banned=banned))
     if required is not None:
         asked.append(Required(required, prefixes=prefix, banned=banned))
-    return run(model, batch, strategy, max_length=max_length, constraints=asked, attention=attention)
+    length, attention = limits.get("max_length", MAX_LENGTH), limits.get("attention", True)
+    return run(model, batch, strategy, max_length=length, constraints=asked, attention=attention)
