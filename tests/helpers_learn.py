@@ -52,7 +52,7 @@ def teach(
     *,
     steps: int,
     lr: float = 5e-3,
-    goal: float = 0.004,
+    goal: float = 0.003,
     loss_of: Callable[..., torch.Tensor] = sequence_loss,
 ) -> int:
     """Train until the loss stays below `goal` for a few steps, at most `steps`; how many it took."""
@@ -69,7 +69,7 @@ def teach(
         optimiser.step()
         schedule.step()
         calm = calm + 1 if loss.item() < goal else 0
-        if calm == 5:
+        if calm == 10:
             return step
     return steps
 
