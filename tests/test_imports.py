@@ -7,20 +7,32 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "saccade"
 
-FIRST = {"_cpu", "batch", "config", "errors", "masks", "tree"}
+FIRST = {"_cpu", "batch", "config", "errors", "files", "masks", "tree"}
+CORE = FIRST | {"kernels", "attention", "layers", "models", "search"}
 MAY_IMPORT = {
-    "": {"_cpu"},  # saccade/__init__.py
+    "": {"_cpu", "front", "prediction"},  # saccade/__init__.py, the last two when they are first used
+    "__main__": {"cli"},
     "_cpu": set(),
     "errors": set(),
+    "files": {"errors"},
     "tree": FIRST,
     "masks": FIRST,
     "batch": FIRST,
-    "config": FIRST,
+    "config": {"errors"},
     "kernels": FIRST,
     "attention": FIRST | {"kernels"},
     "layers": FIRST | {"kernels", "attention"},
     "models": FIRST | {"kernels", "attention", "layers"},
     "search": FIRST | {"attention.tape", "models.base"},
+    "data": FIRST,
+    "metrics": {"errors", "data.example"},
+    "look": {"errors", "files"},
+    "train": FIRST | {"kernels", "attention.losses", "attention.tape", "models.base", "data"},
+    "recipes": {"config", "errors", "files"},
+    "prediction": {"batch", "errors", "look"},
+    "tasks": CORE | {"", "data", "metrics", "look", "train", "recipes", "prediction"},
+    "front": CORE | {"data", "prediction", "tasks", "train.devices"},
+    "cli": CORE | {"", "data", "look", "recipes", "tasks", "front", "train.log"},
 }
 """Module or package -> what it may import beside itself, with all that lies inside."""
 

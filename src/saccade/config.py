@@ -1,20 +1,31 @@
 """Config: settings as frozen pydantic models, with faults told all at once and in plain words."""
 
-from typing import Any, TypeVar
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from saccade.errors import ConfigError, unknown_name
 
-__all__ = ["Config", "merge", "parse"]
+__all__ = ["Config", "Fault", "check", "merge", "parse", "refuse"]
 
 Settings = TypeVar("Settings", bound=BaseModel)
+Path = tuple[str, ...]
 
 
 class Config(BaseModel):
     """The base of all settings: frozen, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Fault(NamedTuple):
+    """What is wrong with a setting; `path` is where it stands, from the outermost key in."""
+
+    path: Path
+    text: str
 
 
 def merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
@@ -28,28 +39,66 @@ def merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 def parse(kind: type[Settings], settings: dict[str, Any], where: str) -> Settings:
     """Settings checked against their model; a ConfigError lists every fault."""
+    found, faults = check(kind, settings)
+    if found is None:
+        raise refuse(faults, where)
+    return found
+
+
+def check(kind: type[Settings], settings: Any, above: Path = ()) -> tuple[Settings | None, list[Fault]]:
+    """Settings checked against their model, or all that is wrong with them; `above`: where they stand."""
     try:
-        return kind.model_validate(settings)
+        return kind.model_validate(settings), []
     except ValidationError as error:
-        faults = [_fault(kind, fault) for fault in error.errors()]
-        raise ConfigError("\n".join([f"{where} cannot be used as it is:", *(f"- {f}" for f in faults)])) from None
+        return None, [_fault(kind, fault, above) for fault in error.errors()]
 
 
-def _fault(kind: type[BaseModel], fault: Any) -> str:
-    path = [str(part) for part in fault["loc"]]
-    name = ".".join(path)
+def refuse(faults: list[Fault], where: str, lines: Mapping[Path, int] | None = None) -> ConfigError:
+    """The error that lists faults, with the lines of the file they are in."""
+    texts = []
+    for fault in faults:
+        line = _line_of(fault.path, lines or {})
+        place = ([f"line {line}"] if line else []) + ([".".join(fault.path)] if fault.path else [])
+        texts.append(f"- {', '.join(place)}: {fault.text}" if place else f"- {fault.text}")
+    return ConfigError("\n".join([f"{where} cannot be used as it is:", *texts]))
+
+
+def _line_of(path: Path, lines: Mapping[Path, int]) -> int | None:
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path)
+
+
+def _fault(kind: type[BaseModel], fault: Any, above: Path) -> Fault:
+    path = tuple(str(part) for part in fault["loc"])
     if fault["type"] == "extra_forbidden":
-        return f"{name}: {unknown_name('setting', path[-1], _fields_at(kind, path[:-1]))}"
+        return Fault(above + path, str(unknown_name("setting", path[-1], _fields_at(kind, path[:-1]))))
     message = fault["msg"].removeprefix("Value error, ")
-    return f"{name or 'settings'}: {message} (it is {fault['input']!r})" if name else message
+    if not path:
+        return Fault(above, message)
+    if fault["type"] == "missing":
+        return Fault(above + path, "this setting is needed")
+    return Fault(above + path, f"{message} (it is {fault['input']!r}){_example(kind, path)}")
 
 
-def _fields_at(kind: type[BaseModel], path: list[str]) -> list[str]:
-    """The valid names at a dotted place, following nested settings."""
+def _fields_at(kind: type[BaseModel], path: Path) -> list[str]:
+    """The valid names at a place."""
+    return list(_kind_at(kind, path).model_fields)
+
+
+def _kind_at(kind: type[BaseModel], path: Path) -> type[BaseModel]:
+    """The settings at a place, following nested ones."""
     for part in path:
         field = kind.model_fields.get(part)
         candidates = [] if field is None else [field.annotation, *getattr(field.annotation, "__args__", ())]
         nested = [c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)]
         if nested:
             kind = nested[0]
-    return list(kind.model_fields)
+    return kind
+
+
+def _example(kind: type[BaseModel], path: Path) -> str:
+    """What could stand there, from the default."""
+    field = _kind_at(kind, path[:-1]).model_fields.get(path[-1])
+    default = None if field is None else field.default
+    return f"; for example {path[-1]}: {default}" if isinstance(default, str | int | float) else ""

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 from saccade.attention.aligns import ALIGNS, Align
 from saccade.attention.core import Attention
 from saccade.attention.multihead import MultiHead, Rotate
+from saccade.attention.outside import find_part
 from saccade.attention.scores import SCORES, Score
 from saccade.attention.windows import WINDOWS, Window
-from saccade.errors import ConfigError, lookup, unknown_name
+from saccade.errors import ConfigError, unknown_name
 
 __all__ = ["build_attention"]
 
@@ -73,7 +74,7 @@ def _part(
 ) -> Part:
     if not isinstance(name, str):
         return name
-    make = lookup(kind, name, table)
+    make = find_part(kind, name, table)
     known = inspect.signature(make).parameters
     choices = [n for n, p in known.items() if p.kind is p.KEYWORD_ONLY and n != "heads"]
     for option in options or {}:

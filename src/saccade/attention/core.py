@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from saccade import tree
@@ -15,6 +14,7 @@ from saccade.attention.tape import Tape
 from saccade.attention.windows import Global, Window
 from saccade.errors import ConfigError, ShapeError
 from saccade.kernels.dot import fused_attention
+from saccade.kernels.dropout import dropout
 
 __all__ = ["Attended", "Attention", "Bank", "check_floats", "check_pairs", "name_sites", "spread_mask"]
 
@@ -177,11 +177,11 @@ class Attention(nn.Module):
     def _look(self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None, recorded: bool) -> Attended:
         """score → align → context, fused where nobody needs the weights and the parts allow it."""
         mask, gain = self.window(query, bank.keys.shape[-2], bank.mask, positions, past)
-        dropout = self.dropout if self.training else 0.0
+        share = self.dropout if self.training else 0.0
         if not recorded and past is None and gain is None and self.align.fusable:
             dot = self.score.as_dot(query, bank.keys)
             if dot is not None:
-                return Attended(fused_attention(dot.query, dot.keys, bank.values, mask, dot.scale, dropout))
+                return Attended(fused_attention(dot.query, dot.keys, bank.values, mask, dot.scale, share))
         scores = self.score(query, bank.keys, past)  # (B, [H,] T, S)
         distribution = self.align(scores, mask, past)
         weights = self.align.choose(distribution)
@@ -193,8 +193,9 @@ class Attention(nn.Module):
             # a query that saw nothing leaves no mark, so the next one goes on from the last that did
             previous = weights if mask is None else torch.where(mask.any(-1, keepdim=True), weights, past.previous)
             past = Past(previous, past.total + weights)
-        used = F.dropout(weights, dropout) if dropout else weights
-        return Attended(used @ bank.values, weights, distribution if self.align.samples else None, past)
+        return Attended(
+            dropout(weights, share) @ bank.values, weights, distribution if self.align.samples else None, past
+        )
 
     def _record(self, attended: Attended, tape: Tape) -> None:
         assert attended.weights is not None, "a recorded step keeps its weights"

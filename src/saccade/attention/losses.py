@@ -5,7 +5,7 @@ from torch import Tensor
 
 from saccade.errors import ShapeError
 
-__all__ = ["coverage_loss"]
+__all__ = ["coverage_loss", "guided_loss"]
 
 
 def coverage_loss(weights: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -22,3 +22,16 @@ def coverage_loss(weights: Tensor, mask: Tensor | None = None) -> Tensor:
     coverage = weights.cumsum(2) - weights
     paid = torch.minimum(weights, coverage).sum(-1).mean(1)  # (B, T)
     return (paid if mask is None else paid * mask).sum(-1)
+
+
+def guided_loss(weights: Tensor, gold: Tensor) -> Tensor:
+    """How far attention is from a gold alignment: cross-entropy, summed over the words that have one.
+
+        - Σ_t Σ_s gold[t, s] log a[t, s]
+
+    weights (B, T, S); gold (B, T, S), rows of which sum to 1, or to 0 where a word has no link -> a number.
+    Paper: Chen et al. 2016, arXiv:1607.01628, equation 7. Differs: a sum over words, as the loss of the words is.
+    """
+    if weights.shape != gold.shape:
+        raise ShapeError(f"weights are {tuple(weights.shape)}, but the gold alignment is {tuple(gold.shape)}.")
+    return -(gold * weights.clamp_min(1e-9).log()).sum()

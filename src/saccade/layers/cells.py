@@ -14,9 +14,14 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from saccade import masks
 from saccade.errors import DataError, ShapeError, lookup
+from saccade.kernels.dropout import dropout
 from saccade.layers.stack import Layers
 
 __all__ = ["CELLS", "GRU", "LSTM", "Cell", "CellStack", "ResetBeforeGRU", "Tanh", "build_cell", "check_inputs"]
+
+
+Advance = Callable[[Tensor, Tensor], Tensor]
+"""Projected inputs (N, gates) and the state before -> the next state (N, state_width)."""
 
 
 class Cell(nn.Module, ABC):
@@ -53,6 +58,18 @@ class Cell(nn.Module, ABC):
         weight = self.input_weight[:, first : first + inputs.shape[-1]]
         return F.linear(inputs, weight, self.input_bias if first == 0 else None)
 
+    def projection(self, first: int) -> Callable[[Tensor], Tensor]:
+        """`project` for the columns from `first` on, without the bias.
+
+        They are cut out here, so that a loop that calls it many times has its gradients put back together once.
+        """
+        weight = self.input_weight[:, first:]
+        return lambda inputs: F.linear(inputs, weight)
+
+    def recurrence(self) -> Advance:
+        """`advance` for a loop: what it takes apart of the weights is taken apart once."""
+        return self.advance
+
     def forward(self, inputs: Tensor, state: Tensor) -> Tensor:
         """One step: inputs (N, input_width)."""
         check_inputs(inputs, self.input_width, rank=2)
@@ -64,10 +81,10 @@ class Cell(nn.Module, ABC):
         Where the mask (B, T) ends, so does the sentence: its state stays what it was.
         """
         self.check_sequence(inputs, state, mask)
-        gates = self.project(inputs)
+        gates, advance = self.project(inputs), self.recurrence()
         hiddens = []
-        for t in range(inputs.shape[1]):
-            after = self.advance(gates[:, t], state)
+        for t, gates_now in enumerate(gates.unbind(1)):
+            after = advance(gates_now, state)
             state = after if mask is None else torch.where(mask[:, t, None], after, state)
             hiddens.append(state[:, : self.width])
         return torch.stack(hiddens, 1), state
@@ -245,13 +262,19 @@ class ResetBeforeGRU(Cell):
         return self.bias_ih
 
     def advance(self, gates: Tensor, state: Tensor) -> Tensor:
-        width = self.width
-        gated = torch.sigmoid(gates[..., : 2 * width] + F.linear(state, self.weight_hh[: 2 * width]))
-        reset, update = gated.chunk(2, -1)
-        candidate = torch.tanh(gates[..., 2 * width :] + F.linear(reset * state, self.weight_hh[2 * width :]))
-        if self.update_takes_new:
-            return _mix(state, candidate, update)
-        return _mix(candidate, state, update)
+        return self.recurrence()(gates, state)
+
+    def recurrence(self) -> Advance:
+        sizes = [2 * self.width, self.width]
+        of_gates, of_candidate = self.weight_hh.split(sizes)
+
+        def advance(gates: Tensor, state: Tensor) -> Tensor:
+            gates, proposal = gates.split(sizes, -1)
+            reset, update = torch.sigmoid(gates + F.linear(state, of_gates)).chunk(2, -1)
+            candidate = torch.tanh(proposal + F.linear(reset * state, of_candidate))
+            return _mix(state, candidate, update) if self.update_takes_new else _mix(candidate, state, update)
+
+        return advance
 
 
 def _mix(old: Tensor, new: Tensor, share: Tensor) -> Tensor:
@@ -315,14 +338,23 @@ class CellStack(nn.Module):
 
     def advance(self, gates: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """One step: projected inputs of the first layer (N, gates) -> output (N, width), state."""
-        states = []
-        output = gates
-        for layer, cell in enumerate(self.cells):
-            inputs = output if layer == 0 else self._between(output)
-            after = cell.advance(inputs if layer == 0 else cell.project(inputs), state[:, layer])
-            output = self._add(after[:, : self.width], inputs, layer)
-            states.append(after)
-        return output, torch.stack(states, 1)
+        return self.recurrence()(gates, state)
+
+    def recurrence(self) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """`advance` for a loop, as a cell's."""
+        steps = [cell.recurrence() for cell in self.cells]
+
+        def advance(gates: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+            states = []
+            output = gates
+            for layer, (cell, step, before) in enumerate(zip(self.cells, steps, state.unbind(1), strict=True)):
+                inputs = output if layer == 0 else self._between(output)
+                after = step(inputs if layer == 0 else cell.project(inputs), before)
+                output = self._add(after[:, : self.width], inputs, layer)
+                states.append(after)
+            return output, torch.stack(states, 1)
+
+        return advance
 
     def sequence(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """Many steps in one call a layer: inputs (B, T, input_width) -> outputs (B, T, width), last state."""
@@ -336,7 +368,7 @@ class CellStack(nn.Module):
         return output, torch.stack(states, 1)
 
     def _between(self, output: Tensor) -> Tensor:
-        return F.dropout(output, self.dropout, self.training)
+        return dropout(output, self.dropout, self.training)
 
     def _add(self, hidden: Tensor, inputs: Tensor, layer: int) -> Tensor:
         return hidden + inputs if self.residual and layer > 0 else hidden

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from saccade import masks, tree
 from saccade.attention import Tape
+from saccade.kernels.dropout import dropout
 from saccade.layers.cells import Cell, build_cell
 from saccade.layers.reader import Reader
 from saccade.layers.stack import Layers
@@ -79,7 +79,7 @@ class RecurrentEncoder(Encoder):
         finals = []
         output = inputs
         for number, directions in enumerate(self.layers):
-            below = output if number == 0 else F.dropout(output, self.dropout, self.training)
+            below = output if number == 0 else dropout(output, self.dropout, self.training)
             pairs = zip(directions, self.backwards, strict=True)
             hiddens, states = zip(*(_read(cell, below, mask, way) for cell, way in pairs), strict=True)
             output = torch.cat(hiddens, -1)

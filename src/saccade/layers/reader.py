@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from saccade import tree
 from saccade.attention import Tape
+from saccade.kernels.dropout import dropout
 from saccade.layers.cells import CellStack, check_inputs
 from saccade.layers.stack import Layers
 
@@ -103,5 +103,5 @@ class StackedReader(Reader):
     def _enter(self, number: int, below: Tensor, words: Tensor) -> Tensor:
         if number == 0:
             return words
-        below = F.dropout(below, self.dropout, self.training)
+        below = dropout(below, self.dropout, self.training)
         return torch.cat([below, words], -1) if self.skip else below

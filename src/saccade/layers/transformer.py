@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from saccade import masks, tree
 from saccade.attention import Bank, Cache, MultiHead, Past, Tape
 from saccade.errors import ShapeError
+from saccade.kernels.dropout import dropout
 from saccade.layers.encoder import Encoder, Reading
 from saccade.layers.positions import Learned, Sinusoidal
 from saccade.layers.reader import Reader
@@ -54,7 +54,7 @@ class Residual(nn.Module):
 
     def leave(self, x: Tensor, out: Tensor) -> Tensor:
         """What its output becomes."""
-        x = x + F.dropout(out, self.dropout, self.training)
+        x = x + dropout(out, self.dropout, self.training)
         return x if self.pre else self.norm(x)
 
 
@@ -272,4 +272,4 @@ class PlacedEmbedding(nn.Module):
                 self.check_length(embedded.shape[1])
                 positions = torch.arange(embedded.shape[1], device=embedded.device)[None]
             embedded = embedded + self.positions(positions).to(embedded.dtype)
-        return F.dropout(embedded, self.dropout, self.training)
+        return dropout(embedded, self.dropout, self.training)

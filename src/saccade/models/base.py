@@ -31,6 +31,8 @@ class Seq2Seq(nn.Module, ABC):
 
     vocabulary: int
     """How many words there are to choose from."""
+    output: nn.Linear
+    """The layer that predicts words from `vectors`; a model that predicts in another way has none."""
 
     @property
     def source_sites(self) -> list[str]:
@@ -60,9 +62,19 @@ class Seq2Seq(nn.Module, ABC):
 
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         """Logits (B, T, V) for `batch.expected`, given all the words before each."""
+        if "output" in self._modules:
+            out: Tensor = self.output(self.vectors(batch, tape=tape))
+            return out
         inputs = inputs_of(batch)
         memory = self.encode(batch, tape=tape)
         return self.extend(memory, self.start(memory, inputs.shape[1]), inputs, tape=tape)[0]
+
+    def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+        """(B, T, D): what the output layer predicts each word of `batch.expected` from.
+
+        Training computes its loss from these, a few rows at a time, and never holds the logits of a whole batch.
+        """
+        raise TypeError(f"{type(self).__name__} has an output layer, but does not say what it reads: write vectors()")
 
 
 class Classifying(nn.Module, ABC):

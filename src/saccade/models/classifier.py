@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from saccade.attention import Tape, name_sites
 from saccade.batch import Batch, check_tokens
+from saccade.kernels.dropout import dropout
 from saccade.layers.encoder import Encoder
 from saccade.layers.pooling import build_pooling
 from saccade.models.base import Classifying, source_of
@@ -44,10 +45,10 @@ class Classifier(Classifying):
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         tokens, mask = source_of(batch)
         check_tokens("source", tokens, self.embedding.num_embeddings)
-        words = F.dropout(self.embedding(tokens) * self.scale, self.source_dropout, self.training)
+        words = dropout(self.embedding(tokens) * self.scale, self.source_dropout, self.training)
         reading = self.encoder(words, mask, tape=tape)
-        pooled = F.dropout(self.pooling(reading, mask, tape=tape), self.dropout, self.training)
+        pooled = dropout(self.pooling(reading, mask, tape=tape), self.dropout, self.training)
         if self.hidden is not None:
-            pooled = F.dropout(F.relu(self.hidden(pooled)), self.dropout, self.training)
+            pooled = dropout(F.relu(self.hidden(pooled)), self.dropout, self.training)
         out: Tensor = self.output(pooled)
         return out

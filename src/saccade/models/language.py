@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from saccade import tree
 from saccade.attention import Tape, name_sites
 from saccade.batch import Batch, check_tokens
+from saccade.kernels.dropout import dropout
 from saccade.layers.reader import Reader
 from saccade.models.base import Seq2Seq, check_fed, inputs_of, tie
 
@@ -47,18 +47,17 @@ class LanguageModel(Seq2Seq):
     def step(self, memory: NoSource, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
         check_fed(tokens, memory, state)
         output, state = self.reader.step(self._embed(tokens), state, tape=tape)
-        return self._predict(output), state
+        return self.output(self._drop(output)), state
 
-    def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
-        return self._predict(self.reader(self._embed(inputs_of(batch)), tape=tape))
+    def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+        return self._drop(self.reader(self._embed(inputs_of(batch)), tape=tape))
 
     def _embed(self, tokens: Tensor) -> Tensor:
         check_tokens("target", tokens, self.vocabulary)
         embedded = self.embedding(tokens)
         if self.scale != 1.0:
             embedded = embedded * self.scale
-        return F.dropout(embedded, self.dropout, self.training)
+        return self._drop(embedded)
 
-    def _predict(self, outputs: Tensor) -> Tensor:
-        out: Tensor = self.output(F.dropout(outputs, self.dropout, self.training))
-        return out
+    def _drop(self, x: Tensor) -> Tensor:
+        return dropout(x, self.dropout, self.training)

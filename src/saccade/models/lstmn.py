@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
 from saccade import masks, tree
 from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
+from saccade.kernels.dropout import dropout
 from saccade.layers.lstmn import LSTMN, DeepFusion, LSTMNState
 from saccade.layers.reader import Reader, StackedReader
 from saccade.layers.readout import TanhReadout
 from saccade.layers.stack import Layers
-from saccade.models.base import Seq2Seq, check_fed, source_of, tie
+from saccade.models.base import Seq2Seq, check_fed, inputs_of, source_of, tie
 from saccade.models.reading import ReaderConfig
 from saccade.models.settings import AttentionConfig
 
@@ -119,6 +119,15 @@ class FusedLSTMN(Seq2Seq):
         return logits[:, 0], state
 
     def extend(self, memory: Memory, state: State, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, State]:
+        vectors, state = self._extend(memory, state, tokens, tape)
+        return self.output(vectors), state
+
+    def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+        inputs = inputs_of(batch)
+        memory = self.encode(batch, tape=tape)
+        return self._extend(memory, self.start(memory, inputs.shape[1]), inputs, tape)[0]
+
+    def _extend(self, memory: Memory, state: State, tokens: Tensor, tape: Tape | None) -> tuple[Tensor, State]:
         check_fed(tokens, memory, state, rank=2)
         check_tokens("target", tokens, self.vocabulary)
         words = self._drop(self.target_embedding(tokens))  # (N, T, E)
@@ -135,14 +144,14 @@ class FusedLSTMN(Seq2Seq):
             positions = state.position[:, None] + torch.arange(tokens.shape[1], device=tokens.device)
             attended = self.attention(outputs, memory.shallow, positions=positions, past=past, tape=tape)
             outputs, past = self.readout(outputs, attended.context, None), attended.past
-        return self.output(self._drop(outputs)), State(tuple(layers), state.position + tokens.shape[1], past)
+        return self._drop(outputs), State(tuple(layers), state.position + tokens.shape[1], past)
 
     def _enter(self, below: Tensor, words: Tensor) -> Tensor:
         below = self._drop(below)
         return torch.cat([below, words], -1) if self.skip else below
 
     def _drop(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.dropout, self.training)
+        return dropout(x, self.dropout, self.training)
 
 
 class LSTMNConfig(ReaderConfig):

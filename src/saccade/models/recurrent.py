@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
@@ -13,6 +13,7 @@ from saccade import tree
 from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
 from saccade.config import Config
+from saccade.kernels.dropout import dropout
 from saccade.layers.cells import CellStack
 from saccade.layers.encoder import Encoder
 from saccade.layers.reader import PlainReader
@@ -43,6 +44,13 @@ class State:
     fed: Tensor | None
     position: Tensor
     past: Past | None
+
+
+class Loop(NamedTuple):
+    """The cells, made ready for many steps: what a step reads beside its word to gates, and gates to a state."""
+
+    project: Callable[[Tensor], Tensor]
+    advance: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 class RecurrentSeq2Seq(Seq2Seq):
@@ -104,7 +112,7 @@ class RecurrentSeq2Seq(Seq2Seq):
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
         tokens, mask = source_of(batch)
         check_tokens("source", tokens, self.source_embedding.num_embeddings)
-        words = F.dropout(self.source_embedding(tokens), self.source_dropout, self.training)
+        words = dropout(self.source_embedding(tokens), self.source_dropout, self.training)
         reading = self.encoder(words, mask, tape=tape)
         bank = None if self.attention is None else self.attention.bank(reading.annotations, mask=mask)
         summary = reading.last if self.summary else None
@@ -120,19 +128,19 @@ class RecurrentSeq2Seq(Seq2Seq):
     def step(self, memory: Memory, state: State, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, State]:
         check_fed(tokens, memory, state)
         word = self._embed(tokens)
-        read, context, state = self._advance(memory, state, self.cells.first.project(word), tape)
+        read, context, state = self._advance(memory, state, self.cells.first.project(word), tape, self._loop())
         vector = self._read(read, context, word)
         if self.input_feeding:
             # as the start's: a read-out may be a view of the cells' state, and under autocast in half precision
             fed = vector.to(memory.start.dtype).clone(memory_format=torch.contiguous_format)
             state = State(state.cells, fed, state.position, state.past)
-        return self._predict(vector), state
+        return self.output(self._drop(vector)), state
 
-    def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+    def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         memory = self.encode(batch, tape=tape)
         words = self._embed(inputs_of(batch))  # (B, T, E)
         vectors = self._all_at_once(memory, words, tape) if self.parallel else self._one_by_one(memory, words, tape)
-        return self._predict(vectors)
+        return self._drop(vectors)
 
     def _all_at_once(self, memory: Memory, words: Tensor, tape: Tape | None) -> Tensor:
         inputs, context = words, None
@@ -146,12 +154,12 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def _one_by_one(self, memory: Memory, words: Tensor, tape: Tape | None) -> Tensor:
         gates = self.cells.first.project(words)  # the words' share of all steps in one product
-        state = self.start(memory, words.shape[1])
+        state, loop = self.start(memory, words.shape[1]), self._loop()
         reads, contexts, vectors = [], [], []
-        for t in range(words.shape[1]):
-            read, context, state = self._advance(memory, state, gates[:, t], tape)
+        for word, gates_now in zip(words.unbind(1), gates.unbind(1), strict=True):
+            read, context, state = self._advance(memory, state, gates_now, tape, loop)
             if self.input_feeding:
-                vectors.append(self._read(read, context, words[:, t]))
+                vectors.append(self._read(read, context, word))
                 state = State(state.cells, vectors[-1], state.position, state.past)
             else:
                 reads.append(read)
@@ -162,25 +170,26 @@ class RecurrentSeq2Seq(Seq2Seq):
         return self._read(torch.stack(reads, 1), context, words)
 
     def _advance(
-        self, memory: Memory, state: State, gates: Tensor, tape: Tape | None
+        self, memory: Memory, state: State, gates: Tensor, tape: Tape | None, loop: Loop
     ) -> tuple[Tensor, Tensor | None, State]:
         """One step up to the read-out: the state it reads (N, D), the context (N, Dc), the state after."""
         before, past = self.cells.top(state.cells), state.past
         context = None
-        offset = self.target_embedding.embedding_dim
         if self.from_previous:
             context, past = self._attend(before, memory, state, tape)
         elif memory.summary is not None:
             context = memory.summary.repeat_interleave(gates.shape[0] // memory.summary.shape[0], 0)
-        if context is not None:
-            gates = gates + self.cells.first.project(context, first=offset)
-            offset += context.shape[-1]
-        if state.fed is not None:
-            gates = gates + self.cells.first.project(state.fed, first=offset)
-        output, cells = self.cells.advance(gates, state.cells)
+        late = [part for part in (context, state.fed) if part is not None]
+        if late:
+            gates = gates + loop.project(late[0] if len(late) == 1 else torch.cat(late, -1))
+        output, cells = loop.advance(gates, state.cells)
         if self.attention is not None and not self.from_previous:
             context, past = self._attend(output, memory, state, tape)
         return before if self.read_previous else output, context, State(cells, state.fed, state.position + 1, past)
+
+    def _loop(self) -> Loop:
+        """What every step of a loop needs of the cells' weights."""
+        return Loop(self.cells.first.projection(self.target_embedding.embedding_dim), self.cells.recurrence())
 
     def _attend(self, query: Tensor, memory: Memory, state: State, tape: Tape | None) -> tuple[Tensor, Past | None]:
         assert self.attention is not None
@@ -192,15 +201,14 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def _embed(self, tokens: Tensor) -> Tensor:
         check_tokens("target", tokens, self.vocabulary)
-        return F.dropout(self.target_embedding(tokens), self.target_dropout, self.training)
+        return dropout(self.target_embedding(tokens), self.target_dropout, self.training)
 
     def _read(self, state: Tensor, context: Tensor | None, words: Tensor) -> Tensor:
         out: Tensor = self.readout(state, context, words if self.read_word else None)
         return out
 
-    def _predict(self, vectors: Tensor) -> Tensor:
-        out: Tensor = self.output(F.dropout(vectors, self.target_dropout, self.training))
-        return out
+    def _drop(self, vectors: Tensor) -> Tensor:
+        return dropout(vectors, self.target_dropout, self.training)
 
 
 class RecurrentConfig(Config):

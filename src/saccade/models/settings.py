@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 from torch import nn
 
 from saccade.attention import ALIGNS, SCORES, WINDOWS, Attention, MultiHead, build_attention
+from saccade.attention.outside import is_outside
 from saccade.config import Config
 from saccade.errors import unknown_name
 from saccade.layers.cells import CELLS
@@ -24,7 +25,7 @@ def _of(kind: str, table: Collection[str]) -> AfterValidator:
     """A name that must be in a table, checked with all other settings, so that every fault is told at once."""
 
     def known(name: str) -> str:
-        if name not in table:
+        if name not in table and not (kind in ("score", "align", "window") and is_outside(name)):
             raise ValueError(str(unknown_name(kind, name, table)))
         return name
 

@@ -95,10 +95,10 @@ class Transformer(Seq2Seq):
         x, layers = self.decoder.step(self._embed(tokens[:, None], positions), state.layers, memory.banks, tape=tape)
         return self.output(x[:, 0]), State(layers)
 
-    def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+    def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         inputs = inputs_of(batch)
         memory = self.encode(batch, tape=tape)
-        out: Tensor = self.output(self.decoder(self._embed(inputs), memory.banks, tape=tape))
+        out: Tensor = self.decoder(self._embed(inputs), memory.banks, tape=tape)
         return out
 
     def _embed(self, tokens: Tensor, positions: Tensor | None = None) -> Tensor:

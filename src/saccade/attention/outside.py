@@ -1,0 +1,51 @@
+"""Parts from outside: `package.module:Class` in the place of a name, imported only where the user trusts it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from saccade.errors import ConfigError, lookup
+
+__all__ = ["find_part", "is_outside", "trusting"]
+
+Part = TypeVar("Part")
+_trusted: ContextVar[bool] = ContextVar("trusted", default=False)
+
+
+@contextmanager
+def trusting(trust: bool = True) -> Iterator[None]:
+    """Inside, recipes may name code of their own."""
+    token = _trusted.set(trust or _trusted.get())
+    try:
+        yield
+    finally:
+        _trusted.reset(token)
+
+
+def is_outside(name: str) -> bool:
+    """Whether a name means code outside the toolkit."""
+    return ":" in name
+
+
+def find_part(kind: str, name: str, table: Mapping[str, type[Part]]) -> type[Part]:
+    """A part by its name in a table, or by the place of its class."""
+    if not is_outside(name):
+        return lookup(kind, name, table)
+    if not _trusted.get():
+        raise ConfigError(
+            f"the {kind} {name!r} is code from outside saccade, which runs when it is loaded. If you trust where it "
+            "comes from, pass --trust-code (in Python, trust_code=True)."
+        )
+    module, _, attribute = name.partition(":")
+    try:
+        found: Any = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"the {kind} {name!r} cannot be imported: {error}. Is its folder on PYTHONPATH?") from error
+    bases = {base for entry in table.values() for base in entry.__mro__[1:] if base.__name__ == kind.capitalize()}
+    if not (isinstance(found, type) and any(issubclass(found, base) for base in bases)):
+        raise ConfigError(f"the {kind} {name!r} is no {kind.capitalize()}. Derive it from saccade.attention's class.")
+    return found

@@ -1,0 +1,12 @@
+"""The commands, one file each."""
+
+from saccade.cli.commands.compare import compare
+from saccade.cli.commands.data import data
+from saccade.cli.commands.demo import demo
+from saccade.cli.commands.evaluate import evaluate
+from saccade.cli.commands.look import look
+from saccade.cli.commands.predict import predict
+from saccade.cli.commands.recipes import recipes
+from saccade.cli.commands.train import train
+
+__all__ = ["compare", "data", "demo", "evaluate", "look", "predict", "recipes", "train"]

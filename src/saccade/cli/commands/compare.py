@@ -1,0 +1,60 @@
+"""saccade compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from saccade.cli.terminal import print_json, say, table
+
+__all__ = ["compare"]
+
+
+def compare(
+    models: Annotated[list[Path], typer.Argument(help="Two model folders or more; the first is compared with.")],
+    file: Annotated[
+        list[Path] | None, typer.Option("--file", help="Test files, once for each: --file a.en --file a.fr")
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="Of the first recipe's data: train, valid or test.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: --set data.lengths=[3,60]")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Draw quality against length to this .png, .svg or .pdf.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Let the models' recipes import outside code.")
+    ] = False,
+) -> None:
+    """Put models side by side on the same test, with paired bootstrap tests of their differences.
+
+    Example: saccade compare runs/fixed runs/demo --out lengths.png
+    """
+    from saccade.errors import ConfigError
+    from saccade.front import load
+    from saccade.tasks.evaluation import compare as compare_tasks
+    from saccade.tasks.evaluation import draw_lengths, evaluation_recipe, examples_to_test
+
+    if len(models) < 2:
+        raise ConfigError("a comparison needs two models or more. For one, use saccade evaluate.")
+    loaded = [load(path, device=device, trust_code=trust_code) for path in models]
+    names = [str(path) for path in models]
+    recipe = evaluation_recipe(loaded[0].task.recipe, set_ or [])
+    examples = examples_to_test(recipe, file or (), split)
+    found = [model.evaluate(examples, **({"beam": beam} if beam else {})) for model in loaded]
+    report = compare_tasks([(name, model.task) for name, model in zip(names, loaded, strict=True)], found)
+    if out is not None:
+        draw_lengths(out, list(zip(names, found, strict=True)))
+    if json:
+        print_json(report)
+        return
+    rows = []
+    for row in report["models"]:
+        for metric, value in row["metrics"].items():
+            against = row["against_first"].get(metric)
+            verdict = "" if against is None else f"{against['difference']:+.2f}  (p = {against['p_value']:.3f})"
+            rows.append((row["model"], metric, f"{value:.2f}", verdict))
+    table(f"{report['sentences']:,} examples", ("model", "metric", "value", "against the first"), rows)
+    if out is not None:
+        say(f"Wrote {out}")

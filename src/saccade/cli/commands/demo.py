@@ -1,0 +1,57 @@
+"""saccade demo."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from saccade.cli.terminal import LiveProgress, clock, echo, print_json, say
+
+__all__ = ["demo"]
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The model folder to make.")] = Path("runs/demo"),
+    compare: Annotated[bool, typer.Option("--compare", help="Train a model without attention too.")] = False,
+    guided: Annotated[bool, typer.Option("--guided", help="Teach the attention with gold alignments.")] = False,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: --set train.steps=300")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the results for machines.")] = False,
+) -> None:
+    """Train a small English-French translator and see where it looks; two minutes on two CPU cores.
+
+    Example: saccade demo --compare
+    """
+    from saccade.tasks.demo import run_demo
+
+    changes = [*(["train.guided_alignment=1.0"] if guided else []), *(set_ or [])]
+    folder = out.with_name(f"{out.name}-guided") if guided and out == Path("runs/demo") else out
+    shown = run_demo(folder, compare=compare, changes=changes, watcher=lambda title: LiveProgress(title, 100))
+    if shown.outcome.why == "interrupted":
+        say("Stopped; a checkpoint is written. Go on with the same command.")
+        raise typer.Exit(1)
+    metrics = shown.evaluation.metrics
+    if json:
+        print_json(
+            {"metrics": metrics, "seconds": shown.outcome.progress.seconds, "files": [str(f) for f in shown.files]}
+        )
+        return
+    width, colour = shutil.get_terminal_size().columns, sys.stdout.isatty()
+    for sample in shown.samples:
+        echo(f"\n{sample.source}\n→ {sample.text}\n")
+        echo(sample.attention.draw(width, colour=colour))
+    echo(
+        f"\nBLEU {metrics['bleu']:.1f}   chrF {metrics['chrf']:.1f}   alignment error rate {metrics['aer']:.3f}   "
+        f"on {len(shown.evaluation.lengths):,} unseen sentences, after {clock(shown.outcome.progress.seconds)} of training"
+    )
+    echo(f"\nPictures   {'  '.join(str(path) for path in shown.files)}")
+    echo(f"The model  {shown.folder}")
+    echo(
+        f'\nNext\n  saccade predict {shown.folder} "the young doctor does not read the red book ."\n'
+        f'  saccade look {shown.folder} "the European Economic Area" -o area.png\n'
+        f"  saccade evaluate {shown.folder}"
+        + ("" if compare else f"\n  saccade demo --compare{'' if out == Path('runs/demo') else f' --out {out}'}")
+    )

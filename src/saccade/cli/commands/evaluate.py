@@ -1,0 +1,68 @@
+"""saccade evaluate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from saccade.cli.terminal import print_json, say, table
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Test files as in a recipe; left out, its test data.")
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="Of the recipe's data: train, valid or test.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: --set data.lengths=[3,60]")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where report.json and figures go; the model folder if left out.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="Print the report for machines.")] = False,
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
+    ] = False,
+) -> None:
+    """Measure a model: its task's metrics, quality against length, attention against gold where there is gold.
+
+    Example: saccade evaluate runs/demo --beam 5
+    """
+    from saccade.front import load
+    from saccade.tasks.evaluation import draw_lengths, evaluation_recipe, examples_to_test, summarise
+    from saccade.tasks.training import write_report
+
+    loaded = load(model, device=device, trust_code=trust_code)
+    recipe = evaluation_recipe(loaded.task.recipe, set_ or [])
+    examples = examples_to_test(recipe, files or (), split)
+    found = loaded.evaluate(examples, **({"beam": beam} if beam else {}))
+    report: dict[str, Any] = {"model": str(model), "data": [str(file) for file in files or ()] or split or "test"}
+    report |= {"search": loaded.search(**({"beam": beam} if beam else {})).model_dump(), **summarise(found)}
+    folder = out or model
+    write_report(folder, report)
+    draw_lengths(folder / "lengths.png", [(model.name, found)], trained_to=_trained_to(loaded.task.recipe))
+    if json:
+        print_json(report)
+        return
+    rows = []
+    for name, value in report["metrics"].items():
+        low, high = report["bands"].get(name, (None, None))
+        rows.append((name, _number(value), "" if low is None else f"{_number(low)} to {_number(high)}"))
+    table(f"{model}: {len(found.lengths):,} examples", ("metric", "value", "95 % band"), rows)
+    for note in found.notes:
+        say(f"note: {note}", style="yellow")
+    say(f"Wrote {folder / 'report.json'} and {folder / 'lengths.png'}")
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def _trained_to(recipe: Any) -> int | None:
+    """The longest sentence the model was trained on, where it is known."""
+    return recipe.data.lengths[1] if recipe.data.corpus is not None else None

@@ -1,0 +1,123 @@
+"""saccade predict."""
+
+from __future__ import annotations
+
+import json
+import queue
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from saccade.cli.terminal import complain, echo
+
+__all__ = ["predict"]
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    inputs: Annotated[
+        list[str] | None, typer.Argument(help="Texts; left out, lines of --file or standard input.")
+    ] = None,
+    file: Annotated[Path | None, typer.Option(help="Read lines from this file; also .gz, .xz, .zst.")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
+    nbest: Annotated[int | None, typer.Option(min=1, help="How many answers to each input.")] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw the words instead of taking the likeliest.")] = False,
+    temperature: Annotated[float | None, typer.Option(help="For --sample: below 1 is safer.")] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, help="For --sample: only from the k likeliest words.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="For --sample: only from the likeliest that hold this share.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="For --sample.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="What every answer must begin with.")] = None,
+    max_length: Annotated[int | None, typer.Option(min=1, help="The most tokens of an answer.")] = None,
+    length_penalty: Annotated[float | None, typer.Option(help="For beams: above 0 favours longer answers.")] = None,
+    batch: Annotated[int | None, typer.Option(min=1, help="Inputs searched together.")] = None,
+    format: Annotated[Literal["text", "jsonl"], typer.Option(help="jsonl has scores and attention.")] = "text",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
+    ] = False,
+) -> None:
+    """Answer inputs: translate, go on with a text, or label it; a line out for every line in.
+
+    Example: saccade predict runs/demo "the European Economic Area" --beam 5
+    """
+    from saccade.front import load
+
+    loaded = load(model, device=device, trust_code=trust_code)
+    options: dict[str, Any] = {
+        "beam": beam,
+        "nbest": nbest,
+        "sample": sample or None,
+        "temperature": temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "seed": seed,
+        "max_length": max_length,
+        "length_penalty": length_penalty,
+        "batch": batch,
+    }
+    chosen = {name: value for name, value in options.items() if value is not None}
+    refused: list[str] = []
+
+    def refuse(why: str) -> None:
+        complain(why)
+        refused.append(why)
+
+    lines, attention = _lines(inputs, file), format == "jsonl"
+    for prediction in loaded.stream(lines, attention=attention, prefix=prefix, refuse=refuse, **chosen):
+        if format == "jsonl":
+            echo(json.dumps(prediction.as_json(), ensure_ascii=False))
+        else:
+            echo("\t".join(_one_line(part.text) for part in (prediction, *prediction.others)))
+    if refused:
+        raise typer.Exit(1)
+
+
+def _one_line(text: str) -> str:
+    """A text that takes one line, whatever is in it."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def _lines(inputs: list[str] | None, file: Path | None) -> Iterator[str | None]:
+    """The inputs, one after the other; None where those so far should be answered before waiting for more."""
+    from saccade.data.text import lines
+
+    if inputs:
+        yield from inputs
+    elif file is not None:
+        yield from lines(file)
+    else:
+        yield from _standard_input()
+
+
+def _standard_input() -> Iterator[str | None]:
+    """Lines of standard input as they come: a person who types, or a program, is answered line by line."""
+    waiting: queue.Queue[str | Exception | None] = queue.Queue(4096)
+
+    def read() -> None:
+        from saccade.data.text import decoded_lines
+
+        try:
+            for line in decoded_lines(sys.stdin.buffer, "standard input"):
+                waiting.put(line)
+            waiting.put(None)
+        except Exception as error:
+            waiting.put(error)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        try:
+            entry = waiting.get_nowait()
+        except queue.Empty:
+            yield None
+            entry = waiting.get()
+        if entry is None:
+            return
+        if isinstance(entry, Exception):
+            raise entry
+        yield entry

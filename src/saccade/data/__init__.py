@@ -1,0 +1,1 @@
+"""Data: corpora, tokenizers, tokenised stores and batches."""

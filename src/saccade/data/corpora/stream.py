@@ -1,0 +1,127 @@
+"""Endless streams of sentences, cut into splits that share none of them.
+
+A sentence's split is a property of its text: a stable hash decides, whatever the seed and the lengths. So nothing has
+to be remembered to keep train, valid and test apart, and a stream of ten million sentences takes no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from random import Random
+from typing import Protocol, TypeVar
+
+from saccade.data.example import Example
+from saccade.errors import ConfigError, DataError, unknown_name
+
+__all__ = ["LONGEST", "SHORTEST", "Dice", "Draft", "Writer", "split_of", "stream"]
+
+SHORTEST, LONGEST = 3, 80
+_SPLITS = ("train", "valid", "test")
+_SLACK = 2  # words that a sentence may be longer or shorter than was asked
+_PATIENCE = 20_000  # sentences in a row that were all there before: the split holds no more
+
+Item = TypeVar("Item")
+
+
+class Dice:
+    """Chance, by a seed. The same numbers on every machine and Python version."""
+
+    def __init__(self, seed: str | Dice) -> None:
+        # A string is hashed by SHA-512, so that near seeds are far apart.
+        self.random: Callable[[], float] = seed.random if isinstance(seed, Dice) else Random(seed).random
+
+    def pick(self, items: list[Item] | tuple[Item, ...]) -> Item:
+        """One of the items, each as likely."""
+        return items[int(self.random() * len(items))]
+
+    def chance(self, probability: float) -> bool:
+        """True this often."""
+        return self.random() < probability
+
+    def between(self, low: int, high: int) -> int:
+        """A whole number, both ends included; `low` where the range is empty."""
+        return low + int(self.random() * (high - low + 1)) if high > low else low
+
+
+class Draft(Protocol):
+    """A sentence that was composed, but not yet chosen."""
+
+    @property
+    def length(self) -> int:
+        """Words of the side whose length counts."""
+
+    @property
+    def target(self) -> str:
+        """The text that decides the split."""
+
+    def example(self) -> Example:
+        """The finished example."""
+
+
+Writer = Callable[[Dice], Callable[[int], Draft | None]]
+
+
+def split_of(text: str) -> str:
+    """The split a sentence belongs to: six eighths are for training. Final punctuation makes no other sentence."""
+    return _split(_digest(text))
+
+
+def stream(
+    corpus: str, writer: Writer, split: str, size: int | None, seed: int, low: int, high: int
+) -> Iterator[Example]:
+    """The sentences of a split, `low` to `high` words long, the lengths evenly spread; faults are told at once.
+
+    writer(dice)(length) composes a sentence of about that length, or gives up with None.
+    """
+    if split not in _SPLITS:
+        raise unknown_name(f"{corpus}: split", split, _SPLITS)
+    if low > high:
+        raise ConfigError(f"{corpus}: min_length is {low}, but max_length only {high}. Make it {low} or more.")
+    if low < SHORTEST or high > LONGEST:
+        raise ConfigError(
+            f"{corpus}: lengths {low} to {high} are asked for, but sentences have {SHORTEST} to {LONGEST} words. "
+            "Stay between these."
+        )
+    if size is not None and size < 0:
+        raise ConfigError(f"{corpus}: size is {size}. Ask for 0 sentences or more, or None for no end.")
+    sentences = _sentences(corpus, writer, split, seed, low, high)
+    return sentences if size is None else _first(sentences, size)
+
+
+def _first(sentences: Iterator[Example], size: int) -> Iterator[Example]:
+    for _ in range(size):
+        yield next(sentences)
+
+
+def _sentences(corpus: str, writer: Writer, split: str, seed: int, low: int, high: int) -> Iterator[Example]:
+    dice = Dice(f"{corpus} {split} {seed} {low} {high}")
+    compose = writer(dice)
+    # Only valid and test, which are small, promise that no sentence comes twice.
+    seen: set[bytes] | None = None if split == "train" else set()
+    wanted, old = dice.between(low, high), 0
+    while True:
+        draft = compose(wanted)
+        if draft is None or not low <= draft.length <= high or abs(draft.length - wanted) > _SLACK:
+            continue  # the same length again, or hard lengths would be rare
+        digest = _digest(draft.target)
+        if _split(digest) == split:
+            if seen is None or digest not in seen:
+                old = 0
+                if seen is not None:
+                    seen.add(digest)
+                yield draft.example()
+            elif (old := old + 1) > _PATIENCE:
+                raise DataError(
+                    f"{corpus} has no more than {len(seen)} different {split} sentences of {low} to {high} words. "
+                    "Ask for fewer of them or for longer ones."
+                )
+        wanted = dice.between(low, high)
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.rstrip(" .?!").encode(), digest_size=12).digest()
+
+
+def _split(digest: bytes) -> str:
+    return {0: "valid", 1: "test"}.get(digest[0] & 7, "train")

@@ -1,0 +1,169 @@
+"""Loader: batches from a store, made in the background while the model trains on the one before."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from saccade.batch import BOS, EOS, PAD, Batch
+from saccade.data.plan import Place, Plan, Rows, shard
+from saccade.data.store import Column, Store
+
+__all__ = ["Load", "Loader", "collate", "count_expected", "in_background", "lengths_of"]
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Load:
+    """A batch for one process, and what there is to know of it.
+
+    tokens: how many there are to predict in the whole batch, over all processes. lines: where its sentences stand in
+    the data. links (B, T, S): gold attention, rows of which sum to 1 or 0. place: where training is after it.
+    weight: 0 for a process that had to borrow a sentence because there are fewer sentences than processes.
+    """
+
+    batch: Batch
+    tokens: int
+    lines: NDArray[np.int64]
+    padding: float
+    place: Place
+    links: Tensor | None = None
+    weight: float = 1.0
+
+
+class Loader:
+    """Batches of a store by plan, from any place on."""
+
+    def __init__(self, store: Store, plan: Plan, rank: int = 0, ranks: int = 1) -> None:
+        self.store, self.plan = store, plan
+        self._rank, self._ranks = rank, ranks
+
+    def __call__(self, place: Place) -> Iterator[Load]:
+        return in_background(lambda: (self._load(after, rows) for after, rows in self.plan.from_place(place)))
+
+    def epoch(self, number: int = 0) -> Iterator[Load]:
+        """One epoch, in this thread."""
+        for place, rows in enumerate(self.plan.epoch(number), 1):
+            yield self._load(Place(number, place), rows)
+
+    def _load(self, place: Place, rows: Rows) -> Load:
+        mine = shard(rows, self._rank, self._ranks)
+        weight = float(len(mine) > 0)
+        mine = mine if len(mine) else rows[:1]
+        batch, links = collate(self.store, mine)
+        return Load(
+            batch,
+            count_expected(self.store, rows),
+            self.store.lines[mine],
+            self.plan.padding(rows),
+            place,
+            links,
+            weight,
+        )
+
+
+def lengths_of(store: Store) -> NDArray[np.integer[Any]]:
+    """(N, sides): the tokens of each sentence on each side, ends included; in as few bytes as they need."""
+    sides = [store.columns[side].lengths for side in ("source", "target") if side in store.columns]
+    longest = max(int(lengths.max()) for lengths in sides) + 1
+    found = np.empty((len(store), len(sides)), np.uint16 if longest < 2**16 else np.int32)
+    for side, lengths in enumerate(sides):
+        np.add(lengths, 1, out=found[:, side], casting="unsafe")
+    return found
+
+
+def count_expected(store: Store, rows: Rows) -> int:
+    """How many answers a batch asks for: the target's tokens with their ends, or one label each."""
+    if "label" in store.columns:
+        return len(rows)
+    target = store.columns["target"]
+    before = np.where(rows > 0, target.ends[np.maximum(rows - 1, 0)], 0)
+    return int((target.ends[rows] - before).sum()) + len(rows)
+
+
+def collate(store: Store, rows: Rows) -> tuple[Batch, Tensor | None]:
+    """Some sentences side by side, and the gold attention between them if there is any.
+
+    Sources end with EOS, targets begin with BOS and end with EOS.
+    """
+    columns = store.columns
+    source = source_mask = target = target_mask = labels = links = None
+    if "source" in columns:
+        source, source_mask = _padded(columns["source"], rows, begin=0)
+    if "target" in columns:
+        target, target_mask = _padded(columns["target"], rows, begin=1)
+    if "label" in columns:
+        labels = torch.from_numpy(columns["label"].rows(rows)[0])
+    if "links" in columns and source is not None and target is not None:
+        links = _gold(columns["links"], rows, target.shape[1] - 1, source.shape[1])
+    return Batch(source, source_mask, target, target_mask, labels), links
+
+
+def _padded(column: Column, rows: Rows, begin: int) -> tuple[Tensor, Tensor]:
+    values, lengths = column.rows(rows)
+    size = int(lengths.max()) + begin + 1
+    places = np.arange(size)
+    tokens = np.full((len(rows), size), PAD)
+    tokens[(places >= begin) & (places < begin + lengths[:, None])] = values
+    if begin:
+        tokens[:, 0] = BOS
+    tokens[np.arange(len(rows)), begin + lengths] = EOS
+    mask = places <= begin + lengths[:, None]
+    return torch.from_numpy(tokens), torch.from_numpy(mask)
+
+
+def _gold(column: Column, rows: Rows, steps: int, words: int) -> Tensor:
+    values, lengths = column.rows(rows)
+    pairs = values.reshape(-1, 2)
+    sentence = np.repeat(np.arange(len(rows)), lengths // 2)
+    gold = np.zeros((len(rows), steps, words), np.float32)
+    gold[sentence, pairs[:, 1], pairs[:, 0]] = 1.0
+    return torch.from_numpy(gold / np.maximum(gold.sum(-1, keepdims=True), 1.0))
+
+
+def in_background(make: Callable[[], Iterator[Item]], depth: int = 4) -> Iterator[Item]:
+    """What an iterator gives, fetched ahead by a thread; its errors are raised here, and it ends with its reader."""
+    waiting: queue.Queue[tuple[str, Any]] = queue.Queue(depth)
+    stop = threading.Event()
+
+    def put(kind: str, value: Any) -> None:
+        while not stop.is_set():
+            try:
+                waiting.put((kind, value), timeout=0.1)
+                return
+            except queue.Full:
+                continue
+
+    def work() -> None:
+        try:
+            for item in make():
+                put("item", item)
+                if stop.is_set():
+                    return
+            put("end", None)
+        except BaseException as error:
+            put("error", error)
+
+    thread = threading.Thread(target=work, name="saccade-loader", daemon=True)
+    thread.start()
+    try:
+        while True:
+            kind, value = waiting.get()
+            if kind == "end":
+                return
+            if kind == "error":
+                raise value
+            yield value
+    finally:
+        stop.set()
+        if thread is not threading.current_thread():  # the garbage collector may run in any thread
+            thread.join()

@@ -1,0 +1,100 @@
+"""Plan: which sentences go into which batch; a function of lengths, seed and epoch, so that any place can be found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.errors import ConfigError, DataError
+
+__all__ = ["Place", "Plan", "shard"]
+
+Rows = NDArray[np.int64]
+
+_WINDOW = 128
+"""Batches that are sorted by length together: many enough for little padding, few enough to stay shuffled."""
+
+
+class Place(NamedTuple):
+    """Where training is: so many batches of this epoch are done."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Batches of at most `tokens` tokens, padding counted, of sentences that are about as long as each other.
+
+    Every epoch shuffles all sentences, sorts windows of them by length, cuts the windows into batches and shuffles
+    those. lengths (N, sides): the tokens of each sentence on each side.
+    """
+
+    lengths: NDArray[np.integer[Any]]
+    tokens: int
+    seed: int = 1
+    shuffle: bool = True
+
+    def __post_init__(self) -> None:
+        if self.tokens < 1:
+            raise ConfigError(f"tokens_per_batch is {self.tokens}, but a batch needs room for at least 1 token.")
+        if len(self.lengths) == 0:
+            raise DataError("there are no sentences to make batches of. Check the data.")
+
+    def epoch(self, number: int) -> Iterator[Rows]:
+        """The batches of an epoch, each as the numbers of its sentences."""
+        if not self.shuffle:
+            yield from self._cut(np.arange(len(self.lengths)))
+            return
+        chance = np.random.default_rng([self.seed, number])
+        count = len(self.lengths)
+        order = np.arange(count, dtype=np.int32 if count < 2**31 else np.int64)  # there may be very many
+        chance.shuffle(order)
+        size = self._window()
+        for start in range(0, count, size):
+            batches = list(self._cut(self._sorted(order[start : start + size].astype(np.int64))))
+            for place in chance.permutation(len(batches)):
+                yield batches[place]
+
+    def from_place(self, place: Place) -> Iterator[tuple[Place, Rows]]:
+        """All batches from a place on, for ever; each with the place after it."""
+        epoch, skipped = place
+        while True:
+            for number, rows in enumerate(self.epoch(epoch), 1):
+                if number > skipped:
+                    yield Place(epoch, number), rows
+            epoch, skipped = epoch + 1, 0
+
+    def padding(self, rows: Rows) -> float:
+        """The share of a batch that is padding."""
+        lengths = self.lengths[rows]
+        return 1.0 - float(lengths.sum()) / float(lengths.max(0).sum() * len(rows))
+
+    def _window(self) -> int:
+        mean = float(self.lengths.max(1).mean())
+        return max(1, int(_WINDOW * self.tokens / max(mean, 1.0)))
+
+    def _sorted(self, rows: Rows) -> Rows:
+        # by the longer side, which decides how many fit, and then by each
+        keys = self.lengths[rows]
+        return rows[np.lexsort((*keys.T, keys.max(1)))]
+
+    def _cut(self, rows: Rows) -> Iterator[Rows]:
+        longest = self.lengths[rows].max(1)
+        start, widest = 0, 0
+        for end, length in enumerate(longest.tolist()):
+            widest = max(widest, length)
+            if end > start and widest * (end + 1 - start) > self.tokens:
+                yield rows[start:end]
+                start, widest = end, length
+        if start < len(rows):
+            yield rows[start:]
+
+
+def shard(rows: Rows, rank: int, ranks: int) -> Rows:
+    """The sentences of a batch that one of several processes takes; together they take each exactly once."""
+    return rows[rank::ranks]

@@ -1,0 +1,251 @@
+"""Store: a tokenised corpus on disk, mapped into memory, made once and used again while nothing changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.data.example import Example, Links
+from saccade.data.tokenizer import Encoded, Tokenizers
+from saccade.errors import DataError
+from saccade.files import writing_folder
+
+__all__ = ["Column", "Store", "fingerprint"]
+
+_FORMAT = 1
+_CHUNK = 4096
+
+
+class Column:
+    """Rows of numbers of different lengths, one after the other in a file: `ends[i]` is where row i ends."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.values: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r")
+        self.ends: NDArray[np.int64] = np.load(folder / f"{name}.ends.npy", mmap_mode="r")
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """(N,): how long each row is."""
+        lengths = np.empty(len(self), np.int32)
+        lengths[:1] = self.ends[:1]
+        np.subtract(self.ends[1:], self.ends[:-1], out=lengths[1:], casting="same_kind")
+        return lengths
+
+    def rows(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Some rows one after the other, and the length of each."""
+        ends = np.asarray(self.ends[numbers])
+        starts = np.where(numbers > 0, self.ends[np.maximum(numbers - 1, 0)], 0)
+        lengths = ends - starts
+        shift = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        places = np.repeat(starts - shift, lengths) + np.arange(lengths.sum())
+        return np.asarray(self.values[places], dtype=np.int64), lengths
+
+
+class Store:
+    """The columns of a corpus: tokens of each side, labels, gold links between tokens, and each row's line number."""
+
+    def __init__(self, folder: Path) -> None:
+        self.about: dict[str, Any] = json.loads((folder / "about.json").read_text())
+        self.columns = {name: Column(folder, name) for name in self.about["columns"]}
+        self.lines: NDArray[np.int64] = np.load(folder / "lines.npy", mmap_mode="r")
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @classmethod
+    def open(
+        cls,
+        cache: Path,
+        key: str,
+        examples: Iterable[Example],
+        tokenizers: Tokenizers,
+        classes: list[str] | None = None,
+        max_length: int = 1000,
+        links: bool = False,
+    ) -> Store:
+        """The store with this key, made from the examples if the cache does not have it yet.
+
+        Several processes may make the same one at once: the first to finish wins.
+        """
+        folder = cache / key
+        if folder.exists():
+            try:
+                return cls(folder)
+            except (OSError, ValueError, KeyError):  # damaged from outside, since it got its name only when whole
+                shutil.rmtree(folder)
+        with writing_folder(folder, replace=False) as draft:
+            _write(draft, examples, tokenizers, classes, max_length, links)
+        return cls(folder)
+
+
+def fingerprint(*parts: Any) -> str:
+    """A name that changes when any part does: settings, tokenizers, files with their sizes and times."""
+    text = json.dumps([_FORMAT, *parts], sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def clear(cache: Path) -> int:
+    """Empty the cache; how many bytes were freed."""
+    freed = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
+    shutil.rmtree(cache, ignore_errors=True)
+    return freed
+
+
+class _Growing:
+    """A one-dimensional .npy file whose length is known only at the end."""
+
+    def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
+        self._file: BinaryIO = path.open("wb")
+        self._dtype, self._count = dtype, 0
+        self._header()
+
+    def add(self, values: NDArray[Any]) -> None:
+        self._file.write(values.astype(self._dtype, copy=False).tobytes())
+        self._count += len(values)
+
+    def __enter__(self) -> _Growing:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self._file:
+            self._file.seek(0)
+            self._header()
+
+    def _header(self) -> None:
+        # room is kept for the largest count, so that the header never changes its size
+        text = f"{{'descr': '{self._dtype.str}', 'fortran_order': False, 'shape': ({self._count},), }}"
+        self._file.write(b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n")
+
+
+class _ColumnWriter:
+    """Writes rows to a column's two files as they come."""
+
+    def __init__(self, folder: Path, name: str, dtype: Any, files: ExitStack) -> None:
+        self._values = files.enter_context(_Growing(folder / f"{name}.npy", np.dtype(dtype)))
+        self._ends = files.enter_context(_Growing(folder / f"{name}.ends.npy", np.dtype(np.int64)))
+        self._dtype, self._end = dtype, 0
+
+    def add(self, rows: Sequence[Sequence[int]]) -> None:
+        """Some more rows."""
+        ends = self._end + np.cumsum([len(row) for row in rows], dtype=np.int64)
+        before, self._end = self._end, int(ends[-1]) if len(ends) else self._end
+        self._values.add(np.fromiter(chain.from_iterable(rows), self._dtype, self._end - before))
+        self._ends.add(ends)
+
+
+def _write(
+    folder: Path,
+    examples: Iterable[Example],
+    tokenizers: Tokenizers,
+    classes: list[str] | None,
+    max_length: int,
+    links: bool,
+) -> None:
+    writers: dict[str, _ColumnWriter] = {}
+    counts = {"read": 0, "empty": 0, "too_long": 0}
+    numbered = enumerate(examples, 1)
+    with ExitStack() as files:
+        lines = files.enter_context(_Growing(folder / "lines.npy", np.dtype(np.int64)))
+        while chunk := list(islice(numbered, _CHUNK)):
+            columns = _columns(chunk, tokenizers, classes, links)
+            if not writers:
+                writers = {name: _ColumnWriter(folder, name, _dtype(name, tokenizers), files) for name in columns}
+            kept = _kept(columns, max_length, counts)
+            for name, writer in writers.items():
+                rows = columns[name]
+                writer.add([rows[row] for row in kept])
+            lines.add(np.array([chunk[row][0] for row in kept], np.int64))
+    if counts["read"] == counts["empty"] + counts["too_long"]:
+        raise DataError(
+            f"no example is left to train on: {counts['read']} were read, {counts['empty']} of them empty and "
+            f"{counts['too_long']} longer than {max_length} tokens. Check the data, or raise data.max_length."
+        )
+    (folder / "about.json").write_text(json.dumps({"columns": list(writers), **counts}))
+
+
+Rows = Sequence[list[int]]
+
+
+def _kept(columns: dict[str, Rows], max_length: int, counts: dict[str, int]) -> list[int]:
+    """Which rows have something on every side, and not too much; the others are counted."""
+    sizes = np.array([[len(row) for row in columns[side]] for side in ("source", "target") if side in columns])
+    empty = sizes.min(0) == 0
+    too_long = ~empty & (sizes.max(0) > max_length)
+    counts["read"] += sizes.shape[1]
+    counts["empty"] += int(empty.sum())
+    counts["too_long"] += int(too_long.sum())
+    kept: list[int] = np.flatnonzero(~empty & ~too_long).tolist()
+    return kept
+
+
+def _columns(
+    chunk: list[tuple[int, Example]], tokenizers: Tokenizers, classes: list[str] | None, links: bool
+) -> dict[str, Rows]:
+    """The columns of some examples, a row of numbers for each."""
+    columns: dict[str, Rows] = {}
+    words: list[list[Encoded]] = []
+    for side, tokenizer in (("source", tokenizers.source), ("target", tokenizers.target)):
+        if tokenizer is None:
+            continue
+        texts = _texts(chunk, side)
+        if links:
+            words.append(tokenizer.encode_all(texts))
+            columns[side] = [encoded.tokens for encoded in words[-1]]
+        else:
+            columns[side] = tokenizer.tokens(texts)
+    if classes is not None:
+        columns["label"] = _labels(chunk, classes)
+    if links:
+        gold = [example.links or Links(frozenset()) for _, example in chunk]
+        columns["links"] = [_token_links(*row) for row in zip(gold, *words, strict=True)]
+    return columns
+
+
+def _texts(chunk: list[tuple[int, Example]], side: str) -> list[str]:
+    texts = [getattr(example, side) for _, example in chunk]
+    if None in texts:
+        raise DataError(f"example {chunk[texts.index(None)][0]} has no {side}, which this task needs. Add it.")
+    return texts
+
+
+def _labels(chunk: list[tuple[int, Example]], classes: list[str]) -> Rows:
+    place = {name: [number] for number, name in enumerate(classes)}
+    for number, example in chunk:
+        if example.label is None or example.label not in place:
+            known = ", ".join(classes)
+            raise DataError(f"example {number} has the label {example.label!r}. The training data have only: {known}.")
+    return [place[str(example.label)] for _, example in chunk]
+
+
+def _token_links(links: Links, source: Encoded, target: Encoded) -> list[int]:
+    """Links between words as links between their tokens: s0, t0, s1, t1, …"""
+    tokens: dict[int, list[int]] = {}
+    for place, word in enumerate(source.words):
+        tokens.setdefault(word, []).append(place)
+    partners: dict[int, list[int]] = {}
+    for s, t in links.sure:
+        partners.setdefault(t, []).append(s)
+    return [
+        number
+        for place, word in enumerate(target.words)
+        for partner in partners.get(word, ())
+        for token in tokens.get(partner, ())
+        for number in (token, place)
+    ]
+
+
+def _dtype(name: str, tokenizers: Tokenizers) -> Any:
+    tokenizer = {"source": tokenizers.source, "target": tokenizers.target}.get(name)
+    return np.uint16 if tokenizer is not None and len(tokenizer) <= 2**16 else np.int32

@@ -1,0 +1,199 @@
+"""Text files, line by line: plain or compressed, UTF-8, and never more than one line in memory."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import io
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from saccade.errors import ConfigError, DataError
+from saccade.files import explain
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = [
+    "COMPRESSIONS",
+    "check_encodable",
+    "decoded_lines",
+    "import_extra",
+    "lines",
+    "numbered",
+    "shorten",
+    "stem_suffix",
+]
+
+COMPRESSIONS = (".gz", ".xz", ".zst")
+"""Suffixes of files that are decompressed while they are read."""
+
+_BOM = "\ufeff"
+_FOREIGN = {b"\x1f\x8b": "gzip (.gz)", b"\xfd7zXZ\x00": "xz (.xz)", b"\x28\xb5\x2f\xfd": "Zstandard (.zst)"}
+"""How files begin that were compressed; one without the suffix would be read as it stands."""
+_FEED = 1024
+"""Compressed bytes handed to Zstandard at a time: 4 of them can grow to 128 KiB, and larger bites are no faster."""
+
+
+def lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends; .gz, .xz and .zst are decompressed.
+
+    A line ends with a newline, or with a carriage return and a newline, and with nothing else: the other characters
+    that Unicode counts as line ends, such as U+2028, may stand inside a sentence, and splitting there would shift one
+    side of a corpus against the other. A byte order mark at the very start is dropped.
+    """
+    number = 1
+    try:
+        with _opened(path) as file:
+            for number, line in enumerate(decoded_lines(file, str(path)), 1):
+                yield line
+                number += 1  # what fails from here on fails in the next line
+    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, _BadZstandard) as error:
+        raise DataError(
+            f"{path} is cut or damaged and breaks off in line {number}: {_sentence(error)} Copy, download or compress "
+            "it again."
+        ) from error
+    except OSError as error:
+        raise explain(error, path) from error
+
+
+def decoded_lines(file: BinaryIO, name: str) -> Iterator[str]:
+    """The lines of an open file, as `lines` gives them; `name` is what messages call it."""
+    for number, raw in enumerate(file, 1):
+        line = _decoded(raw, Path(name), number)
+        yield line.removeprefix(_BOM) if number == 1 else line
+
+
+def numbered(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers, from 1. A file without any line is refused."""
+    number = 0
+    for number, line in enumerate(lines(path), 1):
+        yield number, line
+    if number == 0:
+        raise DataError(f"{path} is empty. A corpus needs at least one line.")
+
+
+def stem_suffix(path: Path) -> str:
+    """The suffix that tells the format: of `train.TSV.gz` it is `.tsv`."""
+    inner = Path(path.stem) if path.suffix.lower() in COMPRESSIONS else path
+    return inner.suffix.lower()
+
+
+def shorten(text: str, width: int = 40) -> str:
+    """A text in quotes for a message, cut where it is long."""
+    return repr(text if len(text) <= width else text[: width - 1] + "…")
+
+
+def check_encodable(text: str, where: str) -> None:
+    """Refuse halves of characters (surrogates), which escapes in JSON can make and no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = ord(text[error.start])
+        raise DataError(f"{where} holds half a character, \\u{half:04x}. Write the whole character.") from error
+
+
+def import_extra(module: str, extra: str, purpose: str) -> Any:
+    """A module that only an extra installs."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:  # the module is there; something that it needs is not
+            raise
+        raise ConfigError(f"{purpose} needs the extra {extra!r}: pip install 'saccade[{extra}]'.") from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """The decompressed bytes of a file."""
+    with path.open("rb") as file:
+        suffix = path.suffix.lower()
+        if suffix not in COMPRESSIONS or not file.peek(1):  # nothing at all is an empty text in every form
+            yield file
+        elif suffix == ".gz":
+            with gzip.GzipFile(fileobj=file) as inside:
+                yield cast(BinaryIO, inside)
+        elif suffix == ".xz":
+            with lzma.LZMAFile(file) as inside_xz:
+                yield cast(BinaryIO, inside_xz)
+        else:
+            with io.BufferedReader(_Zstandard(file, path)) as inside_zst:
+                yield cast(BinaryIO, inside_zst)
+
+
+class _BadZstandard(Exception):
+    """Stands for zstandard.ZstdError, which cannot be named where the extra is absent."""
+
+
+class _Zstandard(io.RawIOBase):
+    """Reads one Zstandard frame after the other. The library's own reader takes a cut file for a whole one."""
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self._library = import_extra("zstandard", "zstd", f"reading {path}")
+        self._file = file
+        self._frame: Any = None  # None between frames
+        self._compressed = b""
+        self._plain = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        while not self._plain:
+            if not self._compressed:
+                self._compressed = self._file.read(_FEED)
+            if not self._compressed:
+                if self._frame is not None:
+                    raise EOFError("the file ends inside a Zstandard frame")
+                return 0
+            self._plain = memoryview(self._decompressed())
+        target = memoryview(buffer).cast("B")
+        count = min(len(target), len(self._plain))
+        target[:count] = self._plain[:count]
+        self._plain = self._plain[count:]
+        return count
+
+    def _decompressed(self) -> bytes:
+        if self._frame is None:
+            # `zstd --long=31` makes files that need more memory than the library grants by itself
+            self._frame = self._library.ZstdDecompressor(max_window_size=2**31).decompressobj()
+        try:
+            plain: bytes = self._frame.decompress(self._compressed)
+        except self._library.ZstdError as error:
+            raise _BadZstandard(str(error)) from error
+        self._compressed = b""
+        if self._frame.eof:
+            self._compressed, self._frame = self._frame.unused_data, None
+        return plain
+
+
+def _decoded(raw: bytes, path: Path, number: int) -> str:
+    """One line as text, without its end."""
+    if raw.endswith(b"\n"):
+        raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(_not_utf8(error, path, number)) from error
+
+
+def _not_utf8(error: UnicodeDecodeError, path: Path, number: int) -> str:
+    start = error.object[:8]
+    if number == 1:
+        for magic, form in _FOREIGN.items():
+            if start.startswith(magic):
+                return f"{path} is not text: it looks compressed with {form}, but its name does not say so. Rename it."
+    utf16 = number == 1 and start.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return (
+        f"{path}, line {number} is not UTF-8: byte 0x{error.object[error.start]:02x} at byte {error.start + 1} of the "
+        f"line. Convert the file first: iconv -f {'UTF-16' if utf16 else 'LATIN1'} -t UTF-8, with the encoding it was "
+        "written in."
+    )
+
+
+def _sentence(error: Exception) -> str:
+    return str(error).rstrip(".") + "."

@@ -1,0 +1,405 @@
+"""Tokenizer: text to tokens and back, and which token belongs to which word."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import tokenizers
+from pydantic import Field
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from saccade.batch import EOS, SPECIALS, UNK
+from saccade.config import Config
+from saccade.data.text import check_encodable, shorten
+from saccade.errors import CheckpointError, ConfigError, DataError
+
+__all__ = ["Encoded", "Tokenizer", "TokenizerConfig", "Tokenizers", "words_of"]
+
+Kind = Literal["word", "char", "bpe", "unigram"]
+_KINDS = get_args(Kind)
+_DEFAULT_SIZE = 8000
+_BYTE_SIZE = 256 + len(SPECIALS)
+_WORDS = r"\d+(?:[.,]\d+)+|[\w\p{M}-]+['’]?|[^\w\s\x1c-\x1f]"
+"""A number, a word with the apostrophe that ends it (l' as in l'eau), or one sign."""
+_UNSPACED = r"[^\s\x1c-\x1f]+"
+"""What str.split gives: Python takes four control characters for spaces that regular expressions do not."""
+_REMEMBERED = 2**17
+"""Words whose tokens are remembered at most: nearly all that a corpus uses, in some ten megabytes."""
+_VERSION = 1
+
+
+class TokenizerConfig(Config):
+    """How text becomes tokens."""
+
+    kind: Kind = "bpe"
+    """word: words and signs. char: characters. bpe, unigram: pieces of words, over bytes, so nothing is unknown."""
+    size: int | None = Field(None, gt=len(SPECIALS))
+    """How many tokens, the four special ones included: at most, for words and characters; exactly, for pieces."""
+    min_count: int = Field(1, ge=1)
+    """Words and characters seen less often in training are unknown; pieces are merged only if seen that often."""
+    shared: bool = False
+    """Whether source and target have one vocabulary."""
+    lowercase: bool = False
+    punctuation: Literal["split", "keep"] = "split"
+    """For words: whether signs stand alone, or only spaces separate."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A text as tokens, and for each token the number of the word it belongs to; words are what spaces separate."""
+
+    tokens: list[int]
+    words: list[int]
+
+
+class Tokenizer:
+    """A vocabulary and the way text is cut into it.
+
+    Characters or words that training did not see become UNK in the kinds `word` and `char`; `bpe` and `unigram` fall
+    back to bytes, so they know every text. decode(encode(text)) is the text itself for `char`, `bpe` and `unigram`
+    unless `lowercase` changed it or a character is unknown; `word` joins with single spaces, so it is exact for text
+    that was separated that way. The special tokens are never made from text that merely looks like them.
+    """
+
+    def __init__(self, kind: Kind, inner: tokenizers.Tokenizer) -> None:
+        self.kind = kind
+        self._inner = inner
+        inner.encode_special_tokens = True  # text that looks like <eos> is text
+        self._pieces = [str(inner.id_to_token(token)) for token in range(inner.get_vocab_size())]
+        self._known: dict[str, list[int]] = {}
+
+    @classmethod
+    def train(cls, config: TokenizerConfig, texts: Iterable[str], name: str = "text") -> Tokenizer:
+        """A tokenizer learned from texts; `name` tells which side it is, should it fail."""
+        pieces = config.kind in ("bpe", "unigram")
+        if pieces and config.size is not None and config.size <= _BYTE_SIZE:
+            raise ConfigError(
+                f"tokenizer.size is {config.size}, but {config.kind} needs more than {_BYTE_SIZE}: 256 bytes, "
+                f"{len(SPECIALS)} special tokens and the pieces it learns. Raise it, or set tokenizer.kind to char."
+            )
+        inner, trainer = _untrained(config)
+        seen = _Seen(texts)
+        inner.train_from_iterator(seen, trainer)
+        if not seen.text:
+            raise DataError(f"the {name} side holds no text to make a tokenizer from. Check the data's paths.")
+        if config.kind == "unigram":
+            _settle(inner)
+        elif not pieces:
+            _number(inner, config.size)
+        made = inner.get_vocab_size()
+        if made <= len(SPECIALS):
+            raise DataError(
+                f"nothing on the {name} side is seen {config.min_count} times, so its vocabulary would be empty. "
+                "Lower tokenizer.min_count."
+            )
+        if pieces and config.size is not None and made < config.size:
+            raise DataError(
+                f"tokenizer.size is {config.size}, but the {name} side has text for only {made} {config.kind} pieces. "
+                f"Set tokenizer.size to {made} or less, or leave it out for as many as there are."
+            )
+        return cls(config.kind, inner)
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def encode(self, text: str) -> Encoded:
+        """One text as tokens, without special ones."""
+        return self.encode_all([text])[0]
+
+    def encode_all(self, texts: Sequence[str]) -> list[Encoded]:
+        """Many texts at once."""
+        words, known = self._by_words(texts)
+        found: list[Encoded | None] = [
+            None
+            if one is None
+            else Encoded(
+                [token for word in one for token in known[word]],
+                [number for number, word in enumerate(one) for _ in known[word]],
+            )
+            for one in words
+        ]
+        odd = [row for row, one in enumerate(found) if one is None]
+        for row, encoded in zip(odd, self.encode_whole([texts[row] for row in odd]), strict=True):
+            found[row] = encoded
+        return [one for one in found if one is not None]
+
+    def encode_whole(self, texts: Sequence[str]) -> list[Encoded]:
+        """As `encode_all`, without cutting words one by one: the slow way, right for any spaces, and its reference."""
+        with _whole_characters(texts):
+            found = self._inner.encode_batch(list(texts), add_special_tokens=False)
+        return [
+            Encoded(_from_text(encoding.ids), _word_numbers(text, [start for start, _ in encoding.offsets]))
+            for text, encoding in zip(texts, found, strict=True)
+        ]
+
+    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """Many texts as tokens alone, which is faster."""
+        words, known = self._by_words(texts)
+        odd = iter(self._cut([text for text, one in zip(texts, words, strict=True) if one is None]))
+        return [next(odd) if one is None else [token for word in one for token in known[word]] for one in words]
+
+    def _by_words(self, texts: Sequence[str]) -> tuple[list[list[str] | None], dict[str, list[int]]]:
+        """The words of each text, and the tokens of each word; None for texts whose words cannot be cut by themselves.
+
+        No token reaches over the space between two words, so a word has the same tokens in every sentence, and a corpus
+        is made of few words: remembering them is ten times faster than cutting each sentence anew.
+        """
+        if self.kind == "char":
+            return [None] * len(texts), {}
+        if len(self._known) > _REMEMBERED:
+            self._known = {}  # a new one, not an emptied one: other threads may still be reading
+        known = self._known
+        words = [_plain_words(text) for text in texts]
+        new = list({word for one in words if one for word in one if word not in known})
+        known.update(zip(new, self._cut(new), strict=True))
+        return words, known
+
+    def _cut(self, texts: list[str]) -> list[list[int]]:
+        with _whole_characters(texts):
+            found = self._inner.encode_batch_fast(texts, add_special_tokens=False)
+        return [_from_text(encoding.ids) for encoding in found]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of some tokens; those up to EOS, without the special ones."""
+        return self._spell(tokens)[0]
+
+    def decode_words(self, tokens: Sequence[int]) -> Encoded:
+        """As `encode`, from tokens: which word of `decode(tokens)` each belongs to."""
+        text, starts = self._spell(tokens)
+        kept = _without_specials(tokens)
+        return Encoded(kept, _word_numbers(text, starts))
+
+    def pieces(self, tokens: Sequence[int]) -> list[str]:
+        """What each token stands for, as a person would write it; a space before it is shown as ▁."""
+        return [self._piece(token) for token in tokens]
+
+    def _piece(self, token: int) -> str:
+        piece = self._pieces[token]
+        if token < len(SPECIALS):
+            return piece
+        if self.kind in ("bpe", "unigram"):
+            piece = _bytes(piece).decode("utf-8", "replace")
+        return piece.replace(" ", "▁") if self.kind != "word" else piece
+
+    def _spell(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """The text, and where in it each token starts."""
+        pieces = [self._pieces[token] for token in _without_specials(tokens)]
+        if self.kind in ("bpe", "unigram"):
+            return _spell_bytes(pieces)
+        space = " " if self.kind == "word" else ""
+        starts, at = [], 0
+        for piece in pieces:
+            starts.append(at)
+            at += len(piece) + len(space)
+        return space.join(pieces), starts
+
+    def state(self) -> dict[str, Any]:
+        """All there is to save, as plain data."""
+        return {"kind": self.kind, "vocabulary": json.loads(self._inner.to_str())}
+
+    @classmethod
+    def restore(cls, state: dict[str, Any]) -> Tokenizer:
+        """The inverse of `state`; ValueError if it is none."""
+        made = cls(state["kind"], tokenizers.Tokenizer.from_str(json.dumps(state["vocabulary"])))
+        if made.kind not in _KINDS or tuple(made._pieces[: len(SPECIALS)]) != SPECIALS:
+            raise ValueError("unknown kind, or special tokens out of place")
+        return made
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """The two sides' tokenizers: one object where they share a vocabulary, no source where there is none."""
+
+    source: Tokenizer | None
+    target: Tokenizer | None
+    labels: list[str] | None = None
+    """The classes, where texts have labels."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether both sides have one vocabulary."""
+        return self.source is self.target
+
+    def dump(self) -> str:
+        """tokenizer.json."""
+        sides: dict[str, Any] = {"source": self.source and self.source.state()}
+        sides["target"] = "source" if self.shared else self.target and self.target.state()
+        return json.dumps({"saccade_tokenizer": _VERSION, **sides, "labels": self.labels}, ensure_ascii=False)
+
+    @classmethod
+    def parse(cls, text: str, where: str) -> Tokenizers:
+        """The inverse of `dump`; `where` names the file, should it not be one."""
+        try:
+            state = json.loads(text)
+            version = state["saccade_tokenizer"]
+            if version > _VERSION:
+                raise CheckpointError(f"{where} was written by a newer saccade. Upgrade with pip install -U saccade.")
+            source = None if state["source"] is None else Tokenizer.restore(state["source"])
+            if state["target"] == "source":
+                return cls(source, source, state["labels"])
+            target = None if state["target"] is None else Tokenizer.restore(state["target"])
+            return cls(source, target, state["labels"])
+        except CheckpointError:
+            raise
+        except Exception as error:  # tokenizers raises plain Exceptions
+            raise CheckpointError(
+                f"{where} is not a tokenizer of saccade, or is cut short ({type(error).__name__}). Copy the model "
+                "folder again, or train it anew."
+            ) from error
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text: what spaces separate."""
+    return text.split()
+
+
+def _plain_words(text: str) -> list[str] | None:
+    """The words of a text in which single spaces separate them, and nothing else is a space."""
+    words = text.split()
+    return words if " ".join(words) == text else None
+
+
+@contextmanager
+def _whole_characters(texts: Iterable[str]) -> Iterator[None]:
+    """Say in words what the library refuses with a TypeError: text that holds half a character."""
+    try:
+        yield
+    except TypeError:
+        for text in texts:
+            check_encodable(text, f"the text {shorten(text)}")
+        raise
+
+
+class _Seen:
+    """Texts on their way to a trainer, and whether any of them said something."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts, self.text = texts, False
+
+    def __iter__(self) -> Iterator[str]:
+        for text in self._texts:
+            self.text = self.text or bool(text.strip())
+            yield text
+
+
+def _specials() -> list[tokenizers.AddedToken]:
+    return [tokenizers.AddedToken(name, special=True, normalized=False) for name in SPECIALS]
+
+
+def _untrained(config: TokenizerConfig) -> tuple[tokenizers.Tokenizer, Any]:
+    """A tokenizer and the trainer that fills it."""
+    steps: list[Any] = [normalizers.Lowercase()] if config.lowercase else []
+    if config.kind in ("word", "char"):
+        inner = tokenizers.Tokenizer(models.WordLevel(unk_token=SPECIALS[UNK]))
+        words = _UNSPACED if config.punctuation == "keep" else _WORDS
+        pattern = words if config.kind == "word" else r"[\s\S]"
+        inner.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(pattern), "removed", invert=True)
+        trainer: Any = trainers.WordLevelTrainer(
+            min_frequency=config.min_count, vocab_size=config.size or 2**31 - 1, show_progress=False
+        )
+    else:
+        byte = config.kind == "bpe"
+        inner = tokenizers.Tokenizer(models.BPE() if byte else models.Unigram())
+        steps.append(normalizers.Prepend(" "))  # so that a word is the same token at the start of a sentence
+        inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        inner.post_processor = processors.ByteLevel(trim_offsets=True)
+        inner.decoder = decoders.ByteLevel()
+        common: dict[str, Any] = {"special_tokens": _specials(), "show_progress": False}
+        common["vocab_size"] = config.size or _DEFAULT_SIZE
+        common["initial_alphabet"] = pre_tokenizers.ByteLevel.alphabet()
+        if byte:
+            trainer = trainers.BpeTrainer(min_frequency=max(2, config.min_count), **common)
+        else:
+            trainer = trainers.UnigramTrainer(unk_token=SPECIALS[UNK], **common)
+    inner.normalizer = normalizers.Sequence(steps)
+    return inner, trainer
+
+
+def _number(inner: tokenizers.Tokenizer, size: int | None) -> None:
+    """Give the special tokens the first numbers of a word vocabulary.
+
+    The trainer would do so only until the text itself has a word that is spelled like one of them.
+    """
+    ranked = sorted(inner.get_vocab().items(), key=lambda entry: entry[1])
+    words = [word for word, _ in ranked if word not in SPECIALS]
+    names = [*SPECIALS, *words][:size]
+    inner.model = models.WordLevel({name: number for number, name in enumerate(names)}, unk_token=SPECIALS[UNK])
+    inner.add_special_tokens(_specials())
+
+
+def _settle(inner: tokenizers.Tokenizer) -> None:
+    """Make a unigram vocabulary the same each time it is trained.
+
+    The trainer goes through a random hash table. That shows in the last digits, and in the bytes that no text needed:
+    each of them is scored 0.0001 below the one before. Here they share the lowest score.
+    """
+    vocabulary: list[tuple[str, float]] = json.loads(inner.to_str())["model"]["vocab"]
+    specials, pieces = vocabulary[: len(SPECIALS)], dict(vocabulary[len(SPECIALS) :])
+    alone = [piece for piece in pieces if len(piece) == 1]
+    scores = np.array([pieces[piece] for piece in alone])
+    stairs = (abs(abs(scores[:, None] - scores) - 1e-4) < 1e-9).any(1)
+    lowest = float(scores.min(initial=0.0, where=stairs))
+    pieces |= {piece: lowest for piece, stair in zip(alone, stairs, strict=True) if stair}
+    settled = sorted(((piece, round(score, 6)) for piece, score in pieces.items()), key=lambda one: (-one[1], one[0]))
+    inner.model = models.Unigram([(name, score) for name, score in specials] + settled, UNK, False)
+
+
+def _from_text(tokens: list[int]) -> list[int]:
+    # a word that is spelled like <pad>, <bos> or <eos> finds that entry of a word vocabulary: it is unknown
+    return [UNK if token < UNK else token for token in tokens] if tokens and min(tokens) < UNK else tokens
+
+
+def _without_specials(tokens: Sequence[int]) -> list[int]:
+    end = next((place for place, token in enumerate(tokens) if token == EOS), len(tokens))
+    return [token for token in tokens[:end] if token >= UNK]
+
+
+def _word_numbers(text: str, starts: Sequence[int]) -> list[int]:
+    """For tokens that start at these places, the number of the word there; spaces belong to the word after them."""
+    letters = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    spaces = _SPACES[np.minimum(letters, len(_SPACES) - 1)]
+    opens = ~spaces & np.concatenate([[True], spaces[:-1]])  # the first letter of each word
+    before = np.concatenate([np.cumsum(opens) - 1, [opens.sum() - 1]])  # the word at or before each place
+    at = np.asarray(starts, np.int64).clip(0, len(text))
+    is_space = np.concatenate([spaces, [False]])[at]
+    numbers = np.minimum(before[at] + is_space, max(int(opens.sum()) - 1, 0))
+    return [int(number) for number in np.maximum(numbers, 0)]
+
+
+_SPACES = np.array([chr(code).isspace() for code in range(0x3002)])
+"""Which characters are spaces; all beyond the last are as that."""
+
+
+def _alphabet() -> dict[str, int]:
+    """The characters that byte-level tokens write bytes with: printable ones stand for themselves."""
+    itself = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in itself]
+    return {chr(byte): byte for byte in itself} | {chr(256 + place): byte for place, byte in enumerate(others)}
+
+
+_BYTES = _alphabet()
+
+
+def _bytes(piece: str) -> bytes:
+    return bytes(_BYTES[letter] for letter in piece)
+
+
+def _spell_bytes(pieces: Sequence[str]) -> tuple[str, list[int]]:
+    """The text without the space that every sentence begins with, and where in it each token starts."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text, starts = "", []
+    for piece in pieces:
+        part = _bytes(piece)
+        rest = part.lstrip(b" ")
+        text += decoder.decode(part[: len(part) - len(rest)])
+        starts.append(len(text))  # a token inside a letter belongs to that letter
+        text += decoder.decode(rest)
+    text += decoder.decode(b"", final=True)
+    skipped = 1 if text.startswith(" ") else 0
+    return text[skipped:], [max(start - skipped, 0) for start in starts]

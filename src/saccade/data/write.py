@@ -1,0 +1,87 @@
+"""Corpora written to files that `saccade.data.formats` reads back: a stream of Examples in, whole files or none out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import chain, islice
+from pathlib import Path
+
+from saccade.data.example import Example
+from saccade.data.text import check_encodable, shorten
+from saccade.errors import ConfigError, DataError
+from saccade.files import writing
+
+__all__ = ["write_labelled", "write_pairs", "write_text"]
+
+_ALIGN = "align"
+
+
+def write_pairs(
+    examples: Iterable[Example], folder: Path, name: str, sides: tuple[str, str] = ("en", "fr")
+) -> list[Path]:
+    """Write NAME.en and NAME.fr, line by line, and NAME.align in Pharaoh's form if there are links. The paths."""
+    if len({*sides, _ALIGN}) != 3:
+        raise ConfigError(f"sides {sides[0]!r} and {sides[1]!r} must differ from each other and from {_ALIGN!r}.")
+    stream = iter(examples)
+    first = list(islice(stream, 1))
+    linked = bool(first) and first[0].links is not None
+    names = [f"{name}.{side}" for side in (*sides, *([_ALIGN] if linked else []))]
+    return _write(_pair_rows(chain(first, stream), linked), folder, names)
+
+
+def write_text(examples: Iterable[Example], folder: Path, name: str, side: str = "en") -> list[Path]:
+    """Write texts alone, the targets, to NAME.en. The path."""
+    rows = ([_text(example, "target", number)] for number, example in enumerate(examples, 1))
+    return _write(rows, folder, [f"{name}.{side}"])
+
+
+def write_labelled(examples: Iterable[Example], folder: Path, name: str) -> list[Path]:
+    """Write labels and texts, a tab between them, to NAME.tsv. The path."""
+    return _write(_labelled_rows(examples), folder, [f"{name}.tsv"])
+
+
+def _pair_rows(examples: Iterable[Example], linked: bool) -> Iterator[list[str]]:
+    for number, example in enumerate(examples, 1):
+        if (example.links is not None) != linked:
+            has, had = ("no links", "some") if linked else ("links", "none")
+            raise DataError(f"example {number} has {has}, but those before it have {had}: all or none must have them.")
+        row = [_text(example, "source", number), _text(example, "target", number)]
+        yield row if example.links is None else [*row, str(example.links)]
+
+
+def _labelled_rows(examples: Iterable[Example]) -> Iterator[list[str]]:
+    for number, example in enumerate(examples, 1):
+        row = [_text(example, "label", number), _text(example, "source", number)]
+        for cell in row:
+            if "\t" in cell:
+                raise DataError(f"example {number} holds a tab, which separates columns: {shorten(cell)}.")
+        yield ["\t".join(row)]
+
+
+def _text(example: Example, field: str, number: int) -> str:
+    """One text of an example, if there is one and it fits on a line."""
+    text: str | None = getattr(example, field)
+    if text is None:
+        raise DataError(f"example {number} has no {field} to write.")
+    if "\n" in text or text.endswith("\r"):
+        raise DataError(f"example {number}: its {field} holds a line end and would not be read back: {shorten(text)}.")
+    check_encodable(text, f"example {number}: its {field}")
+    return text
+
+
+def _write(rows: Iterable[Sequence[str]], folder: Path, names: Sequence[str]) -> list[Path]:
+    """One line into each file per row. An error on the way leaves no file behind, and old ones as they were."""
+    paths = [folder / name for name in names]
+    empty = True
+    with ExitStack() as stack:
+        files = [stack.enter_context(writing(path)) for path in paths]
+        for row in rows:
+            for file, line in zip(files, row, strict=True):
+                # readers drop one byte order mark at the very start, so one that belongs to the text needs another
+                mark = "\ufeff" if empty and line.startswith("\ufeff") else ""
+                file.write(f"{mark}{line}\n")
+            empty = False
+        if empty:
+            raise DataError(f"there is no example to write to {paths[0]}.")
+    return paths

@@ -1,0 +1,154 @@
+"""Files: written whole or not at all, read with errors that name the place."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+from saccade.errors import CheckpointError, DataError, SaccadeError
+
+__all__ = ["explain", "remove_drafts", "remove_folder", "sync", "told", "write_atomically", "writing", "writing_folder"]
+
+
+def write_atomically(path: Path, content: str | bytes | Callable[[Path], None]) -> None:
+    """Write a file under a temporary name, flush it to the disk, then give it its name.
+
+    A process killed at any moment leaves the old file or the new one, never half of it. `content` may be a function
+    that writes to the path it is given.
+    """
+    draft = _beside(path)
+    with told(path), _removed_on_error(draft):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if callable(content):
+            content(draft)
+        else:
+            draft.write_bytes(content.encode() if isinstance(content, str) else content)
+        sync(draft)
+        draft.replace(path)
+        sync(path.parent)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[TextIO]:
+    """A UTF-8 file to write bit by bit; it gets its name when all of it is on the disk. Newlines stay as they are."""
+    draft = _beside(path)
+    with told(path), _removed_on_error(draft):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        sync(draft)
+        draft.replace(path)
+        sync(path.parent)
+
+
+@contextmanager
+def writing_folder(path: Path, *, replace: bool = True) -> Iterator[Path]:
+    """A folder to fill; it gets its name when all its files are on the disk, and replaces what had that name.
+
+    Without `replace`, what has that name by then stays: for what several processes may make at the same time, where
+    one result is as good as another and somebody may be reading the first already.
+    """
+    draft = _beside(path)
+    with told(path), _removed_on_error(draft):
+        draft.mkdir(parents=True)
+        yield draft
+        for file in draft.iterdir():
+            sync(file)
+        sync(draft)
+        _take_place(draft, path, replace)
+        sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or folder is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot, for folders
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def remove_folder(path: Path) -> None:
+    """Delete a folder, all of it or, for whoever looks at its name, nothing."""
+    old = _beside(path)
+    with suppress(FileNotFoundError):
+        path.rename(old)
+    _remove(old)
+
+
+def remove_drafts(folder: Path) -> None:
+    """Delete what killed writers left in a folder."""
+    for draft in folder.glob(".*.part"):
+        _remove(draft)
+
+
+def explain(error: OSError, path: Path, doing: str = "read") -> SaccadeError:
+    """What went wrong with a file, in words, with the remedy."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return CheckpointError(
+            f"there is no room left on the disk for {path}. What was there before is untouched. Free some space and "
+            "run the same command again; a training goes on with --resume."
+        )
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return DataError(f"no permission to {doing} {path}. Choose another place or change its permissions.")
+    if error.errno == errno.ENOENT:
+        return DataError(f"{path} does not exist. Check the path; relative paths start from {Path.cwd()}.")
+    if error.errno == errno.EISDIR:
+        return DataError(f"{path} is a folder, but a file is needed.")
+    if error.errno in (errno.ENOTDIR, errno.EEXIST):  # a file stands where a folder should
+        return DataError(f"{path} lies inside something that is not a folder. Choose another place.")
+    return DataError(f"cannot {doing} {path}: {error.strerror or error}.")
+
+
+def _take_place(draft: Path, path: Path, replace: bool) -> None:
+    """Give a folder its name; another process may be doing the same."""
+    while True:
+        if replace:
+            remove_folder(path)
+        try:
+            draft.rename(path)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        if not replace:
+            _remove(draft)
+            return
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Errors of the operating system while a file is written are raised as ours."""
+    try:
+        yield
+    except OSError as error:
+        raise explain(error, path, "write") from error
+
+
+@contextmanager
+def _removed_on_error(draft: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        _remove(draft)
+        raise
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

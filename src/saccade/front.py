@@ -1,0 +1,90 @@
+"""The front door: `saccade.load(folder)` gives a Model, which is called with an input or a list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+from saccade.attention.outside import trusting
+from saccade.config import parse
+from saccade.data.example import Example
+from saccade.errors import DataError
+from saccade.prediction import Prediction
+from saccade.search.settings import SearchConfig
+from saccade.tasks.base import Evaluation, Task
+from saccade.tasks.batching import in_batches, stream
+from saccade.tasks.folder import load_task
+from saccade.train.devices import find_accelerator
+
+__all__ = ["Model", "load"]
+
+
+def load(folder: str | Path, *, device: str = "auto", trust_code: bool = False) -> Model:
+    """A trained model from its folder. Loading unpickles nothing and runs no code that the folder names.
+
+    A recipe may name a class of yours as a score or align (`package.module:Class`); it is imported only with
+    `trust_code`.
+    """
+    with trusting(trust_code):
+        task = load_task(Path(folder))
+    task.model.to(find_accelerator(device))
+    return Model(task)
+
+
+class Model:
+    """A trained model. Called with a text it answers with a Prediction, called with a list with a list.
+
+    Options are those of a recipe's `search`: beam, nbest, length_penalty, sample, temperature, top_k, top_p, seed,
+    max_length, min_length, batch.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """All settings the model was trained with."""
+        return self.task.recipe.dump()
+
+    @overload
+    def __call__(self, inputs: str, **options: Any) -> Prediction: ...
+    @overload
+    def __call__(self, inputs: Sequence[str], **options: Any) -> list[Prediction]: ...
+    def __call__(self, inputs: str | Sequence[str], **options: Any) -> Prediction | list[Prediction]:
+        single = isinstance(inputs, str)
+        texts = [inputs] if isinstance(inputs, str) else list(inputs)
+        for number, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise DataError(f"input {number} is {text!r}, but this model reads text.")
+        found = in_batches(self.task, texts, self.search(**options), attention=True)
+        return found[0] if single else found
+
+    def stream(
+        self,
+        texts: Iterable[str | None],
+        *,
+        attention: bool = False,
+        prefix: str | None = None,
+        refuse: Callable[[str], None] | None = None,
+        **options: Any,
+    ) -> Iterator[Prediction]:
+        """Predictions for any number of inputs, in their order, in flat memory.
+
+        None among the inputs means: answer those so far before asking for more. `refuse` is told of inputs that are
+        too long, which then have empty answers; without it they are an error.
+        """
+        search = self.search(**options)
+        return stream(self.task, texts, search, attention=attention, prefix=prefix, refuse=refuse)
+
+    def evaluate(self, examples: Iterable[Example], **options: Any) -> Evaluation:
+        """How well the model does on some examples."""
+        return self.task.evaluate(list(examples), self.search(**options))
+
+    def search(self, **options: Any) -> SearchConfig:
+        """The recipe's way to search, with some options changed."""
+        return parse(SearchConfig, self.task.recipe.search.model_dump() | options, "search options")
+
+    def __repr__(self) -> str:
+        facts = self.task.facts()
+        return f"Model({self.task.name}, {facts['model']}, {facts['parameters']:,} parameters)"

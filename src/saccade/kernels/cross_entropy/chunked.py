@@ -1,0 +1,186 @@
+"""Cross-entropy of an output layer that goes over a few rows at a time and never holds all logits."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from saccade.errors import ConfigError, ShapeError
+from saccade.kernels.cross_entropy.losses import Losses, check_chunk, check_classes, check_layer
+from saccade.kernels.cross_entropy.rows import Target, add_up, row_losses, slope_
+
+__all__ = ["chunked_cross_entropy", "chunked_from_logits"]
+
+
+def chunked_cross_entropy(
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    expected: Tensor,
+    *,
+    smoothing: float = 0.0,
+    padding: int = 0,
+    chunk: int = 512,
+) -> Losses:
+    """What `naive_cross_entropy` computes, with `chunk` rows of logits in memory instead of N.
+
+        target[n] = (1 - ε) · [expected[n]] + ε · uniform over all classes but padding
+        smoothed  = -Σ_n target[n] · log softmax(hidden[n] weightᵀ + bias)
+
+    hidden (N, D), weight (V, D), bias (V,), expected (N,) -> three scalars
+    Rows that expect padding count nothing. The gradients are made in the forward pass, while a chunk's logits
+    are at hand; the backward pass scales them. So they cannot be differentiated once more.
+    Under autocast to bfloat16 the products are in bfloat16, softmax and sums in float32.
+    """
+    check_chunk(chunk)
+    check_layer(hidden, weight, bias)
+    check_classes(len(hidden), len(weight), expected, smoothing, padding)
+    target = Target.smooth(smoothing, padding, len(weight))
+    dtype = _product_dtype(hidden, weight)
+    wanted = [
+        torch.is_grad_enabled() and tensor is not None and tensor.requires_grad for tensor in (hidden, weight, bias)
+    ]
+    with torch.autocast(hidden.device.type, enabled=False):  # the dtypes are chosen here, not at each product
+        sums = _Layer.apply(hidden, weight, bias, expected, target, chunk, dtype, wanted)  # type: ignore[no-untyped-call]
+    return Losses(*sums)
+
+
+def chunked_from_logits(
+    logits: Tensor, expected: Tensor, smoothing: float = 0.0, padding: int = 0, *, chunk: int = 512
+) -> Losses:
+    """The same for logits (N, V) that exist already; beside them only their gradient takes N·V numbers."""
+    if logits.dim() != 2:
+        raise ShapeError(f"logits are {tuple(logits.shape)}, but must be (N, V). Select the real positions first.")
+    check_chunk(chunk)
+    check_classes(len(logits), logits.shape[1], expected, smoothing, padding)
+    target = Target.smooth(smoothing, padding, logits.shape[1])
+    return Losses(*_Logits.apply(logits, expected, target, chunk))  # type: ignore[no-untyped-call]
+
+
+def _product_dtype(hidden: Tensor, weight: Tensor) -> torch.dtype:
+    """In which dtype to multiply: what autocast says, and never float16.
+
+    Gradients made before the loss is scaled up would vanish in float16.
+    """
+    kind = hidden.device.type
+    dtype = torch.promote_types(hidden.dtype, weight.dtype)
+    if dtype != torch.float64 and torch.is_autocast_enabled(kind):
+        dtype = torch.get_autocast_dtype(kind)
+    return torch.float32 if dtype == torch.float16 else dtype
+
+
+class _Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        expected: Tensor,
+        target: Target,
+        chunk: int,
+        dtype: torch.dtype,
+        wanted: Sequence[bool],
+    ) -> tuple[Tensor, ...]:
+        work = _Workplace(hidden.to(dtype), weight.to(dtype), bias, wanted, min(chunk, len(hidden)))
+        parts = [work.do(rows, expected[rows], target) for rows in _slices(len(hidden), chunk)]
+        sums = add_up(parts, like=work.logits)
+        ctx.save_for_backward(work.hidden_slope, work.weight_slope, work.bias_slope)
+        ctx.dtypes = hidden.dtype, weight.dtype, None if bias is None else bias.dtype
+        ctx.mark_non_differentiable(sums.plain, sums.correct)
+        return tuple(sums)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        _refuse_second_derivatives()
+        made = zip(ctx.saved_tensors, ctx.dtypes, strict=True)
+        scaled = (None if slope is None else (slope * grads[0]).to(dtype) for slope, dtype in made)
+        return (*scaled, None, None, None, None, None)
+
+
+class _Workplace:
+    """Memory that every chunk uses again, and the gradients that grow there: fresh memory is slow to touch."""
+
+    def __init__(self, hidden: Tensor, weight: Tensor, bias: Tensor | None, wanted: Sequence[bool], rows: int) -> None:
+        wide = torch.promote_types(weight.dtype, torch.float32)
+        self.hidden, self.weight, self.bias = hidden, weight, None if bias is None else bias.to(wide)
+        self.logits = weight.new_empty(rows, len(weight), dtype=wide)
+        self.narrow = None if weight.dtype == wide else torch.empty_like(self.logits, dtype=weight.dtype)
+        self.hidden_slope = torch.empty_like(hidden) if wanted[0] else None
+        self.weight_slope = torch.zeros_like(weight, dtype=wide) if wanted[1] else None
+        self.bias_slope = weight.new_zeros(len(weight), dtype=wide) if wanted[2] else None
+
+    def do(self, rows: slice, expected: Tensor, target: Target) -> Losses:
+        """The losses of each row of a chunk; adds the chunk's share to the gradients."""
+        logits = self._project(self.hidden[rows])
+        losses, sums = row_losses(logits, expected, target)
+        if self.hidden_slope is None and self.weight_slope is None and self.bias_slope is None:
+            return losses
+        slope = slope_(logits, sums, expected, target)
+        if self.bias_slope is not None:
+            self.bias_slope += slope.sum(0)
+        if self.narrow is not None:
+            slope = self.narrow[: len(slope)].copy_(slope)
+        if self.hidden_slope is not None:
+            torch.mm(slope, self.weight, out=self.hidden_slope[rows])
+        if self.weight_slope is not None:
+            if self.narrow is None:
+                self.weight_slope.addmm_(slope.mT, self.hidden[rows])
+            else:  # a sum over chunks in bfloat16 would lose the small ones
+                self.weight_slope += slope.mT @ self.hidden[rows]
+        return losses
+
+    def _project(self, hidden: Tensor) -> Tensor:
+        """(n, D) -> (n, V), in float32 or wider."""
+        logits = self.logits[: len(hidden)]
+        if self.narrow is None:
+            torch.mm(hidden, self.weight.mT, out=logits)
+        else:
+            logits.copy_(torch.mm(hidden, self.weight.mT, out=self.narrow[: len(hidden)]))
+        return logits if self.bias is None else logits.add_(self.bias)  # addmm would first copy the bias into each row
+
+
+class _Logits(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, expected: Tensor, target: Target, chunk: int) -> tuple[Tensor, ...]:
+        wide = torch.promote_types(logits.dtype, torch.float32)
+        buffer = logits.new_empty(min(chunk, len(logits)), logits.shape[1], dtype=wide)
+        parts = [
+            row_losses(_copy(logits[rows], buffer), expected[rows], target)[0] for rows in _slices(len(logits), chunk)
+        ]
+        sums = add_up(parts, like=buffer)
+        ctx.save_for_backward(logits, expected)
+        ctx.target, ctx.chunk = target, chunk
+        ctx.mark_non_differentiable(sums.plain, sums.correct)
+        return tuple(sums)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        _refuse_second_derivatives()
+        # The softmax is made again rather than kept, so that between the passes nothing lies beside the logits.
+        logits, expected = ctx.saved_tensors
+        slopes = torch.empty_like(logits, memory_format=torch.contiguous_format)
+        buffer = logits.new_empty(min(ctx.chunk, len(logits)), logits.shape[1], dtype=grads[0].dtype)
+        for rows in _slices(len(logits), ctx.chunk):
+            part = _copy(logits[rows], buffer)
+            _, sums = row_losses(part, expected[rows], ctx.target)
+            torch.mul(slope_(part, sums, expected[rows], ctx.target), grads[0], out=slopes[rows])
+        return slopes, None, None, None
+
+
+def _refuse_second_derivatives() -> None:
+    """Autograd runs a backward pass in grad mode only to differentiate it; ours would count as a constant there."""
+    if torch.is_grad_enabled() and not torch.compiler.is_compiling():
+        raise ConfigError(
+            "create_graph=True asks to differentiate the gradient of this cross-entropy, but it is made without a "
+            "graph. Use saccade.kernels.cross_entropy.naive for second derivatives."
+        )
+
+
+def _copy(rows: Tensor, buffer: Tensor) -> Tensor:
+    return buffer[: len(rows)].copy_(rows)
+
+
+def _slices(rows: int, chunk: int) -> Iterator[slice]:
+    return (slice(start, start + chunk) for start in range(0, rows, chunk))

@@ -1,0 +1,57 @@
+"""What a cross-entropy hands back, and what it refuses to be given."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from saccade.errors import ConfigError, DataError, ShapeError
+
+__all__ = ["Losses", "check_chunk", "check_classes", "check_layer"]
+
+
+class Losses(NamedTuple):
+    """Sums over the rows whose expected class is not padding; divide by their number for a mean."""
+
+    smoothed: Tensor
+    """() what training descends: the cross-entropy against the smoothed target."""
+    plain: Tensor
+    """() the negative log-likelihood of the expected classes, for perplexity; carries no gradient."""
+    correct: Tensor
+    """() int64: in how many rows no class beats the expected one; a tie for the first place counts."""
+
+
+def check_classes(rows: int, classes: int, expected: Tensor, smoothing: float, padding: int) -> None:
+    """Refuse expected classes, a smoothing or a padding that do not fit `rows` rows of `classes` logits."""
+    if expected.shape != (rows,) or expected.dtype != torch.int64:
+        raise ShapeError(
+            f"expected is {tuple(expected.shape)} of {expected.dtype}, but {rows} rows need ({rows},) of torch.int64. "
+            "Pass one class per row."
+        )
+    if not 0 <= smoothing < 1:
+        raise ConfigError(f"smoothing is {smoothing}, but the share taken from the right class is in [0, 1).")
+    if not 0 <= padding < classes:
+        raise ConfigError(f"padding is {padding}, but must be one of the {classes} classes, 0 to {classes - 1}.")
+    # reading the numbers makes an accelerator wait, and there the lookup itself reports a wrong index
+    if rows and expected.device.type == "cpu" and not torch.compiler.is_compiling():
+        low, high = (int(end) for end in expected.aminmax())
+        if low < 0 or high >= classes:
+            wrong = low if low < 0 else high
+            raise DataError(f"a row expects class {wrong}, but there are {classes}. Check the vocabulary's size.")
+
+
+def check_layer(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    """Refuse an output layer whose parts do not go together."""
+    if hidden.dim() != 2 or weight.dim() != 2 or hidden.shape[1] != weight.shape[1]:
+        raise ShapeError(
+            f"hidden is {tuple(hidden.shape)} and weight {tuple(weight.shape)}, but they must be (N, D) and (V, D) "
+            "with the same D. Select the real positions first: hidden[mask]."
+        )
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise ShapeError(f"bias is {tuple(bias.shape)}, but weight has {weight.shape[0]} classes. Pass one per class.")
+
+
+def check_chunk(chunk: int) -> None:
+    """Refuse to go over the rows in steps of none."""
+    if chunk < 1:
+        raise ConfigError(f"chunk is {chunk}, but at least 1 row must be done at a time.")

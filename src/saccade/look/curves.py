@@ -1,0 +1,176 @@
+"""Quality against sentence length: the figure that made the case for attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from saccade.errors import NumericsError, ShapeError
+from saccade.look import words
+from saccade.look.paper import FAINT, MUTED, check_suffix, drawing, write
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Curve", "Point", "save_lengths"]
+
+# after Okabe and Ito: all kinds of colour blindness tell them apart; shapes say it a second time
+LOOKS = (
+    ("#0072b2", "o", "-"),
+    ("#d55e00", "s", "--"),
+    ("#009e73", "^", "-."),
+    ("#b0528a", "D", ":"),
+    ("#56b4e9", "v", "-"),
+    ("#8a6d00", "P", "--"),
+    ("#4d4d4d", "X", "-."),
+)
+
+
+class Point(NamedTuple):
+    """The score of the sentences of `low` to `high` words, and the band it surely lies in."""
+
+    low: float
+    high: float
+    score: float
+    lower: float
+    upper: float
+
+    @property
+    def middle(self) -> float:
+        """Where the point stands on the axis of lengths."""
+        return (self.low + self.high) / 2
+
+
+@dataclass(frozen=True, init=False)
+class Curve:
+    """A system's name and its points; plain tuples (low, high, score, lower, upper) will do."""
+
+    name: str
+    points: tuple[Point, ...]
+
+    def __init__(self, name: str, points: Iterable[Sequence[float]]) -> None:
+        object.__setattr__(self, "name", name)  # frozen for everybody else
+        object.__setattr__(self, "points", tuple(sorted(_point(name, numbers) for numbers in points)))
+        if not self.points:
+            raise ShapeError(f"the curve {name!r} has no points. Leave it out, or score some sentences.")
+
+
+def _point(name: str, numbers: Sequence[float]) -> Point:
+    if len(numbers) != 5:
+        raise ShapeError(
+            f"a point of {name!r} has {len(numbers)} numbers, but needs 5: low, high, score, lower, upper."
+        )
+    point = Point(*(float(number) for number in numbers))
+    if not all(map(math.isfinite, point)):
+        raise NumericsError(
+            f"a point of {name!r} is {tuple(point)}. Only finite numbers can be drawn: leave out lengths without "
+            "sentences, and end the last range at its longest sentence."
+        )
+    return point
+
+
+def save_lengths(
+    curves: Iterable[Curve],
+    path: Path | str,
+    trained_to: float | None = None,
+    *,
+    score: str = "BLEU",
+    title: str | None = None,
+) -> None:
+    """Write the curves with their bands; beyond `trained_to` words lies what no system saw in training.
+
+    Equal curves give equal bytes on one machine.
+    """
+    path, curves = Path(path), list(curves)
+    check_suffix(path)
+    if not curves:
+        raise ShapeError("there are 0 curves to draw. Pass one for each system.")
+    with drawing():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7, 4))
+        axes = figure.add_axes((0, 0, 1, 1))
+        for number, curve in enumerate(curves):
+            _curve(axes, curve, number)
+        _frame(axes, curves, trained_to, score)
+        _names(axes, curves)
+        if title:
+            axes.set_title(words.visible(title), loc="left", fontsize=12, fontweight="bold", pad=14)
+        write(figure, path)
+
+
+def _curve(axes: Axes, curve: Curve, number: int) -> None:
+    colour, marker, dashes = LOOKS[number % len(LOOKS)]
+    lengths = [point.middle for point in curve.points]
+    lower, upper = [point.lower for point in curve.points], [point.upper for point in curve.points]
+    axes.fill_between(lengths, lower, upper, color=colour, alpha=0.15, linewidth=0)
+    axes.plot(
+        lengths,
+        [point.score for point in curve.points],
+        color=colour,
+        marker=marker,
+        linestyle=dashes,
+        linewidth=1.8,
+        markersize=5.5,
+        markeredgecolor="white",
+        markeredgewidth=0.8,
+    )
+
+
+def _frame(axes: Axes, curves: list[Curve], trained_to: float | None, score: str) -> None:
+    points = [point for curve in curves for point in curve.points]
+    longest = max(*(point.high for point in points), trained_to or 0)
+    bottom, top = min(0.0, *(point.lower for point in points)), max(point.upper for point in points)
+    axes.set_xlim(0, longest)
+    axes.set_ylim(bottom, (top - bottom or 1) * 1.08 + bottom)
+    axes.set_xlabel("words in the source sentence", labelpad=8)
+    axes.set_ylabel(words.visible(score), labelpad=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set(edgecolor=FAINT)
+    axes.grid(axis="y", color=FAINT, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=0, pad=6)
+    if trained_to is not None:
+        _border(axes, trained_to, longest)
+
+
+def _border(axes: Axes, trained_to: float, longest: float) -> None:
+    """Where the lengths seen in training end."""
+    axes.axvspan(trained_to, longest, color="#f3f4f7", zorder=0)
+    axes.axvline(trained_to, color=MUTED, linewidth=1, zorder=1)
+    left = trained_to > longest / 2  # the words stand where there is more room
+    axes.annotate(
+        "trained up to here" if left else "longer than in training",
+        (trained_to, 1),
+        xycoords=axes.get_xaxis_transform(),
+        xytext=(-6 if left else 6, 6),
+        textcoords="offset points",
+        horizontalalignment="right" if left else "left",
+        fontsize=8.5,
+        color=MUTED,
+    )
+
+
+def _names(axes: Axes, curves: list[Curve]) -> None:
+    """Each name beside the end of its curve, moved apart where two would touch: no legend to look back and forth to."""
+    bottom, top = axes.get_ylim()
+    gap = (top - bottom) * 0.065
+    order = sorted(range(len(curves)), key=lambda number: curves[number].points[-1].score)
+    height = bottom - gap
+    for number in order:
+        curve = curves[number]
+        height = max(height + gap, curve.points[-1].score)
+        axes.annotate(
+            words.clip(words.visible(curve.name), 40),
+            (1, height),
+            xycoords=axes.get_yaxis_transform(),
+            xytext=(8, 0),
+            textcoords="offset points",
+            verticalalignment="center",
+            color=LOOKS[number % len(LOOKS)][0],
+            fontweight="bold",
+            fontsize=9.5,
+        )

@@ -1,0 +1,100 @@
+"""Map: the words read, the words written, and how much each written word looked at each read one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from saccade.errors import NumericsError, ShapeError
+
+__all__ = ["Link", "Map"]
+
+Link = tuple[int, int]
+"""A source word and a target word, both counted from 0."""
+
+
+@dataclass(frozen=True, init=False)
+class Map:
+    """What every picture is drawn from: `weights[t][s]` is how much target word t looked at source word s.
+
+    `weights` (T, S) may be given as lists, a numpy array or a tensor; here they become tuples, so that a map cannot
+    change after it was checked. Pictures show 0 to 1: what lies below is drawn as 0, what lies above as 1. `gold` are
+    the links that would have been right, where they are known.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    weights: tuple[tuple[float, ...], ...]
+    gold: frozenset[Link]
+
+    def __init__(
+        self,
+        source: Iterable[str],
+        target: Iterable[str],
+        weights: Iterable[Iterable[float]],
+        gold: Iterable[Link] = (),
+    ) -> None:
+        fields = {
+            "source": _words("source", source),
+            "target": _words("target", target),
+            "weights": _rows(weights),
+            "gold": frozenset((int(read), int(written)) for read, written in gold),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)  # frozen for everybody else
+        self._check_shape()
+        self._check_numbers()
+        self._check_gold()
+
+    def strongest(self, t: int, count: int = 1) -> list[int]:
+        """The source words that target word t looked at most, the strongest first, the earlier first of equals."""
+        row = self.weights[t]
+        return sorted(range(len(row)), key=lambda s: -row[s])[:count]
+
+    def _check_shape(self) -> None:
+        if len(self.weights) != len(self.target):
+            raise ShapeError(
+                f"weights have {len(self.weights)} rows, but {len(self.target)} words were written. Pass one row for "
+                "each word written, the end of the sentence included if it is among the words."
+            )
+        for t, row in enumerate(self.weights):
+            if len(row) != len(self.source):
+                raise ShapeError(
+                    f"row {t} of weights ({self.target[t]!r}) has {len(row)} numbers, but {len(self.source)} words "
+                    "were read. Cut off the padding, or name every word of the source."
+                )
+
+    def _check_numbers(self) -> None:
+        for t, row in enumerate(self.weights):
+            for s, weight in enumerate(row):
+                if not math.isfinite(weight):
+                    raise NumericsError(
+                        f"the weight from {self.target[t]!r} (row {t}) to {self.source[s]!r} (column {s}) is {weight}. "
+                        "Only finite numbers can be drawn; look for what made it in the model."
+                    )
+
+    def _check_gold(self) -> None:
+        for s, t in sorted(self.gold):
+            if not (0 <= s < len(self.source) and 0 <= t < len(self.target)):
+                raise ShapeError(
+                    f"the gold link {s}-{t} lies outside {len(self.source)} words read and {len(self.target)} written. "
+                    "Links are source-target, both counted from 0."
+                )
+
+
+def _words(side: str, words: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(words, str):  # it would fall apart into letters
+        raise ShapeError(f"{side} is one string, {words[:40]!r}, but a list of words is needed. Pass its .split().")
+    return tuple(words)
+
+
+def _rows(weights: Iterable[Iterable[float]]) -> tuple[tuple[float, ...], ...]:
+    try:
+        return tuple(tuple(float(weight) for weight in row) for row in weights)
+    except (TypeError, ValueError) as error:
+        was = getattr(weights, "shape", type(weights).__name__)
+        raise ShapeError(
+            f"weights must be rows of numbers, (words written, words read), but are {was}: choose one "
+            "sentence and one head."
+        ) from error

@@ -1,0 +1,134 @@
+"""Text against a reference: BLEU, chrF and TER, as sacrebleu computes them.
+
+All three are sums over sentences put into a formula at the end. `text_statistics` gives the summands, (N, K), so that a
+bootstrap or a score by sentence length adds up rows and need not read the text again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+
+from saccade.errors import ConfigError, DataError, lookup
+
+__all__ = ["TEXT_METRICS", "TextScore", "TextStatistics", "bleu", "chrf", "ter", "text_statistics"]
+
+TOKENIZERS = {name: name for name in ("13a", "char", "intl", "none", "zh")}
+"""The ways to cut text for BLEU that need no download and no other package."""
+
+
+@dataclass(frozen=True)
+class TextScore:
+    """A score from 0 to 100 (TER may exceed it) and sacrebleu's signature, which says how it was computed."""
+
+    value: float
+    signature: str
+
+
+@dataclass(frozen=True)
+class TextStatistics:
+    """What each sentence adds to a corpus score.
+
+    counts (N, K): one row a sentence. `score` turns summed rows (K,) into the value of the corpus they come from; a
+    sentence may be counted any whole number of times.
+    """
+
+    counts: NDArray[np.float64]
+    score: Callable[[NDArray[np.float64]], float]
+    signature: str
+
+    def total(self) -> TextScore:
+        """The score of the whole corpus, equal to sacrebleu's own."""
+        return TextScore(self.score(self.counts.sum(0)), self.signature)
+
+
+def bleu(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    *,
+    tokenize: str = "13a",
+    lowercase: bool = False,
+    effective_order: bool = False,
+) -> TextScore:
+    """Corpus BLEU, one reference a sentence. Higher is better.
+
+    `effective_order` counts only n-grams as long as the sentences have them. Without it, as is usual, a corpus in which
+    no hypothesis has four words scores 0 even if it is perfect.
+    Paper: Papineni et al. 2002; Post 2018, arXiv:1804.08771.
+    """
+    options = {"tokenize": tokenize, "lowercase": lowercase, "effective_order": effective_order}
+    return text_statistics("bleu", hypotheses, references, **options).total()
+
+
+def chrf(
+    hypotheses: Sequence[str], references: Sequence[str], *, word_order: int = 0, lowercase: bool = False
+) -> TextScore:
+    """Corpus chrF: F₂ of character n-grams; `word_order=2` is chrF++. Higher is better. Paper: Popović 2015."""
+    return text_statistics("chrf", hypotheses, references, word_order=word_order, lowercase=lowercase).total()
+
+
+def ter(hypotheses: Sequence[str], references: Sequence[str], *, case_sensitive: bool = False) -> TextScore:
+    """Translation edit rate: edits and block moves per 100 reference words. Lower is better. Paper: Snover 2006."""
+    return text_statistics("ter", hypotheses, references, case_sensitive=case_sensitive).total()
+
+
+def text_statistics(
+    metric: str, hypotheses: Sequence[str], references: Sequence[str], **options: Any
+) -> TextStatistics:
+    """What each sentence adds to a metric of TEXT_METRICS; `options` as in the function of that name."""
+    judge = lookup("text metric", metric, TEXT_METRICS)(**options)
+    _check(hypotheses, references)
+    rows = judge._extract_corpus_statistics(hypotheses, [references])
+    return TextStatistics(np.array(rows, dtype=np.float64), _score(judge), str(judge.get_signature()))
+
+
+def _score(judge: BLEU | CHRF | TER) -> Callable[[NDArray[np.float64]], float]:
+    def score(sums: NDArray[np.float64]) -> float:
+        # With one reference all statistics are counts. Whole numbers keep sacrebleu's own arithmetic.
+        counts = [round(value) for value in sums.tolist()]
+        return float(judge._compute_score_from_stats(counts).score)
+
+    return score
+
+
+def _bleu(*, tokenize: str = "13a", lowercase: bool = False, effective_order: bool = False) -> BLEU:
+    tokenize = lookup("BLEU tokenizer", tokenize, TOKENIZERS)
+    # Forced: text that looks tokenised is the business of whoever wrote it, not a warning on every evaluation.
+    return BLEU(tokenize=tokenize, lowercase=lowercase, effective_order=effective_order, force=True)
+
+
+def _chrf(*, word_order: int = 0, lowercase: bool = False) -> CHRF:
+    if word_order < 0:
+        raise ConfigError(f"word_order is {word_order}, but must be 0 (chrF), 1 (chrF+) or 2 (chrF++).")
+    return CHRF(word_order=word_order, lowercase=lowercase)
+
+
+def _ter(*, case_sensitive: bool = False) -> TER:
+    return TER(case_sensitive=case_sensitive)
+
+
+TEXT_METRICS: dict[str, Callable[..., BLEU | CHRF | TER]] = {"bleu": _bleu, "chrf": _chrf, "ter": _ter}
+"""Name -> what makes sacrebleu's object for it."""
+
+
+def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    for name, lines in (("hypotheses", hypotheses), ("references", references)):
+        if isinstance(lines, str):
+            raise DataError(f"{name} are one text, but must be a list of sentences. Write [text] for a single one.")
+    if len(hypotheses) != len(references):
+        raise DataError(
+            f"there are {len(hypotheses)} hypotheses for {len(references)} references. Pass one reference for each."
+        )
+    if not hypotheses:
+        raise DataError("there are 0 hypotheses and 0 references to compare. Pass at least one of each.")
+    for name, lines in (("hypothesis", hypotheses), ("reference", references)):
+        for row, line in enumerate(lines):
+            if not isinstance(line, str):
+                raise DataError(f"{name} {row} is {line!r}, but must be text. Use '' for an empty sentence.")

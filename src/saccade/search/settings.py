@@ -1,0 +1,56 @@
+"""SearchConfig: how answers are looked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from pydantic import Field, model_validator
+
+from saccade.batch import Batch
+from saccade.config import Config
+from saccade.models.base import Seq2Seq
+from saccade.search import Hypothesis, beam, greedy, sample
+
+__all__ = ["SearchConfig", "find"]
+
+
+class SearchConfig(Config):
+    """Greedy search at width 1, beam search above it, sampling if asked for."""
+
+    beam: int = Field(1, ge=1)
+    nbest: int = Field(1, ge=1)
+    length_penalty: float = Field(0.6, ge=0)
+    """For beams: 0 prefers short answers; Wu et al. 2016, arXiv:1609.08144, have 0.6 to 0.7."""
+    coverage_penalty: float = Field(0.0, ge=0)
+    sample: bool = False
+    temperature: float = Field(1.0, gt=0)
+    top_k: int | None = Field(None, ge=1)
+    top_p: float | None = Field(None, gt=0, le=1)
+    seed: int = Field(1, ge=0)
+    """For sampling."""
+    max_length: int | None = Field(None, ge=1)
+    """The most tokens of an answer; left out, twice the longest source and 20 more."""
+    min_length: int = Field(0, ge=0)
+    batch: int = Field(32, ge=1)
+    """Sentences searched together."""
+
+    @model_validator(mode="after")
+    def _combines(self) -> SearchConfig:
+        if self.nbest > 1 and not self.sample and self.nbest > self.beam:
+            raise ValueError(f"nbest is {self.nbest}, but a beam of {self.beam} finds at most {self.beam} answers")
+        return self
+
+
+def find(model: Seq2Seq, batch: Batch, config: SearchConfig, **limits: Any) -> list[list[Hypothesis]]:
+    """The answers a config asks for, best first, `nbest` for each sentence; limits: see search.Limits."""
+    length = config.max_length or (2 * batch.source.shape[1] + 20 if batch.source is not None else 100)
+    limits = {"max_length": length, "min_length": config.min_length} | limits
+    if config.sample:
+        chance = torch.Generator(next(model.parameters()).device).manual_seed(config.seed)
+        options: dict[str, Any] = {"temperature": config.temperature, "top_k": config.top_k, "top_p": config.top_p}
+        return sample(model, batch, config.nbest, generator=chance, **options, **limits)
+    if config.beam == 1:
+        return [[found] for found in greedy(model, batch, **limits)]
+    penalties: dict[str, Any] = {"length_penalty": config.length_penalty, "coverage_penalty": config.coverage_penalty}
+    return beam(model, batch, config.beam, nbest=config.nbest, **penalties, **limits)

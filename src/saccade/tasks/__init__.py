@@ -1,0 +1,1 @@
+"""Tasks: data, model and metric put together for one kind of work each."""

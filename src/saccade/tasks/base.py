@@ -1,0 +1,122 @@
+"""Task: what is read and answered, and how well; one subclass for each kind."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from saccade.batch import Batch
+from saccade.data.example import Example
+from saccade.data.loader import Loader, lengths_of
+from saccade.data.plan import Plan
+from saccade.data.store import Store
+from saccade.data.tokenizer import Tokenizers
+from saccade.metrics import LengthBin, score_by_length
+from saccade.prediction import Prediction
+from saccade.search.settings import SearchConfig
+from saccade.tasks.recipe import Recipe
+from saccade.train.objective import losses_of
+
+__all__ = ["Evaluation", "Statistics", "Task"]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What each example adds to a metric (N, K), and the way from their sum to its value; for bands and comparisons."""
+
+    counts: NDArray[np.float64]
+    score: Callable[[NDArray[np.float64]], float]
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How well a model does on some examples.
+
+    metrics: numbers by name, the first one the most important. details: what else report.json should hold.
+    statistics: for each metric that is a sum over examples. lengths: (N,) source words, to draw quality against.
+    """
+
+    metrics: dict[str, float]
+    details: dict[str, Any]
+    statistics: dict[str, Statistics]
+    lengths: list[int]
+    predictions: list[Prediction] = field(default_factory=list, repr=False)
+    notes: list[str] = field(default_factory=list)
+
+    def by_length(self, metric: str | None = None, bounds: Sequence[int] | None = None) -> list[LengthBin]:
+        """A metric against the length of the source, with bands; the most important one by default."""
+        part = self.statistics[metric or next(iter(self.statistics))]
+        return score_by_length(self.lengths, part.counts, part.score, bounds=bounds)
+
+
+class Task(ABC):
+    """A kind of work: translation, language or classification. Holds the model that does it."""
+
+    name: ClassVar[str]
+
+    def __init__(self, recipe: Recipe, tokenizers: Tokenizers) -> None:
+        self.recipe, self.tokenizers = recipe, tokenizers
+        self.model: Any = self._build()
+
+    @abstractmethod
+    def _build(self) -> nn.Module:
+        """An untrained model as the recipe has it."""
+
+    @abstractmethod
+    def objective(self) -> nn.Module:
+        """What training lowers; holds the model."""
+
+    @abstractmethod
+    def predict(
+        self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
+    ) -> list[Prediction]:
+        """Answers to some inputs, together; `prefix` is what every answer must begin with."""
+
+    @abstractmethod
+    def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
+        """How well the model does."""
+
+    @abstractmethod
+    def length(self, text: str) -> int:
+        """The tokens of an input, as the model reads it."""
+
+    @property
+    def longest(self) -> int:
+        """The most tokens an input may have."""
+        table = self.recipe.model.get("max_length") if self.recipe.model.get("positions") == "learned" else None
+        return min(_LONGEST, table or _LONGEST)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return next(self.model.parameters()).device  # type: ignore[no-any-return]
+
+    def loss(self, store: Store, objective: nn.Module, tokens_per_batch: int) -> float:
+        """Nats per answer on tokenised examples."""
+        plan = Plan(lengths_of(store), tokens_per_batch, shuffle=True)
+        total, count = 0.0, 0
+        for load in Loader(store, plan).epoch():
+            losses = losses_of(objective, load.batch.to(self.device))
+            total += float(losses.plain)
+            count += load.tokens
+        return total / count
+
+    def facts(self) -> dict[str, Any]:
+        """What there is to know of the model."""
+        parameters = sum(parameter.numel() for parameter in self.model.parameters())
+        return {"model": self.recipe.preset or "recurrent", "parameters": parameters}
+
+    def _to_batch(self, sources: list[list[int]]) -> Batch:
+        return Batch.of(sources).to(self.device)
+
+
+_LONGEST = 10_000
+"""The most tokens of an input that is worth reading; a longer one is most likely not a sentence."""

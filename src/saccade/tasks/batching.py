@@ -1,0 +1,91 @@
+"""Batching: many inputs through a model, in order, a window at a time, so that memory stays flat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from saccade.errors import DataError
+from saccade.prediction import Attention, Prediction, Side
+from saccade.search.settings import SearchConfig
+
+if TYPE_CHECKING:
+    from saccade.tasks.base import Task
+
+__all__ = ["blank", "in_batches", "stream"]
+
+_WINDOW = 32
+"""Batches that are sorted by length together."""
+_TOKENS = 8192
+"""The most tokens of a batch, padding counted, whatever the number of its sentences."""
+
+
+def in_batches(task: Task, texts: Sequence[str], search: SearchConfig, *, attention: bool = False) -> list[Prediction]:
+    """Predictions for all inputs, in their order."""
+    return list(stream(task, texts, search, attention=attention))
+
+
+def stream(
+    task: Task,
+    texts: Iterable[str | None],
+    search: SearchConfig,
+    *,
+    attention: bool = False,
+    prefix: str | None = None,
+    refuse: Callable[[str], None] | None = None,
+) -> Iterator[Prediction]:
+    """Predictions for any number of inputs, in their order, in flat memory; empty inputs have empty answers.
+
+    None among the inputs means: answer those so far before asking for more. `refuse` is told of inputs that are too
+    long, which then have empty answers; without it they are an error.
+    """
+    window: list[tuple[int, str]] = []
+    number = 0
+    for text in texts:
+        if text is not None:
+            number += 1
+            window.append((number, text))
+        if len(window) >= search.batch * _WINDOW or (text is None and window):
+            yield from _window(task, window, search, attention, prefix, refuse)
+            window = []
+    yield from _window(task, window, search, attention, prefix, refuse)
+
+
+def _window(
+    task: Task,
+    window: list[tuple[int, str]],
+    search: SearchConfig,
+    attention: bool,
+    prefix: str | None,
+    refuse: Callable[[str], None] | None,
+) -> list[Prediction]:
+    found: dict[int, Prediction] = {number: blank(text) for number, text in window if not text.strip()}
+    sized = sorted((task.length(text), number, text) for number, text in window if number not in found)
+    while sized and sized[-1][0] > task.longest:
+        length, number, text = sized.pop()
+        why = f"input {number} has {length:,} tokens, but this model reads at most {task.longest:,}. Split it."
+        if refuse is None:
+            raise DataError(why)
+        refuse(why)
+        found[number] = blank(text)
+    for batch in _cut(sized, search.batch):
+        made = task.predict([text for _, _, text in batch], search, attention=attention, prefix=prefix)
+        found |= {number: prediction for (_, number, _), prediction in zip(batch, made, strict=True)}
+    return [found[number] for number, _ in window]
+
+
+def _cut(sized: list[tuple[int, int, str]], size: int) -> Iterator[list[tuple[int, int, str]]]:
+    batch: list[tuple[int, int, str]] = []
+    for entry in sized:  # sorted, so the newest is the longest
+        if batch and (len(batch) == size or entry[0] * (len(batch) + 1) > _TOKENS):
+            yield batch
+            batch = []
+        batch.append(entry)
+    if batch:
+        yield batch
+
+
+def blank(text: str) -> Prediction:
+    """The answer to an empty input."""
+    nothing = Side([], [], [])
+    return Prediction("", 0.0, [], Attention(nothing, nothing, {}, ()), text)

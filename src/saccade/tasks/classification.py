@@ -1,0 +1,112 @@
+"""Classification: a text in, a label out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from saccade.attention import Tape
+from saccade.batch import EOS
+from saccade.data.example import Example
+from saccade.data.tokenizer import Tokenizer, words_of
+from saccade.errors import ConfigError, DataError
+from saccade.metrics import accuracy, classification_score, classification_statistics, macro_f1
+from saccade.models.base import Classifying
+from saccade.prediction import Attention, Prediction, Side
+from saccade.search.settings import SearchConfig
+from saccade.tasks.base import Evaluation, Statistics, Task
+from saccade.tasks.batching import in_batches
+from saccade.tasks.words import read_side
+from saccade.train.objective import ClassLoss
+
+__all__ = ["Classification"]
+
+
+class Classification(Task):
+    """An encoder, pooled; with attention pooling the prediction shows which words decided."""
+
+    name = "classification"
+    model: Classifying
+
+    @property
+    def source(self) -> Tokenizer:
+        """The tokenizer."""
+        assert self.tokenizers.source is not None
+        return self.tokenizers.source
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes."""
+        return self.tokenizers.labels or []
+
+    def _build(self) -> Classifying:
+        if len(self.labels) < 2:
+            raise DataError(f"the training data have the labels {self.labels}, but there must be two or more.")
+        head = self.recipe.head.model_dump()
+        made: Classifying = self.recipe.model_settings().classifier(len(self.source), len(self.labels), **head)  # type: ignore[attr-defined]
+        return made
+
+    def objective(self) -> ClassLoss:
+        train = self.recipe.train
+        return ClassLoss(self.model, label_smoothing=train.label_smoothing, word_dropout=train.word_dropout)
+
+    def length(self, text: str) -> int:
+        return len(self.source.encode(text).tokens) + 1
+
+    @torch.no_grad()
+    def predict(
+        self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
+    ) -> list[Prediction]:
+        if prefix is not None:
+            raise ConfigError("a label has no beginning to ask for: leave the prefix out.")
+        encoded = self.source.encode_all(texts)
+        tape = Tape(detach=True) if attention else None
+        training = self.model.training
+        logits = self.model.eval()(self._to_batch([[*part.tokens, EOS] for part in encoded]), tape=tape)
+        self.model.train(training)
+        best = torch.log_softmax(logits.float(), -1).sort(-1, descending=True)
+        weights = {site: tape[site].float().cpu().numpy() for site in tape or ()} if tape is not None else {}
+        found = []
+        for row, (text, part) in enumerate(zip(texts, encoded, strict=True)):
+            size = len(part.tokens) + 1
+            read = read_side(self.source, text, part)
+            own = {site: values[row][:, : max(size, 1), :size] for site, values in weights.items()}
+            ranked = [
+                Prediction(
+                    label, score, [label], Attention(read, Side([label], [label], [0]), own, _pooling(own)), text
+                )
+                for label, score in zip(
+                    [self.labels[place] for place in best.indices[row].tolist()], best.values[row].tolist(), strict=True
+                )
+            ]
+            first = ranked[0]
+            others = ranked[1 : search.nbest]
+            found.append(Prediction(first.text, first.score, first.tokens, first.attention, text, others))
+        return found
+
+    def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
+        texts, gold = [example.source or "" for example in examples], [example.label or "" for example in examples]
+        predictions = in_batches(self, texts, search)
+        said = [prediction.text or self.labels[0] for prediction in predictions]
+        labels = sorted({*self.labels, *gold})
+        score = classification_score(said, gold, labels)
+        counts = classification_statistics(said, gold, labels)
+        metrics = {"accuracy": score.accuracy, "macro_f1": score.macro_f1}
+        statistics = {"accuracy": Statistics(counts, accuracy), "macro_f1": Statistics(counts, macro_f1)}
+        details = {
+            "examples": score.examples,
+            "classes": {
+                part.label: {"precision": part.precision, "recall": part.recall, "f1": part.f1, "gold": part.gold}
+                for part in score.classes
+            },
+            "confusion": score.confusion,
+        }
+        lengths = [len(words_of(text)) for text in texts]
+        return Evaluation(metrics, details, statistics, lengths, predictions)
+
+
+def _pooling(weights: dict[str, Any]) -> tuple[str, ...]:
+    """The site that pools words into one vector has a single query."""
+    return tuple(site for site, part in weights.items() if part.shape[-2] == 1)

@@ -1,0 +1,148 @@
+"""Corpus: the examples a recipe names, the tokenizers learned from them, and their tokenised stores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import saccade
+from saccade.data.corpora import CORPORA
+from saccade.data.example import Example
+from saccade.data.formats import examples as read_files
+from saccade.data.hub import hub
+from saccade.data.store import Store, fingerprint
+from saccade.data.text import stem_suffix
+from saccade.data.tokenizer import Tokenizer, Tokenizers
+from saccade.data.write import write_pairs, write_text
+from saccade.errors import ConfigError
+from saccade.files import explain, write_atomically, writing_folder
+from saccade.tasks.recipe import Recipe, data_files
+
+__all__ = ["Corpus", "default_cache"]
+
+_EVERY = 50
+"""Of files without a validation part, every so many-th training example is set aside, up to `held_out` of them."""
+
+
+def default_cache() -> Path:
+    """Where tokenised data are kept if a recipe does not say."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "saccade"
+
+
+class Corpus:
+    """The data of a recipe."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe, self._data = recipe, recipe.data
+        self.cache = Path(self._data.cache) if self._data.cache else default_cache()
+
+    def examples(self, split: str) -> Iterator[Example]:
+        """The examples of train, valid or test, as they stand in the data."""
+        data = self._data
+        if data.corpus is not None:
+            return self._built_in(split)
+        if data.hub is not None:
+            return hub(data.hub, data.hub_config, _hub_split(split), data.columns, first_word=data.first_word)
+        return self._from_files(split)
+
+    def _built_in(self, split: str) -> Iterator[Example]:
+        """The sentences of a built-in corpus; written once, since reading them again is much faster."""
+        data = self._data
+        assert data.corpus is not None
+        corpus, (low, high) = CORPORA[data.corpus], data.lengths
+        size = data.size if split == "train" else data.held_out
+        parts = (saccade.__version__, data.corpus, split, size, data.seed, low, high)
+        folder = self.cache / fingerprint("corpus", *parts)
+        if not folder.exists():
+            examples = corpus.generate(split, size, data.seed, min_length=low, max_length=high)
+            with writing_folder(folder) as draft:
+                (write_pairs if len(corpus.sides) == 2 else write_text)(examples, draft, "text")
+        names = ("text.en", "text.fr", "text.align") if len(corpus.sides) == 2 else ("text.en",)
+        return read_files(self._recipe.task, [folder / name for name in names])
+
+    def _from_files(self, split: str) -> Iterator[Example]:
+        data = self._data
+        files = getattr(data, split)
+        if split == "test" and files is None:
+            raise ConfigError("the recipe names no test data. Set data.test, or name files after the model folder.")
+        if data.valid is None and split != "test":
+            return self._set_aside(split)
+        return self._read(files)
+
+    def _read(self, files: Any) -> Iterator[Example]:
+        paths, keys = data_files(files), self._data.columns or None
+        if keys is not None and stem_suffix(paths[0]) != ".jsonl":
+            raise ConfigError(f"data.columns is for .jsonl files and the Hub, but {paths[0]} is neither. Leave it out.")
+        return read_files(self._recipe.task, paths, keys=keys, first_word=self._data.first_word)
+
+    def _set_aside(self, split: str) -> Iterator[Example]:
+        """The part of the training files that is validated on, or the rest."""
+        wanted = split == "valid"
+        for number, example in enumerate(self._read(self._data.train)):
+            aside = number % _EVERY == _EVERY - 1 and number // _EVERY < self._data.held_out
+            if aside == wanted:
+                yield example
+
+    def tokenizers(self) -> Tokenizers:
+        """The tokenizers learned from the training examples, made once and kept in the cache."""
+        recipe = self._recipe
+        key = fingerprint("tokenizer", recipe.task, self._origin("train"), recipe.tokenizer.model_dump())
+        path = self.cache / f"{key}.json"
+        if path.exists():
+            return Tokenizers.parse(path.read_text(encoding="utf-8"), str(path))
+        made = self._learn()
+        write_atomically(path, made.dump())
+        return made
+
+    def _learn(self) -> Tokenizers:
+        recipe, config = self._recipe, self._recipe.tokenizer
+        if recipe.task == "translation" and not config.shared:
+            return Tokenizers(
+                Tokenizer.train(config, self._texts("source"), "source"),
+                Tokenizer.train(config, self._texts("target"), "target"),
+            )
+        if recipe.task == "language":
+            return Tokenizers(None, Tokenizer.train(config, self._texts("target"), "text"))
+        sides = ("source", "target") if recipe.task == "translation" else ("source",)
+        both = Tokenizer.train(config, self._texts(*sides), "source and target" if len(sides) > 1 else "text")
+        if recipe.task == "translation":
+            return Tokenizers(both, both)
+        labels = sorted({example.label for example in self.examples("train") if example.label is not None})
+        return replace(Tokenizers(both, None), labels=labels)
+
+    def _texts(self, *sides: str) -> Iterator[str]:
+        for example in self.examples("train"):
+            for side in sides:
+                yield getattr(example, side) or ""
+
+    def store(self, split: str, tokenizers: Tokenizers, *, links: bool = False) -> Store:
+        """The tokenised examples of a split, from the cache if nothing changed."""
+        recipe = self._recipe
+        # what is measured is measured whole; only training leaves long examples out
+        longest = recipe.data.max_length if split == "train" else 10**9
+        key = fingerprint(recipe.task, split, self._origin(split), tokenizers.dump(), longest, links)
+        return Store.open(
+            self.cache, key, self.examples(split), tokenizers, tokenizers.labels, max_length=longest, links=links
+        )
+
+    def _origin(self, split: str) -> list[Any]:
+        """What tells one state of the data from another: settings, and files with their sizes and times."""
+        data = self._data.model_dump(exclude={"cache", "max_length"})
+        names = [data[part] for part in (split, "train") if data[part] is not None]
+        files = [path for name in names for path in data_files(name)]
+        return [saccade.__version__, split, data, [_stamp(path) for path in files]]
+
+
+def _stamp(path: Path) -> list[Any]:
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise explain(error, path) from error
+    return [str(path.resolve()), status.st_size, status.st_mtime_ns]
+
+
+def _hub_split(split: str) -> str:
+    return "validation" if split == "valid" else split

@@ -1,0 +1,110 @@
+"""The demo: train on the built-in corpus, measure, translate, draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from saccade.files import write_atomically
+from saccade.look import Sample, Table, report, save
+from saccade.prediction import Prediction
+from saccade.tasks.base import Evaluation
+from saccade.tasks.batching import in_batches
+from saccade.tasks.corpus import Corpus
+from saccade.tasks.evaluation import draw_lengths, summarise
+from saccade.tasks.folder import load_task
+from saccade.tasks.recipe import Recipe, load_recipe
+from saccade.tasks.training import train, write_report
+from saccade.tasks.translation import Translation
+from saccade.train.log import Watcher
+from saccade.train.loop import Outcome
+
+__all__ = ["PHRASES", "Shown", "run_demo"]
+
+PHRASES = (
+    "the European Economic Area",
+    "the agreement on the European Economic Area was signed in August 1992 .",
+    "I do not see them .",
+    "the old woman gives a red apple to the little girl .",
+    "where does the doctor live ?",
+    "the letters that we wrote on Monday are on the big table .",
+)
+"""What the demo translates; the adjectives of the first change their places."""
+
+_BEYOND = 60
+"""The longest sentences that the comparison tests on."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the demo made."""
+
+    folder: Path
+    outcome: Outcome
+    evaluation: Evaluation
+    samples: list[Prediction]
+    files: list[Path]
+    fixed: Evaluation | None = None
+
+
+def run_demo(
+    folder: Path, *, compare: bool = False, changes: list[str] | None = None, watcher: Callable[[str], Watcher]
+) -> Shown:
+    """Train the demo's model in a folder, or go on with it, and show what it does; `watcher` makes one by a title."""
+    recipe = load_recipe("english-french", changes)
+    outcome = train(recipe, folder, resume=True, watcher=watcher("with attention"))
+    task = _trained(folder)
+    evaluation = task.evaluate(list(Corpus(recipe).examples("test")), recipe.search)
+    samples = in_batches(task, PHRASES, recipe.search, attention=True)
+    files = [folder / "alignment.png"]
+    save(_longest(samples).attention.map(), files[0])
+    fixed = None
+    if compare:
+        fixed, figure = _compare(task, recipe, folder, changes or [], watcher)
+        files.append(figure)
+    write_report(folder, summarise(evaluation))
+    files.append(folder / "report.html")
+    write_atomically(files[-1], _page(task, evaluation, samples, files[1:-1]))
+    return Shown(folder, outcome, evaluation, samples, files, fixed)
+
+
+def _trained(folder: Path) -> Translation:
+    task = load_task(folder)
+    assert isinstance(task, Translation)
+    return task
+
+
+def _compare(
+    task: Translation, recipe: Recipe, folder: Path, changes: list[str], watcher: Callable[[str], Watcher]
+) -> tuple[Evaluation, Path]:
+    """The model without attention, and both against the length of the sentence, beyond what they were trained on."""
+    other = load_recipe("english-french-fixed", changes)
+    place = folder.with_name(f"{folder.name}-fixed")
+    train(other, place, resume=True, watcher=watcher("one fixed vector"))
+    long = load_recipe("english-french", [*changes, f"data.lengths=[3,{_BEYOND}]"])
+    examples = list(Corpus(long).examples("test"))
+    with_attention, without = (each.evaluate(examples, recipe.search) for each in (task, _trained(place)))
+    figure = folder / "lengths.png"
+    curves = [("with attention", with_attention), ("one fixed vector", without)]
+    draw_lengths(figure, curves, trained_to=recipe.data.lengths[1])
+    return without, figure
+
+
+def _longest(samples: list[Prediction]) -> Prediction:
+    return max(samples, key=lambda sample: len(sample.attention.source.words))
+
+
+def _page(task: Translation, evaluation: Evaluation, samples: list[Prediction], figures: list[Path]) -> str:
+    metrics = evaluation.metrics
+    summary = {"BLEU": f"{metrics['bleu']:.1f}", "chrF": f"{metrics['chrf']:.1f}"}
+    summary["alignment error rate"] = f"{metrics['aer']:.3f}"
+    facts = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in task.facts().items()]
+    bins = [(f"{b.low}-{b.high}", f"{b.score:.1f}", str(b.count)) for b in evaluation.by_length()]
+    return report(
+        "English to French, with attention",
+        summary,
+        [Sample(sample.source or "", sample.attention.map()) for sample in samples],
+        [Table("Quality by length", bins, ("words", "BLEU", "sentences")), Table("The model", facts)],
+        [("Quality against the length of the sentence", figure) for figure in figures],
+    )

@@ -1,0 +1,95 @@
+"""Evaluating models: numbers, bands, figures; one model alone or several against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from saccade.data.example import Example
+from saccade.data.formats import examples as read_files
+from saccade.errors import ConfigError, DataError
+from saccade.look import Curve, Point, save_lengths
+from saccade.metrics import paired, round_bounds, sums_interval
+from saccade.recipes import RecipeText, override
+from saccade.tasks.base import Evaluation, Task
+from saccade.tasks.corpus import Corpus
+from saccade.tasks.recipe import Recipe, parse_recipe
+
+__all__ = ["compare", "draw_lengths", "evaluation_recipe", "examples_to_test", "summarise"]
+
+
+def evaluation_recipe(recipe: Recipe, changes: list[str]) -> Recipe:
+    """A model's recipe with other data to evaluate on, as by --set."""
+    return parse_recipe(override(RecipeText(recipe.dump(), "the model's recipe"), changes)) if changes else recipe
+
+
+def examples_to_test(recipe: Recipe, files: Sequence[Path] = (), split: str | None = None) -> list[Example]:
+    """What to evaluate on: files, or a split of the recipe's data; test where there is one, else valid."""
+    if files:
+        found = list(read_files(recipe.task, files, first_word=recipe.data.first_word))
+    else:
+        if split is None:
+            has_test = recipe.data.train is None or recipe.data.test is not None
+            split = "test" if has_test else "valid"
+        found = list(Corpus(recipe).examples(split))
+    if recipe.task == "language":
+        return [example for example in found if (example.target or "").strip()]
+    for number, example in enumerate(found, 1):
+        if recipe.task == "classification" and example.label is None:
+            raise DataError(f"example {number} has no label, so there is nothing to compare with.")
+    return found
+
+
+def summarise(evaluation: Evaluation) -> dict[str, Any]:
+    """An evaluation as plain data: metrics with their bands, quality against length, details."""
+    bands = {}
+    for name, part in evaluation.statistics.items():
+        band = sums_interval(part.counts, part.score)
+        bands[name] = [band.lower, band.upper]
+    return {
+        "metrics": evaluation.metrics,
+        "bands": bands,
+        "by_length": [asdict(entry) for entry in evaluation.by_length()],
+        **evaluation.details,
+        **({"notes": evaluation.notes} if evaluation.notes else {}),
+    }
+
+
+def compare(tasks: Sequence[tuple[str, Task]], evaluations: Sequence[Evaluation]) -> dict[str, Any]:
+    """Models on the same test: each one's metrics, and whether it differs from the first by more than chance."""
+    kinds = {task.name for _, task in tasks}
+    if len(kinds) > 1:
+        raise ConfigError(f"models of different tasks cannot be compared: {', '.join(sorted(kinds))}.")
+    first = evaluations[0]
+    rows = []
+    for (name, _), evaluation in zip(tasks, evaluations, strict=True):
+        row: dict[str, Any] = {"model": name, "metrics": evaluation.metrics, "against_first": {}}
+        for metric, part in evaluation.statistics.items():
+            base = first.statistics.get(metric)
+            if evaluation is first or base is None or base.counts.shape != part.counts.shape:
+                continue
+            found = paired(part.counts, base.counts, part.score)
+            row["against_first"][metric] = {
+                "difference": found.difference,
+                "lower": found.lower,
+                "upper": found.upper,
+                "p_value": found.p_value,
+            }
+        rows.append(row)
+    return {"models": rows, "sentences": len(first.lengths)}
+
+
+def draw_lengths(path: Path, evaluations: Sequence[tuple[str, Evaluation]], *, trained_to: int | None = None) -> None:
+    """Quality against length of several models, as a picture; the same bins for all."""
+    bounds = round_bounds([length for _, evaluation in evaluations for length in evaluation.lengths])
+    curves = []
+    for name, evaluation in evaluations:
+        bins = evaluation.by_length(bounds=bounds)
+        curves.append(Curve(name, [Point(b.low, b.high, b.score, b.lower, b.upper) for b in bins]))
+    metric = next(iter(evaluations[0][1].statistics))
+    save_lengths(curves, path, trained_to, score=_NAMES.get(metric, metric))
+
+
+_NAMES = {"bleu": "BLEU", "chrf": "chrF", "perplexity": "perplexity", "accuracy": "accuracy"}

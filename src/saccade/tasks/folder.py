@@ -1,0 +1,85 @@
+"""A model is a folder: recipe.yaml, tokenizer.json, model.safetensors; nothing in it is ever unpickled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from saccade.data.tokenizer import Tokenizers
+from saccade.errors import CheckpointError, ConfigError, lookup
+from saccade.files import explain, write_atomically
+from saccade.recipes import parse_yaml, to_yaml
+from saccade.tasks.base import Task
+from saccade.tasks.classification import Classification
+from saccade.tasks.language import Language
+from saccade.tasks.recipe import Recipe, parse_recipe
+from saccade.tasks.translation import Translation
+from saccade.train.checkpoint import Tensors, read_weights, restore_weights, write_weights
+
+__all__ = ["TASKS", "build_task", "load_task", "read_folder_recipe", "write_description", "write_model"]
+
+TASKS: dict[str, type[Task]] = {kind.name: kind for kind in (Translation, Language, Classification)}
+VERSION = 1
+
+
+def build_task(recipe: Recipe, tokenizers: Tokenizers) -> Task:
+    """The task of a recipe, with an untrained model."""
+    return lookup("task", recipe.task, TASKS)(recipe, tokenizers)
+
+
+def write_description(folder: Path, recipe: Recipe, tokenizers: Tokenizers) -> None:
+    """The parts of a model folder that training does not change."""
+    write_atomically(folder / "recipe.yaml", to_yaml(recipe.dump()))
+    write_atomically(folder / "tokenizer.json", tokenizers.dump())
+
+
+def write_model(folder: Path, weights: Tensors) -> None:
+    """The weights of a model folder."""
+    write_weights(folder / "model.safetensors", weights)
+
+
+def read_folder_recipe(folder: Path) -> Recipe:
+    """The recipe a model was trained with."""
+    text = parse_yaml(_read(folder, "recipe.yaml"), str(folder / "recipe.yaml"))
+    version = text.settings.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise CheckpointError(
+            f"{folder} was written by a newer saccade (its recipe has version {version}, this one knows {VERSION}). "
+            "Upgrade with pip install -U saccade."
+        )
+    try:
+        return parse_recipe(text)
+    except ConfigError as error:
+        raise CheckpointError(f"{folder} cannot be loaded: {error}") from error
+
+
+def load_task(folder: Path) -> Task:
+    """The task of a model folder, with its trained model, on the CPU."""
+    recipe = read_folder_recipe(folder)
+    tokenizers = Tokenizers.parse(_read(folder, "tokenizer.json"), str(folder / "tokenizer.json"))
+    path = folder / "model.safetensors"
+    if not path.exists() and (folder / "checkpoints").is_dir():
+        raise CheckpointError(
+            f"{folder} has no model.safetensors yet: its training has not come to a validation. Go on with "
+            f"saccade train {folder / 'recipe.yaml'} --out {folder} --resume."
+        )
+    weights = read_weights(path)
+    task = build_task(recipe, tokenizers)
+    restore_weights(task.model, weights, str(path))
+    task.model.eval()
+    return task
+
+
+def _read(folder: Path, name: str) -> str:
+    path = folder / name
+    if not folder.is_dir():
+        raise CheckpointError(f"{folder} is not there, or not a folder. A model is the folder that saccade train made.")
+    if not path.exists():
+        raise CheckpointError(
+            f"{folder} is not a model: it has no {name}. A model is the folder that saccade train made."
+        )
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{path} is not text, so it is damaged. Copy the model folder again.") from error
+    except OSError as error:
+        raise explain(error, path) from error

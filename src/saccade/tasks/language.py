@@ -1,0 +1,105 @@
+"""Language: a text goes on; how well it was foreseen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from saccade.batch import Batch
+from saccade.data.example import Example
+from saccade.data.tokenizer import Tokenizer, words_of
+from saccade.errors import ConfigError
+from saccade.kernels.cross_entropy import from_logits
+from saccade.metrics import perplexities
+from saccade.models.base import Seq2Seq
+from saccade.prediction import Prediction, Side
+from saccade.search.settings import SearchConfig, find
+from saccade.tasks.base import Evaluation, Statistics, Task
+from saccade.tasks.words import answers
+from saccade.train.objective import WordLoss
+
+__all__ = ["Language"]
+
+
+class Language(Task):
+    """A model that foresees the next word; its input is the beginning of a text, which it continues."""
+
+    name = "language"
+    model: Seq2Seq
+
+    @property
+    def target(self) -> Tokenizer:
+        """The tokenizer."""
+        assert self.tokenizers.target is not None
+        return self.tokenizers.target
+
+    def _build(self) -> Seq2Seq:
+        made: Seq2Seq = self.recipe.model_settings().language_model(len(self.target))  # type: ignore[attr-defined]
+        return made
+
+    def objective(self) -> WordLoss:
+        train = self.recipe.train
+        return WordLoss(self.model, label_smoothing=train.label_smoothing, word_dropout=train.word_dropout)
+
+    def length(self, text: str) -> int:
+        return len(self.target.encode(text).tokens) + 1
+
+    def predict(
+        self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
+    ) -> list[Prediction]:
+        if prefix is not None:
+            raise ConfigError("a language model's input is itself what its answer begins with: leave the prefix out.")
+        prefixes = [part.tokens for part in self.target.encode_all(texts)]
+        longest = max(len(prefix) for prefix in prefixes)
+        limits = {"prefix": prefixes, "max_length": longest + (search.max_length or 100)}
+        found = find(self.model, Batch.blank(len(texts)).to(self.device), search, attention=attention, **limits)
+        nothing = Side([], [], [])
+        return [
+            answers(self.model, self.target, hypotheses, nothing, text)
+            for text, hypotheses in zip(texts, found, strict=True)
+        ]
+
+    def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
+        texts = [example.target or "" for example in examples]
+        texts = [text for text in texts if text.strip()]
+        tokens = self.target.tokens(texts)
+        nats = self._nats(tokens)  # (N, 2): nats, tokens
+        words = sum(len(words_of(text)) + 1 for text in texts)
+        characters = sum(len(text) + 1 for text in texts)
+        units = perplexities(float(nats[:, 0].sum()), int(nats[:, 1].sum()), words=words, characters=characters)
+        metrics = {
+            "perplexity": units.per_token,
+            "perplexity_per_word": units.per_word or 0.0,
+            "bits_per_character": units.bits_per_character or 0.0,
+            "loss": units.nats_per_token,
+        }
+        statistics = {"perplexity": Statistics(nats, _perplexity, False)}
+        details = {"sentences": len(texts), "tokens": int(nats[:, 1].sum()), "words": words}
+        return Evaluation(metrics, details, statistics, [len(words_of(text)) for text in texts])
+
+    @torch.no_grad()
+    def _nats(self, tokens: list[list[int]], batch_size: int = 32) -> NDArray[np.float64]:
+        """For each text its loss and the tokens it is over, the end included."""
+        order = sorted(range(len(tokens)), key=lambda number: len(tokens[number]))
+        sums = np.zeros((len(tokens), 2))
+        training = self.model.training
+        self.model.eval()
+        for start in range(0, len(order), batch_size):
+            rows = order[start : start + batch_size]
+            batch = Batch.of(targets=[tokens[row] for row in rows]).to(self.device)
+            logits = self.model(batch)
+            for place, row in enumerate(rows):
+                real = batch.expected_mask[place]
+                sums[row] = [
+                    float(from_logits(logits[place][real], batch.expected[place][real]).plain),
+                    int(real.sum()),
+                ]
+        self.model.train(training)
+        return sums
+
+
+def _perplexity(sums: NDArray[np.float64]) -> float:
+    return perplexities(float(sums[0]), int(sums[1])).per_token

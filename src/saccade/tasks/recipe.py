@@ -1,0 +1,158 @@
+"""Recipe: what a recipe file means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from saccade.config import Config, Fault, check, merge, refuse
+from saccade.data.corpora import CORPORA
+from saccade.data.tokenizer import TokenizerConfig
+from saccade.errors import unknown_name
+from saccade.models import MODELS, RecurrentConfig
+from saccade.recipes import RecipeText, override, read_recipe
+from saccade.search.settings import SearchConfig
+from saccade.train.settings import TrainConfig
+
+__all__ = ["DataConfig", "Recipe", "TaskName", "load_recipe", "parse_recipe"]
+
+TaskName = Literal["translation", "language", "classification"]
+Files = str | list[str]
+
+
+class DataConfig(Config):
+    """Where examples come from: a built-in corpus, files, or a data set of the Hub."""
+
+    corpus: str | None = None
+    """A built-in corpus by name."""
+    size: int = Field(40000, ge=1)
+    """Training examples of a built-in corpus."""
+    seed: int = Field(1, ge=0)
+    lengths: Annotated[tuple[int, int], Field(strict=False)] = (3, 20)
+    """The shortest and the longest sentence of a built-in corpus, in words."""
+    train: Files | None = None
+    """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
+    valid: Files | None = None
+    test: Files | None = None
+    hub: str | None = None
+    """A data set of the Hugging Face Hub."""
+    hub_config: str | None = None
+    columns: dict[str, str] = Field(default_factory=dict)
+    """Of JSON lines and the Hub: which column is source, target, label or links; such as source: translation.en."""
+    first_word: int = Field(0, ge=0)
+    """The number of the first word in gold alignments."""
+    held_out: int = Field(1000, ge=1)
+    """Validation and test examples of a built-in corpus; training examples set aside where no valid is given."""
+    max_length: int = Field(256, ge=1)
+    """Training examples with more tokens than this on a side are left out."""
+    cache: str | None = None
+    """The folder for tokenised data; the user's cache folder if left out."""
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> DataConfig:
+        origins = [name for name in ("corpus", "train", "hub") if getattr(self, name) is not None]
+        if len(origins) != 1:
+            was = " and ".join(origins) if origins else "nothing"
+            raise ValueError(f"say where the data come from: one of corpus, train or hub (there is {was})")
+        if self.corpus is not None and self.corpus not in CORPORA:
+            raise ValueError(str(unknown_name("corpus", self.corpus, CORPORA)))
+        if not 3 <= self.lengths[0] <= self.lengths[1] <= 80:
+            raise ValueError(f"lengths are {list(self.lengths)}, but must rise and lie between 3 and 80")
+        return self
+
+
+class HeadConfig(Config):
+    """For classification: from annotations to a class."""
+
+    pooling: Literal["mean", "last", "attention"] = "attention"
+    hidden: int | None = Field(None, ge=1)
+    dropout: float = Field(0.0, ge=0, lt=1)
+
+
+class _Sections(Config):
+    task: TaskName
+    data: DataConfig
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: dict[str, Any] = Field(default_factory=dict)
+    head: HeadConfig = HeadConfig()
+    train: TrainConfig = TrainConfig()
+    search: SearchConfig = SearchConfig()
+    note: str | None = None
+    """What this recipe is for; `saccade recipes` shows it."""
+    version: int = 1
+
+
+class Recipe(_Sections):
+    """A whole recipe; `model` is complete: the family's settings, with `preset`, the row they started from."""
+
+    @property
+    def preset(self) -> str | None:
+        """The paper's model this one started from."""
+        return self.model.get("preset")
+
+    def model_settings(self) -> Config:
+        """The model's settings."""
+        return _family(self.preset).model_validate({k: v for k, v in self.model.items() if k != "preset"})
+
+    def dump(self) -> dict[str, Any]:
+        """All settings as plain data."""
+        return self.model_dump(mode="json")
+
+
+def load_recipe(name: str, changes: list[str] | None = None) -> Recipe:
+    """A recipe by its file or name, with settings changed as by --set."""
+    return parse_recipe(override(read_recipe(name), changes or []))
+
+
+def parse_recipe(text: RecipeText) -> Recipe:
+    """A recipe checked as a whole; all faults are told at once."""
+    sections, faults = check(_Sections, text.settings)
+    model, model_faults = _complete_model(text.settings.get("model", {}))
+    faults += model_faults
+    if sections is not None and model is not None:
+        faults += _combinations(sections, model)
+    if faults or sections is None or model is None:
+        raise refuse(faults, text.where, text.lines)
+    return Recipe(**{**{name: getattr(sections, name) for name in _Sections.model_fields}, "model": model})
+
+
+def _complete_model(settings: Any) -> tuple[dict[str, Any] | None, list[Fault]]:
+    """A model's settings with the preset's and the family's filled in."""
+    if not isinstance(settings, dict):
+        return None, []  # told with the other sections
+    preset = settings.get("preset")
+    if preset is not None and preset not in MODELS:
+        return None, [Fault(("model", "preset"), str(unknown_name("preset", preset, MODELS)))]
+    family = _family(preset)
+    base = family.model_validate(MODELS[preset].settings if preset else {}).model_dump(mode="json")
+    own = {name: value for name, value in settings.items() if name != "preset"}
+    made, faults = check(family, merge(base, own), ("model",))
+    if made is None:
+        return None, faults
+    return {"preset": preset, **made.model_dump(mode="json")}, []
+
+
+def _family(preset: str | None) -> type[Config]:
+    return MODELS[preset].family if preset else RecurrentConfig
+
+
+def _combinations(recipe: _Sections, model: dict[str, Any]) -> list[Fault]:
+    """What single sections cannot see."""
+    faults = []
+    if recipe.data.corpus is not None and (made_for := CORPORA[recipe.data.corpus].task) != recipe.task:
+        faults.append(Fault(("data", "corpus"), f"{recipe.data.corpus} is a corpus for {made_for}, not {recipe.task}"))
+    if recipe.train.guided_alignment and recipe.task != "translation":
+        faults.append(Fault(("train", "guided_alignment"), "only translation has gold alignments: set it to 0"))
+    tied = model.get("tied") and "heads" in (model.get("attention") or {}) and "feed_forward" in model
+    if recipe.task == "translation" and tied and not recipe.tokenizer.shared:
+        faults.append(
+            Fault(("model", "tied"), "one matrix for both sides needs tokenizer.shared: true, or set tied to false")
+        )
+    return faults
+
+
+def data_files(files: Files) -> list[Path]:
+    """One path or several."""
+    return [Path(name) for name in ([files] if isinstance(files, str) else files)]

@@ -1,0 +1,130 @@
+"""Training a recipe: data, model and loop put together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from saccade.data.example import Example
+from saccade.data.loader import Loader, lengths_of
+from saccade.data.plan import Plan
+from saccade.errors import ConfigError, DataError
+from saccade.files import write_atomically
+from saccade.tasks.base import Task
+from saccade.tasks.corpus import Corpus
+from saccade.tasks.folder import build_task, read_folder_recipe, write_description, write_model
+from saccade.tasks.recipe import Recipe
+from saccade.tasks.translation import Translation
+from saccade.train.checkpoint import Tensors, latest
+from saccade.train.log import Watcher
+from saccade.train.loop import Outcome, fit
+from saccade.train.settings import FREE_TO_CHANGE
+
+__all__ = ["train"]
+
+_LOOKED_AT = 64
+"""Validation examples whose attention is looked at for the log."""
+
+
+class TrainingJob:
+    """A task with its data, as the training loop wants them."""
+
+    def __init__(self, task: Task, corpus: Corpus, folder: Path) -> None:
+        recipe = task.recipe
+        self.task, self.folder, self.model = task, folder, task.model
+        self.objective = task.objective()
+        self.width = int(recipe.model.get("width") or recipe.model.get("embedding") or 1)
+        guided = recipe.train.guided_alignment > 0
+        self._train = corpus.store("train", task.tokenizers, links=guided)
+        if guided and not len(self._train.columns["links"].values):
+            raise ConfigError(
+                "train.guided_alignment is set, but the training data have no alignments. Name a third file with them "
+                "in data.train, or set it to 0."
+            )
+        self._valid = corpus.store("valid", task.tokenizers)
+        self._examples: list[Example] = list(corpus.examples("valid"))
+        if not self._examples:
+            raise DataError("there is nothing to validate on: the training data are too few to set some aside.")
+
+    def loader(self, rank: int, ranks: int) -> Loader:
+        train = self.task.recipe.train
+        return Loader(self._train, Plan(lengths_of(self._train), train.tokens_per_batch, train.seed), rank, ranks)
+
+    def validate(self) -> dict[str, Any]:
+        train = self.task.recipe.train
+        found: dict[str, Any] = {"loss": self.task.loss(self._valid, self.objective, train.tokens_per_batch)}
+        if train.metric != "loss":
+            found |= self.task.evaluate(self._examples, self.task.recipe.search).metrics
+        if isinstance(self.task, Translation) and self.model.source_sites:
+            looked_at = [e for e in self._examples if e.source and e.target][:_LOOKED_AT]
+            numbers, notes = self.task.health(looked_at)
+            found |= {**numbers, "notes": notes}
+        return found
+
+    def facts(self) -> dict[str, Any]:
+        counts = self._train.about
+        sides = {name: self.task.tokenizers.__dict__[name] for name in ("source", "target")}
+        vocabulary = {name: len(tokenizer) for name, tokenizer in sides.items() if tokenizer is not None}
+        left_out = {name: counts[name] for name in ("empty", "too_long") if counts[name]}
+        return {
+            **self.task.facts(),
+            "examples": len(self._train),
+            "left_out": left_out,
+            "vocabulary": vocabulary,
+            "device": str(self.task.device),
+        }
+
+    def export(self, weights: Tensors) -> None:
+        write_model(self.folder, weights)
+
+
+def train(recipe: Recipe, folder: Path, *, resume: bool = False, watcher: Watcher | None = None) -> Outcome:
+    """Train a recipe; the model is the folder.
+
+    A folder that holds a training already is not overwritten: pass `resume` to go on with it.
+    """
+    _check_folder(recipe, folder, resume)
+    corpus = Corpus(recipe)
+    tokenizers = corpus.tokenizers()
+    torch.manual_seed(recipe.train.seed)
+    task = build_task(recipe, tokenizers)
+    job = TrainingJob(task, corpus, folder)
+    write_description(folder, recipe, tokenizers)
+    return fit(job, recipe.train, folder, resume=resume, watcher=watcher)
+
+
+def write_report(folder: Path, report: dict[str, Any]) -> None:
+    """report.json."""
+    write_atomically(folder / "report.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+
+
+def _check_folder(recipe: Recipe, folder: Path, resume: bool) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder} is a file, but a model is a folder. Choose another --out.")
+    begun = latest(folder / "checkpoints")
+    if not resume:
+        if begun is not None or (folder / "model.safetensors").exists():
+            raise ConfigError(
+                f"{folder} already holds a trained model. Go on with it by --resume, or choose another --out."
+            )
+        return
+    if not (folder / "recipe.yaml").exists():
+        return
+    changes = list(_differences(read_folder_recipe(folder).dump(), recipe.dump()))
+    if changes and begun is not None:
+        listed = "\n".join(f"- {name}: was {was!r}, is {now!r}" for name, was, now in changes)
+        raise ConfigError(
+            f"the recipe is not the one that {folder} was begun with:\n{listed}\nPut these back to go on with the run, "
+            "or start a new one in another --out. Only how long, where and how often to log may change."
+        )
+
+
+def _differences(was: Any, now: Any, path: tuple[str, ...] = ()) -> Any:
+    if isinstance(was, dict) and isinstance(now, dict):
+        for name in [*was, *(name for name in now if name not in was)]:
+            yield from _differences(was.get(name), now.get(name), (*path, name))
+    elif was != now and not (path[0] == "train" and path[1] in FREE_TO_CHANGE) and path[0] not in ("search", "note"):
+        yield ".".join(path), was, now

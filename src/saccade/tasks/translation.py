@@ -1,0 +1,176 @@
+"""Translation: a sentence in, a sentence out, and where its words came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from saccade.attention import Tape
+from saccade.batch import EOS, Batch
+from saccade.data.example import Example, Links
+from saccade.data.tokenizer import Encoded, Tokenizer, words_of
+from saccade.metrics import (
+    align,
+    alignment_statistics,
+    attention_statistics,
+    best_shift,
+    complaints,
+    error_rate,
+    text_statistics,
+)
+from saccade.models.base import Seq2Seq
+from saccade.prediction import Attention, Prediction
+from saccade.search.settings import SearchConfig, find
+from saccade.tasks.base import Evaluation, Statistics, Task
+from saccade.tasks.batching import in_batches
+from saccade.tasks.words import answers, read_side
+from saccade.train.objective import WordLoss
+
+__all__ = ["Translation"]
+
+Matrix = NDArray[np.float32]
+
+
+class Translation(Task):
+    """Any sequence-to-sequence model between two texts."""
+
+    name = "translation"
+    model: Seq2Seq
+
+    @property
+    def source(self) -> Tokenizer:
+        """The source's tokenizer."""
+        assert self.tokenizers.source is not None
+        return self.tokenizers.source
+
+    @property
+    def target(self) -> Tokenizer:
+        """The target's tokenizer."""
+        assert self.tokenizers.target is not None
+        return self.tokenizers.target
+
+    def _build(self) -> Seq2Seq:
+        made: Seq2Seq = self.recipe.model_settings().sequence_to_sequence(len(self.source), len(self.target))  # type: ignore[attr-defined]
+        return made
+
+    def objective(self) -> WordLoss:
+        train = self.recipe.train
+        return WordLoss(
+            self.model,
+            label_smoothing=train.label_smoothing,
+            word_dropout=train.word_dropout,
+            guided_alignment=train.guided_alignment,
+        )
+
+    def length(self, text: str) -> int:
+        return len(self.source.encode(text).tokens) + 1
+
+    def predict(
+        self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
+    ) -> list[Prediction]:
+        encoded = self.source.encode_all(texts)
+        batch = self._to_batch([[*part.tokens, EOS] for part in encoded])
+        start = {} if prefix is None else {"prefix": [self.target.encode(prefix).tokens] * len(texts)}
+        found = find(self.model, batch, search, attention=attention, **start)
+        return [
+            answers(self.model, self.target, hypotheses, read_side(self.source, text, part), text)
+            for text, part, hypotheses in zip(texts, encoded, found, strict=True)
+        ]
+
+    def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
+        sources, references = [e.source or "" for e in examples], [e.target or "" for e in examples]
+        predictions = in_batches(self, sources, search)
+        texts = [prediction.text for prediction in predictions]
+        metrics, signatures, statistics = {}, {}, {}
+        for metric in ("bleu", "chrf", "ter"):
+            part = text_statistics(metric, texts, references)
+            metrics[metric], signatures[metric] = part.total().value, part.signature
+            statistics[metric] = Statistics(part.counts, part.score, metric != "ter")
+        statistics["bleu"] = _sentence_bleu(texts, references)
+        details: dict[str, Any] = {"sentences": len(examples), "signatures": signatures}
+        notes: list[str] = []
+        if self.model.source_sites and examples and all(example.links is not None for example in examples):
+            self._score_alignments(examples, metrics, details, statistics, notes)
+        lengths = [len(words_of(source)) for source in sources]
+        return Evaluation(metrics, details, statistics, lengths, predictions, notes)
+
+    def _score_alignments(
+        self,
+        examples: Sequence[Example],
+        metrics: dict[str, float],
+        details: dict[str, Any],
+        statistics: dict[str, Statistics],
+        notes: list[str],
+    ) -> None:
+        """Attention against gold links, the reference being forced on the decoder."""
+        gold = [example.links or Links(frozenset()) for example in examples]
+        attentions = self.attend(examples)
+        matrices = [attention.matrix()[:, : len(attention.source.words)] for attention in attentions]
+        report = best_shift(matrices, gold)
+        score = report.scores[0]
+        metrics["aer"] = score.error_rate
+        details["alignment"] = {
+            "precision": score.precision,
+            "recall": score.recall,
+            "links": score.links,
+            "by_shift": {str(shift): part.error_rate for shift, part in report.scores.items()},
+        }
+        links = [align(matrix, words=len(matrix) - 1) for matrix in matrices]
+        statistics["aer"] = Statistics(alignment_statistics(links, gold), error_rate, False)
+        if (warning := report.warning()) is not None:
+            notes.append(warning)
+
+    @torch.no_grad()
+    def attend(self, examples: Sequence[Example], batch_size: int = 64) -> list[Attention]:
+        """Where the model looks while it is made to write the reference."""
+        found: list[Attention] = []
+        order = sorted(range(len(examples)), key=lambda number: len(examples[number].source or ""))
+        for start in range(0, len(order), batch_size):
+            rows = [examples[number] for number in order[start : start + batch_size]]
+            found += self._attend(rows)
+        places = np.argsort(order)
+        return [found[place] for place in places]
+
+    def _attend(self, examples: list[Example]) -> list[Attention]:
+        sources = self.source.encode_all([example.source or "" for example in examples])
+        targets = self.target.encode_all([example.target or "" for example in examples])
+        batch = Batch.of([[*part.tokens, EOS] for part in sources], [part.tokens or [EOS] for part in targets])
+        tape = Tape(detach=True)
+        training = self.model.training
+        self.model.eval().vectors(batch.to(self.device), tape=tape)
+        self.model.train(training)
+        sites = {site: tape[site].float().cpu().numpy() for site in self.model.source_sites}
+        return [
+            self._attention(example, source, target, {site: part[row] for site, part in sites.items()})
+            for row, (example, source, target) in enumerate(zip(examples, sources, targets, strict=True))
+        ]
+
+    def _attention(self, example: Example, source: Encoded, target: Encoded, sites: dict[str, Matrix]) -> Attention:
+        rows, columns = len(target.tokens) + 1, len(source.tokens) + 1
+        cut = {site: part[:, :rows, :columns] for site, part in sites.items()}
+        read = read_side(self.source, example.source or "", source)
+        # words as they stand in the reference, which gold links count; decoding may join them in another way
+        written = read_side(self.target, example.target or "", target)
+        return Attention(read, written, cut, tuple(self.model.source_sites))
+
+    def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
+        """How the attention is doing: numbers for the log, and sentences where something is wrong."""
+        attentions = self.attend(examples)
+        numbers: dict[str, float] = {}
+        notes: list[str] = []
+        for site in self.model.source_sites:
+            part = attention_statistics([a.weights[site] for a in attentions], site=site, end_column=-1)
+            numbers |= {f"{site}/entropy": part.entropy, f"{site}/coverage": part.coverage}
+            numbers |= {} if part.end_share is None else {f"{site}/end_share": part.end_share}
+            notes += complaints(part)
+        return numbers, notes
+
+
+def _sentence_bleu(texts: list[str], references: list[str]) -> Statistics:
+    """BLEU that is fair to short sentences too, as bins by length need."""
+    part = text_statistics("bleu", texts, references, effective_order=True)
+    return Statistics(part.counts, part.score)

@@ -1,0 +1,41 @@
+"""From hypotheses to predictions: tokens to text, and attention to words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from saccade.batch import EOS, SPECIALS
+from saccade.data.tokenizer import Encoded, Tokenizer, words_of
+from saccade.models.base import Seq2Seq
+from saccade.prediction import Attention, Prediction, Side, side
+from saccade.search import Hypothesis
+
+__all__ = ["answers", "read_side", "written_side"]
+
+
+def read_side(tokenizer: Tokenizer, text: str, encoded: Encoded) -> Side:
+    """A source as it was read, with its end."""
+    return side(tokenizer.pieces(encoded.tokens), words_of(text), encoded.words, SPECIALS[EOS])
+
+
+def written_side(tokenizer: Tokenizer, tokens: list[int], *, ends: bool) -> Side:
+    """A target as it was written; `ends`: whether it has its end."""
+    encoded = tokenizer.decode_words(tokens)
+    words = words_of(tokenizer.decode(tokens))
+    return side(tokenizer.pieces(encoded.tokens), words, encoded.words, SPECIALS[EOS] if ends else None)
+
+
+def answers(
+    model: Seq2Seq, tokenizer: Tokenizer, found: list[Hypothesis], source: Side, text: str | None
+) -> Prediction:
+    """The best hypothesis as a prediction, the others behind it."""
+    made = [_answer(model, tokenizer, hypothesis, source, text) for hypothesis in found]
+    best = made[0]
+    return Prediction(best.text, best.score, best.tokens, best.attention, text, made[1:])
+
+
+def _answer(model: Seq2Seq, tokenizer: Tokenizer, found: Hypothesis, source: Side, text: str | None) -> Prediction:
+    target = written_side(tokenizer, found.tokens, ends=found.finished)
+    weights = {name: part.float().cpu().numpy().astype(np.float32) for name, part in found.attention.items()}
+    attention = Attention(source, target, weights, tuple(site for site in model.source_sites if site in weights))
+    return Prediction(tokenizer.decode(found.tokens), found.score, target.tokens, attention, text)

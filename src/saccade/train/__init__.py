@@ -1,0 +1,1 @@
+"""Training: the loop on Lightning Fabric, objectives, schedules, checkpoints."""

@@ -1,0 +1,197 @@
+"""Checkpoints: all that a killed run needs to go on as if nothing had happened, without a pickle."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from saccade.errors import CheckpointError
+from saccade.files import remove_drafts, remove_folder, write_atomically, writing_folder
+
+__all__ = [
+    "Checkpoint",
+    "average",
+    "checkpoints",
+    "latest",
+    "load",
+    "optimizer_tensors",
+    "read_progress",
+    "read_weights",
+    "remove_old",
+    "restore_optimizer",
+    "restore_weights",
+    "save",
+    "weights_of",
+    "write_weights",
+]
+
+_NAME = re.compile(r"step-(\d{8,})")
+_PARTS = ("weights", "optimizer", "random")
+Tensors = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The state of a run after a step: weights, the optimiser's tensors, random states by rank, and plain numbers."""
+
+    weights: Tensors
+    optimizer: Tensors
+    random: Tensors
+    progress: dict[str, Any]
+    ema: Tensors | None = None
+
+
+def save(folder: Path, step: int, state: Checkpoint) -> Path:
+    """Write a checkpoint; it has its name only once all of it is on the disk."""
+    path = folder / f"step-{step:08d}"
+    with writing_folder(path) as draft:
+        for name in (*_PARTS, "ema"):
+            tensors = getattr(state, name)
+            if tensors is not None:
+                _save_tensors(draft / f"{name}.safetensors", tensors)
+        (draft / "progress.json").write_text(json.dumps(state.progress))
+    return path
+
+
+def load(path: Path) -> Checkpoint:
+    """Read a checkpoint."""
+    progress = read_progress(path)
+    ema = path / "ema.safetensors"
+    weights, optimizer, random = (read_weights(path / f"{name}.safetensors") for name in _PARTS)
+    return Checkpoint(weights, optimizer, random, progress, read_weights(ema) if ema.exists() else None)
+
+
+def read_progress(path: Path) -> dict[str, Any]:
+    """The plain numbers of a checkpoint."""
+    try:
+        return dict(json.loads((path / "progress.json").read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        raise CheckpointError(
+            f"{path} is no whole checkpoint: its progress.json cannot be read. Delete it to go on from the one before."
+        ) from error
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints of a run, oldest first."""
+    if not folder.is_dir():
+        return []
+    named = [(_NAME.fullmatch(path.name), path) for path in folder.iterdir() if path.is_dir()]
+    return [path for _, path in sorted((int(name[1]), path) for name, path in named if name is not None)]
+
+
+def latest(folder: Path) -> Path | None:
+    """The newest checkpoint, if there is one."""
+    found = checkpoints(folder)
+    return found[-1] if found else None
+
+
+def remove_old(folder: Path, keep: int) -> None:
+    """Delete all but the newest checkpoints, and what killed writers left behind."""
+    for path in checkpoints(folder)[:-keep]:
+        remove_folder(path)
+    remove_drafts(folder)
+
+
+def average(folder: Path, count: int) -> Tensors:
+    """The mean of the weights of the newest checkpoints."""
+    found = checkpoints(folder)[-count:]
+    last = read_weights(found[-1] / "weights.safetensors")
+    total = {name: tensor.double() for name, tensor in last.items()}
+    for path in found[:-1]:
+        for name, tensor in read_weights(path / "weights.safetensors").items():
+            total[name] += tensor.double()
+    return {name: (tensor / len(found)).to(last[name].dtype) for name, tensor in total.items()}
+
+
+def write_weights(path: Path, weights: Tensors) -> None:
+    """Write tensors to a file, atomically."""
+    write_atomically(path, lambda draft: _save_tensors(draft, weights))
+
+
+def read_weights(path: Path) -> Tensors:
+    """The tensors of a file."""
+    try:
+        return load_file(path)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} is missing, so this is no whole model. Copy the folder again.") from None
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(
+            f"{path} is cut short or not a safetensors file ({error}). Copy it again, or delete this checkpoint to go "
+            "on from the one before."
+        ) from error
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> Tensors:
+    """The optimiser's memory of each parameter, by the parameter's name."""
+    names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
+    return {
+        f"{names[parameter]}/{key}": torch.as_tensor(value).detach().cpu()
+        for parameter, memory in optimizer.state.items()
+        for key, value in memory.items()
+        if value is not None
+    }
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Tensors) -> None:
+    """The inverse of `optimizer_tensors`."""
+    parameters = dict(model.named_parameters())
+    for entry, value in tensors.items():
+        name, _, key = entry.rpartition("/")
+        parameter = parameters[name]
+        # step counters stay where they are made, all else lives with its parameter
+        optimizer.state[parameter][key] = value.clone() if key == "step" else value.to(parameter.device).clone()
+
+
+def weights_of(model: nn.Module) -> Tensors:
+    """Parameters and buffers by name, those that are tied only once, on the CPU."""
+    names = dict(model.named_parameters()) | {
+        name: buffer for name, buffer in model.named_buffers() if name in model.state_dict()
+    }
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in names.items()}
+
+
+def restore_weights(model: nn.Module, weights: Tensors, where: str) -> None:
+    """Give a model its weights; `where` names the file, should they not fit."""
+    own = dict(model.named_parameters()) | {
+        name: buffer for name, buffer in model.named_buffers() if name in model.state_dict()
+    }
+    missing, foreign = sorted(own.keys() - weights.keys()), sorted(weights.keys() - own.keys())
+    if missing or foreign:
+        what = f"lacks {missing[0]}" if missing else f"holds {foreign[0]}, which the model has not"
+        raise CheckpointError(f"{where} belongs to another model: it {what}. Use the recipe it was trained with.")
+    for name, tensor in weights.items():
+        if own[name].shape != tensor.shape:
+            raise CheckpointError(_misfit(name, tuple(tensor.shape), tuple(own[name].shape), where))
+    with torch.no_grad():
+        for name, tensor in weights.items():
+            own[name].copy_(tensor)
+
+
+def _misfit(name: str, found: tuple[int, ...], wanted: tuple[int, ...], where: str) -> str:
+    if "embedding" in name or name.startswith("output"):
+        return (
+            f"the vocabulary does not match: {where} has {found[0]} words in {name}, but the tokenizer "
+            f"{wanted[0]}. Put the tokenizer.json that the model was trained with beside it."
+        )
+    return f"{where} belongs to another model: its {name} is {found}, but the recipe's {wanted}."
+
+
+def _save_tensors(path: Path, tensors: Tensors) -> None:
+    try:
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
+    except SafetensorError as error:
+        raise _as_os_error(error, path) from error
+
+
+def _as_os_error(error: SafetensorError, path: Path) -> OSError:
+    """safetensors tells of the operating system's errors in words; the number in them says which it was."""
+    number = re.search(r"os error (\d+)", str(error))
+    return OSError(int(number[1]) if number else 0, str(error), str(path))

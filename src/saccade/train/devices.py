@@ -1,0 +1,193 @@
+"""Devices: one process or many, by Fabric's switches."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import subprocess
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from datetime import timedelta
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from lightning_fabric.strategies.ddp import DDPStrategy
+from lightning_fabric.strategies.fsdp import FSDPStrategy
+from torch import Tensor
+from torch.distributed.checkpoint import state_dict as distributed
+
+from saccade.errors import ConfigError, NumericsError, SaccadeError
+from saccade.train.settings import TrainConfig
+
+__all__ = ["Sharded", "find_accelerator", "launched"]
+
+_WAIT = timedelta(hours=2)
+"""How long a process waits for the others; validation may take a while."""
+_LAUNCHER = "SACCADE_LAUNCHER"
+"""The environment variable that tells a helper which process launched it."""
+
+
+def find_accelerator(wanted: str) -> str:
+    """The accelerator a recipe asks for, if it is there; `auto` is the best there is."""
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if wanted == "auto":
+        return "cuda" if there["cuda"] else "mps" if there["mps"] else "cpu"
+    if not there[wanted]:
+        raise ConfigError(
+            f"{wanted} was asked for, but torch {torch.__version__} finds no such device here. "
+            "Use accelerator auto or cpu, or install a torch build for your GPU."
+        )
+    return wanted
+
+
+@contextmanager
+def launched(config: TrainConfig, precision: str) -> Iterator[Fabric]:
+    """Fabric, set up and launched as a recipe says; one process per device inside. `precision` has Fabric's names.
+
+    Helpers, which are processes that Fabric started for this training, end here: only the first process comes back, and
+    speaks. When it fails, or is killed, they end too.
+    """
+    launcher = os.environ.pop(_LAUNCHER, None)
+    if launcher is not None:
+        _end_with(int(launcher))
+    fabric = _fabric(config, precision)
+    with _environment_for_helpers() if launcher is None else nullcontext(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="lightning_fabric")
+        fabric.launch()
+    with _without_orphans(fabric) if launcher is None else _quiet_end():
+        yield fabric
+
+
+def _fabric(config: TrainConfig, precision: str) -> Fabric:
+    logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # it tells of every process it starts
+    accelerator, processes = find_accelerator(config.accelerator), config.devices * config.nodes
+    found = {"cuda": torch.cuda.device_count(), "mps": 1}.get(accelerator, config.devices)
+    if config.devices > found:
+        raise ConfigError(f"train.devices is {config.devices}, but this machine has {found} GPUs.")
+    strategy: Any = "auto"
+    if config.strategy == "fsdp":
+        if accelerator != "cuda":
+            raise ConfigError("train.strategy is fsdp, which needs GPUs. Use ddp.")
+        strategy = FSDPStrategy(state_dict_type="full", timeout=_WAIT)
+    elif config.strategy == "ddp" or processes > 1:
+        strategy = DDPStrategy(timeout=_WAIT)
+    return Fabric(
+        accelerator=accelerator,
+        devices=config.devices,
+        num_nodes=config.nodes,
+        strategy=strategy,
+        precision=precision,  # type: ignore[arg-type]
+    )
+
+
+@contextmanager
+def _environment_for_helpers() -> Iterator[None]:
+    """Tell helpers who launched them. What Fabric tells them is undone: the next training would wait for them."""
+    before = dict(os.environ)
+    os.environ[_LAUNCHER] = str(os.getpid())
+    try:
+        yield
+    finally:
+        for name in os.environ.keys() - before.keys():
+            del os.environ[name]
+
+
+def _end_with(launcher: int) -> None:
+    """End this process soon after the one that launched it, however that ends."""
+
+    def watch() -> None:
+        while os.getppid() == launcher:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="saccade-launcher-watch", daemon=True).start()
+
+
+@contextmanager
+def _quiet_end() -> Iterator[None]:
+    """The end of a helper; it is silent about what the first process tells as well."""
+    try:
+        yield
+    except (NumericsError, ConfigError, KeyboardInterrupt) as error:
+        raise SystemExit(0) from error
+    except RuntimeError as error:
+        if _lost(error):
+            raise SystemExit(1) from error
+        raise
+    raise SystemExit(0)
+
+
+@contextmanager
+def _without_orphans(fabric: Fabric) -> Iterator[None]:
+    """The end of the first process; its helpers have ended then, well or not."""
+    launcher: Any = fabric.strategy.launcher
+    helpers: list[subprocess.Popen[bytes]] = getattr(launcher, "procs", [])
+    try:
+        yield
+        _collect(helpers, patience=60.0)
+    except RuntimeError as error:
+        if fabric.world_size > 1 and _lost(error):
+            raise SaccadeError(
+                "another process of this training ended, so that it cannot go on. Its own message, if it had time for "
+                "one, is above; without one it was killed, perhaps for its memory. The last checkpoint is whole: go on "
+                "with --resume."
+            ) from error
+        raise
+    finally:
+        _collect(helpers, patience=0.0)
+        if launcher is not None and torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
+
+
+def _collect(helpers: list[subprocess.Popen[bytes]], patience: float) -> None:
+    """Wait for helpers, then end them. Fabric, which kills the first process when a helper fails, forgets them too."""
+    mine = list(helpers)
+    helpers.clear()
+    for helper in mine:
+        try:
+            helper.wait(patience)
+        except subprocess.TimeoutExpired:
+            helper.kill()
+            helper.wait()
+
+
+def _lost(error: RuntimeError) -> bool:
+    """Whether an error means that another process is gone."""
+    return isinstance(error, torch.distributed.DistError) or bool(re.search(r"(?i)gloo|nccl|connection", str(error)))
+
+
+class Sharded:
+    """Gathers what FSDP has spread over devices, and spreads it again."""
+
+    _whole = distributed.StateDictOptions(full_state_dict=True, cpu_offload=True)
+
+    def weights(self, objective: Any) -> dict[str, Tensor]:
+        """The model's weights by name."""
+        state: Any = distributed.get_model_state_dict(objective._forward_module, options=self._whole)
+        return {name.removeprefix("model."): tensor for name, tensor in state.items()}
+
+    def optimizer(self, objective: Any, optimizer: Any) -> dict[str, Tensor]:
+        """The optimiser's memory of each parameter, by the parameter's name."""
+        return {
+            f"{name.removeprefix('model.')}/{key}": torch.as_tensor(value)
+            for name, memory in self._memory(objective, optimizer)["state"].items()
+            for key, value in memory.items()
+        }
+
+    def restore(self, objective: Any, optimizer: Any, weights: dict[str, Tensor], memory: dict[str, Tensor]) -> None:
+        """The inverse of both."""
+        named: Any = {f"model.{name}": tensor for name, tensor in weights.items()}
+        distributed.set_model_state_dict(objective._forward_module, named, options=self._whole)
+        state = self._memory(objective, optimizer)
+        for entry, value in memory.items():
+            name, _, key = entry.rpartition("/")
+            state["state"].setdefault(f"model.{name}", {})[key] = value
+        distributed.set_optimizer_state_dict(objective._forward_module, optimizer.optimizer, state, options=self._whole)
+
+    def _memory(self, objective: Any, optimizer: Any) -> Any:
+        return distributed.get_optimizer_state_dict(objective._forward_module, optimizer.optimizer, options=self._whole)

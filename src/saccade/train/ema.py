@@ -1,0 +1,56 @@
+"""Ema: a running mean of a model's weights, which generalises better than the last of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["Ema"]
+
+
+class Ema:
+    """mean ← decay · mean + (1 - decay) · weights, after every step.
+
+    The decay starts low, min(decay, (1 + n) / (10 + n)) after n steps, so that the first weights are soon forgotten.
+    """
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay, self.steps = decay, 0
+        self._mean = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+
+    @torch.no_grad()
+    def update(self, model: nn.Module) -> None:
+        """Take the weights of a step in."""
+        self.steps += 1
+        decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
+        names = dict(model.named_parameters())
+        torch._foreach_lerp_(list(self._mean.values()), [names[name] for name in self._mean], 1 - decay)
+
+    @contextmanager
+    def applied(self, model: nn.Module) -> Iterator[None]:
+        """The model with the mean as its weights, for a while."""
+        self._swap(model)
+        try:
+            yield
+        finally:
+            self._swap(model)
+
+    @torch.no_grad()
+    def _swap(self, model: nn.Module) -> None:
+        for name, parameter in model.named_parameters():
+            kept = parameter.detach().clone()
+            parameter.copy_(self._mean[name])
+            self._mean[name].copy_(kept)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All there is to save."""
+        return {name: tensor.cpu() for name, tensor in self._mean.items()} | {"steps": torch.tensor(self.steps)}
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """The inverse of `tensors`."""
+        self.steps = int(tensors["steps"])
+        for name, tensor in self._mean.items():
+            tensor.copy_(tensors[name])

@@ -1,0 +1,422 @@
+"""The training loop, on Lightning Fabric."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+
+from saccade.data.loader import Load, Loader
+from saccade.data.plan import Place
+from saccade.errors import CheckpointError, NumericsError, unknown_name
+from saccade.files import remove_drafts
+from saccade.train import checkpoint
+from saccade.train.devices import Sharded, find_accelerator, launched
+from saccade.train.ema import Ema
+from saccade.train.log import Log, Watcher
+from saccade.train.objective import losses_of
+from saccade.train.precision import choose_precision
+from saccade.train.schedules import build_optimizer, learning_rate
+from saccade.train.settings import TrainConfig
+
+__all__ = ["Job", "Outcome", "Progress", "fit"]
+
+_LOWER_IS_BETTER = frozenset({"loss", "perplexity", "perplexity_per_word", "bits_per_character", "ter", "aer"})
+_SKIPS_ALLOWED = 50
+"""Updates in a row that fp16 may skip while it looks for its scale."""
+
+
+class Job(Protocol):
+    """What a task brings to training."""
+
+    model: nn.Module
+    objective: Any
+    """Holds the model; gives Losses, see `losses_of`."""
+    width: int
+    """The model's width, for the noam schedule."""
+
+    def loader(self, rank: int, ranks: int) -> Loader:
+        """The training batches of one of several processes."""
+
+    def validate(self) -> dict[str, Any]:
+        """The model's metrics on held-out data, `loss` among them; numbers, and `notes`, a list of sentences."""
+
+    def facts(self) -> dict[str, Any]:
+        """What there is to know of data and model."""
+
+    def export(self, weights: checkpoint.Tensors) -> None:
+        """Write the model folder's weights."""
+
+
+@dataclass
+class Progress:
+    """How far a run is; plain numbers that go into a checkpoint."""
+
+    step: int = 0
+    place: tuple[int, int] = (0, 0)
+    best: float | None = None
+    best_step: int = 0
+    stale: int = 0
+    """Validations since the best."""
+    halvings: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    skipped: int = 0
+    since_log: dict[str, float] = field(default_factory=lambda: {"loss": 0.0, "tokens": 0.0, "padding": 0.0, "n": 0.0})
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How training ended: finished, early, time or interrupted."""
+
+    why: str
+    progress: Progress
+
+
+def fit(
+    job: Job, config: TrainConfig, folder: Path, *, resume: bool = False, watcher: Watcher | None = None
+) -> Outcome:
+    """Train a job's model; checkpoints, log and weights go to the folder."""
+    precision = _precision(config, folder / "checkpoints", resume)
+    with launched(config, precision) as fabric:
+        return _Run(job, config, folder, watcher or Watcher(), fabric, precision).go(resume)
+
+
+def _precision(config: TrainConfig, folder: Path, resume: bool) -> str:
+    """What numbers to train with; a run that goes on keeps to what was chosen for it on such a device."""
+    accelerator, last = find_accelerator(config.accelerator), checkpoint.latest(folder) if resume else None
+    if last is not None and config.precision == "auto":
+        kept: dict[str, str] = checkpoint.read_progress(last).get("precision", {})
+        if accelerator in kept:
+            return kept[accelerator]
+    return choose_precision(config.precision, accelerator, config.devices * config.nodes)
+
+
+class _Run:
+    """One training, from its start or from a checkpoint."""
+
+    def __init__(
+        self, job: Job, config: TrainConfig, folder: Path, watcher: Watcher, fabric: Fabric, precision: str
+    ) -> None:
+        self.job, self.config, self.folder, self.fabric, self.precision = job, config, folder, fabric, precision
+        self.checkpoints = folder / "checkpoints"
+        self.watcher = watcher if fabric.is_global_zero else Watcher()
+        torch.manual_seed(config.seed + self.fabric.global_rank)
+        self.sharded: Sharded | None = Sharded() if config.strategy == "fsdp" else None
+        optimizer = build_optimizer(job.objective.parameters(), config)
+        self.objective, self.optimizer = self.fabric.setup(job.objective, optimizer)
+        self.ema = None if config.ema is None else Ema(job.model, config.ema)
+        self.progress = Progress()
+        self.stopping = False
+        self.group: list[Load] = []
+
+    def go(self, resume: bool) -> Outcome:
+        if self.fabric.is_global_zero:
+            remove_drafts(self.folder)
+        if resume:
+            self._restore()
+        self.log = Log(self.folder, self.progress.step, silent=not self.fabric.is_global_zero)
+        loader = self.job.loader(self.fabric.global_rank, self.fabric.world_size)
+        self.watcher.begins(self.config.steps, self.progress.step, self.job.facts())
+        try:
+            with self._finishing_on_interrupt():
+                why = self._train(loader)
+            self._finish(why)
+        finally:
+            self.log.close()
+            self.watcher.ends()
+        return Outcome(why, self.progress)
+
+    def _train(self, loader: Loader) -> str:
+        config, progress = self.config, self.progress
+        loads = loader(Place(*progress.place))
+        self.objective.train()
+        began = time.perf_counter() - progress.seconds
+        try:
+            while progress.step < config.steps:
+                group = list(islice(loads, config.accumulate))
+                self._update(group)
+                progress.seconds = time.perf_counter() - began
+                self._report()
+                if progress.step % config.validate_every == 0 or progress.step == config.steps:
+                    self._validate()
+                why = self._reason_to_stop()
+                if why is not None or progress.step % config.checkpoint_every == 0:
+                    self._save()
+                if why is not None:
+                    return why
+        finally:
+            loads.close()  # type: ignore[attr-defined]
+        return "finished"
+
+    def _reason_to_stop(self) -> str | None:
+        """Whether this was the last step, and why; all processes must answer the same."""
+        config, progress = self.config, self.progress
+        late = config.minutes is not None and progress.seconds >= 60 * config.minutes
+        any_late, any_stopping = (
+            (late, self.stopping) if self.fabric.world_size == 1 else self._any(late, self.stopping)
+        )
+        if progress.step >= config.steps:
+            return "finished"
+        if config.patience is not None and progress.stale >= config.patience:
+            return "early"
+        return "time" if any_late else "interrupted" if any_stopping else None
+
+    def _any(self, *mine: bool) -> list[bool]:
+        """Which of some questions any process has answered with yes."""
+        answers: Any = torch.tensor(mine, dtype=torch.float32, device=self.fabric.device)
+        return [bool(answer) for answer in self.fabric.all_reduce(answers, reduce_op="sum")]
+
+    def _update(self, group: list[Load]) -> None:
+        """One step: the gradients of some batches, and the move along them."""
+        progress, fabric = self.progress, self.fabric
+        progress.step += 1
+        self.group = group
+        rate = learning_rate(progress.step, self.config, self.job.width, progress.halvings)
+        for part in self.optimizer.param_groups:
+            part["lr"] = rate
+        if self.config.scheduled_sampling:
+            self.job.objective.own_words = self.config.scheduled_sampling * progress.step / self.config.steps
+        tokens = sum(load.tokens for load in group)
+        plain = torch.zeros((), device=fabric.device)
+        for number, load in enumerate(group, 1):
+            batch = load.batch.to(fabric.device)
+            links = None if load.links is None else load.links.to(fabric.device)
+            with fabric.no_backward_sync(self.objective, enabled=number < len(group)):
+                losses = losses_of(self.objective, batch, links)
+                fabric.backward(losses.total * (load.weight * fabric.world_size / tokens))
+            plain += losses.plain.detach() * load.weight
+        norm = self._clip()
+        loss = self._summed(plain) / tokens
+        self._check(loss, norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        if self.ema is not None:
+            self.ema.update(self.job.model)
+        progress.place, progress.tokens = (*group[-1].place,), progress.tokens + tokens
+        since = progress.since_log
+        since["loss"] += loss * tokens
+        since["tokens"] += tokens
+        since["padding"] += sum(load.padding for load in group) / len(group)
+        since["n"] += 1
+
+    def _clip(self) -> float:
+        limit = self.config.clip if self.config.clip is not None else math.inf
+        norm = self.fabric.clip_gradients(self.objective, self.optimizer, max_norm=limit, error_if_nonfinite=False)
+        return float(norm) if isinstance(norm, Tensor) else 0.0
+
+    def _summed(self, value: Tensor) -> float:
+        total: Any = self.fabric.all_reduce(value, reduce_op="sum") if self.fabric.world_size > 1 else value
+        return float(total)
+
+    def _check(self, loss: float, norm: float) -> None:
+        """Stop before numbers that are none reach the weights."""
+        progress = self.progress
+        if math.isfinite(loss) and math.isfinite(norm):
+            progress.skipped = 0
+            return
+        progress.skipped += 1
+        if self.config.precision == "fp16" and math.isfinite(loss) and progress.skipped < _SKIPS_ALLOWED:
+            return  # the scaler skips this update and lowers its scale
+        raise self._diverged(f"the loss is {loss:g} and the gradient's length {norm:g}")
+
+    def _diverged(self, how: str) -> NumericsError:
+        progress = self.progress
+        lines = sorted(int(line) for load in self.group for line in load.lines)
+        shown = ", ".join(map(str, lines[:12])) + (f" and {len(lines) - 12} more" if len(lines) > 12 else "")
+        last = checkpoint.latest(self.checkpoints)
+        kept = f"The last good checkpoint is {last}" if last else "No checkpoint had been written yet"
+        return NumericsError(
+            f"training diverged at step {progress.step}: {how}. The batch holds the sentences {shown} of the training "
+            f"data. {kept}. Lower train.lr (it was {self.optimizer.param_groups[0]['lr']:g} here), set train.clip, or "
+            "warm up longer, and look at these sentences if it happens there again."
+        )
+
+    def _report(self) -> None:
+        progress, config = self.progress, self.config
+        since, step = progress.since_log, progress.step
+        speed = progress.tokens / max(progress.seconds, 1e-9)
+        left = progress.seconds / step * (config.steps - step)
+        if config.minutes is not None:
+            left = min(left, 60 * config.minutes - progress.seconds)
+        entry = {
+            "step": step,
+            "loss": since["loss"] / max(since["tokens"], 1),
+            "lr": self.optimizer.param_groups[0]["lr"],
+            "tokens_per_second": speed,
+            "seconds_left": max(left, 0.0),
+        }
+        self.watcher.step(entry)
+        if step % config.log_every == 0 or step == config.steps:
+            del entry["seconds_left"]
+            entry |= {"epoch": progress.place[0], "padding": since["padding"] / since["n"], "seconds": progress.seconds}
+            self.log.write(entry)
+            progress.since_log = Progress().since_log
+
+    def _validate(self) -> None:
+        progress, config = self.progress, self.config
+        self.objective.eval()
+        with torch.no_grad(), self._own_random_numbers(), self._averaged():
+            # what differs by a rounding must not let one process believe in another best than the rest
+            metrics = self.fabric.broadcast(self.job.validate())
+        self.objective.train()
+        notes = metrics.pop("notes", [])
+        if config.metric not in metrics:
+            raise unknown_name("train.metric", config.metric, metrics)
+        value = float(metrics[config.metric])
+        lower = config.metric in _LOWER_IS_BETTER
+        better = progress.best is None or (value < progress.best if lower else value > progress.best)
+        better = better and math.isfinite(value)
+        if better:
+            progress.best, progress.best_step, progress.stale = value, progress.step, 0
+            self._export_own()
+        else:
+            progress.stale += 1
+            if config.schedule == "plateau" and progress.stale % (config.plateau_patience + 1) == 0:
+                progress.halvings += 1
+        entry = {"step": progress.step, "valid": metrics, **({"notes": notes} if notes else {})}
+        self.log.write(entry)
+        self.watcher.validated({**entry, "best": better})
+        for note in notes:
+            self.watcher.note(note)
+
+    def _finish(self, why: str) -> None:
+        if why == "interrupted":
+            return
+        if self.config.average:
+            self._export(
+                checkpoint.average(self.checkpoints, self.config.average) if self.fabric.is_global_zero else {}
+            )
+        elif self.progress.best is None:
+            self._export_own()
+
+    def _export_own(self) -> None:
+        with self._averaged():
+            self._export(self._weights())
+
+    def _export(self, weights: checkpoint.Tensors) -> None:
+        if self.fabric.is_global_zero:
+            self.job.export(weights)
+        self.fabric.barrier()
+
+    def _weights(self) -> checkpoint.Tensors:
+        """The model's weights, if they are worth keeping."""
+        sharded = self.sharded
+        weights = checkpoint.weights_of(self.job.model) if sharded is None else sharded.weights(self.objective)
+        if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
+            raise self._diverged("the update was so large that the weights are no numbers any more")
+        return weights
+
+    def _save(self) -> None:
+        optimizer = (
+            self.sharded.optimizer(self.objective, self.optimizer)
+            if self.sharded is not None
+            else checkpoint.optimizer_tensors(self.optimizer.optimizer, self.job.model)
+        )
+        state = checkpoint.Checkpoint(
+            self._weights(),
+            optimizer,
+            self._random_states(),
+            {**asdict(self.progress), **self._circumstances()},
+            None if self.ema is None else self.ema.tensors(),
+        )
+        if self.fabric.is_global_zero:
+            checkpoint.save(self.checkpoints, self.progress.step, state)
+            checkpoint.remove_old(self.checkpoints, self.config.keep)
+        self.fabric.barrier()
+
+    def _restore(self) -> None:
+        path = checkpoint.latest(self.checkpoints)
+        if path is None:
+            return
+        state = checkpoint.load(path)
+        numbers = dict(state.progress)
+        world, scale, _ = (numbers.pop(name, None) for name in ("world_size", "scale", "precision"))
+        try:
+            self.progress = Progress(**numbers)
+        except TypeError as error:
+            raise CheckpointError(f"{path} was written by another version of saccade: {error}.") from error
+        if self.sharded is not None:
+            self.sharded.restore(self.objective, self.optimizer, state.weights, state.optimizer)
+        else:
+            checkpoint.restore_weights(self.job.model, state.weights, str(path))
+            checkpoint.restore_optimizer(self.optimizer.optimizer, self.job.model, state.optimizer)
+        if self.ema is not None and state.ema is not None:
+            self.ema.restore(state.ema)
+        if scale is not None and (scaler := getattr(self.fabric._precision, "scaler", None)) is not None:
+            scaler.load_state_dict(scale)
+        if world == self.fabric.world_size:
+            rank = self.fabric.global_rank
+            torch.set_rng_state(state.random[f"cpu-{rank}"])
+            if self.fabric.device.type == "cuda" and f"cuda-{rank}" in state.random:
+                torch.cuda.set_rng_state(state.random[f"cuda-{rank}"], self.fabric.device)
+
+    def _random_states(self) -> checkpoint.Tensors:
+        own = {"cpu": torch.get_rng_state()}
+        if self.fabric.device.type == "cuda":
+            own["cuda"] = torch.cuda.get_rng_state(self.fabric.device)
+        if self.fabric.world_size == 1:
+            return {f"{name}-0": tensor for name, tensor in own.items()}
+        return {
+            f"{name}-{rank}": row for name, tensor in own.items() for rank, row in enumerate(self._gathered(tensor))
+        }
+
+    def _gathered(self, state: Tensor) -> Tensor:
+        """(processes, N): the bytes (N,) of each process."""
+        rows = torch.zeros(self.fabric.world_size, len(state), dtype=torch.int32, device=self.fabric.device)
+        rows[self.fabric.global_rank] = state
+        found: Any = self.fabric.all_reduce(rows, reduce_op="sum")
+        return found.to("cpu", torch.uint8)  # type: ignore[no-any-return]
+
+    def _circumstances(self) -> dict[str, Any]:
+        scaler = getattr(self.fabric._precision, "scaler", None)
+        return {
+            "world_size": self.fabric.world_size,
+            "precision": {self.fabric.device.type: self.precision},
+            **({} if scaler is None else {"scale": scaler.state_dict()}),
+        }
+
+    @contextmanager
+    def _averaged(self) -> Iterator[None]:
+        if self.ema is None:
+            yield
+        else:
+            with self.ema.applied(self.job.model):
+                yield
+
+    @contextmanager
+    def _own_random_numbers(self) -> Iterator[None]:
+        """What happens inside draws no random number from training's."""
+        with torch.random.fork_rng(devices=[self.fabric.device] if self.fabric.device.type == "cuda" else []):
+            yield
+
+    @contextmanager
+    def _finishing_on_interrupt(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM finish the step and write a checkpoint; a second Ctrl-C does not wait."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number: int, frame: object) -> None:
+            if self.stopping:
+                raise KeyboardInterrupt
+            self.stopping = True
+            self.watcher.note("Finishing this step and writing a checkpoint; press Ctrl-C again not to wait.")
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -1,0 +1,123 @@
+"""Objectives: from a model and a batch to the losses that training lowers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from saccade.attention.losses import guided_loss
+from saccade.attention.tape import Tape
+from saccade.batch import UNK, Batch
+from saccade.errors import ConfigError
+from saccade.kernels.cross_entropy import cross_entropy, from_logits
+from saccade.models.base import Classifying, Seq2Seq
+
+__all__ = ["ClassLoss", "Losses", "WordLoss", "losses_of"]
+
+
+class Losses(NamedTuple):
+    """Sums over a batch: what is lowered, and the negative log-likelihood alone, in nats."""
+
+    total: Tensor
+    plain: Tensor
+
+
+def losses_of(objective: nn.Module, batch: Batch, links: Tensor | None = None) -> Losses:
+    """An objective's losses; the batch is handed over in parts, since Fabric looks into what it hands on."""
+    found: Losses = objective(links=links, **vars(batch))
+    return found
+
+
+class WordLoss(nn.Module):
+    """Cross-entropy of every target word, and what is asked for beside it.
+
+    `own_words` is the chance that a word fed to the decoder is the model's own choice instead of the true one
+    (scheduled sampling, Bengio et al. 2015, arXiv:1506.03099); training raises it as it goes.
+    """
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        *,
+        label_smoothing: float = 0.0,
+        word_dropout: float = 0.0,
+        guided_alignment: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if guided_alignment and not model.source_sites:
+            raise ConfigError("guided_alignment needs attention to the source, but this model has none. Set it to 0.")
+        self.model = model
+        self.label_smoothing, self.word_dropout, self.guided = label_smoothing, word_dropout, guided_alignment
+        self.own_words = 0.0
+
+    def forward(self, links: Tensor | None = None, **parts: Tensor | None) -> Losses:
+        """Losses of a batch, given by its parts; links (B, T, S) is gold attention."""
+        batch = Batch(**parts)
+        tape = Tape() if self.guided and links is not None else None
+        fed = self._fed(batch)
+        expected, mask = batch.expected[batch.expected_mask], batch.expected_mask
+        if "output" in self.model._modules:
+            output = self.model.output
+            vectors = self.model.vectors(fed, tape=tape)[mask]
+            losses = cross_entropy(vectors, output.weight, output.bias, expected, smoothing=self.label_smoothing)
+        else:
+            logits = self.model(fed, tape=tape)[mask]
+            losses = from_logits(logits, expected, smoothing=self.label_smoothing)
+        total = losses.smoothed
+        if tape is not None and links is not None:
+            weights = torch.stack([tape[site].float().mean(1) for site in self.model.source_sites]).mean(0)
+            total = total + self.guided * guided_loss(weights, links)
+        return Losses(total, losses.plain)
+
+    def _fed(self, batch: Batch) -> Batch:
+        """The batch with some of what the model reads replaced."""
+        if not self.training:
+            return batch
+        source, target = batch.source, batch.target
+        if self.word_dropout:
+            source = None if source is None else _unknown(source, self.word_dropout)
+            target = None if target is None else _unknown(target, self.word_dropout)
+        batch = Batch(source, batch.source_mask, target, batch.target_mask, batch.labels)
+        return self._with_own_words(batch) if self.own_words else batch
+
+    @torch.no_grad()
+    def _with_own_words(self, batch: Batch) -> Batch:
+        """The target with some words replaced by those the model would have said there, fed its own mixture."""
+        memory = self.model.encode(batch)
+        inputs = batch.inputs.clone()
+        state = self.model.start(memory, inputs.shape[1])
+        own = torch.rand(inputs.shape, device=inputs.device) < self.own_words
+        for t in range(inputs.shape[1] - 1):
+            logits, state = self.model.step(memory, state, inputs[:, t])
+            inputs[:, t + 1] = torch.where(own[:, t + 1], logits.argmax(-1), inputs[:, t + 1])
+        assert batch.target is not None
+        target = torch.cat([inputs, batch.target[:, -1:]], 1)
+        return Batch(batch.source, batch.source_mask, target, batch.target_mask, batch.labels)
+
+
+class ClassLoss(nn.Module):
+    """Cross-entropy of the right class."""
+
+    def __init__(self, model: Classifying, *, label_smoothing: float = 0.0, word_dropout: float = 0.0) -> None:
+        super().__init__()
+        self.model, self.label_smoothing, self.word_dropout = model, label_smoothing, word_dropout
+
+    def forward(self, links: Tensor | None = None, **parts: Tensor | None) -> Losses:
+        """Losses of a batch, given by its parts."""
+        batch = Batch(**parts)
+        if self.training and self.word_dropout and batch.source is not None:
+            source = _unknown(batch.source, self.word_dropout)
+            batch = Batch(source, batch.source_mask, labels=batch.labels)
+        logits = self.model(batch)
+        assert batch.labels is not None
+        total = F.cross_entropy(logits, batch.labels, label_smoothing=self.label_smoothing, reduction="sum")
+        return Losses(total, F.cross_entropy(logits.detach(), batch.labels, reduction="sum"))
+
+
+def _unknown(tokens: Tensor, share: float) -> Tensor:
+    """Some words, but no special token, replaced by UNK."""
+    chosen = (torch.rand(tokens.shape, device=tokens.device) < share) & (tokens > UNK)
+    return tokens.masked_fill(chosen, UNK)

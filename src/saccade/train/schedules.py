@@ -1,0 +1,70 @@
+"""Optimisers by name, and the learning rate as a function of the step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import nn
+
+from saccade.train.settings import TrainConfig
+
+__all__ = ["SCHEDULES", "build_optimizer", "learning_rate"]
+
+
+def build_optimizer(parameters: Iterable[nn.Parameter], config: TrainConfig) -> torch.optim.Optimizer:
+    """The optimiser a recipe names. Vectors (biases, norms) get no weight decay."""
+    wanted = [parameter for parameter in parameters if parameter.requires_grad]
+    groups = [
+        {"params": [p for p in wanted if p.dim() > 1], "weight_decay": config.weight_decay},
+        {"params": [p for p in wanted if p.dim() <= 1], "weight_decay": 0.0},
+    ]
+    groups = [group for group in groups if group["params"]]
+    match config.optimizer:
+        case "adam":
+            return torch.optim.Adam(groups, config.lr, config.betas, config.eps, fused=True)
+        case "adamw":
+            return torch.optim.AdamW(groups, config.lr, config.betas, config.eps, fused=True)
+        case "adadelta":
+            return torch.optim.Adadelta(groups, config.lr, config.rho, config.eps)
+        case "sgd":
+            return torch.optim.SGD(groups, config.lr, config.momentum)
+
+
+def _cosine(step: int, config: TrainConfig) -> float:
+    """From 1 down to 0 along half a cosine."""
+    done = (step - config.warmup) / max(1, config.steps - config.warmup)
+    return 0.5 * (1.0 + math.cos(math.pi * min(1.0, max(0.0, done))))
+
+
+def _inverse_sqrt(step: int, config: TrainConfig) -> float:
+    """Falling with 1/√step after the warm-up; the shape of Vaswani et al. 2017 with the peak at `lr`."""
+    return math.sqrt(max(1, config.warmup) / max(step, config.warmup, 1))
+
+
+def _halving(step: int, config: TrainConfig) -> float:
+    """Sutskever et al. 2014, Luong et al. 2015: constant, then halved again and again."""
+    if step < config.halve_after:
+        return 1.0
+    return 0.5 ** (1 + (step - config.halve_after) // config.halve_every)
+
+
+SCHEDULES: dict[str, Callable[[int, TrainConfig], float]] = {
+    "constant": lambda step, config: 1.0,
+    "cosine": _cosine,
+    "inverse-sqrt": _inverse_sqrt,
+    "noam": _inverse_sqrt,
+    "halving": _halving,
+    "plateau": lambda step, config: 1.0,
+}
+
+
+def learning_rate(step: int, config: TrainConfig, width: int, halvings: int = 0) -> float:
+    """The rate of an update, counted from 1; `halvings`: how often a plateau was met.
+
+    noam is lr · width^-½ · min(step^-½, step · warmup^-1.5), so its `lr` is the factor of the paper, which is 1.
+    """
+    rise = min(1.0, step / config.warmup) if config.warmup else 1.0
+    scale = (width * config.warmup) ** -0.5 if config.schedule == "noam" else 1.0
+    return config.lr * scale * rise * SCHEDULES[config.schedule](step, config) * 0.5**halvings

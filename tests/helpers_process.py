@@ -1,0 +1,66 @@
+"""Trainings in processes of their own, forked from one that has imported all there is: a fraction of a second each."""
+
+import multiprocessing
+import os
+import signal
+import sys
+from pathlib import Path
+
+import torch
+
+from helpers_train import PATIENCE
+
+_server = multiprocessing.get_context("forkserver")
+_server.set_forkserver_preload(["saccade.tasks.training", "saccade.cli.commands.train", "helpers_process"])
+
+
+class Run:
+    """`saccade` with some arguments in a process; `before` is called in it first, with `given`."""
+
+    def __init__(self, printed: Path, arguments: list, before=None, given: tuple = ()) -> None:
+        self.printed = printed
+        self._process = _server.Process(target=_main, args=(printed, [str(a) for a in arguments], before, given))
+        self._process.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def send(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def end(self) -> int:
+        """Wait; the exit code."""
+        self._process.join(PATIENCE)
+        code = self._process.exitcode
+        assert code is not None, "it does not end"
+        return code
+
+    @property
+    def text(self) -> str:
+        return self.printed.read_text()
+
+    def communicate(self) -> str:
+        return self.text
+
+
+def _main(printed: Path, arguments: list[str], before, given: tuple) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the server ignores it
+    torch.set_num_threads(1)
+    os.environ["COLUMNS"] = "10000"
+    with printed.open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1) for number in (1, 2))
+    if before is not None:
+        before(*given)
+    from saccade.cli import main
+
+    main(arguments)
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)

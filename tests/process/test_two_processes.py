@@ -1,0 +1,111 @@
+"""Two processes share every batch: the same numbers as one, written once, and none of them outlives the other."""
+
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers_process import Run
+from helpers_train import (
+    DROPOUT,
+    command,
+    end_of,
+    finish,
+    leftovers,
+    log_of,
+    run,
+    start,
+    steps_logged,
+    wait_for,
+    write_recipe,
+)
+from saccade.train import checkpoint
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+
+def console_script(arguments):
+    """The same command by the program that installing saccade makes."""
+    program = shutil.which("saccade", path=str(Path(sys.executable).parent))
+    return arguments if program is None else [program, *arguments[3:]]
+
+
+def helpers_of(process):
+    """The processes that a process has started."""
+    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return [int(number) for number in path.read_text().split()] if path.exists() else []
+
+
+def alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def test_two_processes_do_what_one_does(tmp_path):
+    options = {"steps": 50, "tokens_per_batch": 12, "validate_every": 25, "checkpoint_every": 20, "accumulate": 2}
+    recipe = write_recipe(tmp_path, **options)
+    two = start(command(recipe, tmp_path / "two", "--devices", "2"))
+    one = Run(tmp_path / "printed", ["train", recipe, "--out", tmp_path / "one"])
+    assert one.end() == 0, one.text
+    code, out, err = finish(two)
+    assert (code, out) == (0, ""), err
+    for mine, theirs in zip(log_of(tmp_path / "one"), log_of(tmp_path / "two"), strict=True):
+        if "loss" in mine:
+            assert theirs == pytest.approx(mine, abs=1e-4)
+        else:
+            assert theirs["valid"] == pytest.approx(mine["valid"], abs=1e-3)
+    names = [path.name for path in checkpoint.checkpoints(tmp_path / "two" / "checkpoints")]
+    assert names == ["step-00000040", "step-00000050"]
+    said = err.splitlines()
+    assert len([line for line in said if line.startswith("Trained for 50 steps")]) == 1
+    ours = ("training: ", "  step ", "  note: ", "Trained for", "Next: ")
+    assert [line for line in said if not line.startswith(ours)] == []
+
+
+def test_two_processes_are_killed_interrupted_and_resumed_to_the_same_end(tmp_path):
+    options = {"steps": 60, "tokens_per_batch": 32, "ema": 0.9, "scheduled_sampling": 0.3, "checkpoint_every": 3}
+    recipe, out = write_recipe(tmp_path, DROPOUT, **options), tmp_path / "out"
+    resumed = command(recipe, out, "--devices", "2", "--resume")
+
+    process = start(console_script(resumed))
+    wait_for(lambda: steps_logged(out) >= 4, process)
+    (helper,) = helpers_of(process)
+    process.send_signal(signal.SIGINT)  # to one of them alone
+    code, _, err = finish(process)
+    assert code == 1, err
+    assert err.count("a checkpoint is written. Go on with the same command and --resume.") == 1, err
+    wait_for(lambda: not alive(helper))
+
+    process = start(resumed)
+    reached = steps_logged(out)
+    wait_for(lambda: steps_logged(out) > reached + 4, process)
+    (helper,) = helpers_of(process)
+    os.kill(helper, signal.SIGKILL)
+    code, _, err = finish(process)
+    assert code in (1, -signal.SIGKILL), err  # Fabric may be faster than our own message
+    if code == 1:
+        assert "another process of this training ended" in err, err
+        assert "should not have" not in err, err
+
+    process = start(resumed)
+    reached = steps_logged(out)
+    wait_for(lambda: steps_logged(out) > reached + 4, process)
+    (helper,) = helpers_of(process)
+    process.kill()
+    finish(process)
+    wait_for(lambda: not alive(helper))
+
+    code, _, err = run(resumed)
+    assert code == 0, err
+    assert "going on after step" in err
+    code, _, err = run(command(recipe, tmp_path / "whole", "--devices", "2"))
+    assert code == 0, err
+    assert log_of(out) == log_of(tmp_path / "whole")
+    assert end_of(out) == end_of(tmp_path / "whole")
+    assert leftovers(out) == []

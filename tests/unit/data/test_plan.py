@@ -1,0 +1,117 @@
+"""Which sentences go into which batch: each once an epoch, within the budget, the same from any place on."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saccade.data.plan import Place, Plan, shard
+from saccade.errors import ConfigError, DataError
+
+lengths_of_corpora = st.integers(1, 2).flatmap(
+    lambda sides: st.lists(st.lists(st.integers(1, 30), min_size=sides, max_size=sides), min_size=1, max_size=60)
+)
+
+
+def plan_of(lengths, tokens, dtype=np.uint16, **options):
+    return Plan(np.array(lengths, dtype), tokens, **options)
+
+
+def realistic(count, seed=0):
+    """Lengths as sentences have them, those of a translation near those of the source."""
+    chance = np.random.default_rng(seed)
+    source = np.exp(chance.normal(3.0, 0.5, count))
+    target = source * np.exp(chance.normal(0.1, 0.2, count))
+    return np.stack([source, target], 1).clip(1, 200).astype(np.uint16) + np.uint16(1)
+
+
+@given(lengths=lengths_of_corpora, tokens=st.integers(1, 200), epoch=st.integers(0, 3), shuffle=st.booleans())
+@settings(max_examples=60)
+def test_every_sentence_once_an_epoch(lengths, tokens, epoch, shuffle):
+    batches = list(plan_of(lengths, tokens, shuffle=shuffle).epoch(epoch))
+    assert sorted(np.concatenate(batches).tolist()) == list(range(len(lengths)))
+    assert all(len(rows) and rows.dtype == np.int64 for rows in batches)
+
+
+@given(lengths=lengths_of_corpora, tokens=st.integers(1, 200), shuffle=st.booleans())
+@settings(max_examples=60)
+def test_no_batch_is_larger_than_its_budget_unless_one_sentence_is(lengths, tokens, shuffle):
+    for rows in plan_of(lengths, tokens, shuffle=shuffle).epoch(0):
+        longest = max(max(lengths[row]) for row in rows)
+        assert longest * len(rows) <= tokens or len(rows) == 1
+
+
+def test_batches_are_as_large_as_the_budget_lets_them():
+    batches = list(plan_of([[10]] * 100, 50).epoch(0))
+    assert [len(rows) for rows in batches] == [5] * 20
+
+
+def test_without_shuffling_the_order_stays():
+    batches = list(plan_of([[3], [1], [2], [9], [1]], 6, shuffle=False).epoch(7))
+    assert [rows.tolist() for rows in batches] == [[0, 1], [2], [3], [4]]
+
+
+def flat(batches):
+    return [rows.tolist() for rows in batches]
+
+
+def test_an_epoch_is_the_same_each_time_and_unlike_others():
+    lengths = realistic(500)
+    same = [flat(Plan(lengths, 300, seed=5).epoch(2)) for _ in range(2)]
+    assert same[0] == same[1]
+    others = [flat(Plan(lengths, 300, seed=5).epoch(3)), flat(Plan(lengths, 300, seed=6).epoch(2))]
+    assert same[0] not in others
+    assert others[0] != others[1]
+
+
+def test_batches_come_in_no_order_of_length():
+    plan = Plan(realistic(3000), 500)
+    widest = [int(plan.lengths[rows].max()) for rows in plan.epoch(0)]
+    assert abs(np.corrcoef(widest, np.arange(len(widest)))[0, 1]) < 0.2
+
+
+def test_from_any_place_it_goes_on_as_if_uninterrupted():
+    plan = Plan(realistic(150), 400)
+    size = len(list(plan.epoch(0)))
+    whole = [(place, rows.tolist()) for place, rows in islice(plan.from_place(Place()), 3 * size)]
+    assert whole[0][0] == Place(0, 1)
+    assert whole[size - 1][0] == Place(0, size)
+    assert whole[size][0] == Place(1, 1)
+    for done, (place, _) in enumerate(whole[: 2 * size], 1):
+        found = [(after, rows.tolist()) for after, rows in islice(plan.from_place(place), size)]
+        assert found == whole[done : done + size]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_little_padding_on_realistic_lengths(seed):
+    plan = Plan(realistic(50_000, seed), 4096)
+    batches = list(plan.epoch(0))
+    padded = sum(int(plan.lengths[rows].max(0).sum()) * len(rows) for rows in batches)
+    assert 1 - plan.lengths.sum() / padded < 0.1
+    assert np.mean([plan.padding(rows) for rows in batches]) < 0.1
+
+
+def test_the_share_of_padding():
+    plan = plan_of([[4, 2], [2, 2], [1, 1]], 100)
+    assert plan.padding(np.array([0, 1])) == pytest.approx(2 / 12)
+    assert plan.padding(np.array([2])) == 0
+
+
+@given(count=st.integers(1, 12), ranks=st.integers(1, 5))
+def test_processes_share_a_batch(count, ranks):
+    rows = np.arange(count) * 7
+    shares = [shard(rows, rank, ranks).tolist() for rank in range(ranks)]
+    assert sorted(row for share in shares for row in share) == rows.tolist()
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def test_a_budget_of_nothing():
+    with pytest.raises(ConfigError, match="tokens_per_batch is 0, but a batch needs room for at least 1 token"):
+        plan_of([[1]], 0)
+
+
+def test_a_plan_for_nothing():
+    with pytest.raises(DataError, match="there are no sentences to make batches of"):
+        plan_of(np.empty((0, 2)), 10)

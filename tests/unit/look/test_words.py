@@ -1,0 +1,65 @@
+"""Words made fit to be shown."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from saccade.look import words
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("zone", "zone"),
+        ("two words", "two words"),
+        ("\x1b[31m", "␛[31m"),
+        ("a\nb\tc\x00", "a␊b␉c␀"),
+        ("\x7f\x9b31m", "␡�31m"),
+        ("\u202eevil\u2066", "�evil�"),
+        ("می\u200cخواهم", "می\u200cخواهم"),  # the joiner is spelling
+        ("\ud800", "�"),
+        ("  ", "␣␣"),
+        ("", ""),
+    ],
+)
+def test_visible(text, shown):
+    assert words.visible(text) == shown
+
+
+@given(st.text(st.characters()))
+def test_nothing_visible_is_a_control(text):
+    kinds = {unicodedata.category(character) for character in words.visible(text).translate({0x200C: "", 0x200D: ""})}
+    assert not kinds & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+@pytest.mark.parametrize(("text", "cells"), [("abc", 3), ("読む", 4), ("e\u0301", 1), ("ｆ", 2), ("", 0), ("नमस्ते", 4)])
+def test_width(text, cells):
+    assert words.width(text) == cells
+
+
+def test_clusters_keep_accents_with_their_letters():
+    assert words.clusters("ne\u0301e") == ["n", "e\u0301", "e"]
+    assert words.clusters("\u0301a") == ["\u0301", "a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cells", "clipped"),
+    [("saccade", 7, "saccade"), ("saccade", 4, "sac…"), ("読む本", 4, "読…"), ("ne\u0301e", 2, "n…"), ("ab", 0, "")],
+)
+def test_clip(text, cells, clipped):
+    assert words.clip(text, cells) == clipped
+
+
+@given(st.text(), st.integers(0, 12))
+def test_what_is_clipped_fits(text, cells):
+    assert words.width(words.clip(text, cells)) <= cells
+
+
+def test_words_that_occur_twice_get_numbers():
+    assert words.numbered(["the", "cat", "the"]) == ["the₁", "cat", "the₂"]
+
+
+def test_percent():
+    assert [words.percent(weight) for weight in (0.974, 0.004, -0.001, 1)] == ["97 %", "0 %", "0 %", "100 %"]

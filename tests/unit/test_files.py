@@ -1,0 +1,139 @@
+"""Files that are written whole or not at all."""
+
+import errno
+import os
+
+import pytest
+
+from saccade.errors import CheckpointError, DataError
+from saccade.files import (
+    explain,
+    remove_drafts,
+    remove_folder,
+    sync,
+    told,
+    write_atomically,
+    writing,
+    writing_folder,
+)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def fail(number):
+    def raises(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    return raises
+
+
+def test_a_file_is_written_in_every_way(tmp_path):
+    write_atomically(tmp_path / "new" / "text", "ä\n")
+    write_atomically(tmp_path / "bytes", b"\x00\xff")
+    write_atomically(tmp_path / "made", lambda draft: draft.write_text("by a function"))
+    with writing(tmp_path / "lines") as file:
+        file.write("one\r\n")
+        assert not (tmp_path / "lines").exists()
+    assert (tmp_path / "new" / "text").read_bytes() == "ä\n".encode()
+    assert (tmp_path / "bytes").read_bytes() == b"\x00\xff"
+    assert (tmp_path / "made").read_text() == "by a function"
+    assert (tmp_path / "lines").read_bytes() == b"one\r\n"
+    assert names(tmp_path) == ["bytes", "lines", "made", "new"]
+
+
+def _write_half_and_raise(write, error):
+    write("half")
+    raise error
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_leaves_the_old_and_nothing_else(tmp_path, error):
+    (tmp_path / "file").write_text("old")
+    with pytest.raises(error), writing(tmp_path / "file") as file:
+        _write_half_and_raise(file.write, error)
+    with pytest.raises(error), writing_folder(tmp_path / "folder") as draft:
+        _write_half_and_raise((draft / "part").write_text, error)
+    assert (tmp_path / "file").read_text() == "old"
+    assert names(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("where", ["fsync", "write"])
+def test_a_full_disk_leaves_the_old_and_is_told(tmp_path, monkeypatch, where):
+    write_atomically(tmp_path / "file", "old")
+    if where == "fsync":
+        monkeypatch.setattr(os, "fsync", fail(errno.ENOSPC))
+    content = "new" if where == "fsync" else fail(errno.ENOSPC)
+    with pytest.raises(CheckpointError, match=r"no room left on the disk for .*file\. What was there before is untouc"):
+        write_atomically(tmp_path / "file", content)
+    assert (tmp_path / "file").read_text() == "old"
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_folder_takes_the_place_of_the_old_one(tmp_path):
+    for content in ("old", "new"):
+        with writing_folder(tmp_path / "a" / "folder") as draft:
+            (draft / content).write_text(content)
+    assert names(tmp_path / "a" / "folder") == ["new"]
+    assert names(tmp_path / "a") == ["folder"]
+
+
+def test_two_writers_of_one_folder_do_not_collide(tmp_path):
+    with writing_folder(tmp_path / "folder") as draft:
+        (draft / "mine").write_text("1")
+        with writing_folder(tmp_path / "folder") as other:
+            (other / "theirs").write_text("2")
+    assert names(tmp_path / "folder") == ["mine"]
+    assert names(tmp_path) == ["folder"]
+
+
+def test_what_killed_writers_left_is_removed(tmp_path):
+    (tmp_path / ".step-1.0af3.part").mkdir()
+    (tmp_path / ".step-1.0af3.part" / "x").write_text("half")
+    (tmp_path / ".model.77.part").write_text("half")
+    (tmp_path / "whole").write_text("whole")
+    remove_drafts(tmp_path)
+    assert names(tmp_path) == ["whole"]
+
+
+def test_removing_a_folder_that_is_gone_is_no_error(tmp_path):
+    (tmp_path / "folder").mkdir()
+    remove_folder(tmp_path / "folder")
+    remove_folder(tmp_path / "folder")
+    assert names(tmp_path) == []
+
+
+def test_a_file_system_that_cannot_flush_folders_is_forgiven(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", fail(errno.EINVAL))
+    sync(tmp_path)
+    monkeypatch.setattr(os, "fsync", fail(errno.EIO))
+    with pytest.raises(OSError, match="Input/output"):
+        sync(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "message"),
+    [
+        (errno.ENOSPC, CheckpointError, "no room left on the disk for there"),
+        (errno.EDQUOT, CheckpointError, "no room left on the disk for there"),
+        (errno.EACCES, DataError, "no permission to write there"),
+        (errno.EROFS, DataError, "no permission to write there"),
+        (errno.ENOENT, DataError, "there does not exist. Check the path"),
+        (errno.EISDIR, DataError, "there is a folder, but a file is needed"),
+        (errno.ENOTDIR, DataError, "there lies inside something that is not a folder"),
+        (errno.EIO, DataError, "cannot write there: Input/output error"),
+    ],
+)
+def test_each_error_says_what_to_do(number, kind, message, tmp_path):
+    found = explain(OSError(number, os.strerror(number)), type(tmp_path)("there"), "write")
+    assert isinstance(found, kind)
+    assert message in str(found)
+
+
+def test_a_file_in_the_way_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="lies inside something that is not a folder"):
+        write_atomically(tmp_path / "file" / "x", "")
+    with pytest.raises(DataError, match=r"cannot write .*x: Input/output error"), told(tmp_path / "x"):
+        fail(errno.EIO)()

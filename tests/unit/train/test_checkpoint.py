@@ -1,0 +1,186 @@
+"""Checkpoints: there and back, and what becomes of those that are damaged."""
+
+import errno
+import json
+import os
+
+import pytest
+import safetensors.torch
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from helpers_models import tiny
+from helpers_train import leftovers, same_weights
+from saccade.errors import CheckpointError
+from saccade.train import checkpoint
+from saccade.train.checkpoint import Checkpoint
+from saccade.train.schedules import build_optimizer
+from saccade.train.settings import TrainConfig
+
+
+def state(value=1.0, ema=True):
+    tensors = {"a.weight": torch.full((2, 3), value), "b": torch.tensor([value])}
+    random = {"cpu-0": torch.get_rng_state()}
+    return Checkpoint(tensors, {"a.weight/step": torch.tensor(3.0)}, random, {"step": 3}, tensors if ema else None)
+
+
+@pytest.mark.parametrize("ema", [True, False])
+def test_a_checkpoint_is_what_was_saved(tmp_path, ema):
+    path = checkpoint.save(tmp_path, 3, state(ema=ema))
+    found = checkpoint.load(path)
+    assert path.name == "step-00000003"
+    assert same_weights(found.weights, state().weights)
+    assert same_weights(found.optimizer, state().optimizer)
+    assert torch.equal(found.random["cpu-0"], torch.get_rng_state())
+    assert found.progress == {"step": 3}
+    assert (found.ema is not None) is ema
+
+
+def test_the_newest_is_found_by_its_number(tmp_path):
+    assert checkpoint.latest(tmp_path / "missing") is None
+    for step in (99_999_999, 100_000_000, 5):
+        checkpoint.save(tmp_path, step, state())
+    (tmp_path / "step-00000009").write_text("no folder")
+    (tmp_path / "step-7").mkdir()
+    assert [path.name for path in checkpoint.checkpoints(tmp_path)] == [
+        "step-00000005", "step-99999999", "step-100000000"
+    ]  # fmt: skip
+    assert checkpoint.latest(tmp_path).name == "step-100000000"
+
+
+def test_old_ones_and_drafts_are_removed(tmp_path):
+    for step in (1, 2, 3, 4):
+        checkpoint.save(tmp_path, step, state())
+    (tmp_path / ".step-00000003.00ff.part").mkdir()
+    checkpoint.remove_old(tmp_path, 2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["step-00000003", "step-00000004"]
+
+
+def test_the_average_is_the_mean_of_the_newest(tmp_path):
+    for step, value in ((1, 100.0), (2, 1.0), (3, 2.0), (4, 6.0)):
+        checkpoint.save(tmp_path, step, state(value))
+    mean = checkpoint.average(tmp_path, 3)
+    assert_close(mean, {"a.weight": torch.full((2, 3), 3.0), "b": torch.tensor([3.0])})
+    assert_close(checkpoint.average(tmp_path, 1)["b"], torch.tensor([6.0]))
+
+
+def full(number_of_files):
+    """A disk that is full after so many files."""
+    real, count = safetensors.torch.save_file, iter(range(100))
+
+    def save(tensors, path):
+        if next(count) < number_of_files:
+            return real(tensors, path)
+        path.write_bytes(b"half")
+        raise safetensors.SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    return save
+
+
+@pytest.mark.parametrize("files", [0, 1, 3])
+def test_a_full_disk_keeps_the_one_before(tmp_path, monkeypatch, files):
+    checkpoint.save(tmp_path, 1, state())
+    monkeypatch.setattr(checkpoint, "save_file", full(files))
+    with pytest.raises(CheckpointError, match=r"no room left on the disk for .*step-00000002.*--resume"):
+        checkpoint.save(tmp_path, 2, state(2.0))
+    assert leftovers(tmp_path) == []
+    assert same_weights(checkpoint.load(checkpoint.latest(tmp_path)).weights, state().weights)
+
+
+def test_a_disk_that_is_full_when_it_is_flushed_keeps_the_one_before(tmp_path, monkeypatch):
+    checkpoint.save(tmp_path, 1, state())
+
+    def fsync(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(CheckpointError, match="no room left"):
+        checkpoint.save(tmp_path, 2, state(2.0))
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000001"]
+
+
+def test_an_error_of_safetensors_without_a_number_is_told_too(tmp_path, monkeypatch):
+    def save(tensors, path):
+        raise safetensors.SafetensorError("header too large")
+
+    monkeypatch.setattr(checkpoint, "save_file", save)
+    with pytest.raises(Exception, match=r"cannot write .*model.*header too large"):
+        checkpoint.write_weights(tmp_path / "model.safetensors", {})
+
+
+def test_damaged_checkpoints_are_named(tmp_path):
+    path = checkpoint.save(tmp_path, 1, state())
+    weights = path / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1])
+    with pytest.raises(CheckpointError, match=r"weights\.safetensors is cut short.*delete this checkpoint"):
+        checkpoint.load(path)
+    weights.unlink()
+    with pytest.raises(CheckpointError, match=r"weights\.safetensors is missing"):
+        checkpoint.load(path)
+    for text in ("{", "3"):
+        (path / "progress.json").write_text(text)
+        with pytest.raises(CheckpointError, match=r"no whole checkpoint: its progress\.json cannot be read\. Delete"):
+            checkpoint.load(path)
+    (path / "progress.json").write_text(json.dumps({"step": 1}))
+    assert checkpoint.read_progress(path) == {"step": 1}
+
+
+def step(model, optimizer):
+    optimizer.zero_grad()
+    sum(parameter.square().sum() for parameter in model.parameters()).backward()
+    optimizer.step()
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw", "adadelta", "sgd"])
+def test_an_optimiser_goes_on_as_if_it_had_not_been_saved(name):
+    config = TrainConfig(optimizer=name, lr=0.1, momentum=0.5, weight_decay=0.1)
+    one, other = nn.Linear(3, 2), nn.Linear(3, 2)
+    optimizer = build_optimizer(one.parameters(), config)
+    for _ in range(3):
+        step(one, optimizer)
+    kept = {key: tensor.clone() for key, tensor in checkpoint.optimizer_tensors(optimizer, one).items()}
+    other.load_state_dict(one.state_dict())
+    again = build_optimizer(other.parameters(), config)
+    checkpoint.restore_optimizer(again, other, kept)
+    step(one, optimizer)
+    step(other, again)
+    assert same_weights(one.state_dict(), other.state_dict())
+
+
+def test_tied_weights_are_written_once_and_restored_everywhere(tmp_path):
+    model = nn.ModuleDict({"one": nn.Linear(2, 2, bias=False), "other": nn.Linear(2, 2, bias=False)})
+    model["other"].weight = model["one"].weight
+    model.register_buffer("kept", torch.ones(1))
+    model.register_buffer("derived", torch.ones(1), persistent=False)
+    weights = {name: tensor.clone() for name, tensor in checkpoint.weights_of(model).items()}
+    assert sorted(weights) == ["kept", "one.weight"]
+    checkpoint.write_weights(tmp_path / "model.safetensors", weights)
+    with torch.no_grad():
+        model["other"].weight.zero_()
+    checkpoint.restore_weights(model, checkpoint.read_weights(tmp_path / "model.safetensors"), "file")
+    assert torch.equal(model["other"].weight, weights["one.weight"])
+
+
+def test_weights_of_another_model_are_refused():
+    model = tiny("bahdanau")
+    weights = checkpoint.weights_of(model)
+    name, other = next(iter(weights)), {name: tensor for name, tensor in weights.items() if "encoder" not in name}
+    with pytest.raises(CheckpointError, match=r"FILE belongs to another model: it lacks encoder\."):
+        checkpoint.restore_weights(model, other, "FILE")
+    with pytest.raises(CheckpointError, match="it holds extra, which the model has not"):
+        checkpoint.restore_weights(model, weights | {"extra": torch.ones(1)}, "FILE")
+    wide = {key: torch.ones(3, 77) if "encoder" in key else tensor for key, tensor in weights.items()}
+    with pytest.raises(CheckpointError, match=r"FILE belongs to another model: its encoder.* is \(3, 77\), but"):
+        checkpoint.restore_weights(model, wide, "FILE")
+    assert name in weights
+
+
+def test_another_vocabulary_is_told_as_such():
+    model = tiny("bahdanau")
+    weights = {
+        name: torch.cat([tensor, tensor[:4]]) if name.startswith("output") else tensor
+        for name, tensor in checkpoint.weights_of(model).items()
+    }
+    with pytest.raises(CheckpointError, match=r"vocabulary does not match: FILE has 15 words in output.*tokenizer 11"):
+        checkpoint.restore_weights(model, weights, "FILE")

@@ -1,0 +1,62 @@
+"""The running mean of weights, by hand."""
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from saccade.train.ema import Ema
+
+
+def weight(value):
+    layer = nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        layer.weight.fill_(value)
+    return layer
+
+
+def test_the_mean_starts_fast_and_then_keeps_its_decay():
+    layer = weight(1.0)
+    ema = Ema(layer, 0.25)
+    with torch.no_grad():
+        layer.weight.fill_(3.0)
+    ema.update(layer)  # decay min(0.25, 2/11)
+    first = 1.0 * 2 / 11 + 3.0 * 9 / 11
+    with ema.applied(layer):
+        assert layer.weight.item() == pytest.approx(first)
+    with torch.no_grad():
+        layer.weight.fill_(5.0)
+    ema.update(layer)  # decay min(0.25, 3/12)
+    ema.update(layer)  # 4/13 is more than 0.25
+    second = 0.25 * first + 0.75 * 5.0
+    with ema.applied(layer):
+        assert layer.weight.item() == pytest.approx(0.25 * second + 0.75 * 5.0)
+    assert layer.weight.item() == 5.0
+
+
+def test_the_weights_come_back_after_an_error():
+    layer = weight(1.0)
+    ema = Ema(layer, 0.9)
+    with torch.no_grad():
+        layer.weight.fill_(2.0)
+    with pytest.raises(KeyError), ema.applied(layer):
+        {}["an error"]
+    assert layer.weight.item() == 2.0
+    with ema.applied(layer):
+        assert layer.weight.item() == 1.0
+
+
+def test_a_restored_mean_goes_on_the_same_way():
+    one, other = nn.Linear(2, 2), nn.Linear(2, 2)
+    ema = Ema(one, 0.5)
+    for _ in range(3):
+        with torch.no_grad():
+            one.weight.add_(1.0)
+        ema.update(one)
+    kept = {name: tensor.clone() for name, tensor in ema.tensors().items()}
+    again = Ema(other, 0.5)
+    again.restore(kept)
+    ema.update(one)
+    again.update(one)
+    assert again.steps == ema.steps == 4
+    assert_close(again.tensors(), ema.tensors(), rtol=0, atol=0)

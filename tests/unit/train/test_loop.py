@@ -1,0 +1,358 @@
+"""The training loop: what it keeps, when it stops, and what it refuses."""
+
+import json
+import math
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from helpers_models import tiny
+from helpers_train import (
+    DROPOUT,
+    end_of,
+    leftovers,
+    log_of,
+    recipe_of,
+    same_weights,
+    settings,
+    train_here,
+    write_text,
+)
+from saccade.batch import Batch
+from saccade.data.loader import Load
+from saccade.data.plan import Place
+from saccade.errors import CheckpointError, ConfigError, NumericsError
+from saccade.tasks.folder import load_task
+from saccade.tasks.training import train
+from saccade.train import checkpoint, loop
+from saccade.train.log import Watcher
+from saccade.train.loop import fit
+from saccade.train.objective import WordLoss
+from saccade.train.settings import TrainConfig
+
+SENTENCES = [([4, 5, 2], [5, 4]), ([6, 2], [6, 7, 8]), ([7, 8, 9, 2], [9]), ([10, 4, 2], [4, 10, 4, 4])]
+
+
+class Sentences(Watcher):
+    """A job without files: batches of SENTENCES, and validation losses as told. Watches itself."""
+
+    width = 8
+
+    def __init__(self, cuts, losses=None, **objective):
+        torch.manual_seed(3)
+        self.model = tiny("bahdanau")
+        self.objective = WordLoss(self.model, **objective)
+        self.cuts, self.losses = cuts, chain(losses or [], iter(lambda: 1.0, None))
+        self.exported, self.rates, self.notes, self.validations = [], [], [], []
+
+    def loader(self, rank, ranks):
+        def loads(place):
+            while True:
+                for number, rows in enumerate(self.cuts, 1):
+                    yield self._load(rows, Place(0, number))
+
+        return loads
+
+    def _load(self, rows, place):
+        batch = Batch.of([SENTENCES[row][0] for row in rows], [SENTENCES[row][1] for row in rows])
+        return Load(batch, int(batch.expected_mask.sum()), np.array(rows) + 1, 0.0, place)
+
+    def validate(self):
+        value = next(self.losses)
+        return value if isinstance(value, dict) else {"loss": value}
+
+    def facts(self):
+        return {}
+
+    def export(self, weights):
+        self.exported.append({name: tensor.clone() for name, tensor in weights.items()})
+
+    def step(self, entry):
+        self.rates.append(entry["lr"])
+
+    def validated(self, entry):
+        self.validations.append((entry["step"], entry["best"]))
+
+
+def run(job, folder, **changes):
+    known = {"steps": 1, "precision": "fp32", "accelerator": "cpu", "lr": 0.1, "schedule": "constant"}
+    return fit(job, TrainConfig(**(known | changes)), folder, watcher=job)
+
+
+def weights_after(job, folder, **changes):
+    run(job, folder, **changes)
+    return checkpoint.weights_of(job.model)
+
+
+def test_half_batches_added_up_are_one_batch(tmp_path):
+    options = {"optimizer": "sgd", "clip": None}
+    whole = weights_after(Sentences([[0, 1, 2, 3]]), tmp_path / "whole", **options)
+    halves = weights_after(Sentences([[0, 1], [2, 3]]), tmp_path / "halves", accumulate=2, **options)
+    started = checkpoint.weights_of(Sentences([]).model)
+    for name, tensor in whole.items():
+        torch.testing.assert_close(halves[name], tensor, rtol=1e-4, atol=1e-6)
+    assert not same_weights(started, whole)
+    assert log_of(tmp_path / "whole")[0]["loss"] == pytest.approx(log_of(tmp_path / "halves")[0]["loss"], rel=1e-6)
+
+
+def test_the_longest_gradient_is_kept_to(tmp_path):
+    before = checkpoint.weights_of(Sentences([]).model)
+    after = weights_after(Sentences([[0, 1, 2, 3]]), tmp_path, optimizer="sgd", lr=1.0, clip=0.01)
+    moved = math.sqrt(sum(float((after[name] - before[name]).square().sum()) for name in before))
+    assert moved == pytest.approx(0.01, rel=1e-3)
+
+
+def test_own_words_come_slowly(tmp_path, monkeypatch):
+    job = Sentences([[0, 1]])
+    seen = []
+    monkeypatch.setattr(
+        job.objective, "_with_own_words", lambda batch: (seen.append(job.objective.own_words), batch)[1]
+    )
+    run(job, tmp_path, steps=4, scheduled_sampling=0.5)
+    assert seen == [0.125, 0.25, 0.375, 0.5]
+
+
+def test_the_best_is_exported_and_patience_ends_it(tmp_path):
+    job = Sentences([[0, 1, 2]], losses=[3.0, 2.0, 2.5, 2.0, 1.9])
+    outcome = run(job, tmp_path, steps=100, validate_every=2, patience=2)
+    assert (outcome.why, outcome.progress.step) == ("early", 8)
+    assert (outcome.progress.best, outcome.progress.best_step) == (2.0, 4)
+    assert job.validations == [(2, True), (4, True), (6, False), (8, False)]
+    assert len(job.exported) == 2
+    assert checkpoint.latest(tmp_path / "checkpoints").name == "step-00000008"
+
+
+def test_a_metric_may_rise(tmp_path):
+    job = Sentences([[0]], losses=[{"loss": 1.0, "bleu": 5.0}, {"loss": 2.0, "bleu": 7.0}, {"loss": 0.5, "bleu": 6.0}])
+    outcome = run(job, tmp_path, steps=3, validate_every=1, metric="bleu")
+    assert (outcome.progress.best, outcome.progress.best_step) == (7.0, 2)
+
+
+@pytest.mark.parametrize("metric", ["perplexity", "perplexity_per_word", "bits_per_character", "ter", "aer"])
+def test_some_metrics_must_fall(tmp_path, metric):
+    job = Sentences([[0]], losses=[{"loss": 1.0, metric: 5.0}, {"loss": 1.0, metric: 7.0}])
+    assert run(job, tmp_path, steps=2, validate_every=1, metric=metric).progress.best_step == 1
+
+
+def test_a_validation_that_is_no_number_is_never_the_best(tmp_path):
+    job = Sentences([[0]], losses=[math.nan, 2.0, math.nan])
+    outcome = run(job, tmp_path, steps=3, validate_every=1)
+    assert outcome.progress.best == 2.0
+    assert job.validations == [(1, False), (2, True), (3, False)]
+
+
+def test_plateaus_halve_the_rate(tmp_path):
+    job = Sentences([[0]], losses=[1.0, 2.0, 2.0, 2.0, 2.0, 0.5, 2.0])
+    run(job, tmp_path, steps=8, validate_every=1, schedule="plateau", plateau_patience=1, lr=0.8)
+    assert job.rates == pytest.approx([0.8, 0.8, 0.8, 0.4, 0.4, 0.2, 0.2, 0.2])
+
+
+def test_only_the_last_checkpoints_stay(tmp_path):
+    run(Sentences([[0]]), tmp_path, steps=7, checkpoint_every=2, keep=3)
+    kept = [path.name for path in checkpoint.checkpoints(tmp_path / "checkpoints")]
+    assert kept == ["step-00000004", "step-00000006", "step-00000007"]
+
+
+def test_the_average_of_the_last_is_exported(tmp_path):
+    job = Sentences([[0, 1]])
+    run(job, tmp_path, steps=6, checkpoint_every=2, keep=3, average=2)
+    paths = checkpoint.checkpoints(tmp_path / "checkpoints")[-2:]
+    one, other = (checkpoint.read_weights(path / "weights.safetensors") for path in paths)
+    for name, tensor in job.exported[-1].items():
+        torch.testing.assert_close(tensor, (one[name] + other[name]) / 2)
+    assert not same_weights(one, other)
+
+
+def test_the_running_mean_is_what_is_validated_and_exported(tmp_path, monkeypatch):
+    job = Sentences([[0, 1]])
+    validated = []
+    monkeypatch.setattr(
+        job,
+        "validate",
+        lambda: validated.append(checkpoint.weights_of(job.model)["output.weight"].clone()) or {"loss": 1},
+    )
+    run(job, tmp_path, steps=5, ema=0.9)
+    state = checkpoint.load(checkpoint.latest(tmp_path / "checkpoints"))
+    assert torch.equal(job.exported[-1]["output.weight"], state.ema["output.weight"])
+    assert torch.equal(validated[-1], state.ema["output.weight"])
+    assert not torch.equal(state.weights["output.weight"], state.ema["output.weight"])
+    assert torch.equal(checkpoint.weights_of(job.model)["output.weight"], state.weights["output.weight"])
+
+
+def test_the_time_may_be_up(tmp_path, monkeypatch):
+    clock = iter(range(0, 10**6, 7))
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: float(next(clock)))
+    job = Sentences([[0]])
+    outcome = run(job, tmp_path, steps=1000, minutes=0.5)
+    assert (outcome.why, outcome.progress.step) == ("time", 5)
+    assert len(job.exported) == 1  # nothing was validated, so what there is
+    assert checkpoint.latest(tmp_path / "checkpoints").name == "step-00000005"
+
+
+def test_an_interrupt_at_the_last_step_is_none(tmp_path, monkeypatch):
+    job = Sentences([[0]])
+    monkeypatch.setattr(job, "step", lambda entry: loop.signal.raise_signal(loop.signal.SIGINT))
+    assert run(job, tmp_path, steps=1).why == "finished"
+    outcome = run(Sentences([[0]]), tmp_path / "2", steps=1)
+    assert outcome.why == "finished"
+
+
+def test_an_interrupt_stops_after_the_step_and_a_second_one_at_once(tmp_path, monkeypatch):
+    job = Sentences([[0]])
+    monkeypatch.setattr(job, "step", lambda entry: loop.signal.raise_signal(loop.signal.SIGTERM))
+    monkeypatch.setattr(job, "note", job.notes.append)
+    outcome = run(job, tmp_path, steps=9)
+    assert (outcome.why, outcome.progress.step, job.exported) == ("interrupted", 1, [])
+    assert job.notes == ["Finishing this step and writing a checkpoint; press Ctrl-C again not to wait."]
+    monkeypatch.setattr(job, "validate", lambda: loop.signal.raise_signal(loop.signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        run(job, tmp_path / "again", steps=9, validate_every=1)
+    assert loop.signal.getsignal(loop.signal.SIGINT) is loop.signal.default_int_handler
+
+
+def test_a_metric_that_is_not_there_is_refused(tmp_path):
+    job = Sentences([[0]], losses=[{"loss": 1.0, "bleu": 5.0}])
+    with pytest.raises(ConfigError, match=r"train\.metric 'belu' does not exist\. Did you mean 'bleu'\?"):
+        run(job, tmp_path, metric="belu")
+
+
+def test_a_run_that_diverges_tells_where_and_keeps_the_last_good_checkpoint(tmp_path, monkeypatch):
+    job = Sentences([[0, 2], [1, 3]])
+
+    def poison(entry):
+        if entry["step"] == 3:
+            with torch.no_grad():
+                job.model.output.weight[0, 0] = math.nan
+
+    monkeypatch.setattr(job, "step", poison)
+    with pytest.raises(
+        NumericsError,
+        match=r"diverged at step 4: the loss is nan.*the sentences 2, 4 of .*last good checkpoint is .*step-00000002\. "
+        r"Lower train\.lr \(it was 0\.1 here\)",
+    ):
+        run(job, tmp_path, steps=9, checkpoint_every=2)
+    state = checkpoint.load(checkpoint.latest(tmp_path / "checkpoints"))
+    assert all(bool(tensor.isfinite().all()) for tensor in state.weights.values())
+
+
+@pytest.mark.parametrize("every", ["checkpoint_every", "validate_every"])
+def test_weights_that_are_no_numbers_are_neither_saved_nor_exported(tmp_path, monkeypatch, every):
+    job = Sentences([[0]])
+    monkeypatch.setattr(job, "step", lambda entry: job.model.output.weight.data.fill_(math.inf))
+    with pytest.raises(NumericsError, match=r"diverged at step 1: the update was so large.*No checkpoint had been"):
+        run(job, tmp_path, steps=2, **{every: 1})
+    assert checkpoint.checkpoints(tmp_path / "checkpoints") == []
+    assert leftovers(tmp_path) == []
+    assert job.exported == []
+
+
+def test_a_huge_rate_is_found_out(tmp_path):
+    with pytest.raises(NumericsError, match=r"training diverged at step \d+.*sentences \d+, .*No checkpoint.*1e\+19"):
+        train_here(
+            tmp_path, lr=1e19, optimizer="sgd", schedule="constant", clip=1e9, checkpoint_every=100, validate_every=9
+        )
+
+
+def test_many_sentences_are_not_all_named(tmp_path):
+    job = Sentences([[0] * 15])
+    with torch.no_grad():
+        job.model.output.weight.fill_(math.nan)
+    with pytest.raises(NumericsError, match=r"sentences 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 and 3 more of"):
+        run(job, tmp_path)
+
+
+def test_a_translator_is_trained_logged_and_loadable(tmp_path):
+    outcome = train_here(tmp_path, metric="bleu", steps=6, validate_every=3, log_every=4)
+    entries = log_of(tmp_path / "out")
+    assert [entry["step"] for entry in entries] == [3, 4, 6, 6]
+    assert set(entries[1]) == {"step", "loss", "lr", "epoch", "padding"}
+    assert {"loss", "bleu", "chrf", "ter"} < set(entries[0]["valid"])
+    assert {"attention/entropy", "attention/coverage", "attention/end_share"} < set(entries[0]["valid"])
+    assert outcome.progress.best == max(entry["valid"]["bleu"] for entry in entries if "valid" in entry)
+    assert load_task(tmp_path / "out").predict(["ant bee"], recipe_of(settings(tmp_path)).search)[0].text is not None
+
+
+def test_a_model_without_attention_has_no_health_to_log(tmp_path):
+    train_here(tmp_path, model={"preset": "cho", "attention": None}, steps=2, validate_every=2)
+    assert set(log_of(tmp_path / "out")[-1]["valid"]) == {"loss"}
+
+
+RANDOM = {"ema": 0.9, "accumulate": 2, "scheduled_sampling": 0.5, "word_dropout": 0.1, "steps": 10, "validate_every": 4}
+
+
+def test_a_finished_part_goes_on_to_the_same_end(tmp_path, monkeypatch):
+    """The schedule must not know of the shorter aim, so it is constant."""
+    random = {**RANDOM, "schedule": "constant", "scheduled_sampling": 0.0, "log_every": 3}
+    train_here(tmp_path, "whole", model=DROPOUT, **random)
+    train_here(tmp_path, "parts", model=DROPOUT, **(random | {"steps": 5}))
+    train_here(tmp_path, "parts", model=DROPOUT, resume=True, **random)
+    assert end_of(tmp_path / "parts") == end_of(tmp_path / "whole")
+    whole, parts = log_of(tmp_path / "whole"), log_of(tmp_path / "parts")
+    assert [entry for entry in parts if entry["step"] > 6] == [entry for entry in whole if entry["step"] > 6]
+
+
+def test_precision_that_was_chosen_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "choose_precision", lambda *_: "bf16-mixed")
+    train_here(tmp_path, steps=2, precision="auto")
+    monkeypatch.setattr(loop, "choose_precision", lambda *_: pytest.fail("asked again"))
+    train_here(tmp_path, steps=3, precision="auto", resume=True)
+    last = checkpoint.latest(tmp_path / "out" / "checkpoints")
+    assert checkpoint.read_progress(last)["precision"] == {"cpu": "bf16-mixed"}
+
+
+def test_a_run_resumed_when_it_is_done_changes_nothing(tmp_path):
+    train_here(tmp_path, steps=4)
+    before = end_of(tmp_path / "out")
+    assert train_here(tmp_path, steps=4, resume=True).why == "finished"
+    assert end_of(tmp_path / "out") == before
+
+
+def test_what_killed_runs_left_is_swept_away(tmp_path):
+    out = tmp_path / "out"
+    train_here(tmp_path, steps=2, checkpoint_every=1)
+    (out / ".model.safetensors.12345678.part").write_text("half")
+    (out / "checkpoints" / ".step-00000003.12345678.part").mkdir()
+    train_here(tmp_path, steps=3, checkpoint_every=1, resume=True)
+    assert leftovers(out) == []
+
+
+def test_a_checkpoint_of_another_version_is_refused(tmp_path):
+    train_here(tmp_path, steps=2)
+    path = checkpoint.latest(tmp_path / "out" / "checkpoints") / "progress.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"moon": 1}))
+    with pytest.raises(CheckpointError, match=r"step-00000002 was written by another version of saccade: .*moon"):
+        train_here(tmp_path, steps=3, resume=True)
+
+
+def test_a_changed_recipe_is_refused_with_all_that_changed(tmp_path):
+    train_here(tmp_path, steps=2)
+    with pytest.raises(ConfigError) as told:
+        train_here(tmp_path, model={"embedding": 9}, steps=4, lr=0.5, clip=None, resume=True)
+    assert "- model.embedding: was 8, is 9\n- train.lr: was 0.01, is 0.5\n- train.clip: was 1.0, is None\n" in str(
+        told.value
+    )
+    assert "steps" not in str(told.value)
+    assert train_here(tmp_path, steps=3, log_every=7, keep=5, resume=True).progress.step == 3
+
+
+def test_a_model_is_not_overwritten(tmp_path):
+    train_here(tmp_path, steps=2)
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    with pytest.raises(ConfigError, match=r"out already holds a trained model\. Go on with it by --resume"):
+        train_here(tmp_path, steps=4)
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+
+
+def test_a_classifier_and_a_language_model_are_trained_too(tmp_path):
+    source, _ = write_text(tmp_path / "text")
+    lines = Path(source).read_text().splitlines()
+    (tmp_path / "labels.tsv").write_text(
+        "".join(f"{'even' if len(line.split()) % 2 == 0 else 'odd'}\t{line}\n" for line in lines)
+    )
+    made = settings(tmp_path, steps=3)
+    for task, files in (("classification", str(tmp_path / "labels.tsv")), ("language", source)):
+        recipe = recipe_of(made | {"task": task, "data": made["data"] | {"train": files}})
+        assert train(recipe, tmp_path / task).progress.best is not None

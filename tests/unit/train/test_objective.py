@@ -1,0 +1,171 @@
+"""Losses against torch's own, and against slow loops."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.testing import assert_close
+
+from helpers_models import tiny
+from saccade.attention import Tape
+from saccade.batch import BOS, EOS, PAD, UNK, Batch
+from saccade.errors import ConfigError
+from saccade.models import MODELS, build_classifier
+from saccade.train.objective import ClassLoss, WordLoss, losses_of
+
+SOURCES = [[4, 5, 6, EOS], [7, EOS], [8, 9, EOS]]
+TARGETS = [[5, 4], [6, 7, 8, 9], [10]]
+
+
+def ragged():
+    return Batch.of(SOURCES, TARGETS)
+
+
+def flat(model, batch):
+    """Logits and answers of the real positions, one below the other."""
+    return model(batch)[batch.expected_mask], batch.expected[batch.expected_mask]
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "sutskever", "transformer-base", "lstmn", "luong-local-p"])
+def test_words_are_a_plain_cross_entropy(name):
+    model = tiny(name)
+    losses = losses_of(WordLoss(model), ragged())
+    expected = F.cross_entropy(*flat(model, ragged()), reduction="sum")
+    assert_close(losses.total, expected)
+    assert_close(losses.plain, expected)
+    wanted = torch.autograd.grad(expected, list(model.parameters()), allow_unused=True)
+    found = torch.autograd.grad(losses.total, list(model.parameters()), allow_unused=True)
+    for one, other in zip(found, wanted, strict=True):
+        assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_every_parameter_takes_part(name):
+    """Processes that share a batch wait for the gradient of each."""
+    model = tiny(name)
+    losses_of(WordLoss(model), ragged()).total.backward()
+    assert [name for name, parameter in model.named_parameters() if parameter.grad is None] == []
+
+
+def test_smoothing_gives_padding_nothing():
+    model = tiny("bahdanau")
+    losses = losses_of(WordLoss(model, label_smoothing=0.3), ragged())
+    logits, answers = flat(model, ragged())
+    chances = logits.log_softmax(-1)
+    target = torch.full_like(chances, 0.3 / (chances.shape[1] - 1))
+    target[:, PAD] = 0.0
+    target[torch.arange(len(answers)), answers] += 0.7
+    assert_close(losses.total, -(target * chances).sum())
+    assert_close(losses.plain, F.cross_entropy(logits, answers, reduction="sum"))
+
+
+def test_guided_alignment_adds_what_it_costs_to_look_elsewhere():
+    model, batch = tiny("bahdanau"), ragged()
+    links = torch.zeros(3, 5, 4)
+    links[0, 0, 1] = 1.0
+    links[1, 2, 0] = links[1, 2, 1] = 0.5
+    objective = WordLoss(model, guided_alignment=2.0)
+    tape = Tape()
+    model(batch, tape=tape)
+    weights = tape[model.source_sites[0]][:, 0].tolist()
+    looked = -math.log(weights[0][0][1]) - 0.5 * math.log(weights[1][2][0]) - 0.5 * math.log(weights[1][2][1])
+    plain = losses_of(WordLoss(model), batch).total
+    guided = losses_of(objective, batch, links)
+    assert guided.total.item() == pytest.approx(plain.item() + 2.0 * looked, rel=1e-5)
+    assert_close(guided.plain, plain)
+    assert_close(losses_of(objective, batch).total, plain)  # without links there is nothing to be guided by
+
+
+def test_guided_alignment_needs_attention():
+    with pytest.raises(ConfigError, match="needs attention to the source, but this model has none"):
+        WordLoss(tiny("sutskever"), guided_alignment=1.0)
+
+
+def slow_mixture(model, batch):
+    """The model fed nothing but its own words, a sentence at a time."""
+    rows = []
+    for source, target in zip(SOURCES, batch.target, strict=True):
+        memory = model.encode(Batch.of([source]))
+        state = model.start(memory, len(target) - 1)
+        fed = [BOS]
+        for _ in range(len(target) - 2):
+            logits, state = model.step(memory, state, torch.tensor([fed[-1]]))
+            fed.append(int(logits[0].argmax()))
+        rows.append(fed)
+    return torch.tensor(rows)
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "transformer-base"])
+def test_with_only_own_words_the_model_is_fed_its_best(name):
+    model, batch = tiny(name), ragged()
+    objective = WordLoss(model).train()
+    objective.own_words = 1.0
+    fed = objective._fed(batch)
+    assert fed.inputs.tolist() == slow_mixture(model, batch).tolist()
+    assert not torch.equal(fed.inputs, batch.inputs)
+    logits = model(fed)[batch.expected_mask]
+    expected = F.cross_entropy(logits, batch.expected[batch.expected_mask], reduction="sum")
+    assert_close(losses_of(objective, batch).total, expected)  # but must answer the true ones
+
+
+def test_some_own_words_leave_the_others():
+    objective, batch = WordLoss(tiny("bahdanau")).train(), ragged()
+    objective.own_words = 0.5
+    changed = [(objective._fed(batch).inputs != batch.inputs)[batch.expected_mask].float().mean() for _ in range(20)]
+    assert 0.1 < float(torch.stack(changed).mean()) < 0.5  # the first word of each is always BOS
+
+
+def test_no_own_words_and_evaluation_change_nothing():
+    objective, batch = WordLoss(tiny("bahdanau")).train(), ragged()
+    before = torch.get_rng_state()
+    assert torch.equal(objective._fed(batch).target, batch.target)
+    assert torch.equal(torch.get_rng_state(), before)
+    objective.own_words = objective.word_dropout = 0.9
+    assert objective.eval()._fed(batch) is batch
+
+
+def test_word_dropout_hides_words_and_no_special_tokens():
+    objective, batch = WordLoss(tiny("bahdanau"), word_dropout=0.5).train(), ragged()
+    hidden = {"source": 0, "target": 0}
+    for _ in range(20):
+        fed = objective._fed(batch)
+        for side in hidden:
+            was, now = getattr(batch, side), getattr(fed, side)
+            assert torch.equal(now[was <= UNK], was[was <= UNK])
+            assert set(now[now != was].tolist()) <= {UNK}
+            hidden[side] += int((now != was).sum())
+    words = {"source": 6, "target": 7}
+    for side, count in hidden.items():
+        assert 0.35 < count / (20 * words[side]) < 0.65
+
+
+def test_word_dropout_does_not_hide_what_must_be_answered():
+    model = tiny("bahdanau")
+    objective = WordLoss(model, word_dropout=0.5).train()
+    state = torch.get_rng_state()
+    fed = objective._fed(ragged())
+    torch.set_rng_state(state)
+    logits, answers = model(fed)[ragged().expected_mask], ragged().expected[ragged().expected_mask]
+    assert_close(losses_of(objective, ragged()).total, F.cross_entropy(logits, answers, reduction="sum"))
+
+
+def classifier():
+    return build_classifier("bahdanau", 11, 4, **MODELS["bahdanau"].tiny)
+
+
+def test_classes_are_a_plain_cross_entropy():
+    model, batch = classifier().eval(), Batch.of(SOURCES, labels=[0, 3, 1])
+    losses = losses_of(ClassLoss(model, label_smoothing=0.2), batch)
+    logits = model(batch)
+    assert_close(losses.total, F.cross_entropy(logits, batch.labels, label_smoothing=0.2, reduction="sum"))
+    assert_close(losses.plain, F.cross_entropy(logits, batch.labels, reduction="sum"))
+    assert not losses.plain.requires_grad
+
+
+def test_classes_are_told_with_words_missing_only_in_training():
+    batch = Batch.of([[4, 5, 6, 7, 8, 9, EOS]], labels=[2])
+    objective = ClassLoss(classifier(), word_dropout=0.9)
+    seen = losses_of(objective.eval(), batch).plain
+    assert_close(seen, losses_of(ClassLoss(objective.model).eval(), batch).plain)
+    assert not torch.equal(losses_of(objective.train(), batch).plain, seen)

@@ -1,0 +1,101 @@
+"""Learning rates by hand, and optimisers by name."""
+
+import math
+
+import pytest
+import torch
+from pydantic import ValidationError
+from torch import nn
+
+from saccade.train.schedules import SCHEDULES, build_optimizer, learning_rate
+from saccade.train.settings import TrainConfig
+
+
+def rates(at, width=1, halvings=0, **settings):
+    config = TrainConfig(**settings)
+    return [learning_rate(step, config, width, halvings) for step in at]
+
+
+def near(*numbers):
+    return pytest.approx(numbers, rel=1e-12, abs=1e-15)
+
+
+def test_constant_rises_in_the_warm_up_and_stays():
+    assert rates([1, 2, 4, 5, 900], schedule="constant", lr=0.2, warmup=4) == near(0.05, 0.1, 0.2, 0.2, 0.2)
+    assert rates([1, 7], schedule="constant", lr=0.2) == near(0.2, 0.2)
+
+
+def test_noam_is_the_formula_of_the_paper():
+    steps, width, warmup = [1, 100, 3999, 4000, 4001, 100_000], 512, 4000
+    by_hand = [width**-0.5 * min(step**-0.5, step * warmup**-1.5) for step in steps]
+    assert rates(steps, width, schedule="noam", lr=1.0, warmup=warmup) == near(*by_hand)
+    assert rates([4000], 512, schedule="noam", lr=1.0, warmup=4000) == pytest.approx([6.98771e-4], rel=1e-5)
+    assert rates(steps, width, schedule="noam", lr=2.0, warmup=warmup) == near(*(2 * rate for rate in by_hand))
+
+
+def test_inverse_sqrt_has_its_peak_at_lr():
+    assert rates([25, 100, 400, 900], schedule="inverse-sqrt", lr=0.6, warmup=100) == near(0.15, 0.6, 0.3, 0.2)
+    assert rates([1, 4], schedule="inverse-sqrt", lr=0.6) == near(0.6, 0.3)
+
+
+def test_cosine_goes_down_to_nothing():
+    found = rates([5, 10, 40, 60, 110], schedule="cosine", lr=1.0, warmup=10, steps=110)
+    assert found == near(0.5, 1.0, 0.5 + 0.5 * math.cos(0.3 * math.pi), 0.5, 0.0)
+    assert rates([3, 9], schedule="cosine", lr=1.0, steps=2) == near(0.0, 0.0)  # never up again
+    assert rates([1], schedule="cosine", lr=1.0, warmup=5, steps=5) == near(0.2)
+
+
+def test_halving_begins_at_its_step():
+    settings = {"schedule": "halving", "lr": 8.0, "halve_after": 10, "halve_every": 3}
+    assert rates([1, 9, 10, 12, 13, 16], **settings) == near(8.0, 8.0, 4.0, 4.0, 2.0, 1.0)
+
+
+def test_each_plateau_halves_the_rate():
+    assert rates([500], schedule="plateau", lr=0.4, halvings=0) == near(0.4)
+    assert rates([500], schedule="plateau", lr=0.4, halvings=3) == near(0.05)
+
+
+def test_every_schedule_a_recipe_may_name_is_there():
+    assert set(TrainConfig.model_fields["schedule"].annotation.__args__) == set(SCHEDULES)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "expected"),
+    [
+        ("adam", torch.optim.Adam, {"betas": (0.8, 0.9), "eps": 1e-4}),
+        ("adamw", torch.optim.AdamW, {"betas": (0.8, 0.9), "eps": 1e-4}),
+        ("adadelta", torch.optim.Adadelta, {"rho": 0.7, "eps": 1e-4}),
+        ("sgd", torch.optim.SGD, {"momentum": 0.6}),
+    ],
+)
+def test_optimisers_have_what_the_recipe_says(name, kind, expected):
+    config = TrainConfig(optimizer=name, lr=0.3, betas=(0.8, 0.9), eps=1e-4, rho=0.7, momentum=0.6)
+    made = build_optimizer(nn.Linear(2, 3).parameters(), config)
+    assert type(made) is kind
+    assert {key: made.param_groups[0][key] for key in expected} == expected
+    assert made.param_groups[0]["lr"] == 0.3
+
+
+def test_vectors_and_frozen_weights_are_not_decayed():
+    layers = nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3), nn.Linear(3, 1, bias=False))
+    layers[2].weight.requires_grad_(False)
+    made = build_optimizer(layers.parameters(), TrainConfig(weight_decay=0.1))
+    decays = {parameter: group["weight_decay"] for group in made.param_groups for parameter in group["params"]}
+    assert decays == {layers[0].weight: 0.1, layers[0].bias: 0.0, layers[1].weight: 0.0, layers[1].bias: 0.0}
+
+
+def test_a_model_of_vectors_alone_has_one_group():
+    assert len(build_optimizer(nn.LayerNorm(3).parameters(), TrainConfig()).param_groups) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"average": 3, "keep": 2}, "average is 3, but only 2 checkpoints are kept: raise keep"),
+        ({"average": 2, "ema": 0.9}, "two ways to the same end: choose one"),
+        ({"schedule": "noam"}, "noam schedule needs warmup steps"),
+    ],
+)
+def test_settings_that_do_not_combine_are_refused(settings, message):
+    with pytest.raises(ValidationError, match=message):
+        TrainConfig(**settings)
