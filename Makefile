@@ -1,5 +1,5 @@
 # make test   environment, linters, types and the whole test-suite
-# make demo   environment, then a model learns to reverse sentences and shows where it looked
+# make demo   environment, then a translator learns English-French in two minutes and shows where it looked
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -10,7 +10,7 @@ test: check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 demo: $(STAMP)
-	$(BIN)/python examples/first_look.py
+	$(BIN)/saccade demo
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

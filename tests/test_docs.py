@@ -1,7 +1,9 @@
 """What the documents show can be run, and names in them exist."""
 
+import os
 import re
 import runpy
+import shlex
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from saccade import search
 from saccade.attention import ALIGNS, SCORES, WINDOWS
 from saccade.batch import Batch
+from saccade.cli import main
 from saccade.models import MODELS
 
 ROOT = Path(__file__).parent.parent
@@ -20,8 +23,57 @@ SNIPPETS = [
 ]
 
 
+COMMANDS = re.findall(r"^\$ saccade (.*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+INLINE = re.findall(r"`saccade ([^`<>]+)`", (ROOT / "README.md").read_text())
+QUICK = ["train.steps=3", "data.size=200", "data.held_out=20", "data.lengths=[3,8]", "data.cache=cache"]
+"""What makes a training of the documents a matter of seconds."""
+
+
+def run_command(words):
+    settings = [part for setting in QUICK for part in ("--set", setting)] if words[0] in ("train", "demo") else []
+    with pytest.raises(SystemExit) as exit:
+        main([*words, *settings])
+    assert exit.value.code == 0, words
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory):
+    """A folder in which every command of the README was run, in its order."""
+    folder, before = tmp_path_factory.mktemp("workshop"), Path.cwd()
+    os.chdir(folder)
+    try:
+        run_command(["demo"])
+        for command in COMMANDS:
+            run_command(shlex.split(command))
+        yield folder
+    finally:
+        os.chdir(before)
+
+
+def test_every_command_of_the_readme_runs(workshop):
+    assert len(COMMANDS) >= 8
+    for file in (
+        "runs/first/model.safetensors",
+        "runs/first/report.json",
+        "area.png",
+        "lengths.png",
+        "corpus/train.fr",
+    ):
+        assert (workshop / file).exists(), file
+
+
+def test_commands_inside_sentences_exist(capsys):
+    for command in INLINE:
+        name = shlex.split(command)[0]
+        with pytest.raises(SystemExit) as exit:
+            main([name, "--help"])
+        assert exit.value.code == 0
+    assert "Example" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("code", SNIPPETS)
-def test_python_snippets_run(code):
+def test_python_snippets_run(code, workshop, monkeypatch):
+    monkeypatch.chdir(workshop)
     exec(compile(code, "snippet", "exec"), {})
 
 

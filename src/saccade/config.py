@@ -13,12 +13,14 @@ __all__ = ["Config", "Fault", "check", "merge", "parse", "refuse"]
 
 Settings = TypeVar("Settings", bound=BaseModel)
 Path = tuple[str, ...]
+_LONGEST = 80
+"""Letters of a wrong value that are worth showing."""
 
 
 class Config(BaseModel):
     """The base of all settings: frozen, unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Fault(NamedTuple):
@@ -50,7 +52,7 @@ def check(kind: type[Settings], settings: Any, above: Path = ()) -> tuple[Settin
     try:
         return kind.model_validate(settings), []
     except ValidationError as error:
-        return None, [_fault(kind, fault, above) for fault in error.errors()]
+        return None, _faults(kind, error, settings, above)
 
 
 def refuse(faults: list[Fault], where: str, lines: Mapping[Path, int] | None = None) -> ConfigError:
@@ -69,8 +71,33 @@ def _line_of(path: Path, lines: Mapping[Path, int]) -> int | None:
     return lines.get(path)
 
 
-def _fault(kind: type[BaseModel], fault: Any, above: Path) -> Fault:
-    path = tuple(str(part) for part in fault["loc"])
+def _faults(kind: type[BaseModel], error: ValidationError, settings: Any, above: Path) -> list[Fault]:
+    """One fault for each place; where several types would do, pydantic tells of each by itself."""
+    found: dict[Path, Fault] = {}
+    for entry in error.errors():
+        path = _written(entry["loc"], settings, needed=entry["type"] == "missing")
+        fault = _fault(kind, entry, path, above)
+        key = path or (str(len(found)),)
+        same = found.get(key)
+        found[key] = fault if same is None else Fault(same.path, f"{same.text}, or: {fault.text}")
+    return list(found.values())
+
+
+def _written(place: tuple[int | str, ...], settings: Any, *, needed: bool) -> Path:
+    """A place as it is written in the settings: pydantic also names the types it tried there."""
+    path: list[str] = []
+    for part in place[:-1] if needed else place:
+        if isinstance(settings, Mapping) and part in settings:
+            settings = settings[part]
+        elif isinstance(settings, list | tuple) and isinstance(part, int):
+            settings = settings[part] if part < len(settings) else None
+        else:
+            continue
+        path.append(str(part))
+    return (*path, str(place[-1])) if needed else tuple(path)
+
+
+def _fault(kind: type[BaseModel], fault: Any, path: Path, above: Path) -> Fault:
     if fault["type"] == "extra_forbidden":
         return Fault(above + path, str(unknown_name("setting", path[-1], _fields_at(kind, path[:-1]))))
     message = fault["msg"].removeprefix("Value error, ")
@@ -78,7 +105,9 @@ def _fault(kind: type[BaseModel], fault: Any, above: Path) -> Fault:
         return Fault(above, message)
     if fault["type"] == "missing":
         return Fault(above + path, "this setting is needed")
-    return Fault(above + path, f"{message} (it is {fault['input']!r}){_example(kind, path)}")
+    was = repr(fault["input"])
+    was = was if len(was) <= _LONGEST else f"{was[:_LONGEST]}…"
+    return Fault(above + path, f"{message} (it is {was}){_example(kind, path)}")
 
 
 def _fields_at(kind: type[BaseModel], path: Path) -> list[str]:
@@ -101,4 +130,5 @@ def _example(kind: type[BaseModel], path: Path) -> str:
     """What could stand there, from the default."""
     field = _kind_at(kind, path[:-1]).model_fields.get(path[-1])
     default = None if field is None else field.default
-    return f"; for example {path[-1]}: {default}" if isinstance(default, str | int | float) else ""
+    shown = str(default).lower() if isinstance(default, bool) else default
+    return f"; for example {path[-1]}: {shown}" if isinstance(default, str | int | float) else ""

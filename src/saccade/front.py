@@ -9,12 +9,13 @@ from typing import Any, overload
 from saccade.attention.outside import trusting
 from saccade.config import parse
 from saccade.data.example import Example
-from saccade.errors import DataError
+from saccade.errors import DataError, unknown_name
 from saccade.prediction import Prediction
 from saccade.search.settings import SearchConfig
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
 from saccade.tasks.folder import load_task
+from saccade.tasks.workers import Workers
 from saccade.train.devices import find_accelerator
 
 __all__ = ["Model", "load"]
@@ -26,10 +27,16 @@ def load(folder: str | Path, *, device: str = "auto", trust_code: bool = False) 
     A recipe may name a class of yours as a score or align (`package.module:Class`); it is imported only with
     `trust_code`.
     """
+    if device not in _DEVICES:
+        raise unknown_name("device", device, _DEVICES)
+    found = find_accelerator(device)
     with trusting(trust_code):
         task = load_task(Path(folder))
-    task.model.to(find_accelerator(device))
-    return Model(task)
+    task.model.to(found)
+    return Model(task, Path(folder), trust_code=trust_code)
+
+
+_DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 class Model:
@@ -39,8 +46,9 @@ class Model:
     max_length, min_length, batch.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, folder: Path | None = None, *, trust_code: bool = False) -> None:
         self.task = task
+        self._folder, self._trust_code = folder, trust_code
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -52,8 +60,8 @@ class Model:
     @overload
     def __call__(self, inputs: Sequence[str], **options: Any) -> list[Prediction]: ...
     def __call__(self, inputs: str | Sequence[str], **options: Any) -> Prediction | list[Prediction]:
-        single = isinstance(inputs, str)
-        texts = [inputs] if isinstance(inputs, str) else list(inputs)
+        single = isinstance(inputs, str) or not isinstance(inputs, Iterable)
+        texts: list[Any] = [inputs] if single else list(inputs)
         for number, text in enumerate(texts):
             if not isinstance(text, str):
                 raise DataError(f"input {number} is {text!r}, but this model reads text.")
@@ -67,23 +75,33 @@ class Model:
         attention: bool = False,
         prefix: str | None = None,
         refuse: Callable[[str], None] | None = None,
+        workers: int = 1,
         **options: Any,
     ) -> Iterator[Prediction]:
         """Predictions for any number of inputs, in their order, in flat memory.
 
         None among the inputs means: answer those so far before asking for more. `refuse` is told of inputs that are
-        too long, which then have empty answers; without it they are an error.
+        too long, which then have empty answers; without it they are an error. Several `workers` are processes with a
+        core each, which is what many inputs on a CPU want.
         """
         search = self.search(**options)
-        return stream(self.task, texts, search, attention=attention, prefix=prefix, refuse=refuse)
+        common: dict[str, Any] = {"attention": attention, "prefix": prefix, "refuse": refuse}
+        if workers == 1 or self._folder is None:
+            yield from stream(self.task, texts, search, **common)
+            return
+        with Workers(self._folder, workers, trust_code=self._trust_code) as pool:
+            yield from stream(self.task, texts, search, workers=pool, **common)
 
     def evaluate(self, examples: Iterable[Example], **options: Any) -> Evaluation:
         """How well the model does on some examples."""
         return self.task.evaluate(list(examples), self.search(**options))
 
     def search(self, **options: Any) -> SearchConfig:
-        """The recipe's way to search, with some options changed."""
-        return parse(SearchConfig, self.task.recipe.search.model_dump() | options, "search options")
+        """The recipe's way to search, with some options changed; several answers need a beam, unless they are drawn."""
+        chosen = self.task.recipe.search.model_dump() | options
+        if isinstance(options.get("nbest"), int) and "beam" not in options:
+            chosen["beam"] = max(chosen["beam"], options["nbest"])
+        return parse(SearchConfig, chosen, "the search")
 
     def __repr__(self) -> str:
         facts = self.task.facts()

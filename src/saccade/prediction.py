@@ -18,6 +18,16 @@ from saccade.look.svg import Drawing
 __all__ = ["Attention", "Prediction", "Side", "side"]
 
 Weights = NDArray[Any]
+_SEED = "<source>"
+_STYLE = """<style>
+.saccade text { fill: currentColor; font: 13px sans-serif }
+.saccade .written { text-anchor: end; dominant-baseline: central }
+.saccade .grid { fill: none; stroke: #8885 }
+.saccade .band { fill: none }
+.saccade .cell { fill: #3f74b5 }
+</style>
+"""
+"""A notebook knows nothing of the style sheet that our own pages have."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +49,16 @@ class Side:
         """Whether the last token is the end mark."""
         return bool(self.word_of) and self.word_of[-1] == len(self.words)
 
-    def shifted(self) -> Side:
-        """What a decoder was fed while it wrote this: the beginning, then all but the last."""
-        before = [place + 1 for place in self.word_of[:-1]]
-        words = [SPECIALS[BOS], *self.words[: max(before, default=0)]]
-        return Side([SPECIALS[BOS], *self.tokens[:-1]], words, [0, *before])
+    def shifted(self, seeds: int = 0) -> Side:
+        """What a decoder was fed while it wrote this: the beginning, then all but the last.
+
+        `seeds`: entries before the beginning, which some decoders take over from the source as a whole.
+        """
+        first = [*[_SEED] * seeds, SPECIALS[BOS]]
+        before = self.word_of[:-1]
+        words = [*first, *self.words[: max(before, default=-1) + 1]]
+        places = [*range(len(first)), *(place + len(first) for place in before)]
+        return Side([*first, *self.tokens[:-1]], words, places)
 
     def fold(self) -> Weights:
         """(words, tokens): which tokens make up each word."""
@@ -102,13 +117,17 @@ class Attention:
         save(self.map(), Path(path), title=title)
 
     def _repr_html_(self) -> str:
-        return str(Drawing(self.map(), "where the model looked")) if self else "no attention"
+        if not self:
+            return "no attention"
+        return f'<div class="saccade">{_STYLE}{Drawing(self.map(), "where the model looked")}</div>'
 
     def _sides(self, site: str) -> tuple[Side, Side]:
         """Who looks and what is looked at: the target at the source, or a side at itself."""
         if site in self.source_sites:
             return self.target, self.source
-        return (self.source, self.source) if site.startswith("encoder") else (self.target, self.target.shifted())
+        if site.startswith("encoder"):
+            return self.source, self.source
+        return self.target, self.target.shifted(self.weights[site].shape[-1] - len(self.target.tokens))
 
 
 def _of_head(weights: Weights, head: int | None, site: str) -> Weights:
@@ -153,7 +172,9 @@ class Prediction:
             plain["attention"] = {
                 "source": self.attention.source.tokens,
                 "target": self.attention.target.tokens,
-                "sites": {name: np.round(part, 5).tolist() for name, part in self.attention.weights.items()},
+                "sites": {
+                    name: np.round(part.astype(np.float64), 5).tolist() for name, part in self.attention.weights.items()
+                },
             }
         if self.others:
             plain["others"] = [other.as_json() for other in self.others]

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import Field, ValidationError, model_validator
 
-from saccade.config import Config, merge, parse
+from saccade.config import Config, Fault, check, merge, parse, refuse
 from saccade.errors import ConfigError
 
 
@@ -16,6 +16,8 @@ class Outer(Config):
     name: str
     inner: Inner = Inner()
     other: Inner | None = None
+    files: str | list[str] | None = None
+    loud: bool = False
 
     @model_validator(mode="after")
     def _names_fit(self):
@@ -47,8 +49,8 @@ def test_every_fault_is_told_at_once():
     assert "inner.width: Input should be greater than 0 (it is -1)" in text
     assert "inner.dropout:" in text
     assert "(it is 'much')" in text
-    assert "- name: Field required" in text
-    assert "nmae: setting 'nmae' does not exist. Did you mean 'name'? Known: inner, name, other." in text
+    assert "- name: this setting is needed" in text
+    assert "nmae: setting 'nmae' does not exist. Did you mean 'name'? Known: files, inner, loud, name, other." in text
 
 
 @pytest.mark.parametrize("place", ["inner", "other"])
@@ -76,3 +78,41 @@ def test_merge_lays_changes_over_nested_settings():
 def test_merge_replaces_what_is_not_nested_on_both_sides():
     assert merge({"a": {"b": 1}}, {"a": 2}) == {"a": 2}
     assert merge({"a": 2}, {"a": {"b": 1}}) == {"a": {"b": 1}}
+
+
+def test_a_truth_value_is_shown_as_it_is_written():
+    with pytest.raises(ConfigError, match=r"loud: .*\(it is 'on'\); for example loud: false"):
+        parse(Outer, {"name": "a", "loud": "on"}, "recipe.yaml")
+
+
+def test_where_several_types_would_do_there_is_one_fault():
+    found, faults = check(Outer, {"name": "a", "files": ["x", 5]}, ("data",))
+    assert found is None
+    assert [fault.path for fault in faults] == [("data", "files"), ("data", "files", "1")]
+    _, faults = check(Outer, {"name": "a", "files": 5})
+    (fault,) = faults
+    assert fault.path == ("files",)
+    assert "a valid string (it is 5), or: Input should be a valid list" in fault.text
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("nan")])
+def test_numbers_are_finite(number):
+    with pytest.raises(ConfigError, match=r"inner\.dropout: Input should be a finite number"):
+        parse(Outer, {"name": "a", "inner": {"dropout": number}}, "recipe.yaml")
+
+
+def test_a_long_value_is_cut():
+    with pytest.raises(ConfigError) as caught:
+        parse(Outer, {"name": ["x" * 1000]}, "recipe.yaml")
+    assert len(str(caught.value)) < 250
+
+
+def test_faults_have_the_line_of_the_nearest_setting_that_has_one():
+    faults = [Fault(("a", "b", "c"), "deep"), Fault(("d",), "none"), Fault((), "whole"), Fault(("e",), "changed")]
+    lines = {("a",): 3, ("a", "b"): 4, ("e",): 0}
+    assert str(refuse(faults, "here", lines)).splitlines()[1:] == [
+        "- line 4, a.b.c: deep",
+        "- d: none",
+        "- whole",
+        "- e: changed",
+    ]

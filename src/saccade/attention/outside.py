@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -45,7 +46,15 @@ def find_part(kind: str, name: str, table: Mapping[str, type[Part]]) -> type[Par
         found: Any = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"the {kind} {name!r} cannot be imported: {error}. Is its folder on PYTHONPATH?") from error
+    except Exception as error:  # whatever the code does wrong while it is imported
+        raise ConfigError(f"the {kind} {name!r} cannot be imported: {type(error).__name__}: {error}.") from error
     bases = {base for entry in table.values() for base in entry.__mro__[1:] if base.__name__ == kind.capitalize()}
     if not (isinstance(found, type) and any(issubclass(found, base) for base in bases)):
         raise ConfigError(f"the {kind} {name!r} is no {kind.capitalize()}. Derive it from saccade.attention's class.")
+    known = inspect.signature(found).parameters.values()
+    if not any(part.name == "heads" or part.kind is part.VAR_KEYWORD for part in known):
+        raise ConfigError(
+            f"the {kind} {name!r} cannot be told the number of heads. Let its __init__ take `heads`, by name, as "
+            f"saccade.attention's {kind.capitalize()} does."
+        )
     return found

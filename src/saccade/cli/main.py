@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from pathlib import Path
 
-import click
 import typer
 
 import saccade
@@ -47,26 +48,16 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exit with 0 (done), 1 (failed) or 2 (not understood)."""
     words = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in words
-    words = [word for word in words if word != "--debug"]
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8")  # as all files are, in every country
     try:
-        app(words, standalone_mode=False)
-        code = 0
-    except click.exceptions.Exit as error:
-        code = error.exit_code
-    except click.ClickException as error:
-        error.show()
-        code = 2
-    except (KeyboardInterrupt, click.Abort):
-        complain("stopped.")
-        code = 1
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: so be quiet about it
-        code = 1
+        # it exits by itself with a command's own code, with 2 for words it does not understand, and with 1 where
+        # nobody reads on or Ctrl-C was pressed
+        app([word for word in words if word != "--debug"])
     except Exception as error:
         if debug:
             raise
-        code = _tell(error)
-    sys.exit(code)
+        sys.exit(_tell(error))
 
 
 def _tell(error: Exception) -> int:
@@ -74,10 +65,10 @@ def _tell(error: Exception) -> int:
     if isinstance(error, SaccadeError):
         complain(str(error))
         return 2 if isinstance(error, ConfigError) else 1
-    if isinstance(error, OSError) and error.filename is not None:
-        from pathlib import Path
-
-        complain(str(explain(error, Path(error.filename), "use")))
+    if isinstance(error, OSError):
+        complain(str(explain(error, Path(error.filename or "standard output"), "use")))
+        if error.filename is None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what still waits to be written would fail once more
         return 1
     if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
         complain("there is not enough memory. Lower train.tokens_per_batch, search.batch or the model's size.")

@@ -15,7 +15,7 @@ from saccade.train.log import Watcher
 
 __all__ = ["LiveProgress", "clock", "complain", "echo", "print_json", "say", "table"]
 
-_errors = Console(stderr=True, highlight=False, soft_wrap=True)
+_errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
 def complain(text: str) -> None:
@@ -42,10 +42,13 @@ def print_json(value: Any) -> None:
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Results for people."""
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for number, name in enumerate(head):
-        made.add_column(name, justify="left" if number == 0 else "right", style=None, header_style="dim")
+    wide = None if sys.stdout.isatty() else 10_000  # in a pipe every row is one line
+    console = Console(highlight=False, emoji=False, markup=False, width=wide)
+    console.print(title, style="bold")  # by itself: a title of the table is broken where the table ends
+    made = Table(box=None, pad_edge=False)
+    for name, cells in zip(head, zip(*rows, strict=True), strict=True):
+        numbers = all(cell.replace(",", "")[:1].isdecimal() or cell[:1] in ("", "-", "+") for cell in cells)
+        made.add_column(name, justify="right" if numbers else "left", style=None, header_style="dim")
     for row in rows:
         made.add_row(*row)
     console.print(made)

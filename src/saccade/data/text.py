@@ -63,8 +63,9 @@ def lines(path: Path) -> Iterator[str]:
 
 def decoded_lines(file: BinaryIO, name: str) -> Iterator[str]:
     """The lines of an open file, as `lines` gives them; `name` is what messages call it."""
+    path = Path(name)
     for number, raw in enumerate(file, 1):
-        line = _decoded(raw, Path(name), number)
+        line = _decoded(raw, path, number)
         yield line.removeprefix(_BOM) if number == 1 else line
 
 

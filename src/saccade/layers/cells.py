@@ -183,10 +183,11 @@ class GRU(_TorchCell):
         super().__init__(input_width, width, width)
 
     def advance(self, gates: Tensor, state: Tensor) -> Tensor:
-        r_in, z_in, n_in = gates.chunk(3, -1)
-        r_old, z_old, n_old = self.recur(state).chunk(3, -1)
-        candidate = torch.tanh(n_in + torch.sigmoid(r_in + r_old) * n_old)
-        return _mix(candidate, state, torch.sigmoid(z_in + z_old))
+        sizes = [2 * self.width, self.width]
+        gates, proposal = gates.split(sizes, -1)
+        of_gates, of_proposal = self.recur(state).split(sizes, -1)
+        reset, update = torch.sigmoid(gates + of_gates).chunk(2, -1)
+        return _mix(torch.tanh(proposal + reset * of_proposal), state, update)
 
 
 class LSTM(_TorchCell):

@@ -47,6 +47,16 @@ _Loader.add_implicit_resolver(
 _Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(node.value.replace("_", "")))
 
 
+class _Dumper(yaml.SafeDumper):
+    """Puts in quotes what other programs, or the loader above, would take for something else than text."""
+
+
+_Dumper.yaml_implicit_resolvers = {
+    first: yaml.SafeDumper.yaml_implicit_resolvers.get(first, []) + _Loader.yaml_implicit_resolvers.get(first, [])
+    for first in {**yaml.SafeDumper.yaml_implicit_resolvers, **_Loader.yaml_implicit_resolvers}
+}
+
+
 def shipped() -> dict[str, Path]:
     """The recipes of the package, by name."""
     folder = resources.files(__name__)
@@ -57,12 +67,12 @@ def shipped() -> dict[str, Path]:
 def find_recipe(name: str) -> Path:
     """The file of a recipe: a path, or the name of one that ships."""
     path = Path(name)
-    if path.suffix in (".yaml", ".yml") or path.exists():
+    if path.suffix in (".yaml", ".yml") or path.is_file():
         return path
     ours = shipped()
-    if name not in ours:
+    if name not in ours and not path.exists():
         raise unknown_name("recipe", name, ours)
-    return ours[name]
+    return ours.get(name, path)
 
 
 def read_recipe(name: str) -> RecipeText:
@@ -81,6 +91,8 @@ def parse_yaml(text: str, where: str) -> RecipeText:
     """Settings and their lines."""
     try:
         node = yaml.compose(text, Loader=_Loader)
+    except RecursionError:
+        raise ConfigError(f"{where} holds settings inside settings without end. Write them out.") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
@@ -88,7 +100,10 @@ def parse_yaml(text: str, where: str) -> RecipeText:
     if node is None:
         return RecipeText({}, where)
     lines: dict[tuple[str, ...], int] = {}
-    settings = _value(node, (), lines, where)
+    try:
+        settings = _value(node, (), lines, where)
+    except RecursionError:
+        raise ConfigError(f"{where} holds settings inside settings without end. Write them out.") from None
     if not isinstance(settings, dict):
         raise ConfigError(f"{where} must hold settings as `key: value`, but is {settings!r}.")
     return RecipeText(settings, where, lines)
@@ -96,21 +111,22 @@ def parse_yaml(text: str, where: str) -> RecipeText:
 
 def override(recipe: RecipeText, changes: list[str]) -> RecipeText:
     """A recipe with settings changed as on the command line, `train.lr=3e-4`."""
-    settings = recipe.settings
+    settings, lines = recipe.settings, dict(recipe.lines)
     for change in changes:
         name, equals, value = change.partition("=")
-        if not equals or not all(name.split(".")):
+        if not equals or not all(name.split(".")) or "\n" in value:
             raise ConfigError(f"--set {change!r} is no setting. Write it as section.name=value, such as train.lr=3e-4.")
+        lines[tuple(name.split("."))] = 0  # it does not come from the file
         changed = parse_yaml(f"value: {value}" if value else "value: ''", f"--set {change}").settings["value"]
         for key in reversed(name.split(".")):
             changed = {key: changed}
         settings = merge(settings, changed)
-    return RecipeText(settings, recipe.where, recipe.lines)
+    return RecipeText(settings, recipe.where, lines)
 
 
 def to_yaml(settings: dict[str, Any]) -> str:
     """Settings as a recipe file."""
-    return yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=120)
+    return yaml.dump(settings, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
 def _value(node: yaml.Node, path: tuple[str, ...], lines: dict[tuple[str, ...], int], where: str) -> Any:
@@ -128,7 +144,7 @@ def _value(node: yaml.Node, path: tuple[str, ...], lines: dict[tuple[str, ...], 
     loader = _Loader("")
     try:
         return loader.construct_object(node, deep=True)
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, KeyError, AttributeError) as error:  # tags that do not fit
         raise ConfigError(f"{where}, line {node.start_mark.line + 1}: {node.value!r} cannot be read.") from error
     finally:
         loader.dispose()

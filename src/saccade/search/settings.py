@@ -38,14 +38,20 @@ class SearchConfig(Config):
     @model_validator(mode="after")
     def _combines(self) -> SearchConfig:
         if self.nbest > 1 and not self.sample and self.nbest > self.beam:
-            raise ValueError(f"nbest is {self.nbest}, but a beam of {self.beam} finds at most {self.beam} answers")
+            raise ValueError(f"nbest is {self.nbest}, but a beam of {self.beam} finds at most {self.beam}: raise beam")
         return self
 
 
-def find(model: Seq2Seq, batch: Batch, config: SearchConfig, **limits: Any) -> list[list[Hypothesis]]:
-    """The answers a config asks for, best first, `nbest` for each sentence; limits: see search.Limits."""
+def find(
+    model: Seq2Seq, batch: Batch, config: SearchConfig, *, room: int | None = None, **limits: Any
+) -> list[list[Hypothesis]]:
+    """The answers a config asks for, best first, `nbest` for each sentence; limits: see search.Limits.
+
+    `room`: the most tokens the model can write, where that is limited.
+    """
     length = config.max_length or (2 * batch.source.shape[1] + 20 if batch.source is not None else 100)
     limits = {"max_length": length, "min_length": config.min_length} | limits
+    limits["max_length"] = min(limits["max_length"], room or limits["max_length"])
     if config.sample:
         chance = torch.Generator(next(model.parameters()).device).manual_seed(config.seed)
         options: dict[str, Any] = {"temperature": config.temperature, "top_k": config.top_k, "top_p": config.top_p}

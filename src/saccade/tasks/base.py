@@ -91,8 +91,12 @@ class Task(ABC):
     @property
     def longest(self) -> int:
         """The most tokens an input may have."""
-        table = self.recipe.model.get("max_length") if self.recipe.model.get("positions") == "learned" else None
-        return min(_LONGEST, table or _LONGEST)
+        return min(_LONGEST, self.room or _LONGEST)
+
+    @property
+    def room(self) -> int | None:
+        """The most tokens a model with learned positions can read or write; None where there is no such limit."""
+        return self.recipe.model.get("max_length") if self.recipe.model.get("positions") == "learned" else None
 
     @property
     def device(self) -> torch.device:

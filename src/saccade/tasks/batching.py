@@ -11,6 +11,7 @@ from saccade.search.settings import SearchConfig
 
 if TYPE_CHECKING:
     from saccade.tasks.base import Task
+    from saccade.tasks.workers import Workers
 
 __all__ = ["blank", "in_batches", "stream"]
 
@@ -33,12 +34,19 @@ def stream(
     attention: bool = False,
     prefix: str | None = None,
     refuse: Callable[[str], None] | None = None,
+    workers: Workers | None = None,
 ) -> Iterator[Prediction]:
     """Predictions for any number of inputs, in their order, in flat memory; empty inputs have empty answers.
 
     None among the inputs means: answer those so far before asking for more. `refuse` is told of inputs that are too
-    long, which then have empty answers; without it they are an error.
+    long, which then have empty answers; without it they are an error. `workers` share the batches of a window.
     """
+
+    def predict(batches: list[list[str]]) -> Iterable[list[Prediction]]:
+        if workers is not None:
+            return workers.predict(batches, search, attention, prefix)
+        return (task.predict(batch, search, attention=attention, prefix=prefix) for batch in batches)
+
     window: list[tuple[int, str]] = []
     number = 0
     for text in texts:
@@ -46,17 +54,16 @@ def stream(
             number += 1
             window.append((number, text))
         if len(window) >= search.batch * _WINDOW or (text is None and window):
-            yield from _window(task, window, search, attention, prefix, refuse)
+            yield from _window(task, window, search.batch, predict, refuse)
             window = []
-    yield from _window(task, window, search, attention, prefix, refuse)
+    yield from _window(task, window, search.batch, predict, refuse)
 
 
 def _window(
     task: Task,
     window: list[tuple[int, str]],
-    search: SearchConfig,
-    attention: bool,
-    prefix: str | None,
+    size: int,
+    predict: Callable[[list[list[str]]], Iterable[list[Prediction]]],
     refuse: Callable[[str], None] | None,
 ) -> list[Prediction]:
     found: dict[int, Prediction] = {number: blank(text) for number, text in window if not text.strip()}
@@ -68,8 +75,8 @@ def _window(
             raise DataError(why)
         refuse(why)
         found[number] = blank(text)
-    for batch in _cut(sized, search.batch):
-        made = task.predict([text for _, _, text in batch], search, attention=attention, prefix=prefix)
+    batches = list(_cut(sized, size))[::-1]  # the longest first, so that workers end together
+    for batch, made in zip(batches, predict([[text for _, _, text in batch] for batch in batches]), strict=True):
         found |= {number: prediction for (_, number, _), prediction in zip(batch, made, strict=True)}
     return [found[number] for number, _ in window]
 

@@ -68,15 +68,14 @@ class Classification(Task):
         self.model.train(training)
         best = torch.log_softmax(logits.float(), -1).sort(-1, descending=True)
         weights = {site: tape[site].float().cpu().numpy() for site in tape or ()} if tape is not None else {}
+        pooling = _pooling(weights)
         found = []
         for row, (text, part) in enumerate(zip(texts, encoded, strict=True)):
             size = len(part.tokens) + 1
             read = read_side(self.source, text, part)
-            own = {site: values[row][:, : max(size, 1), :size] for site, values in weights.items()}
+            own = {site: values[row][:, :size, :size] for site, values in weights.items()}
             ranked = [
-                Prediction(
-                    label, score, [label], Attention(read, Side([label], [label], [0]), own, _pooling(own)), text
-                )
+                Prediction(label, score, [label], Attention(read, Side([label], [label], [0]), own, pooling), text)
                 for label, score in zip(
                     [self.labels[place] for place in best.indices[row].tolist()], best.values[row].tolist(), strict=True
                 )

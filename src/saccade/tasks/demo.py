@@ -8,6 +8,7 @@ from pathlib import Path
 
 from saccade.files import write_atomically
 from saccade.look import Sample, Table, report, save
+from saccade.look.paper import drawing
 from saccade.prediction import Prediction
 from saccade.tasks.base import Evaluation
 from saccade.tasks.batching import in_batches
@@ -25,14 +26,14 @@ __all__ = ["PHRASES", "Shown", "run_demo"]
 PHRASES = (
     "the European Economic Area",
     "the agreement on the European Economic Area was signed in August 1992 .",
-    "I do not see them .",
-    "the old woman gives a red apple to the little girl .",
-    "where does the doctor live ?",
-    "the letters that we wrote on Monday are on the big table .",
+    "the old woman gives a red apple to the small girl .",
+    "the young doctor does not know them .",
+    "where does the teacher live ?",
+    "the letters that we wrote are on the big table .",
 )
 """What the demo translates; the adjectives of the first change their places."""
 
-_BEYOND = 60
+_BEYOND = 40
 """The longest sentences that the comparison tests on."""
 
 
@@ -50,10 +51,17 @@ class Shown:
 
 def run_demo(
     folder: Path, *, compare: bool = False, changes: list[str] | None = None, watcher: Callable[[str], Watcher]
-) -> Shown:
-    """Train the demo's model in a folder, or go on with it, and show what it does; `watcher` makes one by a title."""
+) -> Shown | None:
+    """Train the demo's model in a folder, or go on with it, and show what it does; None if it was interrupted.
+
+    `watcher` makes one by a title.
+    """
     recipe = load_recipe("english-french", changes)
+    with drawing():
+        pass  # if pictures cannot be made, it is better told now than after minutes of training
     outcome = train(recipe, folder, resume=True, watcher=watcher("with attention"))
+    if outcome.why == "interrupted":
+        return None
     task = _trained(folder)
     evaluation = task.evaluate(list(Corpus(recipe).examples("test")), recipe.search)
     samples = in_batches(task, PHRASES, recipe.search, attention=True)
@@ -61,7 +69,10 @@ def run_demo(
     save(_longest(samples).attention.map(), files[0])
     fixed = None
     if compare:
-        fixed, figure = _compare(task, recipe, folder, changes or [], watcher)
+        found = _compare(task, recipe, folder, changes or [], watcher)
+        if found is None:
+            return None
+        fixed, figure = found
         files.append(figure)
     write_report(folder, summarise(evaluation))
     files.append(folder / "report.html")
@@ -77,11 +88,13 @@ def _trained(folder: Path) -> Translation:
 
 def _compare(
     task: Translation, recipe: Recipe, folder: Path, changes: list[str], watcher: Callable[[str], Watcher]
-) -> tuple[Evaluation, Path]:
+) -> tuple[Evaluation, Path] | None:
     """The model without attention, and both against the length of the sentence, beyond what they were trained on."""
-    other = load_recipe("english-french-fixed", changes)
+    # a model without attention has none to guide
+    other = load_recipe("english-french-fixed", [*changes, "train.guided_alignment=0"])
     place = folder.with_name(f"{folder.name}-fixed")
-    train(other, place, resume=True, watcher=watcher("one fixed vector"))
+    if train(other, place, resume=True, watcher=watcher("one fixed vector")).why == "interrupted":
+        return None
     long = load_recipe("english-french", [*changes, f"data.lengths=[3,{_BEYOND}]"])
     examples = list(Corpus(long).examples("test"))
     with_attention, without = (each.evaluate(examples, recipe.search) for each in (task, _trained(place)))

@@ -9,7 +9,7 @@ from typing import Any
 
 from saccade.data.example import Example
 from saccade.data.formats import examples as read_files
-from saccade.errors import ConfigError, DataError
+from saccade.errors import ConfigError, DataError, unknown_name
 from saccade.look import Curve, Point, save_lengths
 from saccade.metrics import paired, round_bounds, sums_interval
 from saccade.recipes import RecipeText, override
@@ -17,7 +17,15 @@ from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.corpus import Corpus
 from saccade.tasks.recipe import Recipe, parse_recipe
 
-__all__ = ["compare", "draw_lengths", "evaluation_recipe", "examples_to_test", "summarise"]
+__all__ = [
+    "check_comparable",
+    "compare",
+    "draw_lengths",
+    "evaluation_recipe",
+    "examples_to_test",
+    "split_to_test",
+    "summarise",
+]
 
 
 def evaluation_recipe(recipe: Recipe, changes: list[str]) -> Recipe:
@@ -25,17 +33,25 @@ def evaluation_recipe(recipe: Recipe, changes: list[str]) -> Recipe:
     return parse_recipe(override(RecipeText(recipe.dump(), "the model's recipe"), changes)) if changes else recipe
 
 
+def split_to_test(recipe: Recipe, split: str | None = None) -> str:
+    """The split of the recipe's data to evaluate on: the one named, or test where there is one, else valid."""
+    if split is None:
+        return "test" if recipe.data.train is None or recipe.data.test is not None else "valid"
+    if split not in _SPLITS:
+        raise unknown_name("split", split, _SPLITS)
+    return split
+
+
 def examples_to_test(recipe: Recipe, files: Sequence[Path] = (), split: str | None = None) -> list[Example]:
-    """What to evaluate on: files, or a split of the recipe's data; test where there is one, else valid."""
+    """What to evaluate on: files, or a split of the recipe's data."""
     if files:
         found = list(read_files(recipe.task, files, first_word=recipe.data.first_word))
     else:
-        if split is None:
-            has_test = recipe.data.train is None or recipe.data.test is not None
-            split = "test" if has_test else "valid"
-        found = list(Corpus(recipe).examples(split))
+        found = list(Corpus(recipe).examples(split_to_test(recipe, split)))
     if recipe.task == "language":
-        return [example for example in found if (example.target or "").strip()]
+        found = [example for example in found if (example.target or "").strip()]
+    if not found:
+        raise DataError("there is nothing to evaluate on: no example has any text. Name other files or another split.")
     for number, example in enumerate(found, 1):
         if recipe.task == "classification" and example.label is None:
             raise DataError(f"example {number} has no label, so there is nothing to compare with.")
@@ -57,14 +73,18 @@ def summarise(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def compare(tasks: Sequence[tuple[str, Task]], evaluations: Sequence[Evaluation]) -> dict[str, Any]:
-    """Models on the same test: each one's metrics, and whether it differs from the first by more than chance."""
-    kinds = {task.name for _, task in tasks}
+def check_comparable(tasks: Sequence[Task]) -> None:
+    """Refuse models that cannot take the same test."""
+    kinds = {task.name for task in tasks}
     if len(kinds) > 1:
         raise ConfigError(f"models of different tasks cannot be compared: {', '.join(sorted(kinds))}.")
-    first = evaluations[0]
+
+
+def compare(evaluations: Sequence[tuple[str, Evaluation]]) -> dict[str, Any]:
+    """Models, by name, on the same test: their metrics, and whether they differ from the first by more than chance."""
+    first = evaluations[0][1]
     rows = []
-    for (name, _), evaluation in zip(tasks, evaluations, strict=True):
+    for name, evaluation in evaluations:
         row: dict[str, Any] = {"model": name, "metrics": evaluation.metrics, "against_first": {}}
         for metric, part in evaluation.statistics.items():
             base = first.statistics.get(metric)
@@ -92,4 +112,5 @@ def draw_lengths(path: Path, evaluations: Sequence[tuple[str, Evaluation]], *, t
     save_lengths(curves, path, trained_to, score=_NAMES.get(metric, metric))
 
 
+_SPLITS = ("train", "valid", "test")
 _NAMES = {"bleu": "BLEU", "chrf": "chrF", "perplexity": "perplexity", "accuracy": "accuracy"}

@@ -16,6 +16,7 @@ from saccade.kernels.cross_entropy import from_logits
 from saccade.metrics import perplexities
 from saccade.models.base import Seq2Seq
 from saccade.prediction import Prediction, Side
+from saccade.search import Hypothesis
 from saccade.search.settings import SearchConfig, find
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.words import answers
@@ -53,14 +54,18 @@ class Language(Task):
         if prefix is not None:
             raise ConfigError("a language model's input is itself what its answer begins with: leave the prefix out.")
         prefixes = [part.tokens for part in self.target.encode_all(texts)]
-        longest = max(len(prefix) for prefix in prefixes)
-        limits = {"prefix": prefixes, "max_length": longest + (search.max_length or 100)}
-        found = find(self.model, Batch.blank(len(texts)).to(self.device), search, attention=attention, **limits)
+        found: dict[int, list[Hypothesis]] = {}
+        for length in sorted({len(prefix) for prefix in prefixes}):
+            # those that are as long go together: each may be continued by as many tokens, whatever is beside it
+            rows = [row for row, prefix in enumerate(prefixes) if len(prefix) == length]
+            found |= zip(rows, self._continued([prefixes[row] for row in rows], search, attention), strict=True)
         nothing = Side([], [], [])
-        return [
-            answers(self.model, self.target, hypotheses, nothing, text)
-            for text, hypotheses in zip(texts, found, strict=True)
-        ]
+        return [answers(self.model, self.target, found[row], nothing, text) for row, text in enumerate(texts)]
+
+    def _continued(self, prefixes: list[list[int]], search: SearchConfig, attention: bool) -> list[list[Hypothesis]]:
+        limits = {"prefix": prefixes, "max_length": len(prefixes[0]) + (search.max_length or 100)}
+        blank = Batch.blank(len(prefixes)).to(self.device)
+        return find(self.model, blank, search, room=self.room, attention=attention, **limits)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         texts = [example.target or "" for example in examples]

@@ -123,7 +123,7 @@ def _complete_model(settings: Any) -> tuple[dict[str, Any] | None, list[Fault]]:
     if not isinstance(settings, dict):
         return None, []  # told with the other sections
     preset = settings.get("preset")
-    if preset is not None and preset not in MODELS:
+    if preset is not None and (not isinstance(preset, str) or preset not in MODELS):
         return None, [Fault(("model", "preset"), str(unknown_name("preset", preset, MODELS)))]
     family = _family(preset)
     base = family.model_validate(MODELS[preset].settings if preset else {}).model_dump(mode="json")

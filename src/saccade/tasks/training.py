@@ -11,6 +11,7 @@ import torch
 from saccade.data.example import Example
 from saccade.data.loader import Loader, lengths_of
 from saccade.data.plan import Plan
+from saccade.data.tokenizer import Tokenizers
 from saccade.errors import ConfigError, DataError
 from saccade.files import write_atomically
 from saccade.tasks.base import Task
@@ -44,10 +45,13 @@ class TrainingJob:
                 "train.guided_alignment is set, but the training data have no alignments. Name a third file with them "
                 "in data.train, or set it to 0."
             )
-        self._valid = corpus.store("valid", task.tokenizers)
         self._examples: list[Example] = list(corpus.examples("valid"))
         if not self._examples:
-            raise DataError("there is nothing to validate on: the training data are too few to set some aside.")
+            raise DataError(
+                "there is nothing to validate on: one of every 50 training examples is set aside, but there are fewer. "
+                "Name data.valid, or bring more."
+            )
+        self._valid = corpus.store("valid", task.tokenizers)
 
     def loader(self, rank: int, ranks: int) -> Loader:
         train = self.task.recipe.train
@@ -89,11 +93,25 @@ def train(recipe: Recipe, folder: Path, *, resume: bool = False, watcher: Watche
     _check_folder(recipe, folder, resume)
     corpus = Corpus(recipe)
     tokenizers = corpus.tokenizers()
+    if resume:
+        _check_tokenizers(folder, tokenizers)
     torch.manual_seed(recipe.train.seed)
     task = build_task(recipe, tokenizers)
     job = TrainingJob(task, corpus, folder)
     write_description(folder, recipe, tokenizers)
     return fit(job, recipe.train, folder, resume=resume, watcher=watcher)
+
+
+def _check_tokenizers(folder: Path, tokenizers: Tokenizers) -> None:
+    """A model knows its tokens by number: going on with others would scramble it in silence."""
+    path = folder / "tokenizer.json"
+    if latest(folder / "checkpoints") is None or not path.exists():
+        return
+    if Tokenizers.parse(path.read_text(encoding="utf-8"), str(path)).dump() != tokenizers.dump():
+        raise ConfigError(
+            f"the training data are not those that {folder} was begun with: the tokenizer learned from them now is "
+            "another one. Put the data back to go on with the run, or start a new one in another --out."
+        )
 
 
 def write_report(folder: Path, report: dict[str, Any]) -> None:
@@ -114,7 +132,7 @@ def _check_folder(recipe: Recipe, folder: Path, resume: bool) -> None:
     if not (folder / "recipe.yaml").exists():
         return
     changes = list(_differences(read_folder_recipe(folder).dump(), recipe.dump()))
-    if changes and begun is not None:
+    if changes and (begun is not None or (folder / "model.safetensors").exists()):
         listed = "\n".join(f"- {name}: was {was!r}, is {now!r}" for name, was, now in changes)
         raise ConfigError(
             f"the recipe is not the one that {folder} was begun with:\n{listed}\nPut these back to go on with the run, "
@@ -126,5 +144,12 @@ def _differences(was: Any, now: Any, path: tuple[str, ...] = ()) -> Any:
     if isinstance(was, dict) and isinstance(now, dict):
         for name in [*was, *(name for name in now if name not in was)]:
             yield from _differences(was.get(name), now.get(name), (*path, name))
-    elif was != now and not (path[0] == "train" and path[1] in FREE_TO_CHANGE) and path[0] not in ("search", "note"):
+    elif was != now and not _may_change(path):
         yield ".".join(path), was, now
+
+
+def _may_change(path: tuple[str, ...]) -> bool:
+    """What makes no difference to the steps that were made."""
+    return (
+        (path[0] == "train" and path[1] in FREE_TO_CHANGE) or path[0] in ("search", "note") or path == ("data", "cache")
+    )

@@ -75,7 +75,7 @@ class Translation(Task):
         encoded = self.source.encode_all(texts)
         batch = self._to_batch([[*part.tokens, EOS] for part in encoded])
         start = {} if prefix is None else {"prefix": [self.target.encode(prefix).tokens] * len(texts)}
-        found = find(self.model, batch, search, attention=attention, **start)
+        found = find(self.model, batch, search, room=self.room, attention=attention, **start)
         return [
             answers(self.model, self.target, hypotheses, read_side(self.source, text, part), text)
             for text, part, hypotheses in zip(texts, encoded, found, strict=True)
@@ -93,7 +93,8 @@ class Translation(Task):
         statistics["bleu"] = _sentence_bleu(texts, references)
         details: dict[str, Any] = {"sentences": len(examples), "signatures": signatures}
         notes: list[str] = []
-        if self.model.source_sites and examples and all(example.links is not None for example in examples):
+        aligned = all(example.links is not None for example in examples)
+        if self.model.source_sites and aligned and any(example.links.possible for example in examples if example.links):
             self._score_alignments(examples, metrics, details, statistics, notes)
         lengths = [len(words_of(source)) for source in sources]
         return Evaluation(metrics, details, statistics, lengths, predictions, notes)

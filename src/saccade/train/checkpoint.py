@@ -143,11 +143,13 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> Ten
 def restore_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Tensors) -> None:
     """The inverse of `optimizer_tensors`."""
     parameters = dict(model.named_parameters())
+    fused = bool(optimizer.defaults.get("fused"))
     for entry, value in tensors.items():
         name, _, key = entry.rpartition("/")
         parameter = parameters[name]
-        # step counters stay where they are made, all else lives with its parameter
-        optimizer.state[parameter][key] = value.clone() if key == "step" else value.to(parameter.device).clone()
+        # only a fused optimiser counts its steps on the device; all else lives with its parameter
+        stays = key == "step" and not fused
+        optimizer.state[parameter][key] = value.clone() if stays else value.to(parameter.device).clone()
 
 
 def weights_of(model: nn.Module) -> Tensors:

@@ -254,6 +254,7 @@ class _Run:
             "step": step,
             "loss": since["loss"] / max(since["tokens"], 1),
             "lr": self.optimizer.param_groups[0]["lr"],
+            "tokens": progress.tokens,
             "tokens_per_second": speed,
             "seconds_left": max(left, 0.0),
         }

@@ -21,11 +21,12 @@ def build_optimizer(parameters: Iterable[nn.Parameter], config: TrainConfig) -> 
         {"params": [p for p in wanted if p.dim() <= 1], "weight_decay": 0.0},
     ]
     groups = [group for group in groups if group["params"]]
+    fused = config.precision != "fp16"  # its loss scale must be taken out before gradients are clipped
     match config.optimizer:
         case "adam":
-            return torch.optim.Adam(groups, config.lr, config.betas, config.eps, fused=True)
+            return torch.optim.Adam(groups, config.lr, config.betas, config.eps, fused=fused)
         case "adamw":
-            return torch.optim.AdamW(groups, config.lr, config.betas, config.eps, fused=True)
+            return torch.optim.AdamW(groups, config.lr, config.betas, config.eps, fused=fused)
         case "adadelta":
             return torch.optim.Adadelta(groups, config.lr, config.rho, config.eps)
         case "sgd":

@@ -268,7 +268,7 @@ def test_a_translator_is_trained_logged_and_loadable(tmp_path):
     outcome = train_here(tmp_path, metric="bleu", steps=6, validate_every=3, log_every=4)
     entries = log_of(tmp_path / "out")
     assert [entry["step"] for entry in entries] == [3, 4, 6, 6]
-    assert set(entries[1]) == {"step", "loss", "lr", "epoch", "padding"}
+    assert set(entries[1]) == {"step", "loss", "lr", "tokens", "epoch", "padding"}
     assert {"loss", "bleu", "chrf", "ter"} < set(entries[0]["valid"])
     assert {"attention/entropy", "attention/coverage", "attention/end_share"} < set(entries[0]["valid"])
     assert outcome.progress.best == max(entry["valid"]["bleu"] for entry in entries if "valid" in entry)

@@ -30,7 +30,7 @@ def demo(
     changes = [*(["train.guided_alignment=1.0"] if guided else []), *(set_ or [])]
     folder = out.with_name(f"{out.name}-guided") if guided and out == Path("runs/demo") else out
     shown = run_demo(folder, compare=compare, changes=changes, watcher=lambda title: LiveProgress(title, 100))
-    if shown.outcome.why == "interrupted":
+    if shown is None:
         say("Stopped; a checkpoint is written. Go on with the same command.")
         raise typer.Exit(1)
     metrics = shown.evaluation.metrics
@@ -45,12 +45,13 @@ def demo(
         echo(sample.attention.draw(width, colour=colour))
     echo(
         f"\nBLEU {metrics['bleu']:.1f}   chrF {metrics['chrf']:.1f}   alignment error rate {metrics['aer']:.3f}   "
-        f"on {len(shown.evaluation.lengths):,} unseen sentences, after {clock(shown.outcome.progress.seconds)} of training"
+        f"on {len(shown.evaluation.lengths):,} unseen sentences, after {clock(shown.outcome.progress.seconds)} of "
+        "training"
     )
     echo(f"\nPictures   {'  '.join(str(path) for path in shown.files)}")
     echo(f"The model  {shown.folder}")
     echo(
-        f'\nNext\n  saccade predict {shown.folder} "the young doctor does not read the red book ."\n'
+        f'\nNext\n  saccade predict {shown.folder} "the doctor does not read the red book ."\n'
         f'  saccade look {shown.folder} "the European Economic Area" -o area.png\n'
         f"  saccade evaluate {shown.folder}"
         + ("" if compare else f"\n  saccade demo --compare{'' if out == Path('runs/demo') else f' --out {out}'}")

@@ -34,18 +34,21 @@ def evaluate(
     Example: saccade evaluate runs/demo --beam 5
     """
     from saccade.front import load
-    from saccade.tasks.evaluation import draw_lengths, evaluation_recipe, examples_to_test, summarise
+    from saccade.tasks.evaluation import evaluation_recipe, examples_to_test, split_to_test, summarise
     from saccade.tasks.training import write_report
 
     loaded = load(model, device=device, trust_code=trust_code)
     recipe = evaluation_recipe(loaded.task.recipe, set_ or [])
     examples = examples_to_test(recipe, files or (), split)
     found = loaded.evaluate(examples, **({"beam": beam} if beam else {}))
-    report: dict[str, Any] = {"model": str(model), "data": [str(file) for file in files or ()] or split or "test"}
+    report: dict[str, Any] = {
+        "model": str(model),
+        "data": [str(file) for file in files or ()] or split_to_test(recipe, split),
+    }
     report |= {"search": loaded.search(**({"beam": beam} if beam else {})).model_dump(), **summarise(found)}
     folder = out or model
     write_report(folder, report)
-    draw_lengths(folder / "lengths.png", [(model.name, found)], trained_to=_trained_to(loaded.task.recipe))
+    drawn = _draw(folder / "lengths.png", model.name, found, _trained_to(loaded.task.recipe))
     if json:
         print_json(report)
         return
@@ -56,7 +59,20 @@ def evaluate(
     table(f"{model}: {len(found.lengths):,} examples", ("metric", "value", "95 % band"), rows)
     for note in found.notes:
         say(f"note: {note}", style="yellow")
-    say(f"Wrote {folder / 'report.json'} and {folder / 'lengths.png'}")
+    say(f"Wrote {' and '.join(str(path) for path in (folder / 'report.json', *drawn))}")
+
+
+def _draw(path: Path, name: str, found: Any, trained_to: int | None) -> list[Path]:
+    """Quality against length; the numbers do without it where pictures cannot be made."""
+    from saccade.errors import ConfigError
+    from saccade.tasks.evaluation import draw_lengths
+
+    try:
+        draw_lengths(path, [(name, found)], trained_to=trained_to)
+    except ConfigError as error:
+        say(f"note: {error}", style="yellow")
+        return []
+    return [path]
 
 
 def _number(value: float) -> str:

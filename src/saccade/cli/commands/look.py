@@ -34,16 +34,19 @@ def look(
 
     Example: saccade look runs/demo "the European Economic Area" -o area.png
     """
+    from saccade.errors import DataError
     from saccade.files import write_atomically
     from saccade.front import load
     from saccade.look import draw, report, save
 
+    if not text.strip():
+        raise DataError("the input is empty, so there is nothing to look at. Give a text.")
     prediction = load(model, device=device, trust_code=trust_code)(text, **({"beam": beam} if beam else {}))
     picture = prediction.attention.map(site, head)
     if out is None:
         echo(draw(picture, width=shutil.get_terminal_size().columns, colour=sys.stdout.isatty()))
         return
-    if out.suffix == ".html":
+    if out.suffix.lower() == ".html":
         write_atomically(out, report(prediction.text, {}, [(text, picture, None)]))
     else:
         save(picture, out)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import queue
-import sys
 import threading
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -36,6 +36,7 @@ def predict(
     max_length: Annotated[int | None, typer.Option(min=1, help="The most tokens of an answer.")] = None,
     length_penalty: Annotated[float | None, typer.Option(help="For beams: above 0 favours longer answers.")] = None,
     batch: Annotated[int | None, typer.Option(min=1, help="Inputs searched together.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that share the work; for many inputs on a CPU.")] = 1,
     format: Annotated[Literal["text", "jsonl"], typer.Option(help="jsonl has scores and attention.")] = "text",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
@@ -46,8 +47,11 @@ def predict(
 
     Example: saccade predict runs/demo "the European Economic Area" --beam 5
     """
+    from saccade.errors import ConfigError
     from saccade.front import load
 
+    if inputs and file is not None:
+        raise ConfigError("there are texts and a --file to answer. Give one of them.")
     loaded = load(model, device=device, trust_code=trust_code)
     options: dict[str, Any] = {
         "beam": beam,
@@ -69,7 +73,9 @@ def predict(
         refused.append(why)
 
     lines, attention = _lines(inputs, file), format == "jsonl"
-    for prediction in loaded.stream(lines, attention=attention, prefix=prefix, refuse=refuse, **chosen):
+    for prediction in loaded.stream(
+        lines, attention=attention, prefix=prefix, refuse=refuse, workers=workers, **chosen
+    ):
         if format == "jsonl":
             echo(json.dumps(prediction.as_json(), ensure_ascii=False))
         else:
@@ -79,20 +85,23 @@ def predict(
 
 
 def _one_line(text: str) -> str:
-    """A text that takes one line, whatever is in it."""
-    return text.replace("\r", " ").replace("\n", " ")
+    """A text that takes one line and has no power over a terminal; jsonl has it as it is."""
+    return "".join(" " if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter for letter in text)
 
 
 def _lines(inputs: list[str] | None, file: Path | None) -> Iterator[str | None]:
     """The inputs, one after the other; None where those so far should be answered before waiting for more."""
     from saccade.data.text import lines
+    from saccade.errors import DataError
 
     if inputs:
         yield from inputs
-    elif file is not None:
-        yield from lines(file)
-    else:
-        yield from _standard_input()
+        return
+    try:
+        yield from lines(file) if file is not None else _standard_input()
+    except DataError:
+        yield None  # what could be read is answered before the rest is complained about
+        raise
 
 
 def _standard_input() -> Iterator[str | None]:
@@ -103,8 +112,10 @@ def _standard_input() -> Iterator[str | None]:
         from saccade.data.text import decoded_lines
 
         try:
-            for line in decoded_lines(sys.stdin.buffer, "standard input"):
-                waiting.put(line)
+            # not sys.stdin: Python, when it ends, would wait for its lock, which a reader that waits for input holds
+            with open(0, "rb", closefd=False) as stream:
+                for line in decoded_lines(stream, "standard input"):
+                    waiting.put(line)
             waiting.put(None)
         except Exception as error:
             waiting.put(error)

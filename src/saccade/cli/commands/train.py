@@ -17,7 +17,7 @@ def train(
     set_: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: --set train.lr=3e-4")] = None,
     out: Annotated[Path | None, typer.Option(help="The model folder to make; runs/NAME if left out.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was stopped.")] = False,
-    devices: Annotated[int | None, typer.Option(help="How many processes or GPUs share each batch.")] = None,
+    devices: Annotated[int | None, typer.Option(min=1, help="How many processes or GPUs share each batch.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome for machines.")] = False,
     trust_code: Annotated[bool, typer.Option("--trust-code", help="Let the recipe import outside code.")] = False,
 ) -> None:
@@ -46,7 +46,7 @@ def train(
                 "best_step": progress.best_step,
             }
         )
-        return
+        raise typer.Exit(int(outcome.why == "interrupted"))
     if outcome.why == "interrupted":
         say(f"Stopped after step {progress.step:,}; a checkpoint is written. Go on with the same command and --resume.")
         raise typer.Exit(1)

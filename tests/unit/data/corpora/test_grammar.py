@@ -319,6 +319,11 @@ def test_every_verb_finds_its_nouns():
         assert kinds.issuperset((*verb.subjects, *verb.objects)), verb.english.base
 
 
+def test_no_noun_has_the_name_of_another_kind():
+    kinds = {entry.kind for entry in ALL_NOUNS}
+    assert not [entry.english for entry in ALL_NOUNS if entry.english in kinds - {entry.kind}]
+
+
 def test_a_phrase_knows_what_agrees_with_it():
     phrase = noun("nurse", "the", True)
     assert isinstance(phrase, NounPhrase)

@@ -91,7 +91,7 @@ _TABLE = {
             "European européen,French français,German allemand,Italian italien,American américain,national national,"
             "international international,local local"
         ),
-        "topic field": (
+        "topic matter": (
             "European européen,French français,German allemand,national national,international international"
         ),
         "text building vehicle clothes": (
@@ -146,7 +146,7 @@ _TABLE = {
         "group": "ready prêt,worried inquiet",
         "animal": "tired fatigué,ill malade,hungry affamé",
         "text legal plan": "ready prêt",
-        "object": "broken cassé,dirty sale,clean propre",
+        "object": "dirty sale,clean propre",
         "clothes": "dirty sale,clean propre,dry sec",
         "vehicle": "dirty sale,clean propre,full plein,empty vide",
         "building": "empty vide,closed fermé,open ouvert,full plein",
@@ -154,6 +154,7 @@ _TABLE = {
         "food drink": "hot chaud,cold froid,fresh frais",
     },
     "becoming": {
+        "youth": "sad triste,ill malade,worried inquiet,serious sérieux",
         "person": (
             "rich riche,famous célèbre,ill malade,sad triste,worried inquiet,serious sérieux,patient patient,old vieux"
         ),

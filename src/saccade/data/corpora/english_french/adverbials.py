@@ -138,7 +138,7 @@ class AdverbialWriter(NounWriter):
         if n <= 3 and self.chance(0.2):
             preposition, translation = "near", "près de"
         elif self.chance(0.2):
-            preposition, translation = self.pick(_AROUND)
+            preposition, translation = self.pick(_AROUND if noun.kind == "building" else _AROUND[:1])
         return self._at(noun, preposition, translation, n)
 
     def _at(self, noun: Noun, preposition: str, translation: str, n: int) -> Phrase:

@@ -14,6 +14,14 @@ from saccade.data.corpora.english_french.words import Source, Target, Who
 
 __all__ = ["BeingWriter"]
 
+_OPPOSITES = (
+    "dirty clean,full empty,open closed,hot cold,happy sad,young old,long short,small large,good bad,new old,"
+    "simple complex,fresh hot,happy angry,happy worried,clear complex"
+)
+_AGAINST = {
+    word: {other for pair in _OPPOSITES.split(",") if word in pair.split() for other in pair.split()}
+    for word in _OPPOSITES.replace(",", " ").split()
+}
 _YOUTH = frozenset({"youth"})
 
 
@@ -103,8 +111,10 @@ class BeingWriter(AdverbialWriter):
         chosen = self.pick(choices)
         room += plan.cost - len(group) - len(group.front) - 1
         self._describe(group, chosen.english, chosen.french.form(subject.who.feminine, subject.who.plural))
-        if room >= 2 and self.chance(0.5) and len(choices) > 1:
-            other = self.pick([adjective for adjective in choices if adjective is not chosen])
+        against = _AGAINST.get(chosen.english, {chosen.english})
+        others = [adjective for adjective in choices if adjective.english not in against]
+        if room >= 2 and others and not plan.negation and self.chance(0.5):
+            other = self.pick(others)
             self._describe(group, "and", "et")
             self._describe(group, other.english, other.french.form(subject.who.feminine, subject.who.plural))
             room -= 2
@@ -150,7 +160,7 @@ class BeingWriter(AdverbialWriter):
     def passive(self, room: int, subject: NounPhrase, plan: Plan) -> Group | None:
         """Was signed by the minister in 1992."""
         verbs = doing_to(subject.kinds, True)
-        if not verbs or room < 1:
+        if not verbs or room < 1 or (plan.event and plan.tense in ("doing", "was doing")):
             return None
         verb = self.pick(verbs)
         group, tense = self.group(BE_DONE, plan._replace(adverb=False), subject.who)

@@ -38,6 +38,8 @@ _HAD = tuple(
 class ClauseWriter(PredicateWriter):
     """Writes clauses."""
 
+    spoken_of: NounPhrase | None = None  # the subject of the clause written last
+
     def subject(self, n: int, asked: bool = False) -> NounPhrase:
         """Whom or what a clause is about; questions ask about definite things, in few words."""
         if n == 1:
@@ -53,7 +55,7 @@ class ClauseWriter(PredicateWriter):
         time: bool = True,
         event: bool = False,
     ) -> Phrase:
-        """About n words. A `they` inside what women say is elles: `governor` is who says it.
+        """About n words. A `they` after what women do or inside what they say is elles: `governor` is who.
 
         Without `time`, it does not say when; an `event` is no state.
         """
@@ -62,6 +64,7 @@ class ClauseWriter(PredicateWriter):
             subject = _they(governor.who)
         rest = n - len(subject)
         predicate = self.predicate(rest, subject, self.plan(rest, tenses, time=time)._replace(event=event))
+        self.spoken_of = subject
         return Phrase(subject.source + predicate.source, subject.target + predicate.target)
 
     def _subject_size(self, n: int) -> int:
@@ -71,7 +74,7 @@ class ClauseWriter(PredicateWriter):
 
     def relative(self, head: NounPhrase, n: int) -> Phrase | None:
         """Who reads, whom we saw, whose house is old, where they live, about which you talk."""
-        if n < 2 or "field" in head.kinds:
+        if n < 2 or "matter" in head.kinds:
             return None
         person = "person" in head.kinds
         chance = self.random()

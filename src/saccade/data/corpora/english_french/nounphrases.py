@@ -49,20 +49,20 @@ _AFTER = {
     "animal": (("of", "de", "person"),),
     "text": (
         ("about", "sur", "topic event"),
-        ("about", "sur", "field"),
+        ("about", "sur", "matter"),
         ("of", "de", "person"),
-        ("on", "sur", "field"),
+        ("on", "sur", "matter"),
     ),
     "legal": (
-        ("on", "sur", "field"),
-        ("on", "sur", "field"),
+        ("on", "sur", "matter"),
+        ("on", "sur", "matter"),
         ("between", "entre", "@countries"),
         ("of", "de", "@city"),
     ),
-    "plan": (("of", "de", "group"), ("of", "de", "@country"), ("for", "pour", "field")),
+    "plan": (("of", "de", "group"), ("of", "de", "@country"), ("for", "pour", "matter")),
     "topic": (("of", "de", "group"), ("of", "de", "@country")),
     "event": (("in", "à", "@city"),),
-    "talk": (("in", "à", "@city"), ("on", "sur", "field"), ("about", "sur", "topic")),
+    "talk": (("in", "à", "@city"), ("on", "sur", "matter"), ("about", "sur", "topic")),
     "object": (("of", "de", "person"), ("near", "près de", "building")),
     "vehicle": (("of", "de", "person"), ("in front of", "devant", "building")),
     "building": (("near", "près de", "building place"), ("in", "à", "@city")),
@@ -157,7 +157,7 @@ class NounWriter(NameWriter):
         self, n: int, noun: Noun, *, negated: bool = False, loose: bool = True, owned: bool = True
     ) -> NounPhrase:
         """Determiner, numbers, adjectives and the noun: 2 to 5 words."""
-        if noun.kind == "field":
+        if noun.kind == "matter":
             return describe(noun, "", False, self.some_adjectives(noun, min(n - 1, 2), last=True))
         if noun.kind == "kin":
             return self._relation(n, noun, True)
@@ -218,8 +218,8 @@ class NounWriter(NameWriter):
         """One word where there can be one."""
         if "person" in kinds:
             return self.personal() if subject and self.chance(0.6) else self.name()
-        if "field" in kinds:
-            return self.described(1, self.pick(nouns(("field",))))
+        if "matter" in kinds:
+            return self.described(1, self.pick(nouns(("matter",))))
         if "place" in kinds and loose and not subject:  # no verb agrees with a city: French does not know its gender
             city = self.city()
             return NounPhrase(city.source, city.target, Who(), PLACE)

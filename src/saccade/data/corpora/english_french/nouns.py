@@ -66,7 +66,7 @@ _TABLE = {
         "problem problème m,question question f,policy politique f,situation situation f,crisis crise f,"
         "theory théorie f,result résultat m"
     ),
-    "field": (
+    "matter": (
         "agriculture agriculture f,education éducation f,energy énergie f,trade commerce m,health santé f,"
         "security sécurité f,culture culture f,peace paix f,justice justice f,employment emploi m"
     ),
@@ -114,6 +114,7 @@ _TABLE = {
 _ALSO = {
     "pet": "dog cat horse cow rabbit donkey",
     "scheduled": "train bus plane boat",
+    "owned": "house farm castle hotel shop restaurant factory car boat bicycle bus lorry",
     "openable": "door window box bag bottle suitcase letter gift",
     "closable": "door window box bag bottle suitcase book",
     "fragile": "glass cup bottle window mirror lamp violin chair clock",
@@ -131,7 +132,6 @@ _ALSO = {
         "cat"
     ),
     "given": "key book letter flower gift ring watch photograph painting cake apple pen hat newspaper map",
-    "art": "painting photograph poem novel song symphony cathedral castle",
     "watched": "match film exhibition bird boat train child mountain river",
     "heard": "song symphony concert speech bird train owl",
     "drawn": "horse bird house flower cat castle boat tree church mountain dog fox",
@@ -146,7 +146,6 @@ _ALSO = {
     "attended": "meeting conference concert wedding match debate ceremony lesson festival exhibition",
     "eaten": "apple cake egg orange tomato pear sandwich bean strawberry",
     "resident": "house village city castle farm hamlet valley",
-    "crossed": "street bridge river forest field valley village city park mountain lake",
     "read": "letter book report article novel poem message newspaper story contract treaty law",
     "published": "letter book report article novel poem story photograph",
     "told": "story",

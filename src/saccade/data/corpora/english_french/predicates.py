@@ -61,7 +61,8 @@ class PredicateWriter(BeingWriter):
         if not verbs:
             return None
         verb = self.pick(verbs)
-        if (plan.event and verb.state) or (plan.asked == "where" and verb.still):
+        going_on = plan.event and plan.tense in ("doing", "was doing")
+        if (plan.event and verb.state) or (going_on and verb.brief) or (plan.asked == "where" and verb.still):
             return None
         if frame == "none":
             return self._plain(verb, room, subject, plan)
@@ -93,7 +94,7 @@ class PredicateWriter(BeingWriter):
         if (
             verb.frame != "of"
             and (room == 1 or self.chance(0.12))
-            and ("person" in verb.objects or (direct and room == 1))
+            and ("person" in verb.objects or (direct and room == 1 and verb.objects != ("drink",)))
         ):
             pronoun = self._pronoun(subject.who, direct, "person" in verb.objects)
             group, tense = self.group(verb, plan, subject.who, pronoun=pronoun)
@@ -102,8 +103,10 @@ class PredicateWriter(BeingWriter):
             return None
         size, rest = self.share(room)
         group, tense = self.group(verb, plan, subject.who)
-        negated = direct and bool(plan.negation)
-        thing = self.noun_phrase(size, verb.objects, negated=negated, loose=direct, flat=rest > 0)
+        negated = direct and bool(plan.negation or plan.negative_subject)
+        if verb.still:
+            plan = plan._replace(place="")
+        thing = self.noun_phrase(size, verb.objects, negated=negated, loose=direct, flat=rest > 0 or negated)
         if verb.state:
             plan = plan._replace(place="", time=tense != "present")
         particles = (
@@ -149,11 +152,11 @@ class PredicateWriter(BeingWriter):
     def _give(self, verb: Verb, room: int, subject: NounPhrase, plan: Plan) -> Group | None:
         if room < 3:
             return None
-        negated = bool(plan.negation)
+        negated = bool(plan.negation or plan.negative_subject)
         if not verb.no_shift and (room == 3 or self.chance(0.5)):
             group, tense = self.group(verb, plan, subject.who, pronoun=self._pronoun(subject.who, False, True))
             size, rest = self.share(room - 1)
-            thing = self.noun_phrase(size, verb.objects, negated=negated, flat=rest > 0)
+            thing = self.noun_phrase(size, verb.objects, negated=negated, flat=rest > 0 or negated)
             group.add(thing)
             return self.fill(group, room - 1 - len(thing) if rest else 0, tense, plan)
         if room < 4:
@@ -183,7 +186,9 @@ class PredicateWriter(BeingWriter):
             there = describe(noun, "the", False, self.some_adjectives(noun, min(2, size - 3)))
             where = Phrase([word, *there.source], [Target("à", (word,)), *there.target])
         group.add(where)
-        return self.fill(group, room - len(where) if rest else 0, tense, plan._replace(place=""))
+        return self.fill(
+            group, room - len(where) if rest else 0, tense, plan._replace(place="", time=plan.time and not verb.state)
+        )
 
     def _in(self, verb: Verb, size: int) -> Phrase:
         word = Source("in")

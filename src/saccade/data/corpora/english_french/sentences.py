@@ -138,7 +138,9 @@ class SentenceWriter(QuestionWriter):
             return self._shared(n, mode)
         return self._fronted(n, mode)
 
-    def _simple(self, n: int, mode: tuple[str, ...], main: bool = False) -> Phrase:
+    def _simple(
+        self, n: int, mode: tuple[str, ...], *, main: bool = False, governor: NounPhrase | None = None
+    ) -> Phrase:
         chance = self.random()
         if mode == PAST and main and chance > 0.8:
             return self.clause(n, PERFECT)
@@ -150,7 +152,7 @@ class SentenceWriter(QuestionWriter):
             return self._age(n, mode)
         if chance < 0.15 and n >= 3:
             return self._nobody(n, mode)
-        return self.clause(n, mode, time=main)
+        return self.clause(n, mode, governor=governor, time=main)
 
     def _join(self, first: Phrase, english_words: str, french_words: str, second: Phrase, links: str = "") -> Phrase:
         first.add(fixed(english_words, french_words, links))
@@ -162,14 +164,17 @@ class SentenceWriter(QuestionWriter):
 
     def _because(self, n: int, mode: tuple[str, ...]) -> Phrase:
         left = self.clause(self._cut(n - 1), mode)
+        who = self.spoken_of
         rest = n - 1 - len(left)
         chance = self.random()
         if chance < 0.5 or mode == FUTURE:
             reason = PRESENT if mode == FUTURE else mode
-            return self._join(left, "because", "parce que", self._simple(rest, reason), "0-0 0-1")
+            return self._join(left, "because", "parce que", self._simple(rest, reason, governor=who), "0-0 0-1")
         if chance < 0.75:
-            return self._join(left, "when", "quand", self._simple(rest, mode))
-        background = self.clause(rest, ("was doing",) if mode == PAST else ("doing",), time=False, event=True)
+            return self._join(left, "when", "quand", self._simple(rest, mode, governor=who))
+        background = self.clause(
+            rest, ("was doing",) if mode == PAST else ("doing",), governor=who, time=False, event=True
+        )
         return self._join(left, "while", "pendant que", background, "0-0 0-1")
 
     def _fronted(self, n: int, mode: tuple[str, ...]) -> Phrase:
@@ -184,6 +189,7 @@ class SentenceWriter(QuestionWriter):
                 predicate = self.predicate(rest - len(subject), subject, Plan(mode[0], time=False, event=True))
                 time.add(Phrase(subject.source + predicate.source, subject.target + predicate.target))
                 return time
+        self.spoken_of = None
         if mode == FUTURE:
             opening = fixed("if", "si")
             opening.add(self._simple(self._cut(n - 2), PRESENT))
@@ -191,7 +197,7 @@ class SentenceWriter(QuestionWriter):
             opening = fixed("when", "quand")
             opening.add(self._simple(self._cut(n - 2), mode))
         opening.add(fixed(",", ","))
-        opening.add(self.clause(n - len(opening), mode))
+        opening.add(self.clause(n - len(opening), mode, governor=self.spoken_of))
         return opening
 
     def _report(self, n: int, mode: tuple[str, ...]) -> Phrase:
@@ -226,6 +232,8 @@ class SentenceWriter(QuestionWriter):
         left = self.predicate(self._cut(rest), subject, Plan(tense))
         right = self.predicate(rest - len(left), subject, Plan(tense))
         phrase = Phrase(subject.source + left.source, subject.target + left.target)
+        if [word.text for word in right.target] == [word.text for word in left.target]:
+            return phrase  # short, and so written anew
         return self._join(phrase, "and", "et", Phrase(right.source, right.target))
 
     def _again(self, n: int, subject: NounPhrase, plan: Plan) -> Phrase | None:

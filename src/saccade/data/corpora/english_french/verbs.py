@@ -91,7 +91,7 @@ _TABLE = {
         clean|nettoyer|person|cleaned|passive
         break|casser|person youth|fragile|passive brief
         repair|réparer|person|mechanical|passive
-        build|construire|person company government army|building|passive
+        build|construire|person company government army|building|passive still
         visit|visiter|person|building place|passive
         know|connaître|person|person place building|state
         like|aimer|person|person animal place text fruit music|state
@@ -123,10 +123,10 @@ _TABLE = {
         accept|accepter|person group|plan|brief passive
         refuse|refuser|person group|plan|brief
         change|changer|group chief|plan legal|passive
-        own|posséder|person group|building vehicle|state
+        own|posséder|person group|owned|state
         have|avoir|person|vehicle pet portable clothes|state
         win|gagner|person team|won|brief
-        leave|quitter|person|quitted|brief
+        leave|quitter|person|quitted|brief still
         lose|perdre|team person|won|brief
     """,
     "to": """

@@ -1,0 +1,141 @@
+"""What the tests of tasks and of the command line share: a tiny parallel text, recipes for it, and the program."""
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from saccade.cli.main import main
+from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+from saccade.recipes import RecipeText
+from saccade.tasks.base import Task
+from saccade.tasks.folder import build_task, write_description, write_model
+from saccade.tasks.recipe import Recipe, parse_recipe
+from saccade.train.checkpoint import weights_of
+
+WORDS = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"]
+MODEL = {
+    "preset": "bahdanau",
+    "embedding": 16,
+    "encoder": {"width": 16},
+    "decoder": {"width": 24, "output_width": 16},
+    "init": {"kind": "default"},
+}
+LINES = {"language": ["the cat sat down .", "a dog ran .", "it is so ."], "classification": ["good cat", "bad dog"]}
+
+
+def sentences(count: int, seed: int = 1) -> list[str]:
+    """Words in any order, none twice: a tiny model can learn those without fault."""
+    chance = random.Random(seed)
+    return [" ".join(chance.sample(WORDS, chance.randint(1, 5))) for _ in range(count)]
+
+
+def write_lines(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def write_pair(folder: Path, name: str, count: int, seed: int = 1) -> list[str]:
+    """Sentences, and the same in capitals; links join each word with its own."""
+    lines = sentences(count, seed)
+    links = [" ".join(f"{n}-{n}" for n in range(len(line.split()))) for line in lines]
+    parts = {"a": lines, "b": [line.upper() for line in lines], "align": links}
+    return [str(write_lines(folder / f"{name}.{end}", text)) for end, text in parts.items()]
+
+
+def translation(folder: Path, **train) -> dict:
+    """The settings of a translator into capitals that learns in a second or two."""
+    return {
+        "task": "translation",
+        "data": {
+            "train": write_pair(folder, "train", 400),
+            "test": write_pair(folder, "test", 20, seed=2),
+            "cache": str(folder / "cache"),
+            "held_out": 6,
+        },
+        "tokenizer": {"kind": "word"},
+        "model": MODEL,
+        "train": {
+            "steps": 200,
+            "tokens_per_batch": 256,
+            "lr": 0.01,
+            "guided_alignment": 3.0,
+            "precision": "fp32",
+            "accelerator": "cpu",
+            "validate_every": 200,
+            "checkpoint_every": 100,
+            **train,
+        },
+    }
+
+
+def write_recipe(folder: Path, settings: dict | None = None, name: str = "recipe.yaml") -> Path:
+    path = folder / name
+    path.write_text(yaml.safe_dump(translation(folder) if settings is None else settings))
+    return path
+
+
+def recipe_of(settings: dict) -> Recipe:
+    return parse_recipe(RecipeText(settings, "recipe"))
+
+
+def untrained(task: str, model: dict, *, kind: str = "word", head: dict | None = None, size: int | None = None) -> Task:
+    """A task whose model has the numbers it starts with."""
+    config = TokenizerConfig(kind=kind, size=size)
+    lines = LINES.get(task, sentences(50))
+    source = Tokenizer.train(config, lines, "source")
+    sides = {
+        "translation": Tokenizers(source, Tokenizer.train(config, [line.upper() for line in lines], "target")),
+        "language": Tokenizers(None, source),
+        "classification": Tokenizers(source, None, ["bad", "good", "so-so"]),
+    }
+    settings = {"task": task, "data": {"train": "unused.tsv"}, "model": model, "tokenizer": {"kind": kind}}
+    return build_task(recipe_of({**settings, **({"head": head} if head else {})}), sides[task])
+
+
+def write_folder(task: Task, folder: Path) -> Path:
+    write_description(folder, task.recipe, task.tokenizers)
+    write_model(folder, weights_of(task.model))
+    return folder
+
+
+class Ran(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(capsys, *words) -> Ran:
+    """A command in this process."""
+    capsys.readouterr()
+    code = 0
+    try:
+        main([str(word) for word in words])
+    except SystemExit as ending:
+        code = ending.code or 0
+    return Ran(code, *capsys.readouterr())
+
+
+def refused(capsys, *words) -> str:
+    """What a command that must fail says: one paragraph, and nothing that looks like a result or a crash."""
+    ran = run(capsys, *words)
+    assert ran.code in (1, 2), ran
+    assert ran.out == ""
+    assert ran.err.startswith("saccade: ")
+    assert "Traceback" not in ran.err
+    assert "should not have" not in ran.err
+    assert "\n\n" not in ran.err.strip()
+    return " ".join(ran.err.split())
+
+
+def program(*words, **more) -> subprocess.Popen:
+    """A command as a process of its own."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | more
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen([sys.executable, "-m", "saccade", *map(str, words)], env=environment, **pipes)

@@ -1,0 +1,225 @@
+"""The other commands: evaluate, compare, look, data, recipes, and how each explains itself."""
+
+import json
+import re
+import shutil
+
+import pytest
+import yaml
+
+import saccade
+from helpers_tasks import MODEL, run, untrained, write_folder, write_lines, write_recipe
+from saccade.data.formats import examples
+from saccade.models import MODELS
+
+COMMANDS = ["demo", "train", "predict", "evaluate", "compare", "look", "recipes", "data"]
+
+
+def out_of(ran):
+    assert ran.code == 0, ran
+    return ran.out
+
+
+def test_evaluate_writes_a_report_and_a_picture(capsys, copied):
+    ran = run(capsys, "evaluate", copied)
+    assert re.search(r"bleu +\d", out_of(ran))
+    assert re.search(r"aer +0\.\d{3}", ran.out), "the test data have gold alignments"
+    assert "20 examples" in ran.out
+    report = json.loads((copied / "report.json").read_text())
+    assert report["data"] == "test"
+    assert report["metrics"].keys() == report["bands"].keys() == {"bleu", "chrf", "ter", "aer"}
+    assert (copied / "lengths.png").read_bytes().startswith(b"\x89PNG")
+    assert str(copied / "report.json") in ran.err
+
+
+def test_evaluate_for_machines_in_another_place(capsys, translator, tmp_path):
+    before = sorted(translator.iterdir())
+    ran = run(capsys, "evaluate", translator, "--json", "--beam", 2, "--split", "valid", "--out", tmp_path / "here")
+    report = json.loads(out_of(ran))
+    assert report == json.loads((tmp_path / "here" / "report.json").read_text())
+    assert (report["data"], report["sentences"], report["search"]["beam"]) == ("valid", 6, 2)
+    assert sorted(translator.iterdir()) == before
+
+
+def test_evaluate_on_files_given(capsys, translator, tmp_path):
+    write_lines(tmp_path / "x.a", ["ant bee", "cat"])
+    write_lines(tmp_path / "x.b", ["ANT BEE", "CAT"])
+    words = ("evaluate", translator, tmp_path / "x.a", tmp_path / "x.b", "--json", "--out", tmp_path)
+    report = json.loads(out_of(run(capsys, *words)))
+    assert report["metrics"]["ter"] == 0
+    assert "aer" not in report["metrics"]
+    assert report["data"] == [str(tmp_path / "x.a"), str(tmp_path / "x.b")]
+    changed = ("--set", f"data.test=[{tmp_path}/x.a, {tmp_path}/x.b]")
+    assert (
+        json.loads(out_of(run(capsys, "evaluate", translator, "--json", *changed, "--out", tmp_path)))["sentences"] == 2
+    )
+
+
+def test_evaluate_says_what_it_was_on_where_there_are_no_test_data(capsys, translator, tmp_path):
+    words = ("evaluate", translator, "--set", "data.test=null", "--json", "--out", tmp_path)
+    assert json.loads(out_of(run(capsys, *words)))["data"] == "valid"
+
+
+def test_evaluate_every_task(capsys, tmp_path):
+    labels = write_folder(untrained("classification", MODEL), tmp_path / "labels")
+    (tmp_path / "test.tsv").write_text("good\tcat\nbad\tdog\n")
+    report = json.loads(out_of(run(capsys, "evaluate", labels, tmp_path / "test.tsv", "--json")))
+    assert report["metrics"].keys() == {"accuracy", "macro_f1"}
+    reader = write_folder(untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny}), tmp_path / "reader")
+    (tmp_path / "test.txt").write_text("the cat .\n\na dog .\n")
+    report = json.loads(out_of(run(capsys, "evaluate", reader, tmp_path / "test.txt", "--json")))
+    assert report["metrics"]["perplexity"] > 1
+    assert report["sentences"] == 2
+
+
+def test_the_same_model_twice_does_not_differ(capsys, translator, tmp_path):
+    report = json.loads(out_of(run(capsys, "compare", translator, translator, "--json")))
+    first, second = report["models"]
+    assert first["metrics"] == second["metrics"]
+    assert {part["p_value"] for part in second["against_first"].values()} == {1.0}
+
+
+def test_a_trained_model_beats_an_untrained_one(capsys, translator, text, tmp_path):
+    shutil.copytree(translator, tmp_path / "other")
+    from saccade.tasks.folder import build_task, load_task
+
+    task = load_task(translator)
+    write_folder(build_task(task.recipe, task.tokenizers), tmp_path / "other")
+    words = ("compare", translator, tmp_path / "other", "--out", tmp_path / "lengths.svg")
+    ran = run(capsys, *words)
+    assert re.search(r"chrf +\d+\.\d\d +-\d+\.\d\d +\(p = 0\.00\d\)", out_of(ran))
+    assert "<svg" in (tmp_path / "lengths.svg").read_text()
+    files = ("--file", text / "train.a", "--file", text / "train.b")
+    report = json.loads(out_of(run(capsys, "compare", translator, tmp_path / "other", *files, "--json")))
+    assert report["sentences"] == 400
+
+
+def test_look_in_the_terminal(capsys, translator):
+    shown = out_of(run(capsys, "look", translator, "ant bee cat"))
+    assert [line.split()[0] for line in shown.splitlines()[-4:]] == ["ANT", "BEE", "CAT", "<eos>"]
+    assert "\x1b" not in shown, "no colour where nobody sees it"
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("x.png", b"\x89PNG"), ("x.svg", b"<?xml"), ("x.pdf", b"%PDF"), ("x.HTML", b"<!doctype")]
+)
+def test_look_as_a_file(capsys, translator, tmp_path, name, start):
+    path = tmp_path / "new" / name
+    ran = run(capsys, "look", translator, "ant bee", "-o", path, "--beam", 2, "--site", "attention", "--head", 0)
+    assert out_of(ran) == ""
+    assert str(path) in ran.err.replace("\n", "")
+    assert path.read_bytes().lower().startswith(start.lower())
+
+
+def test_data_are_listed(capsys):
+    assert set(json.loads(out_of(run(capsys, "data", "--json")))) == {"english-french", "reading"}
+    shown = out_of(run(capsys, "data"))
+    assert re.search(r"^english-french +translation +English sentences .* grammar\. *$", shown, re.M), "one line a row"
+
+
+def test_data_are_printed(capsys):
+    rows = [line.split("\t") for line in out_of(run(capsys, "data", "english-french", "--size", 5)).splitlines()]
+    assert [len(row) for row in rows] == [3] * 5
+    assert len(out_of(run(capsys, "data", "reading", "--size", 3, "--seed", 4)).splitlines()) == 3
+
+
+def test_data_that_are_written_read_back(capsys, tmp_path):
+    words = ("--size", 8, "--held-out", 3, "--lengths", 4, 9, "--out", tmp_path / "corpus", "--json")
+    written = json.loads(out_of(run(capsys, "data", "english-french", *words)))
+    names = [f"{split}.{end}" for split in ("train", "valid", "test") for end in ("en", "fr", "align")]
+    assert [path.rsplit("/", 1)[1] for path in written] == names
+    found = list(examples("translation", [tmp_path / "corpus" / name for name in names[:3]]))
+    assert len(found) == 8
+    assert all(example.links for example in found)
+    assert all(4 <= len(example.source.split()) <= 9 for example in found)
+    assert len(json.loads(out_of(run(capsys, "data", "reading", *words)))) == 3
+    assert len(list(examples("language", [tmp_path / "corpus" / "valid.en"]))) == 3
+
+
+def test_the_cache_is_cleared(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    ran = run(capsys, "data", "--clear-cache")
+    assert ran.code == 0
+    assert re.search(r"Freed 0\.0 MB", ran.err)
+
+
+def test_recipes_are_listed_and_printed(capsys):
+    listed = json.loads(out_of(run(capsys, "recipes", "--json")))
+    shown = out_of(run(capsys, "recipes"))
+    for name, settings in listed.items():
+        assert re.search(rf"^{name} +{settings['task']} +\S", shown, re.M)
+    printed = out_of(run(capsys, "recipes", "english-french"))
+    assert yaml.safe_load(printed)["task"] == "translation"
+    assert printed.startswith("#"), "with its comments"
+
+
+def test_train_says_how_it_went_and_what_comes_next(capsys, text, tmp_path):
+    recipe = write_recipe(tmp_path, yaml.safe_load((text / "recipe.yaml").read_text()))
+    ran = run(capsys, "train", recipe, "--set", "train.steps=2", "--out", tmp_path / "out")
+    assert (ran.code, ran.out) == (0, "")
+    assert "394 examples" in ran.err
+    assert f"Next: saccade evaluate {tmp_path / 'out'}" in ran.err
+    words = ("train", recipe, "--set", "train.steps=3", "--out", tmp_path / "out", "--resume", "--json")
+    outcome = json.loads(out_of(run(capsys, *words)))
+    assert (outcome["ended"], outcome["steps"]) == ("finished", 3)
+
+
+@pytest.mark.parametrize(
+    ("task", "data", "model"),
+    [
+        ("language", "the cat sat .\n", {"preset": "lstmn", **MODELS["lstmn"].tiny}),
+        ("classification", "good a fine day\nbad a poor day\n", {"preset": "bahdanau", **MODELS["bahdanau"].tiny}),
+    ],
+)
+def test_other_tasks_from_data_to_answer(capsys, tmp_path, task, data, model):
+    (tmp_path / "train.txt").write_text(data * 60)
+    settings = {
+        "task": task,
+        "data": {"train": str(tmp_path / "train.txt"), "cache": str(tmp_path / "cache")},
+        "model": model,
+        "train": {"steps": 3, "tokens_per_batch": 64, "precision": "fp32", "accelerator": "cpu"},
+    }
+    settings["tokenizer"] = {"kind": "char"}
+    out = tmp_path / "out"
+    assert run(capsys, "train", write_recipe(tmp_path, settings), "--out", out).code == 0
+    assert out_of(run(capsys, "predict", out, "a day", "--max-length", 3)).strip()
+    assert json.loads(out_of(run(capsys, "evaluate", out, "--json")))["data"] == "valid"
+    assert "a" in out_of(run(capsys, "look", out, "a day"))
+
+
+def test_version(capsys):
+    assert out_of(run(capsys, "--version")) == f"saccade {saccade.__version__}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example(capsys, command):
+    shown = out_of(run(capsys, command, "--help"))
+    assert re.search(rf"Example: saccade {command}\b", shown)
+
+
+def test_help_names_every_command(capsys):
+    shown = out_of(run(capsys, "--help"))
+    for command in COMMANDS:
+        assert re.search(rf"^\W*{command} ", shown, re.M)
+    ran = run(capsys)
+    assert ran.code == 2
+    assert "Usage" in ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("trian",), "No such command 'trian'"),
+        (("predict",), "Missing argument"),
+        (("predict", "m", "x", "--bem", "2"), "No such option: --bem"),
+        (("predict", "m", "x", "--beam", "0"), "--beam"),
+        (("predict", "m", "x", "--format", "xml"), "--format"),
+        (("train", "r", "--devices", "0"), "--devices"),
+        (("data", "reading", "--lengths", "3"), "--lengths"),
+    ],
+)
+def test_words_that_are_not_understood(capsys, words, message):
+    ran = run(capsys, *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert "Traceback" not in ran.err

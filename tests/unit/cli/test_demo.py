@@ -1,0 +1,81 @@
+"""saccade demo, in seconds: from nothing to numbers, pictures and a model."""
+
+import json
+import re
+
+import pytest
+
+from helpers_tasks import run
+
+SMALL = [
+    "train.steps=5",
+    "data.size=300",
+    "data.held_out=20",
+    "model.embedding=8",
+    "model.encoder.width=8",
+    "model.decoder.width=8",
+    "model.decoder.output_width=8",
+]
+
+
+@pytest.fixture
+def small(tmp_path):
+    """The settings of a demo that takes no time."""
+    return [word for change in (*SMALL, f"data.cache={tmp_path / 'cache'}") for word in ("--set", change)]
+
+
+def test_it_shows_numbers_pictures_and_what_comes_next(capsys, tmp_path, small):
+    out = tmp_path / "demo"
+    ran = run(capsys, "demo", *small, "--out", out)
+    assert ran.code == 0, ran
+    assert re.search(r"BLEU \d+\.\d   chrF \d+\.\d   alignment error rate \d\.\d{3}   on 20 unseen sentences", ran.out)
+    assert "the European Economic Area\n→" in ran.out
+    assert f"saccade predict {out}" in ran.out
+    assert "saccade demo --compare" in ran.out
+    names = {path.name for path in out.iterdir()}
+    assert names >= {
+        "recipe.yaml",
+        "tokenizer.json",
+        "model.safetensors",
+        "report.json",
+        "alignment.png",
+        "report.html",
+    }
+    page = (out / "report.html").read_text()
+    assert "English to French" in page
+    assert page.count("<svg") == 6
+    assert "<img" not in page.replace("data:image", ""), "no picture without the comparison"
+    assert "aer" in json.loads((out / "report.json").read_text())["metrics"]
+    assert run(capsys, "predict", out, "the red book").code == 0
+    again = run(capsys, "demo", *small, "--out", out, "--json")
+    assert again.code == 0, "a second time it goes on from where it is, which is the end"
+    assert json.loads(again.out)["files"] == [str(out / "alignment.png"), str(out / "report.html")]
+
+
+def test_it_compares_and_guides(capsys, tmp_path, small):
+    out = tmp_path / "demo"
+    ran = run(capsys, "demo", *small, "--out", out, "--compare", "--guided", "--json")
+    assert ran.code == 0, ran
+    found = json.loads(ran.out)
+    assert found["files"] == [str(out / name) for name in ("alignment.png", "lengths.png", "report.html")]
+    assert found["metrics"].keys() == {"bleu", "chrf", "ter", "aer"}
+    assert (out / "lengths.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "demo-fixed" / "model.safetensors").exists()
+    assert "data:image/png" in (out / "report.html").read_text()
+    assert "guided_alignment: 1.0" in (out / "recipe.yaml").read_text()
+
+
+def test_interrupted_it_says_how_to_go_on(capsys, tmp_path, small, monkeypatch):
+    from saccade.train import loop
+
+    real = loop._Run._update
+
+    def interrupt(self, group):
+        real(self, group)
+        self.stopping = self.progress.step == 2
+
+    monkeypatch.setattr(loop._Run, "_update", interrupt)
+    ran = run(capsys, "demo", *small, "--out", tmp_path / "demo")
+    assert (ran.code, ran.out) == (1, "")
+    assert "Stopped; a checkpoint is written. Go on with the same command." in ran.err
+    assert run(capsys, "demo", *small, "--out", tmp_path / "demo").code == 0

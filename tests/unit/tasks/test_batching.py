@@ -1,0 +1,104 @@
+"""Many inputs through a model: in their order, in flat memory, answered when asked."""
+
+import tracemalloc
+
+import pytest
+
+from helpers_tasks import sentences
+from saccade.errors import DataError
+from saccade.prediction import Prediction
+from saccade.search.settings import SearchConfig
+from saccade.tasks.batching import blank, in_batches, stream
+
+
+class Echo:
+    """A task that answers with what it reads, and remembers how it was asked."""
+
+    longest = 100
+
+    def __init__(self):
+        self.asked = []
+
+    def length(self, text):
+        return len(text.split()) + 1
+
+    def predict(self, texts, search, *, attention=True, prefix=None):
+        self.asked.append(list(texts))
+        return [Prediction(text.upper(), 0.0, [], blank(text).attention, text) for text in texts]
+
+
+def texts_of(found):
+    return [prediction.text for prediction in found]
+
+
+def test_answers_come_in_the_order_of_inputs_and_batches_are_of_like_lengths():
+    task, texts = Echo(), sentences(5000)
+    assert texts_of(stream(task, texts, SearchConfig(batch=8))) == [text.upper() for text in texts]
+    assert all(len(batch) <= 8 for batch in task.asked)
+    spread = [max(map(len, batch)) - min(map(len, batch)) for batch in task.asked]
+    assert sum(spread) / len(spread) < 8
+
+
+def test_a_batch_has_no_more_tokens_than_memory_is_meant_for():
+    task = Echo()
+    task.longest = 10_000
+    in_batches(task, ["w " * 4000] * 5 + ["w"] * 40, SearchConfig(batch=32))
+    assert sorted(len(batch) for batch in task.asked) == [1, 2, 2, 8, 32]
+
+
+def test_empty_inputs_have_empty_answers_and_do_not_reach_the_model():
+    task = Echo()
+    assert texts_of(stream(task, ["", "a", "  \t", "\u2003", "b"], SearchConfig())) == ["", "A", "", "", "B"]
+    assert task.asked == [["a", "b"]]
+    assert list(stream(task, [], SearchConfig())) == []
+    assert not blank("x").attention
+    assert blank("x").source == "x"
+
+
+def test_none_means_answer_now():
+    asked = []
+
+    def lines():
+        for text in ("a", "b", None, None, "c", None):
+            asked.append(text)
+            yield text
+
+    found = stream(Echo(), lines(), SearchConfig())
+    assert next(found).text == "A"
+    assert asked == ["a", "b", None]
+    assert next(found).text == "B"
+    assert next(found).text == "C"
+    assert asked == ["a", "b", None, None, "c", None]
+    assert list(found) == []
+
+
+def test_what_is_too_long_is_refused_by_its_number():
+    task, told = Echo(), []
+    texts = ["a", "w " * 200, "b", "w " * 300]
+    assert texts_of(stream(task, texts, SearchConfig(), refuse=told.append)) == ["A", "", "B", ""]
+    assert sorted(told) == [
+        "input 2 has 201 tokens, but this model reads at most 100. Split it.",
+        "input 4 has 301 tokens, but this model reads at most 100. Split it.",
+    ]
+    with pytest.raises(DataError, match=r"input \d has \d01 tokens, but this model reads at most 100\. Split it"):
+        in_batches(task, texts, SearchConfig())
+
+
+def test_memory_stays_flat():
+    def peak(count):
+        tracemalloc.start()
+        for _ in stream(Forgetful(), (f"input {number} " * 5 for number in range(count)), SearchConfig(batch=4)):
+            pass
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    peak(300)
+    assert peak(6000) < 1.5 * peak(600)
+
+
+class Forgetful(Echo):
+    def predict(self, texts, search, *, attention=True, prefix=None):
+        found = super().predict(texts, search)
+        self.asked.clear()
+        return found

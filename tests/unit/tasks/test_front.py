@@ -1,0 +1,121 @@
+"""The front door: a folder becomes a Model, which is called with texts."""
+
+import re
+import shutil
+
+import pytest
+
+import saccade
+from helpers_tasks import MODEL, sentences, untrained, write_folder
+from saccade.data.example import Example
+from saccade.errors import CheckpointError, ConfigError, DataError
+from saccade.models import MODELS
+from saccade.recipes import parse_yaml, to_yaml
+
+
+def test_a_text_gives_a_prediction_and_a_list_a_list(model):
+    found = model("ant bee cat")
+    assert found.text == "ANT BEE CAT"
+    assert found.source == "ant bee cat"
+    assert found.score <= 0
+    assert found.attention
+    assert [each.text for each in model(["dog", "", "elk fox"])] == ["DOG", "", "ELK FOX"]
+    assert model([]) == []
+    assert [each.text for each in model(text for text in ("ant", "bee"))] == ["ANT", "BEE"]
+
+
+def test_options_change_the_search(model):
+    assert len(model("ant bee", beam=4, nbest=3).others) == 2
+    assert len(model("ant bee", nbest=3).others) == 2, "several answers need no beam to be asked for"
+    assert len(model("ant bee cat dog", max_length=2).tokens) == 2
+    drawn = [model("ant bee cat", sample=True, temperature=3.0, seed=seed).text for seed in (1, 1, 2, 3, 4)]
+    assert drawn[0] == drawn[1]
+    assert len(set(drawn)) > 1
+    assert len(model("ant", sample=True, nbest=4).others) == 3
+
+
+def test_what_stands_beside_a_text_does_not_change_its_answer(model):
+    texts = sentences(70, seed=9)
+    for text, found in zip(texts, model(texts, beam=2), strict=True):
+        alone = model(text, beam=2)
+        assert (alone.text, alone.score) == (found.text, pytest.approx(found.score, abs=1e-4))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beem": 3}, r"beem: setting 'beem' does not exist\. Did you mean 'beam'\?"),
+        ({"beam": 0}, r"beam: Input should be greater than or equal to 1 \(it is 0\)"),
+        ({"beam": "5"}, r"beam: Input should be a valid integer"),
+        ({"beam": 2, "nbest": 3}, r"nbest is 3, but a beam of 2 finds at most 2: raise beam"),
+        ({"top_p": 1.5}, r"top_p: Input should be less than or equal to 1"),
+        ({"sample": True, "temperature": 0.0}, r"temperature: Input should be greater than 0"),
+        ({"min_length": 9, "max_length": 5}, r"min_length is 9 words, but max_length 5"),
+    ],
+)
+def test_options_that_cannot_be(model, options, message):
+    with pytest.raises(ConfigError, match=message):
+        model("ant", **options)
+
+
+@pytest.mark.parametrize("wrong", [5, None, ["ant", 5], [None], b"ant"])
+def test_what_is_no_text_is_refused(model, wrong):
+    with pytest.raises(DataError, match=r"input \d is .*, but this model reads text"):
+        model(wrong)
+
+
+def test_half_a_character_is_refused(model):
+    with pytest.raises(DataError, match="holds half a character"):
+        model("ant \ud800")
+
+
+def test_it_says_what_it_is(model):
+    assert re.fullmatch(r"Model\(translation, bahdanau, [\d,]+ parameters\)", repr(model))
+    assert model.recipe["train"]["steps"] == 200
+    assert model.evaluate([Example("ant", "ANT")]).metrics["ter"] == 0
+
+
+def test_a_folder_moves_and_needs_no_training_data(translator, tmp_path, monkeypatch):
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    for name in ("recipe.yaml", "tokenizer.json", "model.safetensors"):
+        shutil.copy(translator / name, moved / name)
+    settings = parse_yaml((moved / "recipe.yaml").read_text(), "it").settings
+    settings["data"]["train"] = ["/not/there.a", "/not/there.b"]
+    (moved / "recipe.yaml").write_text(to_yaml(settings))
+    monkeypatch.chdir(moved)
+    assert saccade.load(".")("cat dog").text == "CAT DOG"
+    assert saccade.load(str(moved))("cat dog").text == "CAT DOG"
+
+
+def test_every_task_is_loaded_as_it_was_saved(tmp_path):
+    cases = {
+        "translation": ({"preset": "transformer-base", **MODELS["transformer-base"].tiny, "tied": False}, "ant bee"),
+        "language": ({"preset": "lstmn", **MODELS["lstmn"].tiny}, "the cat"),
+        "classification": (MODEL, "good cat"),
+    }
+    for name, (settings, text) in cases.items():
+        task = untrained(name, settings)
+        loaded = saccade.load(write_folder(task, tmp_path / name))
+        assert loaded.task.recipe == task.recipe
+        (wanted,) = task.predict([text], loaded.search(max_length=5))
+        found = loaded(text, max_length=5)
+        assert (found.text, found.score) == (wanted.text, wanted.score)
+        assert not loaded.task.model.training
+
+
+def test_a_device_that_does_not_exist_is_told_before_anything_is_read(translator):
+    with pytest.raises(ConfigError, match=r"device 'cdua' does not exist\. Did you mean 'cuda'\?"):
+        saccade.load("nowhere", device="cdua")
+    with pytest.raises(CheckpointError, match=r"nowhere is not there, or not a folder"):
+        saccade.load("nowhere")
+
+
+def test_a_training_that_has_no_model_yet(translator, tmp_path):
+    folder = shutil.copytree(translator, tmp_path / "begun")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=r"no model\.safetensors yet.* Go on with saccade train .*--resume"):
+        saccade.load(folder)
+    shutil.rmtree(folder / "checkpoints")
+    with pytest.raises(CheckpointError, match=r"model\.safetensors is missing, so this is no whole model"):
+        saccade.load(folder)

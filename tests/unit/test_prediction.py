@@ -1,0 +1,233 @@
+"""Predictions and their attention: folded to words, aligned to what was written, shown and saved."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+from helpers_tasks import untrained
+from saccade.errors import ConfigError
+from saccade.models import MODELS
+from saccade.prediction import Attention, Prediction, Side, side
+from saccade.search.settings import SearchConfig
+
+EOS = "<eos>"
+
+
+def random_side(chance, name, *, ends=True, most=3):
+    """A side whose words are made of one to three tokens each."""
+    pieces = [chance.randint(1, most) for _ in range(chance.randint(1, 5))]
+    word_of = [word for word, count in enumerate(pieces) for _ in range(count)]
+    tokens = [f"{name}{place}" for place in range(len(word_of))]
+    return side(tokens, [f"{name.upper()}{word}" for word in range(len(pieces))], word_of, EOS if ends else None)
+
+
+def random_weights(rows, columns, heads=2, seed=1):
+    weights = np.random.default_rng(seed).random((heads, rows, columns), dtype=np.float32)
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def folded_slowly(weights, rows, columns):
+    """Word by word: what a word got is the sum over its tokens, what it gave the mean over them."""
+    table = []
+    for word in range(len(rows.names)):
+        mine = [place for place, owner in enumerate(rows.word_of) if owner == word]
+        table.append(
+            [
+                sum(weights[t][s] for t in mine for s, owner in enumerate(columns.word_of) if owner == other)
+                / len(mine)
+                for other in range(len(columns.names))
+            ]
+        )
+    return np.array(table)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_folding_is_what_a_slow_loop_finds(seed):
+    chance = random.Random(seed)
+    source, target = random_side(chance, "s"), random_side(chance, "t", ends=seed % 2 == 0)
+    weights = random_weights(len(target.tokens), len(source.tokens), seed=seed)
+    attention = Attention(source, target, {"site": weights}, ("site",))
+    found = attention.matrix()
+    np.testing.assert_allclose(found, folded_slowly(weights.mean(0), target, source), atol=1e-6)
+    np.testing.assert_allclose(found.sum(1), 1, atol=1e-5)
+    assert found.shape == (len(target.words) + target.ends, len(source.words) + 1)
+    np.testing.assert_array_equal(attention.matrix(words=False), weights.mean(0))
+
+
+def two_sites():
+    chance = random.Random(1)
+    source, target = random_side(chance, "s"), random_side(chance, "t")
+    rows, columns = len(target.tokens), len(source.tokens)
+    weights = {
+        "encoder.self": random_weights(columns, columns, 3),
+        "decoder.self": random_weights(rows, rows, 2),
+        "seeded": random_weights(rows, rows + 1, 2),
+        "one": random_weights(rows, columns, 2, seed=2),
+        "two": random_weights(rows, columns, 4, seed=3),
+    }
+    return Attention(source, target, weights, ("one", "two"))
+
+
+def test_the_end_is_the_last_row_and_column():
+    attention = two_sites()
+    assert attention.map().source[-1] == attention.map().target[-1] == EOS
+    assert attention.source.ends
+    ends = attention.matrix(words=False)[-1, -1]
+    assert attention.matrix()[-1, -1] == pytest.approx(ends)
+
+
+def test_a_side_without_its_end():
+    part = side(["a", "b"], ["ab"], [0, 0], None)
+    assert not part.ends
+    assert part.names == ["ab"]
+    nothing = side([], [], [], EOS)
+    assert (nothing.names, nothing.ends) == ([EOS], True)
+    assert not side([], [], [], None).ends
+
+
+def test_sites_and_heads():
+    attention = two_sites()
+    assert attention.sites == ["encoder.self", "decoder.self", "seeded", "one", "two"]
+    one, two = (attention.weights[name].mean(0) for name in ("one", "two"))
+    np.testing.assert_allclose(attention.matrix(words=False), (one + two) / 2, atol=1e-6)
+    np.testing.assert_allclose(attention.matrix("two", words=False), two)
+    np.testing.assert_allclose(attention.matrix("two", 3, words=False), attention.weights["two"][3])
+
+
+def test_a_side_that_looks_at_itself():
+    attention = two_sites()
+    own = attention.map("encoder.self", 2)
+    assert own.source == own.target == tuple(attention.source.names)
+    written = attention.map("decoder.self")
+    assert written.target == tuple(attention.target.names)
+    assert written.source == ("<bos>", *attention.target.words)
+    seeded = attention.map("seeded")
+    assert seeded.source == ("<source>", "<bos>", *attention.target.words)
+    expected = folded_slowly(attention.weights["seeded"].mean(0), attention.target, attention.target.shifted(seeds=1))
+    np.testing.assert_allclose(np.array(seeded.weights), expected, atol=1e-6)
+
+
+def test_what_was_fed_ends_inside_the_last_word():
+    fed = side(["a", "b", "c"], ["ab", "c"], [0, 0, 1], None).shifted()
+    assert fed == Side(["<bos>", "a", "b"], ["<bos>", "ab"], [0, 1, 1])
+    assert side(["a"], ["a"], [0], None).shifted() == Side(["<bos>"], ["<bos>"], [0])
+
+
+def test_names_that_do_not_exist():
+    attention = two_sites()
+    with pytest.raises(ConfigError, match=r"attention site 'tow' does not exist\. Did you mean 'two'\?"):
+        attention.matrix("tow")
+    with pytest.raises(ConfigError, match=r"head 4 was asked for, but two has heads 0 to 3"):
+        attention.matrix("two", 4)
+    with pytest.raises(ConfigError, match=r"head -1 was asked for"):
+        attention.map("two", -1)
+
+
+def test_a_model_without_attention():
+    nothing = Attention(Side([], [], []), Side([], [], []), {}, ())
+    assert not nothing
+    assert nothing._repr_html_() == "no attention"
+    for ask in (nothing.matrix, nothing.map, nothing.draw):
+        with pytest.raises(ConfigError, match=r"this model has no attention, so there is nothing to show"):
+            ask()
+    alone = Prediction("a <b>", -1.0, ["a"], nothing)
+    assert alone._repr_html_() == "<p>a &lt;b&gt;</p>"
+    assert alone.as_json() == {"text": "a <b>", "score": -1.0, "tokens": ["a"]}
+
+
+def test_it_is_drawn_and_saved(tmp_path):
+    attention = two_sites()
+    assert "&lt;eos&gt;" in attention._repr_html_()
+    assert "<svg" in attention._repr_html_()
+    for name in ("grid", "band", "cell", "written"):
+        assert f'class="{name}"' in attention._repr_html_()
+        assert f".saccade .{name} {{" in attention._repr_html_(), "without a style of its own it would be black"
+    assert len(attention.draw(60).splitlines()) > len(attention.target.names)
+    attention.save(tmp_path / "x.svg", title="here")
+    assert "<svg" in (tmp_path / "x.svg").read_text()
+
+
+def test_plain_data(model):
+    found = model("ant bee", beam=3, nbest=2)
+    plain = json.loads(json.dumps(found.as_json()))
+    assert plain["source"] == "ant bee"
+    assert (plain["text"], plain["score"], plain["tokens"]) == (found.text, found.score, found.tokens)
+    sites = np.array(plain["attention"]["sites"]["attention"])
+    assert sites.shape == (1, len(plain["attention"]["target"]), len(plain["attention"]["source"]))
+    np.testing.assert_allclose(sites, found.attention.weights["attention"], atol=1e-5)
+    assert len(json.dumps(plain["attention"]["sites"])) < 12 * sites.size, "no more digits than are asked for"
+    assert [other["text"] for other in plain["others"]] == [other.text for other in found.others]
+    assert str(found) == found.text
+    assert "<svg" in found._repr_html_()
+
+
+TINY = [name for name in MODELS if not name.startswith("luong") or name == "luong-dot"]
+SEARCHES = {"greedy": {}, "beam": {"beam": 3, "nbest": 3}, "sample": {"sample": True, "nbest": 2}}
+
+
+def check_sites(found):
+    """Every site can be shown, and each row stands for a token of this very answer."""
+    for answer in (found, *found.others):
+        for site in answer.attention.sites:
+            picture = answer.attention.map(site)
+            assert len(picture.weights) == len(picture.target)
+        for site in answer.attention.source_sites:
+            assert answer.attention.weights[site].shape[-2:] == (
+                len(answer.tokens),
+                len(answer.attention.source.tokens),
+            )
+        assert answer.attention.target.words == answer.text.split()
+
+
+@pytest.mark.parametrize("preset", TINY)
+@pytest.mark.parametrize("search", SEARCHES)
+def test_every_model_shows_every_site_of_a_translation(preset, search):
+    task = untrained("translation", {"preset": preset, **MODELS[preset].tiny, "tied": False}, kind="bpe")
+    texts = ["ant bee cat", "dog", "an unknown word"]
+    for found in task.predict(texts, SearchConfig(max_length=7, **SEARCHES[search])):
+        check_sites(found)
+
+
+@pytest.mark.parametrize("preset", ["lstmn", "lstmn-shallow", "self-attentive-rnn", "transformer-base"])
+@pytest.mark.parametrize("search", SEARCHES)
+def test_every_language_model_shows_where_it_looked_back(preset, search):
+    task = untrained("language", {"preset": preset, **MODELS[preset].tiny}, kind="bpe")
+    for found in task.predict(["the cat", "a"], SearchConfig(max_length=6, **SEARCHES[search])):
+        check_sites(found)
+        assert found.attention.map().source[0] == "<bos>"
+        assert found.text.startswith(found.source)
+
+
+@pytest.mark.parametrize("preset", ["bahdanau", "transformer-base", "lstmn", "self-attentive-rnn"])
+def test_a_classifier_shows_which_words_decided(preset):
+    task = untrained("classification", {"preset": preset, **MODELS[preset].tiny}, kind="bpe")
+    first, second = task.predict(["good cat", "bad"], SearchConfig())
+    assert first.attention.source_sites == ("pooling.attention",)
+    picture = first.attention.map()
+    assert picture.source == ("good", "cat", EOS)
+    assert picture.target == (first.text,)
+    assert sum(picture.weights[0]) == pytest.approx(1, abs=1e-5)
+    assert second.attention.matrix().shape == (1, 2)
+    for site in first.attention.sites:
+        first.attention.map(site)
+
+
+def forced(task, source, text):
+    """What the model looks at when it is made to write a text."""
+    from saccade.data.example import Example
+
+    return task.attend([Example(source=source, target=text)])[0]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_attention_belongs_to_the_answer_that_is_returned(model, search):
+    """However an answer was found, being made to write it looks at the same places."""
+    source = "ant bee cat dog"
+    found = model(source, **SEARCHES[search])
+    for answer in (found, *found.others):
+        ends = answer.tokens[-1] == EOS
+        expected = forced(model.task, source, answer.text).weights["attention"]
+        expected = expected if ends else expected[:, :-1]
+        np.testing.assert_allclose(answer.attention.weights["attention"], expected, atol=1e-4)
