@@ -43,25 +43,29 @@ class Corpus:
         """The examples of train, valid or test, as they stand in the data."""
         data = self._data
         if data.corpus is not None:
-            return self._built_in(split)
+            names = ("text.en", "text.fr", "text.align") if self._recipe.task == "translation" else ("text.en",)
+            folder = self._built_in(split)
+            return read_files(self._recipe.task, [folder / name for name in names])
         if data.hub is not None:
             return hub(data.hub, data.hub_config, _hub_split(split), data.columns, first_word=data.first_word)
         return self._from_files(split)
 
-    def _built_in(self, split: str) -> Iterator[Example]:
-        """The sentences of a built-in corpus; written once, since reading them again is much faster."""
+    def _built_in(self, split: str) -> Path:
+        """The folder with the sentences of a built-in corpus; written once, since reading is much faster."""
         data = self._data
-        assert data.corpus is not None
-        corpus, (low, high) = CORPORA[data.corpus], data.lengths
+        corpus, (low, high) = CORPORA[str(data.corpus)], data.lengths
         size = data.size if split == "train" else data.held_out
-        parts = (saccade.__version__, data.corpus, split, size, data.seed, low, high)
-        folder = self.cache / fingerprint("corpus", *parts)
+
+        def generate(count: int) -> Iterator[Example]:
+            return corpus.generate(split, count, data.seed, min_length=low, max_length=high)
+
+        # a grammar that was changed writes other sentences from the first on
+        beginning = [(example.source, example.target, str(example.links)) for example in generate(min(size, 20))]
+        folder = self.cache / fingerprint("corpus", data.corpus, split, size, data.seed, low, high, beginning)
         if not folder.exists():
-            examples = corpus.generate(split, size, data.seed, min_length=low, max_length=high)
-            with writing_folder(folder) as draft:
-                (write_pairs if len(corpus.sides) == 2 else write_text)(examples, draft, "text")
-        names = ("text.en", "text.fr", "text.align") if len(corpus.sides) == 2 else ("text.en",)
-        return read_files(self._recipe.task, [folder / name for name in names])
+            with writing_folder(folder, replace=False) as draft:
+                (write_pairs if len(corpus.sides) == 2 else write_text)(generate(size), draft, "text")
+        return folder
 
     def _from_files(self, split: str) -> Iterator[Example]:
         data = self._data
@@ -133,6 +137,8 @@ class Corpus:
         data = self._data.model_dump(exclude={"cache", "max_length"})
         names = [data[part] for part in (split, "train") if data[part] is not None]
         files = [path for name in names for path in data_files(name)]
+        if self._data.corpus is not None:
+            return [self._built_in(split).name]
         return [saccade.__version__, split, data, [_stamp(path) for path in files]]
 
 

@@ -25,11 +25,11 @@ __all__ = ["PHRASES", "Shown", "run_demo"]
 
 PHRASES = (
     "the European Economic Area",
-    "the agreement on the European Economic Area was signed in August 1992 .",
-    "the old woman gives a red apple to the small girl .",
+    "the law on the European Economic Area was signed in August 1992 .",
     "the young doctor does not know them .",
-    "where does the teacher live ?",
-    "the letters that we wrote are on the big table .",
+    "I have not read the book that you bought .",
+    "why did they close the old school ?",
+    "she gave the keys to her brother because he was tired .",
 )
 """What the demo translates; the adjectives of the first change their places."""
 
