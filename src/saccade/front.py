@@ -9,7 +9,7 @@ from typing import Any, overload
 from saccade.attention.outside import trusting
 from saccade.config import parse
 from saccade.data.example import Example
-from saccade.errors import DataError, unknown_name
+from saccade.errors import ConfigError, DataError, unknown_name
 from saccade.prediction import Prediction
 from saccade.search.settings import SearchConfig
 from saccade.tasks.base import Evaluation, Task
@@ -89,6 +89,8 @@ class Model:
         if workers == 1 or self._folder is None:
             yield from stream(self.task, texts, search, **common)
             return
+        if self.task.device.type != "cpu":
+            raise ConfigError(f"workers are for the CPU, but the model is on {self.task.device}. Use one of the two.")
         with Workers(self._folder, workers, trust_code=self._trust_code) as pool:
             yield from stream(self.task, texts, search, workers=pool, **common)
 

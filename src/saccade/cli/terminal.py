@@ -13,7 +13,7 @@ from rich.table import Table
 
 from saccade.train.log import Watcher
 
-__all__ = ["LiveProgress", "clock", "complain", "echo", "print_json", "say", "table"]
+__all__ = ["LiveProgress", "clock", "complain", "echo", "number", "print_json", "say", "table"]
 
 _errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
@@ -52,6 +52,11 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
     for row in rows:
         made.add_row(*row)
     console.print(made)
+
+
+def number(value: float) -> str:
+    """A metric: shares with three places, percentages with one."""
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
 
 
 def clock(seconds: float) -> str:

@@ -90,6 +90,9 @@ def read_recipe(name: str) -> RecipeText:
 def parse_yaml(text: str, where: str) -> RecipeText:
     """Settings and their lines."""
     try:
+        # aliases can make a few lines as large as all memory
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=_Loader)):
+            raise ConfigError(f"{where} uses an alias (*name), which recipes do not have. Write it out.")
         node = yaml.compose(text, Loader=_Loader)
     except RecursionError:
         raise ConfigError(f"{where} holds settings inside settings without end. Write them out.") from None

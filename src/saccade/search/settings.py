@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import torch
@@ -53,10 +54,16 @@ def find(
     limits = {"max_length": length, "min_length": config.min_length} | limits
     limits["max_length"] = min(limits["max_length"], room or limits["max_length"])
     if config.sample:
-        chance = torch.Generator(next(model.parameters()).device).manual_seed(config.seed)
+        chance = torch.Generator(next(model.parameters()).device).manual_seed(_seed(config, batch, limits))
         options: dict[str, Any] = {"temperature": config.temperature, "top_k": config.top_k, "top_p": config.top_p}
         return sample(model, batch, config.nbest, generator=chance, **options, **limits)
     if config.beam == 1:
         return [[found] for found in greedy(model, batch, **limits)]
     penalties: dict[str, Any] = {"length_penalty": config.length_penalty, "coverage_penalty": config.coverage_penalty}
     return beam(model, batch, config.beam, nbest=config.nbest, **penalties, **limits)
+
+
+def _seed(config: SearchConfig, batch: Batch, limits: dict[str, Any]) -> int:
+    """Other inputs, other draws: else every batch of a stream would be drawn with the same luck."""
+    read = "" if batch.source is None else str(batch.source.tolist())
+    return zlib.crc32(f"{read}{limits.get('prefix')}".encode()) ^ config.seed

@@ -33,7 +33,6 @@ class Statistics:
 
     counts: NDArray[np.float64]
     score: Callable[[NDArray[np.float64]], float]
-    higher_is_better: bool = True
 
 
 @dataclass(frozen=True)

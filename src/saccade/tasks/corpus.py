@@ -59,9 +59,10 @@ class Corpus:
         def generate(count: int) -> Iterator[Example]:
             return corpus.generate(split, count, data.seed, min_length=low, max_length=high)
 
-        # a grammar that was changed writes other sentences from the first on
+        # a grammar that was changed is most likely to show it there
         beginning = [(example.source, example.target, str(example.links)) for example in generate(min(size, 20))]
-        folder = self.cache / fingerprint("corpus", data.corpus, split, size, data.seed, low, high, beginning)
+        parts = (saccade.__version__, data.corpus, split, size, data.seed, low, high, beginning)
+        folder = self.cache / fingerprint("corpus", *parts)
         if not folder.exists():
             with writing_folder(folder, replace=False) as draft:
                 (write_pairs if len(corpus.sides) == 2 else write_text)(generate(size), draft, "text")
@@ -77,8 +78,12 @@ class Corpus:
         return self._read(files)
 
     def _read(self, files: Any) -> Iterator[Example]:
-        paths, keys = data_files(files), self._data.columns or None
-        if keys is not None and stem_suffix(paths[0]) != ".jsonl":
+        return self.read(data_files(files))
+
+    def read(self, paths: list[Path]) -> Iterator[Example]:
+        """The examples of any files, read as those of the recipe are."""
+        keys = self._data.columns or None
+        if keys is not None and stem_suffix(paths[0]) not in (".jsonl", ".json"):
             raise ConfigError(f"data.columns is for .jsonl files and the Hub, but {paths[0]} is neither. Leave it out.")
         return read_files(self._recipe.task, paths, keys=keys, first_word=self._data.first_word)
 
@@ -122,11 +127,11 @@ class Corpus:
             for side in sides:
                 yield getattr(example, side) or ""
 
-    def store(self, split: str, tokenizers: Tokenizers, *, links: bool = False) -> Store:
-        """The tokenised examples of a split, from the cache if nothing changed."""
+    def store(self, split: str, tokenizers: Tokenizers, *, links: bool = False, room: int | None = None) -> Store:
+        """The tokenised examples of a split, from the cache if nothing changed; `room`: the most tokens of a side."""
         recipe = self._recipe
         # what is measured is measured whole; only training leaves long examples out
-        longest = recipe.data.max_length if split == "train" else 10**9
+        longest = min(recipe.data.max_length if split == "train" else 10**9, (room or 10**9) - 1)
         key = fingerprint(recipe.task, split, self._origin(split), tokenizers.dump(), longest, links)
         return Store.open(
             self.cache, key, self.examples(split), tokenizers, tokenizers.labels, max_length=longest, links=links

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from saccade.data.example import Example
-from saccade.data.formats import examples as read_files
 from saccade.errors import ConfigError, DataError, unknown_name
 from saccade.look import Curve, Point, save_lengths
 from saccade.metrics import paired, round_bounds, sums_interval
@@ -45,7 +44,7 @@ def split_to_test(recipe: Recipe, split: str | None = None) -> str:
 def examples_to_test(recipe: Recipe, files: Sequence[Path] = (), split: str | None = None) -> list[Example]:
     """What to evaluate on: files, or a split of the recipe's data."""
     if files:
-        found = list(read_files(recipe.task, files, first_word=recipe.data.first_word))
+        found = list(Corpus(recipe).read(list(files)))
     else:
         found = list(Corpus(recipe).examples(split_to_test(recipe, split)))
     if recipe.task == "language":
@@ -113,4 +112,4 @@ def draw_lengths(path: Path, evaluations: Sequence[tuple[str, Evaluation]], *, t
 
 
 _SPLITS = ("train", "valid", "test")
-_NAMES = {"bleu": "BLEU", "chrf": "chrF", "perplexity": "perplexity", "accuracy": "accuracy"}
+_NAMES = {"bleu": "BLEU", "chrf": "chrF", "perplexity_per_word": "perplexity per word", "accuracy": "accuracy"}

@@ -28,7 +28,9 @@ def build_task(recipe: Recipe, tokenizers: Tokenizers) -> Task:
 
 def write_description(folder: Path, recipe: Recipe, tokenizers: Tokenizers) -> None:
     """The parts of a model folder that training does not change."""
-    write_atomically(folder / "recipe.yaml", to_yaml(recipe.dump()))
+    settings = recipe.dump()
+    settings["data"]["cache"] = None  # a place of this machine, which the folder may leave
+    write_atomically(folder / "recipe.yaml", to_yaml(settings))
     write_atomically(folder / "tokenizer.json", tokenizers.dump())
 
 

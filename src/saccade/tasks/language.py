@@ -72,7 +72,8 @@ class Language(Task):
         texts = [text for text in texts if text.strip()]
         tokens = self.target.tokens(texts)
         nats = self._nats(tokens)  # (N, 2): nats, tokens
-        words = sum(len(words_of(text)) + 1 for text in texts)
+        lengths = [len(words_of(text)) for text in texts]
+        words = sum(lengths) + len(texts)
         characters = sum(len(text) + 1 for text in texts)
         units = perplexities(float(nats[:, 0].sum()), int(nats[:, 1].sum()), words=words, characters=characters)
         metrics = {
@@ -81,9 +82,11 @@ class Language(Task):
             "bits_per_character": units.bits_per_character or 0.0,
             "loss": units.nats_per_token,
         }
-        statistics = {"perplexity": Statistics(nats, _perplexity, False)}
+        # per word, since only that can be compared between models with different tokens
+        by_word = np.stack([nats[:, 0], np.array(lengths) + 1.0], 1)
+        statistics = {"perplexity_per_word": Statistics(by_word, _perplexity)}
         details = {"sentences": len(texts), "tokens": int(nats[:, 1].sum()), "words": words}
-        return Evaluation(metrics, details, statistics, [len(words_of(text)) for text in texts])
+        return Evaluation(metrics, details, statistics, lengths)
 
     @torch.no_grad()
     def _nats(self, tokens: list[list[int]], batch_size: int = 32) -> NDArray[np.float64]:

@@ -19,6 +19,12 @@ from saccade.train.settings import TrainConfig
 __all__ = ["DataConfig", "Recipe", "TaskName", "load_recipe", "parse_recipe"]
 
 TaskName = Literal["translation", "language", "classification"]
+METRICS = {
+    "translation": ("loss", "bleu", "chrf", "ter", "aer"),
+    "language": ("loss", "perplexity", "perplexity_per_word", "bits_per_character"),
+    "classification": ("loss", "accuracy", "macro_f1"),
+}
+"""What validation can choose the best model by."""
 Files = str | list[str]
 
 
@@ -145,6 +151,11 @@ def _combinations(recipe: _Sections, model: dict[str, Any]) -> list[Fault]:
         faults.append(Fault(("data", "corpus"), f"{recipe.data.corpus} is a corpus for {made_for}, not {recipe.task}"))
     if recipe.train.guided_alignment and recipe.task != "translation":
         faults.append(Fault(("train", "guided_alignment"), "only translation has gold alignments: set it to 0"))
+    if recipe.train.metric not in METRICS[recipe.task]:
+        why = unknown_name(f"metric of {recipe.task}", recipe.train.metric, METRICS[recipe.task])
+        faults.append(Fault(("train", "metric"), str(why)))
+    if recipe.train.scheduled_sampling and recipe.task == "classification":
+        faults.append(Fault(("train", "scheduled_sampling"), "a classifier writes no words: set it to 0"))
     tied = model.get("tied") and "heads" in (model.get("attention") or {}) and "feed_forward" in model
     if recipe.task == "translation" and tied and not recipe.tokenizer.shared:
         faults.append(

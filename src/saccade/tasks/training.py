@@ -39,7 +39,7 @@ class TrainingJob:
         self.objective = task.objective()
         self.width = int(recipe.model.get("width") or recipe.model.get("embedding") or 1)
         guided = recipe.train.guided_alignment > 0
-        self._train = corpus.store("train", task.tokenizers, links=guided)
+        self._train = corpus.store("train", task.tokenizers, links=guided, room=task.room)
         if guided and not len(self._train.columns["links"].values):
             raise ConfigError(
                 "train.guided_alignment is set, but the training data have no alignments. Name a third file with them "
@@ -51,7 +51,7 @@ class TrainingJob:
                 "there is nothing to validate on: one of every 50 training examples is set aside, but there are fewer. "
                 "Name data.valid, or bring more."
             )
-        self._valid = corpus.store("valid", task.tokenizers)
+        self._valid = corpus.store("valid", task.tokenizers, room=task.room)
 
     def loader(self, rank: int, ranks: int) -> Loader:
         train = self.task.recipe.train

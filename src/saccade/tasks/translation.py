@@ -89,7 +89,7 @@ class Translation(Task):
         for metric in ("bleu", "chrf", "ter"):
             part = text_statistics(metric, texts, references)
             metrics[metric], signatures[metric] = part.total().value, part.signature
-            statistics[metric] = Statistics(part.counts, part.score, metric != "ter")
+            statistics[metric] = Statistics(part.counts, part.score)
         statistics["bleu"] = _sentence_bleu(texts, references)
         details: dict[str, Any] = {"sentences": len(examples), "signatures": signatures}
         notes: list[str] = []
@@ -121,7 +121,7 @@ class Translation(Task):
             "by_shift": {str(shift): part.error_rate for shift, part in report.scores.items()},
         }
         links = [align(matrix, words=len(matrix) - 1) for matrix in matrices]
-        statistics["aer"] = Statistics(alignment_statistics(links, gold), error_rate, False)
+        statistics["aer"] = Statistics(alignment_statistics(links, gold), error_rate)
         if (warning := report.warning()) is not None:
             notes.append(warning)
 

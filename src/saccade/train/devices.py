@@ -10,7 +10,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -20,6 +20,7 @@ from lightning_fabric.strategies.ddp import DDPStrategy
 from lightning_fabric.strategies.fsdp import FSDPStrategy
 from torch import Tensor
 from torch.distributed.checkpoint import state_dict as distributed
+from torch.distributed.fsdp import FullyShardedDataParallel
 
 from saccade.errors import ConfigError, NumericsError, SaccadeError
 from saccade.train.settings import TrainConfig
@@ -165,6 +166,10 @@ class Sharded:
     """Gathers what FSDP has spread over devices, and spreads it again."""
 
     _whole = distributed.StateDictOptions(full_state_dict=True, cpu_offload=True)
+
+    def whole(self, objective: Any) -> AbstractContextManager[None]:
+        """Inside, every device has all weights, so that the model can be used without its wrapper."""
+        return FullyShardedDataParallel.summon_full_params(objective._forward_module, writeback=False)
 
     def weights(self, objective: Any) -> dict[str, Tensor]:
         """The model's weights by name."""

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -268,7 +268,8 @@ class _Run:
     def _validate(self) -> None:
         progress, config = self.progress, self.config
         self.objective.eval()
-        with torch.no_grad(), self._own_random_numbers(), self._averaged():
+        whole = nullcontext() if self.sharded is None else self.sharded.whole(self.objective)
+        with torch.no_grad(), self._own_random_numbers(), self._averaged(), whole:
             # what differs by a rounding must not let one process believe in another best than the rest
             metrics = self.fabric.broadcast(self.job.validate())
         self.objective.train()

@@ -76,6 +76,8 @@ class TrainConfig(Config):
             raise ValueError(f"average is {self.average}, but only {self.keep} checkpoints are kept: raise keep")
         if self.average and self.ema is not None:
             raise ValueError("average and ema are two ways to the same end: choose one")
+        if self.strategy == "fsdp" and self.ema is not None:
+            raise ValueError("ema keeps whole weights, which fsdp spreads over devices: leave one of them out")
         if self.schedule == "noam" and not self.warmup:
             raise ValueError("the noam schedule needs warmup steps (the paper has 4000)")
         return self

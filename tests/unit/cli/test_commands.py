@@ -87,7 +87,7 @@ def test_a_trained_model_beats_an_untrained_one(capsys, translator, text, tmp_pa
     write_folder(build_task(task.recipe, task.tokenizers), tmp_path / "other")
     words = ("compare", translator, tmp_path / "other", "--out", tmp_path / "lengths.svg")
     ran = run(capsys, *words)
-    assert re.search(r"chrf +\d+\.\d\d +-\d+\.\d\d +\(p = 0\.00\d\)", out_of(ran))
+    assert re.search(r"chrf +\d+\.\d+ +-\d+\.\d{3} +\(p = 0\.00\d\)", out_of(ran))
     assert "<svg" in (tmp_path / "lengths.svg").read_text()
     files = ("--file", text / "train.a", "--file", text / "train.b")
     report = json.loads(out_of(run(capsys, "compare", translator, tmp_path / "other", *files, "--json")))

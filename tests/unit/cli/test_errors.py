@@ -210,8 +210,10 @@ def test_a_file_where_the_model_should_go(capsys, recipe, tmp_path):
 def test_a_disk_that_does_not_take_more(capsys, copied, tmp_path, monkeypatch, number, message):
     before = files_in(copied)
     monkeypatch.setattr("saccade.files.sync", fail(number))
-    said = refused(capsys, "evaluate", copied)
-    assert f"{message} {copied / 'report.json'}" in said
+    ran = run(capsys, "evaluate", copied)
+    assert ran.code == 1
+    assert f"{message} {copied / 'report.json'}" in ran.err
+    assert "bleu" in ran.out, "what was measured is not lost"
     assert files_in(copied) == before
     said = refused(capsys, "look", copied, "ant", "-o", tmp_path / "x.svg")
     assert f"{message} {tmp_path / 'x.svg'}" in said

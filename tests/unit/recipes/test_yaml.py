@@ -71,8 +71,9 @@ def test_nothing_is_no_setting():
         ("a: !!bool maybe", r"'maybe' cannot be read"),
         ("a: !!timestamp soon", r"'soon' cannot be read"),
         ("a: !!python/name:os.system x", r"'x' cannot be read"),
-        ("a: &x [*x]", r"here holds settings inside settings without end\. Write them out"),
-        ("a: " + "[" * 5000, r"inside settings without end"),
+        ("a: &x [1]\nb: *x", r"here uses an alias \(\*name\), which recipes do not have\. Write it out"),
+        ("a: &x [*x]", r"here uses an alias"),
+        ("a: " + "[" * 5000 + "]" * 5000, r"inside settings without end"),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_line(text, message):

@@ -41,8 +41,8 @@ def test_perplexity_is_what_it_is_by_hand(task):
     assert found.metrics["bits_per_character"] == pytest.approx(nats / math.log(2) / letters, rel=1e-5)
     assert found.details == {"sentences": 3, "tokens": tokens, "words": words}
     assert found.lengths == [5, 4, 2], "blank texts are no texts"
-    low, high = summarise(found)["bands"]["perplexity"]
-    assert low <= found.metrics["perplexity"] <= high
+    low, high = summarise(found)["bands"]["perplexity_per_word"]
+    assert low <= found.metrics["perplexity_per_word"] <= high
 
 
 def test_a_text_goes_on(task):

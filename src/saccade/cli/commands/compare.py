@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from saccade.cli.terminal import print_json, say, table
+from saccade.cli.terminal import number, print_json, say, table
 
 __all__ = ["compare"]
 
@@ -54,8 +54,8 @@ def compare(
     for row in report["models"]:
         for metric, value in row["metrics"].items():
             against = row["against_first"].get(metric)
-            verdict = "" if against is None else f"{against['difference']:+.2f}  (p = {against['p_value']:.3f})"
-            rows.append((row["model"], metric, f"{value:.2f}", verdict))
+            verdict = "" if against is None else f"{against['difference']:+.3f}  (p = {against['p_value']:.3f})"
+            rows.append((row["model"], metric, number(value), verdict))
     table(f"{report['sentences']:,} examples", ("model", "metric", "value", "against the first"), rows)
     if out is not None:
         say(f"Wrote {out}")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from saccade.cli.terminal import print_json, say, table
+from saccade.cli.terminal import number, print_json, say, table
 
 __all__ = ["evaluate"]
 
@@ -46,19 +46,19 @@ def evaluate(
         "data": [str(file) for file in files or ()] or split_to_test(recipe, split),
     }
     report |= {"search": loaded.search(**({"beam": beam} if beam else {})).model_dump(), **summarise(found)}
-    folder = out or model
-    write_report(folder, report)
-    drawn = _draw(folder / "lengths.png", model.name, found, _trained_to(loaded.task.recipe))
     if json:
         print_json(report)
-        return
-    rows = []
-    for name, value in report["metrics"].items():
-        low, high = report["bands"].get(name, (None, None))
-        rows.append((name, _number(value), "" if low is None else f"{_number(low)} to {_number(high)}"))
-    table(f"{model}: {len(found.lengths):,} examples", ("metric", "value", "95 % band"), rows)
+    else:
+        rows = []
+        for name, value in report["metrics"].items():
+            low, high = report["bands"].get(name, (None, None))
+            rows.append((name, number(value), "" if low is None else f"{number(low)} to {number(high)}"))
+        table(f"{model}: {len(found.lengths):,} examples", ("metric", "value", "95 % band"), rows)
     for note in found.notes:
         say(f"note: {note}", style="yellow")
+    folder = out or model  # written last: a folder that cannot be written to costs no result
+    write_report(folder, report)
+    drawn = _draw(folder / "lengths.png", model.name, found, _trained_to(loaded.task.recipe))
     say(f"Wrote {' and '.join(str(path) for path in (folder / 'report.json', *drawn))}")
 
 
@@ -73,10 +73,6 @@ def _draw(path: Path, name: str, found: Any, trained_to: int | None) -> list[Pat
         say(f"note: {error}", style="yellow")
         return []
     return [path]
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
 
 
 def _trained_to(recipe: Any) -> int | None:

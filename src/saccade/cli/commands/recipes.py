@@ -15,7 +15,7 @@ def recipes(
     name: Annotated[str | None, typer.Argument(help="Print this recipe, to change it to your needs.")] = None,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
-    """List the recipes that ship, with what they reached; or print one.
+    """List the recipes that ship, with what they are for; or print one.
 
     Example: saccade recipes english-french > my.yaml
     """
