@@ -3,7 +3,7 @@
 import pytest
 
 from saccade.errors import ConfigError
-from saccade.recipes import parse_yaml, shipped, to_yaml
+from saccade.recipes import RecipeText, parse_yaml, shipped, to_yaml
 from saccade.tasks.recipe import load_recipe, parse_recipe
 
 PLAIN = "task: translation\ndata: {corpus: english-french}\n"
@@ -105,3 +105,17 @@ def test_faults_say_where_and_what(text, message):
 def test_a_fault_of_the_command_line_names_no_line_of_the_file():
     with pytest.raises(ConfigError, match=r"- train\.lr: Input should be a valid number .*it is 'fast'"):
         load_recipe("english-french", ["train.lr=fast"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"train": {"metric": "blue"}}, r"train\.metric: metric of translation 'blue' .* Did you mean 'bleu'\?"),
+        ({"train": {"metric": "accuracy"}}, r"metric of translation 'accuracy' does not exist"),
+        ({"train": {"strategy": "fsdp", "ema": 0.9}}, r"ema keeps whole weights, which fsdp spreads"),
+    ],
+)
+def test_what_cannot_work_is_told_before_training(change, message):
+    settings = {"task": "translation", "data": {"corpus": "english-french"}, **change}
+    with pytest.raises(ConfigError, match=message):
+        parse_recipe(RecipeText(settings, "here"))
