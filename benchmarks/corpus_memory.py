@@ -233,7 +233,7 @@ def main() -> None:
         f"{library.__version__}; bpe of {TOKENIZER_SIZE} pieces, {TOKENS} tokens per batch, {options.batches} batches "
         f"of a recurrent model of width {WIDTH}"
     )
-    command = f"python benchmarks/corpus_memory.py {options.pairs}"
+    command = f"python benchmarks/corpus_memory.py {options.pairs} --batches {options.batches}"
     explanation = (
         "Every phase is a process of its own. `peak` is its largest resident set, pages of mapped files included, "
         "which the system takes back at need; `own` is the largest part that it could not take back."

@@ -99,7 +99,7 @@ def untrained(task: str, model: dict, *, kind: str = "word", head: dict | None =
 
 def write_folder(task: Task, folder: Path) -> Path:
     write_description(folder, task.recipe, task.tokenizers)
-    write_model(folder, weights_of(task.model))
+    write_model(folder, weights_of(task.model), task.tokenizers)
     return folder
 
 

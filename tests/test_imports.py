@@ -23,16 +23,18 @@ MAY_IMPORT = {
     "attention": FIRST | {"kernels"},
     "layers": FIRST | {"kernels", "attention"},
     "models": FIRST | {"kernels", "attention", "layers"},
-    "search": FIRST | {"attention.tape", "models.base"},
+    "search": FIRST | {"attention.steering", "attention.tape", "models.base"},
     "data": FIRST,
     "metrics": {"errors", "data.example"},
     "look": {"errors", "files"},
     "train": FIRST | {"kernels", "attention.losses", "attention.tape", "models.base", "data"},
     "recipes": {"config", "errors", "files"},
     "prediction": {"batch", "errors", "look"},
-    "tasks": CORE | {"", "data", "metrics", "look", "train", "recipes", "prediction"},
-    "front": CORE | {"data", "prediction", "tasks", "train.devices"},
-    "cli": CORE | {"", "data", "look", "recipes", "tasks", "front", "train.log"},
+    "trace": {"config", "errors", "files", "prediction"},
+    "tasks": CORE | {"", "data", "metrics", "look", "train", "recipes", "prediction", "trace"},
+    "front": CORE | {"data", "prediction", "tasks", "trace", "train.devices"},
+    "serve": {"", "config", "errors", "files", "front", "look", "prediction", "search.settings", "tasks", "trace"},
+    "cli": CORE | {"", "data", "look", "recipes", "tasks", "front", "serve", "trace", "train.log"},
 }
 """Module or package -> what it may import beside itself, with all that lies inside."""
 

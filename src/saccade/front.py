@@ -15,7 +15,9 @@ from saccade.search.settings import SearchConfig
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
 from saccade.tasks.folder import load_task
+from saccade.tasks.tracing import Wishes
 from saccade.tasks.workers import Workers
+from saccade.trace import Trace
 from saccade.train.devices import find_accelerator
 
 __all__ = ["Model", "load"]
@@ -67,6 +69,30 @@ class Model:
                 raise DataError(f"input {number} is {text!r}, but this model reads text.")
         found = in_batches(self.task, texts, self.search(**options), attention=True)
         return found[0] if single else found
+
+    def trace(
+        self,
+        text: str,
+        *,
+        force: Sequence[int] = (),
+        block: Sequence[int] = (),
+        pull: Sequence[tuple[int, int, float]] = (),
+        detail: bool = False,
+        gold: Iterable[tuple[int, int]] | None = None,
+        **options: Any,
+    ) -> Trace:
+        """The answer to one input and all there is to see of it: every attention, what else was likely, the beam.
+
+        force: tokens to begin with. block: source tokens that may not be looked at. pull: (step, source token, weight)
+        that an attention has to give. detail: the vectors too. gold: links that would be right, source word first.
+        """
+        if not isinstance(text, str) or not text.strip():
+            raise DataError(f"a trace is of one text that is not empty, but this is {text!r}.")
+        if (length := self.task.length(text)) > self.task.longest:
+            raise DataError(f"the input has {length:,} tokens, but this model reads at most {self.task.longest:,}.")
+        name = self._folder.name if self._folder is not None else "model"
+        wishes = Wishes(force, block, pull, detail, gold, name)
+        return self.task.trace(text, self.search(**options), wishes)
 
     def stream(
         self,

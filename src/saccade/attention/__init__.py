@@ -34,6 +34,7 @@ from saccade.attention.scores import (
     ScaledDot,
     Score,
 )
+from saccade.attention.steering import Steering
 from saccade.attention.tape import Tape
 from saccade.attention.windows import (
     WINDOWS,
@@ -80,6 +81,7 @@ __all__ = [
     "SigmoidSmoothing",
     "Softmax",
     "Sparsemax",
+    "Steering",
     "Tape",
     "View",
     "Window",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -36,13 +37,15 @@ class Attended:
     """What attention gives back.
 
     context (N, [H,] T, Dv). weights (N, [H,] T, S), None if nobody needed them. distribution: what a hard
-    align drew its weights from. past: to be handed to the next step, where the attention keeps one.
+    align drew its weights from. past: to be handed to the next step, where the attention keeps one. scores: as the
+    weights, -inf behind the mask, for detailed tapes.
     """
 
     context: Tensor
     weights: Tensor | None = None
     distribution: Tensor | None = None
     past: Past | None = None
+    scores: Tensor | None = None
 
 
 class Attention(nn.Module):
@@ -140,14 +143,14 @@ class Attention(nn.Module):
         if self.sequential and past is None:
             past = self.start(bank, rows)
         if self.sequential and length > 1:
-            attended = self._unroll(query, bank, positions, past)
+            attended = self._unroll(query, bank, positions, past, tape)
         else:
-            attended = self._attend(query, bank, positions, past, recorded=tape is not None)
+            attended = self._attend(query, bank, positions, past, tape)
         if tape is not None:
             self._record(attended, tape)
         return attended
 
-    def _unroll(self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None) -> Attended:
+    def _unroll(self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None, tape: Tape | None) -> Attended:
         """A sequence of queries one at a time, each handing its past to the next."""
         steps = []
         for t in range(query.shape[-2]):
@@ -156,25 +159,52 @@ class Attention(nn.Module):
                 mask = mask[..., t : t + 1, :]
             here = Bank(bank.keys, bank.values, mask)
             now = slice(t, t + 1)
-            steps.append(self._attend(query[..., now, :], here, positions[..., now, :], past, recorded=True))
+            steps.append(self._attend(query[..., now, :], here, positions[..., now, :], past, tape, t))
             past = steps[-1].past
         context = torch.cat([step.context for step in steps], -2)
-        return Attended(context, _join(s.weights for s in steps), _join(s.distribution for s in steps), past)
+        weights, scores = _join(step.weights for step in steps), _join(step.scores for step in steps)
+        return Attended(context, weights, _join(step.distribution for step in steps), past, scores)
 
-    def _attend(self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None, *, recorded: bool) -> Attended:
+    def _attend(
+        self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None, tape: Tape | None, first: int = 0
+    ) -> Attended:
         """All queries at once; K hypotheses of a sentence become K times as many queries of its row."""
         rows = bank.keys.shape[0]
         beams = query.shape[0] // rows
+        steer = None if tape is None else self._steer(tape, first, query.shape[-2])
+        detailed = tape is not None and tape.detailed
+        look = partial(self._look, recorded=tape is not None, detailed=detailed, steer=steer)
         if beams == 1:
-            return self._look(query, bank, positions, past, recorded)
+            return look(query, bank, positions, past)
         query, positions, past = tree.map_tensors(lambda x: _fold(x, rows), (query, positions, past))
         if bank.mask is not None and bank.mask.shape[-2] > 1:
             repeats = [1] * (bank.mask.dim() - 2) + [beams, 1]
             bank = Bank(bank.keys, bank.values, bank.mask.repeat(repeats))
-        attended = self._look(query, bank, positions, past, recorded)
+        attended = look(query, bank, positions, past)
         return tree.map_tensors(lambda x: _unfold(x, beams), attended)
 
-    def _look(self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None, recorded: bool) -> Attended:
+    def _steer(self, tape: Tape, first: int, length: int) -> Callable[[Tensor], Tensor] | None:
+        """What a tape does to weights (..., K·T, S) of T steps of K hypotheses, the `first` of this call."""
+        if tape.steering is None:
+            return None
+        steering, step = tape.steering, tape.steps(self.site) + first
+
+        def steer(weights: Tensor) -> Tensor:
+            return steering(self.site, step, weights.unflatten(-2, (-1, length))).flatten(-3, -2)
+
+        return steer
+
+    def _look(
+        self,
+        query: Tensor,
+        bank: Bank,
+        positions: Tensor,
+        past: Past | None,
+        *,
+        recorded: bool,
+        detailed: bool,
+        steer: Callable[[Tensor], Tensor] | None,
+    ) -> Attended:
         """score → align → context, fused where nobody needs the weights and the parts allow it."""
         mask, gain = self.window(query, bank.keys.shape[-2], bank.mask, positions, past)
         share = self.dropout if self.training else 0.0
@@ -189,12 +219,20 @@ class Attention(nn.Module):
             weights = weights * gain
             if mask is not None:  # cleared again for the gradient: junk behind the mask would make it 0 · inf
                 weights = weights.masked_fill(~mask, 0.0)
+        if steer is not None:
+            weights = steer(weights)
         if past is not None:
             # a query that saw nothing leaves no mark, so the next one goes on from the last that did
             previous = weights if mask is None else torch.where(mask.any(-1, keepdim=True), weights, past.previous)
             past = Past(previous, past.total + weights)
+        if detailed and mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
         return Attended(
-            dropout(weights, share) @ bank.values, weights, distribution if self.align.samples else None, past
+            dropout(weights, share) @ bank.values,
+            weights,
+            distribution if self.align.samples else None,
+            past,
+            scores if detailed else None,
         )
 
     def _record(self, attended: Attended, tape: Tape) -> None:
@@ -202,6 +240,8 @@ class Attention(nn.Module):
         tape.write(self.site, _with_heads(attended.weights), owner=self)
         if attended.distribution is not None:
             tape.write(f"{self.site}.distribution", _with_heads(attended.distribution), owner=self)
+        if attended.scores is not None:
+            tape.note(f"{self.site}.scores", _with_heads(attended.scores))
 
     def extra_repr(self) -> str:
         return f"site={self.site!r}" + (f", dropout={self.dropout}" if self.dropout else "")

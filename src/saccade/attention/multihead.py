@@ -118,6 +118,10 @@ class MultiHead(nn.Module):
         split = self._split(self.query(query))
         if self.rotate is not None:
             split = self.rotate(split, positions)
+        if tape is not None:
+            tape.note(f"{self.inner.site}.query", split)
+            tape.note(f"{self.inner.site}.key", bank.keys, once=True)
+            tape.note(f"{self.inner.site}.value", bank.values, once=True)
         attended = self.inner(split, bank, positions=positions, past=past, tape=tape)
         context = self.output(attended.context.transpose(1, 2).flatten(2))  # (N, T, output_width)
         return Attended(context, attended.weights, attended.distribution, attended.past)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from saccade.attention.steering import Steering
 from saccade.errors import ConfigError, ShapeError, unknown_name
 
 __all__ = ["Tape"]
@@ -23,10 +24,15 @@ class Tape:
     stay attached to the graph, so that losses can read them; `Tape(detach=True)` cuts them off.
 
     A tape that is passed as an argument cannot go stale like an attribute and is as private as the call.
+    A `detailed` tape also takes notes of what weights were made from. `steering` changes weights on their way; `first`
+    is the step that a fresh tape begins at.
     """
 
-    def __init__(self, *, detach: bool = False) -> None:
-        self._detach = detach
+    def __init__(
+        self, *, detach: bool = False, detailed: bool = False, steering: Steering | None = None, first: int = 0
+    ) -> None:
+        self._detach, self.detailed, self.steering, self._first = detach, detailed, steering, first
+        self._notes: dict[str, list[Tensor]] = {}
         self._pieces: dict[str, list[Tensor]] = {}
         self._owners: dict[str, object] = {}
         self._prefix = ""
@@ -47,9 +53,25 @@ class Tape:
             )
         pieces.append(weights.detach() if self._detach else weights)
 
+    def steps(self, site: str) -> int:
+        """The number of the step that a site writes next."""
+        return self._first + sum(piece.shape[2] for piece in self._pieces.get(self._prefix + site, ()))
+
+    def note(self, name: str, values: Tensor, *, once: bool = False) -> None:
+        """On a detailed tape, take down numbers (..., T, D) of some further steps; `once`: of the first call only."""
+        name = self._prefix + name
+        if self.detailed and not (once and name in self._notes):
+            self._notes.setdefault(name, []).append(values.detach())
+
+    @property
+    def notes(self) -> dict[str, Tensor]:
+        """What was noted, by name."""
+        return {name: torch.cat(pieces, -2) for name, pieces in self._notes.items()}
+
     def under(self, prefix: str) -> Tape:
         """The same record, with a prefix on every site written: for models inside a model."""
-        inner = Tape(detach=self._detach)
+        inner = Tape(detach=self._detach, detailed=self.detailed, steering=self.steering, first=self._first)
+        inner._notes = self._notes
         inner._pieces, inner._owners, inner._prefix = self._pieces, self._owners, self._prefix + prefix
         return inner
 

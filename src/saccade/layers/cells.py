@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from saccade import masks
 from saccade.errors import DataError, ShapeError, lookup
-from saccade.kernels.dropout import dropout
+from saccade.kernels.dropout import Dropout
 from saccade.layers.stack import Layers
 
 __all__ = ["CELLS", "GRU", "LSTM", "Cell", "CellStack", "ResetBeforeGRU", "Tanh", "build_cell", "check_inputs"]
@@ -311,17 +311,24 @@ class CellStack(nn.Module):
     """Layers of one cell, the upper reading the hidden states of the lower; a decoder's memory.
 
     State (N, layers, state_width). With `residual` a layer's input is added to its output, from the second
-    layer on. Dropout is on what passes between layers.
+    layer on. Dropout is on what passes between layers, locked the same in all steps.
     """
 
     def __init__(
-        self, cell: str, input_width: int, width: int, layers: int = 1, *, residual: bool = False, dropout: float = 0.0
+        self,
+        cell: str,
+        input_width: int,
+        width: int,
+        layers: int = 1,
+        *,
+        residual: bool = False,
+        dropout: Dropout | None = None,
     ) -> None:
         super().__init__()
         inputs = [input_width, *[width] * (layers - 1)]
         self.cells: Layers[Cell] = Layers(build_cell(cell, size, width) for size in inputs)
         self.input_width, self.width, self.layers = input_width, width, layers
-        self.residual, self.dropout = residual, dropout
+        self.residual, self.dropout = residual, dropout or Dropout(0.0)
 
     @property
     def first(self) -> Cell:
@@ -344,12 +351,14 @@ class CellStack(nn.Module):
     def recurrence(self) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
         """`advance` for a loop, as a cell's."""
         steps = [cell.recurrence() for cell in self.cells]
+        drops = [self.dropout.over_steps() for _ in steps]
 
         def advance(gates: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
             states = []
             output = gates
-            for layer, (cell, step, before) in enumerate(zip(self.cells, steps, state.unbind(1), strict=True)):
-                inputs = output if layer == 0 else self._between(output)
+            layers = zip(self.cells, steps, drops, state.unbind(1), strict=True)
+            for layer, (cell, step, drop, before) in enumerate(layers):
+                inputs = output if layer == 0 else drop(output)
                 after = step(inputs if layer == 0 else cell.project(inputs), before)
                 output = self._add(after[:, : self.width], inputs, layer)
                 states.append(after)
@@ -362,14 +371,11 @@ class CellStack(nn.Module):
         states = []
         output = inputs
         for layer, cell in enumerate(self.cells):
-            inputs = output if layer == 0 else self._between(output)
+            inputs = output if layer == 0 else self.dropout(output)
             hiddens, after = cell.sequence(inputs, state[:, layer])
             output = self._add(hiddens, inputs, layer)
             states.append(after)
         return output, torch.stack(states, 1)
-
-    def _between(self, output: Tensor) -> Tensor:
-        return dropout(output, self.dropout, self.training)
 
     def _add(self, hidden: Tensor, inputs: Tensor, layer: int) -> Tensor:
         return hidden + inputs if self.residual and layer > 0 else hidden

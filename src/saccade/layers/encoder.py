@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from saccade import masks, tree
 from saccade.attention import Tape
-from saccade.kernels.dropout import dropout
+from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import Cell, build_cell
 from saccade.layers.reader import Reader
 from saccade.layers.stack import Layers
@@ -59,7 +59,7 @@ class RecurrentEncoder(Encoder):
         bidirectional: bool = False,
         reverse: bool = False,
         residual: bool = False,
-        dropout: float = 0.0,
+        dropout: Dropout | None = None,
     ) -> None:
         super().__init__()
         self.backwards = (False, True) if bidirectional else (reverse,)
@@ -68,7 +68,7 @@ class RecurrentEncoder(Encoder):
         self.layers: Layers[Layers[Cell]] = Layers(
             Layers(build_cell(cell, size, width) for _ in self.backwards) for size in inputs
         )
-        self.cell_width, self.residual, self.dropout = width, residual, dropout
+        self.cell_width, self.residual, self.dropout = width, residual, dropout or Dropout(0.0)
 
     @property
     def state_width(self) -> int:
@@ -79,7 +79,7 @@ class RecurrentEncoder(Encoder):
         finals = []
         output = inputs
         for number, directions in enumerate(self.layers):
-            below = output if number == 0 else dropout(output, self.dropout, self.training)
+            below = output if number == 0 else self.dropout(output)
             pairs = zip(directions, self.backwards, strict=True)
             hiddens, states = zip(*(_read(cell, below, mask, way) for cell, way in pairs), strict=True)
             output = torch.cat(hiddens, -1)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from saccade import tree
 from saccade.attention import Tape
-from saccade.kernels.dropout import dropout
+from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import CellStack, check_inputs
 from saccade.layers.stack import Layers
 
@@ -50,7 +50,14 @@ class PlainReader(Reader):
     """A recurrent network without attention: all it knows of the past is its state."""
 
     def __init__(
-        self, cell: str, input_width: int, width: int, layers: int = 1, *, residual: bool = False, dropout: float = 0.0
+        self,
+        cell: str,
+        input_width: int,
+        width: int,
+        layers: int = 1,
+        *,
+        residual: bool = False,
+        dropout: Dropout | None = None,
     ) -> None:
         super().__init__()
         self.cells = CellStack(cell, input_width, width, layers, residual=residual, dropout=dropout)
@@ -77,10 +84,10 @@ class StackState:
 class StackedReader(Reader):
     """Readers on top of each other; with `skip`, the upper ones see the words as well: [below ; word]."""
 
-    def __init__(self, layers: Sequence[Reader], *, skip: bool = False, dropout: float = 0.0) -> None:
+    def __init__(self, layers: Sequence[Reader], *, skip: bool = False, dropout: Dropout | None = None) -> None:
         super().__init__()
         self.layers: Layers[Reader] = Layers(layers)
-        self.skip, self.dropout = skip, dropout
+        self.skip, self.dropout = skip, dropout or Dropout(0.0)
         self.input_width, self.width = layers[0].input_width, layers[-1].width
 
     def start(self, rows: int, max_length: int, like: Tensor) -> StackState:
@@ -103,5 +110,5 @@ class StackedReader(Reader):
     def _enter(self, number: int, below: Tensor, words: Tensor) -> Tensor:
         if number == 0:
             return words
-        below = dropout(below, self.dropout, self.training)
+        below = self.dropout(below)
         return torch.cat([below, words], -1) if self.skip else below

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from saccade.attention import Tape, name_sites
 from saccade.batch import Batch, check_tokens
-from saccade.kernels.dropout import dropout
+from saccade.kernels.dropout import Dropout
 from saccade.layers.encoder import Encoder
 from saccade.layers.pooling import build_pooling
 from saccade.models.base import Classifying, source_of
@@ -31,7 +31,7 @@ class Classifier(Classifying):
         pooling: str = "mean",
         hidden: int | None = None,
         dropout: float = 0.0,
-        source_dropout: float = 0.0,
+        source_dropout: Dropout | None = None,
         scale: float = 1.0,
     ) -> None:
         super().__init__()
@@ -39,16 +39,16 @@ class Classifier(Classifying):
         self.pooling = build_pooling(pooling, encoder.width)
         self.hidden = None if hidden is None else nn.Linear(encoder.width, hidden)
         self.output = nn.Linear(hidden or encoder.width, classes)
-        self.dropout, self.source_dropout, self.scale = dropout, source_dropout, scale
+        self.dropout, self.source_dropout, self.scale = Dropout(dropout), source_dropout or Dropout(0.0), scale
         name_sites(self)
 
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         tokens, mask = source_of(batch)
         check_tokens("source", tokens, self.embedding.num_embeddings)
-        words = dropout(self.embedding(tokens) * self.scale, self.source_dropout, self.training)
+        words = self.source_dropout(self.embedding(tokens) * self.scale)
         reading = self.encoder(words, mask, tape=tape)
-        pooled = dropout(self.pooling(reading, mask, tape=tape), self.dropout, self.training)
+        pooled = self.dropout(self.pooling(reading, mask, tape=tape))
         if self.hidden is not None:
-            pooled = dropout(F.relu(self.hidden(pooled)), self.dropout, self.training)
+            pooled = self.dropout(F.relu(self.hidden(pooled)))
         out: Tensor = self.output(pooled)
         return out

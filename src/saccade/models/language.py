@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from saccade import tree
 from saccade.attention import Tape, name_sites
 from saccade.batch import Batch, check_tokens
-from saccade.kernels.dropout import dropout
+from saccade.kernels.dropout import Dropout
 from saccade.layers.reader import Reader
 from saccade.models.base import Seq2Seq, check_fed, inputs_of, tie
 
@@ -27,13 +27,19 @@ class LanguageModel(Seq2Seq):
     """embedding → reader → output layer: p(y[t] | y[0..t-1])."""
 
     def __init__(
-        self, embedding: nn.Embedding, reader: Reader, *, tied: bool = False, dropout: float = 0.0, scale: float = 1.0
+        self,
+        embedding: nn.Embedding,
+        reader: Reader,
+        *,
+        tied: bool = False,
+        dropout: Dropout | None = None,
+        scale: float = 1.0,
     ) -> None:
         super().__init__()
         self.embedding, self.reader = embedding, reader
         self.vocabulary = embedding.num_embeddings
         self.output = nn.Linear(reader.width, self.vocabulary)
-        self.dropout, self.scale = dropout, scale
+        self.dropout, self.scale = dropout or Dropout(0.0), scale
         if tied:
             tie(self.output, embedding)
         name_sites(self)
@@ -60,4 +66,5 @@ class LanguageModel(Seq2Seq):
         return self._drop(embedded)
 
     def _drop(self, x: Tensor) -> Tensor:
-        return dropout(x, self.dropout, self.training)
+        dropped: Tensor = self.dropout(x)
+        return dropped

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from saccade import masks, tree
 from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
-from saccade.kernels.dropout import dropout
+from saccade.kernels.dropout import Dropout
 from saccade.layers.lstmn import LSTMN, DeepFusion, LSTMNState
 from saccade.layers.reader import Reader, StackedReader
 from saccade.layers.readout import TanhReadout
@@ -64,7 +64,7 @@ class FusedLSTMN(Seq2Seq):
         attention: Attention | MultiHead | None,
         *,
         skip: bool = False,
-        dropout: float = 0.0,
+        dropout: Dropout | None = None,
     ) -> None:
         super().__init__()
         self.source_embedding, self.target_embedding = source_embedding, target_embedding
@@ -75,7 +75,7 @@ class FusedLSTMN(Seq2Seq):
         self.readout = None if attention is None else TanhReadout(width, width, 0)
         self.vocabulary = target_embedding.num_embeddings
         self.output = nn.Linear(width, self.vocabulary)
-        self.skip, self.dropout = skip, dropout
+        self.skip, self.dropout = skip, dropout or Dropout(0.0)
         name_sites(self)
 
     @property
@@ -151,7 +151,8 @@ class FusedLSTMN(Seq2Seq):
         return torch.cat([below, words], -1) if self.skip else below
 
     def _drop(self, x: Tensor) -> Tensor:
-        return dropout(x, self.dropout, self.training)
+        dropped: Tensor = self.dropout(x)
+        return dropped
 
 
 class LSTMNConfig(ReaderConfig):
@@ -185,7 +186,7 @@ class LSTMNConfig(ReaderConfig):
     def reader(self) -> Reader:
         """The stack, for one sequence."""
         layers: list[Reader] = [self.layer(width) for width in self.layer_inputs()]
-        return layers[0] if self.layers == 1 else StackedReader(layers, skip=self.skip, dropout=self.dropout)
+        return layers[0] if self.layers == 1 else StackedReader(layers, skip=self.skip, dropout=self.drops())
 
     def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> FusedLSTMN:
         """Two stacks, fused."""
@@ -197,7 +198,7 @@ class LSTMNConfig(ReaderConfig):
             [self.layer(width, fused=deep) for width in self.layer_inputs()],
             None if deep else self.cross.build(self.width, self.width),
             skip=self.skip,
-            dropout=self.dropout,
+            dropout=self.drops(),
         )
         if self.tied:
             tie(model.output, model.target_embedding)

@@ -8,6 +8,7 @@ from pydantic import Field
 from torch import nn
 
 from saccade.config import Config
+from saccade.kernels.dropout import Dropout
 from saccade.layers.encoder import ReaderEncoder
 from saccade.layers.reader import Reader
 from saccade.models.classifier import Classifier
@@ -24,8 +25,14 @@ class ReaderConfig(Config):
     layers: int = Field(1, ge=1)
     dropout: float = Field(0.0, ge=0, lt=1)
     """On the embeddings, between layers and before the output layer."""
+    locked_dropout: bool = False
+    """Whether what is dropped stays dropped through all words of a sentence."""
     tied: bool = False
     """Whether the output layer is the target embedding."""
+
+    def drops(self) -> Dropout:
+        """A dropout of this kind."""
+        return Dropout(self.dropout, locked=self.locked_dropout)
 
     def reader(self) -> Reader:
         """The network itself."""
@@ -34,9 +41,9 @@ class ReaderConfig(Config):
     def language_model(self, vocabulary: int) -> LanguageModel:
         """The reader, predicting the next word."""
         embedding = nn.Embedding(vocabulary, self.embedding)
-        return LanguageModel(embedding, self.reader(), tied=self.tied, dropout=self.dropout)
+        return LanguageModel(embedding, self.reader(), tied=self.tied, dropout=self.drops())
 
     def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
         """What it has read, pooled."""
         embedding, encoder = nn.Embedding(vocabulary, self.embedding), ReaderEncoder(self.reader())
-        return Classifier(embedding, encoder, classes, source_dropout=self.dropout, **head)
+        return Classifier(embedding, encoder, classes, source_dropout=self.drops(), **head)

@@ -13,7 +13,7 @@ from saccade import tree
 from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
 from saccade.config import Config
-from saccade.kernels.dropout import dropout
+from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import CellStack
 from saccade.layers.encoder import Encoder
 from saccade.layers.reader import PlainReader
@@ -85,8 +85,8 @@ class RecurrentSeq2Seq(Seq2Seq):
         summary: bool = False,
         read_state: Literal["previous", "current"] = "current",
         read_word: bool = False,
-        source_dropout: float = 0.0,
-        target_dropout: float = 0.0,
+        source_dropout: Dropout | None = None,
+        target_dropout: Dropout | None = None,
     ) -> None:
         super().__init__()
         self.source_embedding, self.target_embedding = source_embedding, target_embedding
@@ -97,7 +97,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.from_previous = attention is not None and attend_from == "previous"
         self.input_feeding, self.summary, self.read_word = input_feeding, summary, read_word
         self.read_previous = read_state == "previous"
-        self.source_dropout, self.target_dropout = source_dropout, target_dropout
+        self.source_dropout, self.target_dropout = source_dropout or Dropout(0.0), target_dropout or Dropout(0.0)
         name_sites(self)
 
     @property
@@ -112,7 +112,7 @@ class RecurrentSeq2Seq(Seq2Seq):
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
         tokens, mask = source_of(batch)
         check_tokens("source", tokens, self.source_embedding.num_embeddings)
-        words = dropout(self.source_embedding(tokens), self.source_dropout, self.training)
+        words = self.source_dropout(self.source_embedding(tokens))
         reading = self.encoder(words, mask, tape=tape)
         bank = None if self.attention is None else self.attention.bank(reading.annotations, mask=mask)
         summary = reading.last if self.summary else None
@@ -134,13 +134,14 @@ class RecurrentSeq2Seq(Seq2Seq):
             # as the start's: a read-out may be a view of the cells' state, and under autocast in half precision
             fed = vector.to(memory.start.dtype).clone(memory_format=torch.contiguous_format)
             state = State(state.cells, fed, state.position, state.past)
-        return self.output(self._drop(vector)), state
+        return self.output(self.target_dropout(vector)), state
 
     def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         memory = self.encode(batch, tape=tape)
         words = self._embed(inputs_of(batch))  # (B, T, E)
         vectors = self._all_at_once(memory, words, tape) if self.parallel else self._one_by_one(memory, words, tape)
-        return self._drop(vectors)
+        dropped: Tensor = self.target_dropout(vectors)
+        return dropped
 
     def _all_at_once(self, memory: Memory, words: Tensor, tape: Tape | None) -> Tensor:
         inputs, context = words, None
@@ -150,6 +151,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         outputs, _ = self.cells.sequence(inputs, memory.start)
         if self.attention is not None and memory.bank is not None:
             context = self.attention(outputs, memory.bank, tape=tape).context
+        _note(tape, outputs, context)
         return self._read(outputs, context, words)
 
     def _one_by_one(self, memory: Memory, words: Tensor, tape: Tape | None) -> Tensor:
@@ -158,15 +160,15 @@ class RecurrentSeq2Seq(Seq2Seq):
         reads, contexts, vectors = [], [], []
         for word, gates_now in zip(words.unbind(1), gates.unbind(1), strict=True):
             read, context, state = self._advance(memory, state, gates_now, tape, loop)
+            reads.append(read)
+            contexts.append(context)
             if self.input_feeding:
                 vectors.append(self._read(read, context, word))
                 state = State(state.cells, vectors[-1], state.position, state.past)
-            else:
-                reads.append(read)
-                contexts.append(context)
+        context = None if contexts[0] is None else torch.stack(contexts, 1)  # type: ignore[arg-type]
+        _note(tape, torch.stack(reads, 1), context)
         if self.input_feeding:
             return torch.stack(vectors, 1)
-        context = None if contexts[0] is None else torch.stack(contexts, 1)  # type: ignore[arg-type]
         return self._read(torch.stack(reads, 1), context, words)
 
     def _advance(
@@ -201,14 +203,19 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def _embed(self, tokens: Tensor) -> Tensor:
         check_tokens("target", tokens, self.vocabulary)
-        return dropout(self.target_embedding(tokens), self.target_dropout, self.training)
+        embedded: Tensor = self.target_dropout(self.target_embedding(tokens))
+        return embedded
 
     def _read(self, state: Tensor, context: Tensor | None, words: Tensor) -> Tensor:
         out: Tensor = self.readout(state, context, words if self.read_word else None)
         return out
 
-    def _drop(self, vectors: Tensor) -> Tensor:
-        return dropout(vectors, self.target_dropout, self.training)
+
+def _note(tape: Tape | None, states: Tensor, contexts: Tensor | None) -> None:
+    if tape is not None:
+        tape.note("state", states)
+        if contexts is not None:
+            tape.note("context", contexts)
 
 
 class RecurrentConfig(Config):
@@ -233,9 +240,9 @@ class RecurrentConfig(Config):
     def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> RecurrentSeq2Seq:
         """A translator."""
         encoder = self.encoder.build(self.embedding)
-        source, dropout = nn.Embedding(source_vocabulary, self.embedding), self.encoder.dropout
+        source = nn.Embedding(source_vocabulary, self.embedding)
         model = attach_decoder(
-            source, encoder, target_vocabulary, self.embedding, self.decoder, self.attention, dropout
+            source, encoder, target_vocabulary, self.embedding, self.decoder, self.attention, self.encoder.drops()
         )
         if self.tied:
             tie(model.output, model.target_embedding)
@@ -251,19 +258,18 @@ class RecurrentConfig(Config):
             settings.width,
             settings.layers,
             residual=settings.residual,
-            dropout=settings.dropout,
+            dropout=settings.drops(),
         )
-        model = LanguageModel(
-            nn.Embedding(vocabulary, self.embedding), reader, tied=self.tied, dropout=settings.dropout
-        )
+        embedding = nn.Embedding(vocabulary, self.embedding)
+        model = LanguageModel(embedding, reader, tied=self.tied, dropout=settings.drops())
         self.init.apply(model)
         return model
 
     def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
         """The encoder, pooled."""
         encoder = self.encoder.build(self.embedding)
-        embedding, dropout = nn.Embedding(vocabulary, self.embedding), self.encoder.dropout
-        model = Classifier(embedding, encoder, classes, source_dropout=dropout, **head)
+        embedding = nn.Embedding(vocabulary, self.embedding)
+        model = Classifier(embedding, encoder, classes, source_dropout=self.encoder.drops(), **head)
         self.init.apply(model)
         return model
 
@@ -275,7 +281,7 @@ def attach_decoder(
     embedding: int,
     settings: DecoderConfig,
     attention: AttentionConfig | None,
-    source_dropout: float,
+    source_dropout: Dropout,
 ) -> RecurrentSeq2Seq:
     """A recurrent decoder on any encoder."""
     attended = 0 if attention is None else encoder.width
@@ -294,7 +300,7 @@ def attach_decoder(
         settings.width,
         settings.layers,
         residual=settings.residual,
-        dropout=settings.dropout,
+        dropout=settings.drops(),
     )
     return RecurrentSeq2Seq(
         source_embedding,
@@ -310,5 +316,5 @@ def attach_decoder(
         read_state=settings.read_state,
         read_word=settings.read_word,
         source_dropout=source_dropout,
-        target_dropout=settings.dropout,
+        target_dropout=settings.drops(),
     )

@@ -51,14 +51,14 @@ class SelfAttentiveConfig(ReaderConfig):
                     output=self.output,
                 )
             )
-        return layers[0] if self.layers == 1 else StackedReader(layers, dropout=self.dropout)
+        return layers[0] if self.layers == 1 else StackedReader(layers, dropout=self.drops())
 
     def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> RecurrentSeq2Seq:
         """The self-attentive RNN as encoder of a recurrent decoder."""
         source = nn.Embedding(source_vocabulary, self.embedding)
         encoder = ReaderEncoder(self.reader())
         model = attach_decoder(
-            source, encoder, target_vocabulary, self.embedding, self.decoder, self.cross, self.dropout
+            source, encoder, target_vocabulary, self.embedding, self.decoder, self.cross, self.drops()
         )
         if self.tied:
             tie(model.output, model.target_embedding)

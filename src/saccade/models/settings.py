@@ -12,6 +12,7 @@ from saccade.attention import ALIGNS, SCORES, WINDOWS, Attention, MultiHead, bui
 from saccade.attention.outside import is_outside
 from saccade.config import Config
 from saccade.errors import unknown_name
+from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import CELLS
 from saccade.layers.encoder import RecurrentEncoder
 from saccade.layers.init import init_groundhog, init_uniform
@@ -82,6 +83,12 @@ class EncoderConfig(Config):
     residual: bool = False
     dropout: float = Field(0.0, ge=0, lt=1)
     """On the embeddings and between layers."""
+    locked_dropout: bool = False
+    """Whether what is dropped stays dropped through all words of a sentence."""
+
+    def drops(self) -> Dropout:
+        """The dropout of the embeddings."""
+        return Dropout(self.dropout, locked=self.locked_dropout)
 
     def build(self, input_width: int) -> RecurrentEncoder:
         """The encoder for embeddings of this width."""
@@ -93,7 +100,7 @@ class EncoderConfig(Config):
             bidirectional=self.bidirectional,
             reverse=self.reverse,
             residual=self.residual,
-            dropout=self.dropout,
+            dropout=self.drops(),
         )
 
 
@@ -106,6 +113,8 @@ class DecoderConfig(Config):
     residual: bool = False
     dropout: float = Field(0.0, ge=0, lt=1)
     """On the embeddings, between layers and on the read-out."""
+    locked_dropout: bool = False
+    """Whether what is dropped stays dropped through all words of a sentence."""
     start: Annotated[str, _of("start", STARTS)] = "mean"
     """Where the first state comes from: zero, final, project, first-backward, mean or last."""
     attend_from: Literal["previous", "current"] = "previous"
@@ -121,6 +130,10 @@ class DecoderConfig(Config):
     """The state the read-out reads."""
     read_word: bool = False
     """Whether the read-out reads the last word too."""
+
+    def drops(self) -> Dropout:
+        """The dropout of the embeddings and the read-out."""
+        return Dropout(self.dropout, locked=self.locked_dropout)
 
     def check_attending(self) -> None:
         """Refuse what a decoder with attention cannot do."""

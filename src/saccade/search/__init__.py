@@ -7,13 +7,14 @@ from typing import TypedDict, Unpack
 
 import torch
 
+from saccade.attention.steering import Steering
 from saccade.batch import Batch
 from saccade.errors import unknown_name
 from saccade.models.base import Seq2Seq
 from saccade.search.beam import Beam
-from saccade.search.constraints import Banned, Constraint, MinimumLength, Phrase, Prefix, Required, Rule
+from saccade.search.constraints import Banned, Constraint, MaximumLengths, MinimumLength, Phrase, Prefix, Required, Rule
+from saccade.search.history import Hypothesis
 from saccade.search.loop import Strategy, run
-from saccade.search.trace import Hypothesis
 from saccade.search.walk import Greedy, Sample
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Greedy",
     "Hypothesis",
     "Limits",
+    "MaximumLengths",
     "MinimumLength",
     "Prefix",
     "Required",
@@ -56,6 +58,10 @@ class Limits(TypedDict, total=False):
     """Rules of your own, asked before the others."""
     attention: bool
     """Whether to record where the model looked; it does unless told otherwise."""
+    beams: bool
+    """Whether to remember the hypotheses that were left behind; it does not unless told so."""
+    steering: Steering | None
+    """What interferes with where the model looks."""
 
 
 def greedy(model: Seq2Seq, batch: Batch, **limits: Unpack[Limits]) -> list[Hypothesis]:
@@ -89,7 +95,7 @@ def sample(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
-    generator: torch.Generator | None = None,
+    generator: torch.Generator | Sequence[torch.Generator] | None = None,
     **limits: Unpack[Limits],
 ) -> list[list[Hypothesis]]:
     """Answers drawn from the model, `samples` for each sentence, the likeliest first. Limits: see Limits."""
@@ -112,4 +118,14 @@ def _run(model: Seq2Seq, batch: Batch, strategy: Strategy, limits: Limits) -> li
     if required is not None:
         asked.append(Required(required, prefixes=prefix, banned=banned))
     length, attention = limits.get("max_length", MAX_LENGTH), limits.get("attention", True)
-    return run(model, batch, strategy, max_length=length, constraints=asked, attention=attention)
+    beams, steering = limits.get("beams", False), limits.get("steering")
+    return run(
+        model,
+        batch,
+        strategy,
+        max_length=length,
+        constraints=asked,
+        attention=attention,
+        beams=beams,
+        steering=steering,
+    )

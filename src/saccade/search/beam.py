@@ -12,8 +12,8 @@ from torch import Tensor
 from saccade.batch import EOS, PAD, Batch
 from saccade.errors import ConfigError
 from saccade.search.constraints import Required, Rule
+from saccade.search.history import Ending
 from saccade.search.loop import Choice, Strategy, View
-from saccade.search.trace import Ending
 
 __all__ = ["Beam"]
 
@@ -98,7 +98,7 @@ class Beam(Strategy):
             self._finish(_best(totals.masked_fill(~complete[..., None], -torch.inf), self.width))
             live = _share_out(self._required, totals, view.written)
         self._advance(live)
-        return Choice(live.parents, torch.where(live.logs.isneginf(), PAD, live.tokens))
+        return Choice(live.parents, torch.where(live.logs.isneginf(), PAD, live.tokens), live.logs)
 
     def done(self) -> Tensor:
         return self._done

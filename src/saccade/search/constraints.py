@@ -16,7 +16,7 @@ from torch import Tensor
 from saccade.batch import EOS
 from saccade.errors import ConfigError, DataError
 
-__all__ = ["Banned", "Constraint", "MinimumLength", "Phrase", "Prefix", "Required", "Rule"]
+__all__ = ["Banned", "Constraint", "MaximumLengths", "MinimumLength", "Phrase", "Prefix", "Required", "Rule"]
 
 Phrase = Sequence[int]
 Rule = Callable[[Tensor, Tensor, int], Tensor]
@@ -56,6 +56,27 @@ class MinimumLength(Constraint):
             log_probabilities = log_probabilities.clone()
             log_probabilities[..., EOS] = -torch.inf
         return log_probabilities
+
+
+class MaximumLengths(Constraint):
+    """Each sentence stops, finished or not, after so many words of its own, the end included.
+
+    Unlike a search's max_length, which is for all, this lets a sentence end alike in any company.
+    """
+
+    def __init__(self, lengths: Sequence[int]) -> None:
+        self.lengths = list(lengths)
+
+    def check(self, sentences: int, vocabulary: int, max_length: int) -> None:
+        if len(self.lengths) != sentences:
+            raise DataError(f"there are {len(self.lengths)} lengths for {sentences} sentences. Pass one each.")
+
+    def __call__(self, log_probabilities: Tensor, written: Tensor, steps_left: int) -> Tensor:
+        over = [length <= written.shape[-1] for length in self.lengths]
+        if not any(over):
+            return log_probabilities
+        stopped = torch.tensor(over, device=log_probabilities.device)[:, None, None]
+        return log_probabilities.masked_fill(stopped, -torch.inf)
 
 
 class Prefix(Constraint):

@@ -11,12 +11,13 @@ import torch
 from torch import Tensor
 
 from saccade import tree
+from saccade.attention.steering import Steering
 from saccade.attention.tape import Tape
 from saccade.batch import BOS, Batch
 from saccade.errors import ConfigError, DataError, NumericsError
 from saccade.models.base import Seq2Seq, check_finite
 from saccade.search.constraints import Constraint, Rule
-from saccade.search.trace import Ending, Hypothesis, Trace
+from saccade.search.history import Ending, History, Hypothesis
 
 __all__ = ["Choice", "Strategy", "View", "run"]
 
@@ -35,10 +36,14 @@ class View(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What it decides: for each of the K slots, the slot it goes on from (None: its own) and the word it takes."""
+    """What it decides: for each of the K slots, the slot it goes on from (None: its own) and the word it takes.
+
+    logs (B, K): the log-probability of each hypothesis so far.
+    """
 
     parents: Tensor | None
     tokens: Tensor
+    logs: Tensor
 
 
 class Strategy(ABC):
@@ -75,16 +80,29 @@ def run(
     max_length: int,
     constraints: Sequence[Rule] = (),
     attention: bool = True,
+    beams: bool = False,
+    steering: Steering | None = None,
 ) -> list[list[Hypothesis]]:
-    """Write an answer to every source, a word at a time; the memory of a source serves all its hypotheses."""
+    """Write an answer to every source, a word at a time; the memory of a source serves all its hypotheses.
+
+    `attention` is whether to record where the model looked, `beams` whether to remember the hypotheses that were left
+    behind, `steering` what interferes with where it looks.
+    """
     _check(model, batch, strategy, max_length, constraints)
     check_finite(model)  # an align or a window can hide a NaN, so predictions alone do not tell
     with _evaluating(model):
-        return _write(model, batch, strategy, max_length, constraints, attention)
+        return _write(model, batch, strategy, max_length, constraints, attention, beams, steering)
 
 
 def _write(
-    model: Seq2Seq, batch: Batch, strategy: Strategy, max_length: int, constraints: Sequence[Rule], attention: bool
+    model: Seq2Seq,
+    batch: Batch,
+    strategy: Strategy,
+    max_length: int,
+    constraints: Sequence[Rule],
+    attention: bool,
+    beams: bool,
+    steering: Steering | None,
 ) -> list[list[Hypothesis]]:
     sentences, width = batch.size, strategy.width
     encoding = Tape() if attention else None
@@ -92,24 +110,25 @@ def _write(
     state = tree.repeat_rows(model.start(memory, max_length), width)
     device = next(tree.leaves(memory)).device
     strategy.begin(batch, max_length, constraints, device)
-    trace = Trace(encoding, batch.source_mask, model.source_sites, max_length)
+    history = History(encoding, batch.source_mask, model.source_sites, max_length)
     tokens = torch.full((sentences, width), BOS, device=device)
     written = tokens.new_empty(sentences, width, 0)
     slots = torch.arange(width, device=device).expand(sentences, width)
     broken = torch.zeros((), dtype=torch.bool, device=device)
     for t in range(max_length):
-        tape = Tape() if attention or strategy.wants_attention else None
+        looked_at = attention or strategy.wants_attention or steering is not None
+        tape = Tape(steering=steering, first=t) if looked_at else None
         logits, state = model.step(memory, state, tokens.flatten(), tape=tape)
         logs = torch.log_softmax(_precise(logits), -1).view(sentences, width, -1)
         broken = broken | logs.isnan().any()
         if t == 0 or _worth_asking(t, device):
             _check_numbers(model, broken)
         if attention and tape is not None:
-            trace.look(tape)
+            history.look(tape)
         attended = _source_attention(model, tape, width) if strategy.wants_attention else None
         logs = _allowed(logs, written, max_length - t, constraints)
-        parents, tokens = strategy.choose(View(logs, written, max_length - t, attended))
-        trace.choose(slots if parents is None else parents, tokens)
+        parents, tokens, likely = strategy.choose(View(logs, written, max_length - t, attended))
+        history.choose(slots if parents is None else parents, tokens, likely if beams else None)
         if parents is not None:
             rows = (torch.arange(sentences, device=device)[:, None] * width + parents).flatten()
             state = tree.take_rows(state, rows)
@@ -118,7 +137,7 @@ def _write(
         if _worth_asking(t, device) and bool(strategy.done().all()):
             break
     _check_numbers(model, broken)
-    return trace.follow(strategy.endings())
+    return history.follow(strategy.endings())
 
 
 @contextmanager

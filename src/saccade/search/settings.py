@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from pydantic import Field, model_validator
 from saccade.batch import Batch
 from saccade.config import Config
 from saccade.models.base import Seq2Seq
-from saccade.search import Hypothesis, beam, greedy, sample
+from saccade.search import Hypothesis, MaximumLengths, beam, greedy, sample
 
 __all__ = ["SearchConfig", "find"]
 
@@ -31,7 +32,7 @@ class SearchConfig(Config):
     seed: int = Field(1, ge=0)
     """For sampling."""
     max_length: int | None = Field(None, ge=1)
-    """The most tokens of an answer; left out, twice the longest source and 20 more."""
+    """The most tokens of an answer; left out, twice those of its source and 20 more."""
     min_length: int = Field(0, ge=0)
     batch: int = Field(32, ge=1)
     """Sentences searched together."""
@@ -44,17 +45,24 @@ class SearchConfig(Config):
 
 
 def find(
-    model: Seq2Seq, batch: Batch, config: SearchConfig, *, room: int | None = None, **limits: Any
+    model: Seq2Seq,
+    batch: Batch,
+    config: SearchConfig,
+    *,
+    lengths: Sequence[int],
+    room: int | None = None,
+    **limits: Any,
 ) -> list[list[Hypothesis]]:
     """The answers a config asks for, best first, `nbest` for each sentence; limits: see search.Limits.
 
-    `room`: the most tokens the model can write, where that is limited.
+    `lengths`: the most tokens of each answer. `room`: the most tokens the model can write, where that is limited.
     """
-    length = config.max_length or (2 * batch.source.shape[1] + 20 if batch.source is not None else 100)
-    limits = {"max_length": length, "min_length": config.min_length} | limits
-    limits["max_length"] = min(limits["max_length"], room or limits["max_length"])
+    longest = max(lengths)
+    limits |= {"max_length": min(longest, room or longest), "min_length": config.min_length}
+    if min(lengths) < longest:
+        limits["constraints"] = [MaximumLengths(lengths)]
     if config.sample:
-        chance = torch.Generator(next(model.parameters()).device).manual_seed(_seed(config, batch, limits))
+        chance = _generators(batch, config.seed, limits.get("prefix"), next(model.parameters()).device)
         options: dict[str, Any] = {"temperature": config.temperature, "top_k": config.top_k, "top_p": config.top_p}
         return sample(model, batch, config.nbest, generator=chance, **options, **limits)
     if config.beam == 1:
@@ -63,7 +71,12 @@ def find(
     return beam(model, batch, config.beam, nbest=config.nbest, **penalties, **limits)
 
 
-def _seed(config: SearchConfig, batch: Batch, limits: dict[str, Any]) -> int:
-    """Other inputs, other draws: else every batch of a stream would be drawn with the same luck."""
-    read = "" if batch.source is None else str(batch.source.tolist())
-    return zlib.crc32(f"{read}{limits.get('prefix')}".encode()) ^ config.seed
+def _generators(batch: Batch, seed: int, prefixes: Sequence[Any] | None, device: torch.device) -> list[torch.Generator]:
+    """Chance by what is read: other inputs, other draws, but for an input the same in every batch and place."""
+    if batch.source is None or batch.source_mask is None:
+        read = [""] * batch.size
+    else:
+        read = [str(row[kept].tolist()) for row, kept in zip(batch.source, batch.source_mask, strict=True)]
+    starts = prefixes or [None] * batch.size
+    seeds = [zlib.crc32(f"{text}{start}".encode()) ^ seed for text, start in zip(read, starts, strict=True)]
+    return [torch.Generator(device).manual_seed(number) for number in seeds]

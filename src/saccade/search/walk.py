@@ -11,8 +11,8 @@ from torch import Tensor
 from saccade.batch import EOS, PAD, Batch
 from saccade.errors import ConfigError
 from saccade.search.constraints import Rule
+from saccade.search.history import Ending
 from saccade.search.loop import Choice, Strategy, View
-from saccade.search.trace import Ending
 
 __all__ = ["Greedy", "Sample"]
 
@@ -42,7 +42,7 @@ class Greedy(Strategy):
         self._steps = self._steps + (going & ~ending)
         self._ended = self._ended | ending
         self._stopped = ~going | ending
-        return Choice(None, torch.where(going, tokens, PAD))
+        return Choice(None, torch.where(going, tokens, PAD), self._logs)
 
     def done(self) -> Tensor:
         return self._stopped.all(-1)
@@ -61,7 +61,8 @@ class Greedy(Strategy):
 class Sample(Greedy):
     """Words drawn from the model: at a temperature, from the best `top_k`, or from the best that hold `top_p`.
 
-    The temperature comes first: `top_p` is a share of the probabilities that it leaves.
+    The temperature comes first: `top_p` is a share of the probabilities that it leaves. Of several generators each
+    sentence has its own, so that what is drawn for it does not depend on its company.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Sample(Greedy):
         temperature: float = 1.0,
         top_k: int | None = None,
         top_p: float | None = None,
-        generator: torch.Generator | None = None,
+        generator: torch.Generator | Sequence[torch.Generator] | None = None,
     ) -> None:
         if samples < 1:
             raise ConfigError(f"samples is {samples}, but at least 1 must be drawn.")
@@ -97,7 +98,12 @@ class Sample(Greedy):
             logs = _nucleus(logs, self._top_p)
         # the first of several clocks to ring, each as fast as its word is likely; unlike torch.multinomial this
         # neither fails nor waits for a GPU where nothing is allowed
-        rings = torch.empty_like(logs).exponential_(generator=self._generator)
+        rings = torch.empty_like(logs)
+        if isinstance(self._generator, Sequence):
+            for row, generator in zip(rings, self._generator, strict=True):
+                row.exponential_(generator=generator)
+        else:
+            rings.exponential_(generator=self._generator)
         return (torch.softmax(logs, -1) / rings).argmax(-1)
 
 

@@ -22,6 +22,8 @@ from saccade.metrics import LengthBin, score_by_length
 from saccade.prediction import Prediction
 from saccade.search.settings import SearchConfig
 from saccade.tasks.recipe import Recipe
+from saccade.tasks.tracing import Wishes
+from saccade.trace import Trace
 from saccade.train.objective import losses_of
 
 __all__ = ["Evaluation", "Statistics", "Task"]
@@ -78,6 +80,10 @@ class Task(ABC):
         self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
     ) -> list[Prediction]:
         """Answers to some inputs, together; `prefix` is what every answer must begin with."""
+
+    @abstractmethod
+    def trace(self, text: str, search: SearchConfig, wishes: Wishes) -> Trace:
+        """The answer to an input and all there is to see of it."""
 
     @abstractmethod
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:

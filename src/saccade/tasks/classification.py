@@ -18,7 +18,9 @@ from saccade.prediction import Attention, Prediction, Side
 from saccade.search.settings import SearchConfig
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.batching import in_batches
+from saccade.tasks.tracing import Wishes, begin, describe_sites, plain_side
 from saccade.tasks.words import read_side
+from saccade.trace import Step, Trace
 from saccade.train.objective import ClassLoss
 
 __all__ = ["Classification"]
@@ -84,6 +86,18 @@ class Classification(Task):
             others = ranked[1 : search.nbest]
             found.append(Prediction(first.text, first.score, first.tokens, first.attention, text, others))
         return found
+
+    def trace(self, text: str, search: SearchConfig, wishes: Wishes) -> Trace:
+        if wishes.force or wishes.block or wishes.pull:
+            raise ConfigError("a label is not written word by word, so there is nothing to force, block or pull.")
+        (best,) = self.predict([text], search.model_copy(update={"nbest": len(self.labels)}))
+        attention, ranked = best.attention, [best, *best.others]
+        sides = {"source": plain_side(attention.source, text), "target": plain_side(attention.target, best.text)}
+        sites = describe_sites(self.model, attention.weights, {}, sides, attention.target, attention.source_sites)
+        candidates = [(self.labels.index(each.text), each.text, each.score) for each in ranked]
+        step = Step(token=candidates[0][0], text=best.text, log_probability=best.score, candidates=candidates)
+        seen: dict[str, Any] = {"text": best.text, "score": best.score, "sides": sides, "sites": sites, "steps": [step]}
+        return Trace(**begin(self, wishes, search), **seen)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         texts, gold = [example.source or "" for example in examples], [example.label or "" for example in examples]

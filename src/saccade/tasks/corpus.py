@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import saccade
+from saccade.data import corpora
 from saccade.data.corpora import CORPORA
 from saccade.data.example import Example
 from saccade.data.formats import examples as read_files
@@ -59,10 +61,7 @@ class Corpus:
         def generate(count: int) -> Iterator[Example]:
             return corpus.generate(split, count, data.seed, min_length=low, max_length=high)
 
-        # a grammar that was changed is most likely to show it there
-        beginning = [(example.source, example.target, str(example.links)) for example in generate(min(size, 20))]
-        parts = (saccade.__version__, data.corpus, split, size, data.seed, low, high, beginning)
-        folder = self.cache / fingerprint("corpus", *parts)
+        folder = self.cache / fingerprint("corpus", _grammar(), data.corpus, split, size, data.seed, low, high)
         if not folder.exists():
             with writing_folder(folder, replace=False) as draft:
                 (write_pairs if len(corpus.sides) == 2 else write_text)(generate(size), draft, "text")
@@ -145,6 +144,13 @@ class Corpus:
         if self._data.corpus is not None:
             return [self._built_in(split).name]
         return [saccade.__version__, split, data, [_stamp(path) for path in files]]
+
+
+@cache
+def _grammar() -> str:
+    """What changes whenever the program that writes the built-in corpora does."""
+    programs = sorted(Path(corpora.__file__).parent.rglob("*.py"))
+    return fingerprint([[path.name, path.read_text(encoding="utf-8")] for path in programs])
 
 
 def _stamp(path: Path) -> list[Any]:

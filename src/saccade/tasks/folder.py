@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from saccade.data.tokenizer import Tokenizers
@@ -13,12 +14,13 @@ from saccade.tasks.classification import Classification
 from saccade.tasks.language import Language
 from saccade.tasks.recipe import Recipe, parse_recipe
 from saccade.tasks.translation import Translation
-from saccade.train.checkpoint import Tensors, read_weights, restore_weights, write_weights
+from saccade.train.checkpoint import Tensors, read_notes, read_weights, restore_weights, write_weights
 
 __all__ = ["TASKS", "build_task", "load_task", "read_folder_recipe", "write_description", "write_model"]
 
 TASKS: dict[str, type[Task]] = {kind.name: kind for kind in (Translation, Language, Classification)}
 VERSION = 1
+_TOKENIZER = "tokenizer"
 
 
 def build_task(recipe: Recipe, tokenizers: Tokenizers) -> Task:
@@ -34,9 +36,9 @@ def write_description(folder: Path, recipe: Recipe, tokenizers: Tokenizers) -> N
     write_atomically(folder / "tokenizer.json", tokenizers.dump())
 
 
-def write_model(folder: Path, weights: Tensors) -> None:
-    """The weights of a model folder."""
-    write_weights(folder / "model.safetensors", weights)
+def write_model(folder: Path, weights: Tensors, tokenizers: Tokenizers) -> None:
+    """The weights of a model folder, which say what tokenizer they were trained with."""
+    write_weights(folder / "model.safetensors", weights, {_TOKENIZER: _fingerprint(tokenizers)})
 
 
 def read_folder_recipe(folder: Path) -> Recipe:
@@ -67,8 +69,17 @@ def load_task(folder: Path) -> Task:
     weights = read_weights(path)
     task = build_task(recipe, tokenizers)
     restore_weights(task.model, weights, str(path))
+    if read_notes(path).get(_TOKENIZER, _fingerprint(tokenizers)) != _fingerprint(tokenizers):
+        raise CheckpointError(
+            f"the vocabulary does not match: {folder / 'tokenizer.json'} is not the tokenizer that {path.name} was "
+            "trained with, though it has as many tokens. Copy both from the same model folder."
+        )
     task.model.eval()
     return task
+
+
+def _fingerprint(tokenizers: Tokenizers) -> str:
+    return hashlib.sha256(tokenizers.dump().encode()).hexdigest()
 
 
 def _read(folder: Path, name: str) -> str:

@@ -16,10 +16,11 @@ from saccade.kernels.cross_entropy import from_logits
 from saccade.metrics import perplexities
 from saccade.models.base import Seq2Seq
 from saccade.prediction import Prediction, Side
-from saccade.search import Hypothesis
 from saccade.search.settings import SearchConfig, find
 from saccade.tasks.base import Evaluation, Statistics, Task
-from saccade.tasks.words import answers
+from saccade.tasks.tracing import Wishes, begin, trace_writing
+from saccade.tasks.words import answers, written_side
+from saccade.trace import Trace
 from saccade.train.objective import WordLoss
 
 __all__ = ["Language"]
@@ -54,18 +55,25 @@ class Language(Task):
         if prefix is not None:
             raise ConfigError("a language model's input is itself what its answer begins with: leave the prefix out.")
         prefixes = [part.tokens for part in self.target.encode_all(texts)]
-        found: dict[int, list[Hypothesis]] = {}
-        for length in sorted({len(prefix) for prefix in prefixes}):
-            # those that are as long go together: each may be continued by as many tokens, whatever is beside it
-            rows = [row for row, prefix in enumerate(prefixes) if len(prefix) == length]
-            found |= zip(rows, self._continued([prefixes[row] for row in rows], search, attention), strict=True)
-        nothing = Side([], [], [])
-        return [answers(self.model, self.target, found[row], nothing, text) for row, text in enumerate(texts)]
-
-    def _continued(self, prefixes: list[list[int]], search: SearchConfig, attention: bool) -> list[list[Hypothesis]]:
-        limits = {"prefix": prefixes, "max_length": len(prefixes[0]) + (search.max_length or 100)}
+        lengths = [len(prefix) + (search.max_length or 100) for prefix in prefixes]
         blank = Batch.blank(len(prefixes)).to(self.device)
-        return find(self.model, blank, search, room=self.room, attention=attention, **limits)
+        found = find(self.model, blank, search, lengths=lengths, room=self.room, attention=attention, prefix=prefixes)
+        nothing = Side([], [], [])
+        return [
+            answers(self.model, self.target, hypotheses, nothing, text)
+            for hypotheses, text in zip(found, texts, strict=True)
+        ]
+
+    def trace(self, text: str, search: SearchConfig, wishes: Wishes) -> Trace:
+        start = [*self.target.encode(text).tokens, *wishes.force]
+        steering = wishes.steering(self.model.source_sites, 0)
+        blank, lengths = Batch.blank(1).to(self.device), [len(start) + (search.max_length or 100)]
+        ((best, *_),) = find(
+            self.model, blank, search, lengths=lengths, room=self.room, attention=False, beams=True, prefix=[start]
+        )
+        target = written_side(self.target, best.tokens, ends=best.finished)
+        seen = trace_writing(self.model, self.target, best, None, target, steering, wishes)
+        return Trace(**begin(self, wishes, search), **seen)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         texts = [example.target or "" for example in examples]

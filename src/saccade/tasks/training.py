@@ -82,7 +82,7 @@ class TrainingJob:
         }
 
     def export(self, weights: Tensors) -> None:
-        write_model(self.folder, weights)
+        write_model(self.folder, weights, self.task.tokenizers)
 
 
 def train(recipe: Recipe, folder: Path, *, resume: bool = False, watcher: Watcher | None = None) -> Outcome:

@@ -27,7 +27,9 @@ from saccade.prediction import Attention, Prediction
 from saccade.search.settings import SearchConfig, find
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.batching import in_batches
-from saccade.tasks.words import answers, read_side
+from saccade.tasks.tracing import Wishes, begin, trace_writing
+from saccade.tasks.words import answers, read_side, written_side
+from saccade.trace import Trace
 from saccade.train.objective import WordLoss
 
 __all__ = ["Translation"]
@@ -75,11 +77,24 @@ class Translation(Task):
         encoded = self.source.encode_all(texts)
         batch = self._to_batch([[*part.tokens, EOS] for part in encoded])
         start = {} if prefix is None else {"prefix": [self.target.encode(prefix).tokens] * len(texts)}
-        found = find(self.model, batch, search, room=self.room, attention=attention, **start)
+        lengths = [search.max_length or 2 * (len(part.tokens) + 1) + 20 for part in encoded]
+        found = find(self.model, batch, search, lengths=lengths, room=self.room, attention=attention, **start)
         return [
             answers(self.model, self.target, hypotheses, read_side(self.source, text, part), text)
             for text, part, hypotheses in zip(texts, encoded, found, strict=True)
         ]
+
+    def trace(self, text: str, search: SearchConfig, wishes: Wishes) -> Trace:
+        encoded = self.source.encode(text)
+        tokens = [*encoded.tokens, EOS]
+        steering = wishes.steering(self.model.source_sites, len(tokens))
+        length = search.max_length or 2 * len(tokens) + 20
+        limits: dict[str, Any] = {"attention": False, "beams": True, "steering": steering, "prefix": [wishes.force]}
+        ((best, *_),) = find(self.model, self._to_batch([tokens]), search, lengths=[length], room=self.room, **limits)
+        source = (text, tokens, read_side(self.source, text, encoded))
+        target = written_side(self.target, best.tokens, ends=best.finished)
+        seen = trace_writing(self.model, self.target, best, source, target, steering, wishes)
+        return Trace(**begin(self, wishes, search), **seen)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         sources, references = [e.source or "" for e in examples], [e.target or "" for e in examples]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -23,6 +23,7 @@ __all__ = [
     "latest",
     "load",
     "optimizer_tensors",
+    "read_notes",
     "read_progress",
     "read_weights",
     "remove_old",
@@ -111,9 +112,9 @@ def average(folder: Path, count: int) -> Tensors:
     return {name: (tensor / len(found)).to(last[name].dtype) for name, tensor in total.items()}
 
 
-def write_weights(path: Path, weights: Tensors) -> None:
-    """Write tensors to a file, atomically."""
-    write_atomically(path, lambda draft: _save_tensors(draft, weights))
+def write_weights(path: Path, weights: Tensors, notes: dict[str, str] | None = None) -> None:
+    """Write tensors to a file, with notes beside them, atomically."""
+    write_atomically(path, lambda draft: _save_tensors(draft, weights, notes))
 
 
 def read_weights(path: Path) -> Tensors:
@@ -127,6 +128,12 @@ def read_weights(path: Path) -> Tensors:
             f"{path} is cut short or not a safetensors file ({error}). Copy it again, or delete this checkpoint to go "
             "on from the one before."
         ) from error
+
+
+def read_notes(path: Path) -> dict[str, str]:
+    """The notes of a file that `read_weights` could read."""
+    with safe_open(path, "pt") as file:
+        return file.metadata() or {}
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> Tensors:
@@ -186,9 +193,9 @@ def _misfit(name: str, found: tuple[int, ...], wanted: tuple[int, ...], where: s
     return f"{where} belongs to another model: its {name} is {found}, but the recipe's {wanted}."
 
 
-def _save_tensors(path: Path, tensors: Tensors) -> None:
+def _save_tensors(path: Path, tensors: Tensors, notes: dict[str, str] | None = None) -> None:
     try:
-        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path, notes)
     except SafetensorError as error:
         raise _as_os_error(error, path) from error
 

@@ -80,6 +80,8 @@ class TrainConfig(Config):
             raise ValueError("ema keeps whole weights, which fsdp spreads over devices: leave one of them out")
         if self.schedule == "noam" and not self.warmup:
             raise ValueError("the noam schedule needs warmup steps (the paper has 4000)")
+        if self.schedule == "halving" and not self.halve_after:
+            raise ValueError("the halving schedule needs halve_after, the step at which the rate is first halved")
         return self
 
 

@@ -169,6 +169,14 @@ def test_the_tokenizer_of_another_model(capsys, copied, tmp_path):
     assert "Put the tokenizer.json that the model was trained with beside it." in said
 
 
+def test_the_tokenizer_of_another_model_with_as_many_tokens(capsys, copied):
+    path = copied / "tokenizer.json"
+    path.write_text(path.read_text().replace("ant", "tan"))
+    said = refused(capsys, "predict", copied, "ant")
+    assert "the vocabulary does not match: " in said
+    assert "is not the tokenizer that model.safetensors was trained with, though it has as many tokens" in said
+
+
 def test_a_trained_model_is_not_overwritten(capsys, recipe, copied):
     before = files_in(copied)
     said = refused(capsys, "train", recipe, "--out", copied)

@@ -209,3 +209,31 @@ def test_a_probability_is_quantised_to_the_nearest_level():
     for kept in range(1, 256):
         scale = dropout(torch.ones(4096, dtype=torch.float64), 1 - kept / 256 + 0.4 / 256).max().item()
         assert scale in (0.0, 256 / kept)
+
+
+def test_locked_a_feature_is_dropped_through_the_whole_sentence_and_by_itself_in_each():
+    x = torch.randn(64, 7, 32, requires_grad=True)
+    out = Dropout(0.5, locked=True)(x)
+    dropped = out == 0
+    assert torch.equal(dropped, dropped[:, :1].expand_as(dropped))
+    assert z_score(dropped[:, 0].double().mean().item(), 0.5, 64 * 32) < 4
+    assert len(dropped[:, 0].unique(dim=0)) == 64
+    assert_close(out[~dropped], 2 * x[~dropped])
+    out.sum().backward()
+    assert_close(x.grad, torch.where(dropped, 0.0, 2.0))
+
+
+def test_over_steps_a_locked_layer_keeps_its_mask_and_another_does_not():
+    x = torch.ones(4, 1000)
+    locked, free = (Dropout(0.5, locked=kind).over_steps() for kind in (True, False))
+    assert torch.equal(locked(x) == 0, locked(2 * x) == 0)
+    assert not torch.equal(free(x) == 0, free(x) == 0)
+    again = Dropout(0.5, locked=True).over_steps()
+    assert not torch.equal(locked(x) == 0, again(x) == 0)
+
+
+def test_locked_it_drops_in_training_only():
+    x, layer = torch.ones(2, 3, 4), Dropout(0.5, locked=True).eval()
+    assert layer(x) is x
+    assert layer.over_steps()(x) is x
+    assert repr(layer) == "Dropout(p=0.5, locked=True)"

@@ -7,6 +7,7 @@ from torch.testing import assert_close
 
 from helpers_models import assert_same_by_name, gradients, loud, same
 from saccade import masks
+from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import CELLS, LSTM, Cell, CellStack, ResetBeforeGRU, build_cell
 
 E, D = 3, 4
@@ -136,7 +137,7 @@ def test_residual_adds_a_layers_input_to_its_output_from_the_second_layer_on():
 
 
 def test_dropout_is_between_layers_and_only_in_training():
-    single, double = (CellStack("gru", E, D, layers, dropout=0.9) for layers in (1, 2))
+    single, double = (CellStack("gru", E, D, layers, dropout=Dropout(0.9)) for layers in (1, 2))
     inputs = torch.randn(1, 4, E)
     for stack, drops in ((single, False), (double, True)):
         state = torch.zeros(1, stack.layers, D)
@@ -144,3 +145,16 @@ def test_dropout_is_between_layers_and_only_in_training():
         assert torch.equal(*runs) != drops
         quiet = [stack.eval().sequence(inputs, state)[0] for _ in range(2)]
         assert torch.equal(*quiet)
+
+
+def test_locked_dropout_is_the_same_in_every_step_of_a_loop_and_of_a_sequence():
+    stack = CellStack("gru", E, D, 3, dropout=Dropout(0.5, locked=True)).train()
+    inputs, state = torch.randn(2, 5, E), torch.zeros(2, 3, D)
+    torch.manual_seed(1)
+    whole, last = stack.sequence(inputs, state)
+    torch.manual_seed(1)
+    advance, gates = stack.recurrence(), stack.first.project(inputs)
+    for t in range(5):
+        output, state = advance(gates[:, t], state)
+        same(output, whole[:, t])
+    same(state, last)

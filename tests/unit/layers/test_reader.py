@@ -5,6 +5,7 @@ import torch
 
 from helpers_models import form_of, loud, same
 from saccade.attention import Tape, build_attention, name_sites
+from saccade.kernels.dropout import Dropout
 from saccade.layers.lstmn import LSTMN
 from saccade.layers.reader import PlainReader, Reader, StackedReader
 from saccade.layers.self_attentive import SelfAttentiveRNN
@@ -51,7 +52,7 @@ def test_a_stacks_forward_is_its_steps(skip: bool):
 
 
 def test_dropout_between_readers_is_only_in_training():
-    reader = StackedReader([PlainReader("gru", E, D), PlainReader("gru", D, D)], dropout=0.9)
+    reader = StackedReader([PlainReader("gru", E, D), PlainReader("gru", D, D)], dropout=Dropout(0.9))
     inputs = torch.randn(1, 6, E)
     assert not torch.equal(reader.train()(inputs), reader(inputs))
     assert torch.equal(reader.eval()(inputs), reader(inputs))

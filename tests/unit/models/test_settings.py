@@ -7,6 +7,7 @@ import torch
 
 from helpers_models import MIXED, VOCABULARY, loud, same, tiny
 from saccade.attention import MultiHead
+from saccade.kernels.dropout import Dropout
 from saccade.models import MODELS, build_classifier, build_language_model, build_seq2seq, configure
 
 HEADS = {
@@ -31,6 +32,20 @@ def test_dropout_drops_in_training_and_only_then(name: str, head: str):
     model, batch = HEADS[head](name, **with_dropout(name, head)), MIXED.batch()
     assert not torch.allclose(model.train()(batch), model(batch))
     assert torch.equal(model.eval()(batch), model(batch))
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("name", ["bahdanau", "luong-dot", "self-attentive-rnn", "lstmn"])
+def test_locked_dropout_reaches_every_place_that_drops(name: str, head: str):
+    family = MODELS[name].family.model_fields
+    settings = MODELS[name].tiny
+    if "locked_dropout" in family:
+        settings = settings | {"locked_dropout": True}
+    for side in {"encoder", "decoder"} & set(family):
+        settings = settings | {side: settings.get(side, {}) | {"locked_dropout": True}}
+    places = {path: part for path, part in HEADS[head](name, **settings).named_modules() if isinstance(part, Dropout)}
+    unlocked = {path for path, part in places.items() if not part.locked}
+    assert unlocked == ({"dropout"} if head == "classifier" else set())  # which is on one vector, not on a sentence
 
 
 @pytest.mark.parametrize(

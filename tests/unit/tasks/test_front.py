@@ -41,6 +41,21 @@ def test_what_stands_beside_a_text_does_not_change_its_answer(model):
         assert (alone.text, alone.score) == (found.text, pytest.approx(found.score, abs=1e-4))
 
 
+def test_company_changes_neither_what_is_drawn_nor_where_an_answer_is_cut(model, tmp_path):
+    texts = sentences(40, seed=3)
+    drawn = model(texts, sample=True, temperature=2.0, nbest=2)
+    for text, found in zip(texts, drawn, strict=True):
+        alone = model(text, sample=True, temperature=2.0, nbest=2)
+        assert [alone.text, alone.others[0].text] == [found.text, found.others[0].text]
+    endless = saccade.load(write_folder(untrained("translation", MODEL), tmp_path / "endless"))
+    for beam in (1, 3):
+        alone, beside = (
+            endless("ant", beam=beam, min_length=20),
+            endless(["ant", "bee " * 30], beam=beam, min_length=20),
+        )
+        assert len(alone.tokens) == len(beside[0].tokens) <= 24
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -21,6 +21,9 @@ def recipes(
     """
     from saccade.recipes import find_recipe, read_recipe, shipped
 
+    if name is not None and json:
+        print_json(read_recipe(name).settings)
+        return
     if name is not None:
         echo(find_recipe(name).read_text(encoding="utf-8").rstrip())
         return

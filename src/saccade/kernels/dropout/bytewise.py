@@ -1,5 +1,6 @@
 """Dropout on the CPU with one random byte a number: a draw of 64 bits decides about eight of them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -32,19 +33,43 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
 
 
 class Dropout(nn.Module):
-    """`dropout` as a layer."""
+    """`dropout` as a layer, of two kinds: every number by itself, or `locked`.
 
-    def __init__(self, p: float) -> None:
+    Locked, a feature that is dropped stays dropped through all steps of a sentence: x (B, T, D) shares one mask
+    (B, 1, D), the "variational" dropout of Gal and Ghahramani (2016). Where the steps come one by one, `over_steps`
+    gives the function to call in each.
+    """
+
+    def __init__(self, p: float, *, locked: bool = False) -> None:
         super().__init__()
         if not 0 <= p <= 1:
             raise ConfigError(f"dropout is {p}, but the share of numbers to drop is in [0, 1].")
-        self.p = p
+        self.p, self.locked = p, locked
 
     def forward(self, x: Tensor) -> Tensor:
+        if self.locked and x.ndim > 2 and self.training and self.p > 0:
+            return x * self._kept(x[:, :1])
         return dropout(x, self.p, self.training)
 
+    def over_steps(self) -> Callable[[Tensor], Tensor]:
+        """For a loop over steps (N, D): itself, or locked the first call's mask in all of them."""
+        if not (self.locked and self.training and self.p > 0):
+            return self
+        mask: Tensor | None = None
+
+        def drop(x: Tensor) -> Tensor:
+            nonlocal mask
+            if mask is None:
+                mask = self._kept(x)
+            return x * mask
+
+        return drop
+
+    def _kept(self, like: Tensor) -> Tensor:
+        return dropout(torch.ones_like(like), self.p)
+
     def extra_repr(self) -> str:
-        return f"p={self.p}"
+        return f"p={self.p}" + (", locked=True" if self.locked else "")
 
 
 def _mask(shape: torch.Size, keep: int) -> Tensor:

@@ -48,8 +48,16 @@ COUNTRIES = [
     for english, french, kind in (row.split() for row in _COUNTRIES.split(","))
 ]
 
+# Their words come in several names each, so that which word means which can be told from the sentences.
 INSTITUTIONS = [
     Institution("the European Economic Area", "LA zone économique européenne", "0-0 1-3 2-2 3-1", True),
+    Institution("the European Economic Community", "LA Communauté économique européenne", "0-0 1-3 2-2 3-1", True),
+    Institution("the Economic Committee", "LE Comité économique", "0-0 1-2 2-1", False),
+    Institution("the Euro Area", "LA zone euro", "0-0 1-2 2-1", True),
+    Institution("the European Council", "LE Conseil européen", "0-0 1-2 2-1", False),
+    Institution("the Central Committee", "LE Comité central", "0-0 1-2 2-1", False),
+    Institution("the National Bank", "LA Banque nationale", "0-0 1-2 2-1", True),
+    Institution("the Supreme Council", "LE Conseil suprême", "0-0 1-2 2-1", False),
     Institution("the European Union", "LA Union européenne", "0-0 1-2 2-1", True),
     Institution("the European Parliament", "LE Parlement européen", "0-0 1-2 2-1", False),
     Institution("the European Commission", "LA Commission européenne", "0-0 1-2 2-1", True),

@@ -11,7 +11,15 @@ from torch import Tensor
 
 from saccade.attention.tape import Tape
 
-__all__ = ["Ending", "Hypothesis", "Trace"]
+__all__ = ["Ending", "History", "Hypothesis", "Kept"]
+
+
+class Kept(NamedTuple):
+    """The K hypotheses of a sentence after a step: the word each took, the slot it came from, its log-probability."""
+
+    tokens: list[int]
+    parents: list[int]
+    logs: list[float]
 
 
 @dataclass(frozen=True)
@@ -21,7 +29,8 @@ class Hypothesis:
     tokens end with EOS if `finished`; without it the search reached max_length first, or constraints left it
     no word to go on with. score is what the search ranks by, log_probability the model's own. attention: by
     site, (H, T, S) with a row per token and a column for each word it could see, padding left out; an encoder's
-    sites have a row per source word.
+    sites have a row per source word. slots: where it stood after each step. beams: all that was kept beside it, step
+    by step, where the search was told to remember.
     """
 
     tokens: list[int]
@@ -29,6 +38,8 @@ class Hypothesis:
     log_probability: float
     finished: bool
     attention: dict[str, Tensor] = field(default_factory=dict, repr=False)
+    slots: list[int] = field(default_factory=list, repr=False)
+    beams: list[Kept] = field(default_factory=list, repr=False)
 
 
 class Ending(NamedTuple):
@@ -41,7 +52,7 @@ class Ending(NamedTuple):
     log_probability: float
 
 
-class Trace:
+class History:
     """What was chosen in each step, from which slot, and where the model looked while choosing.
 
     encoding: where it looked while reading, None if nobody wants to know. source_sites: the sites whose keys are
@@ -57,16 +68,19 @@ class Trace:
         self._source_sites, self._max_length = frozenset(source_sites), max_length
         self._parents: list[Tensor] = []
         self._tokens: list[Tensor] = []
+        self._logs: list[Tensor] = []
         self._looks: list[Tape] = []
 
     def look(self, tape: Tape) -> None:
         """Remember the attention (B·K, H, 1, S) of a step."""
         self._looks.append(tape)
 
-    def choose(self, parents: Tensor, tokens: Tensor) -> None:
-        """Remember the slot each hypothesis came from and the word it took, both (B, K)."""
+    def choose(self, parents: Tensor, tokens: Tensor, logs: Tensor | None = None) -> None:
+        """Remember the slot each hypothesis came from and the word it took, both (B, K), and how likely it is so."""
         self._parents.append(parents)
         self._tokens.append(tokens)
+        if logs is not None:
+            self._logs.append(logs)
 
     def follow(self, endings: list[list[Ending]]) -> list[list[Hypothesis]]:
         """Walk from each ending back to the start."""
@@ -87,8 +101,20 @@ class Trace:
         words.reverse()
         slots.reverse()
         finished = ending.last is not None
-        attention = self._attention(row, slots)
-        return Hypothesis(words, ending.score, ending.log_probability, finished, attention)
+        stood = [*slots[1:], *([] if finished else [ending.slot])]
+        return Hypothesis(
+            words,
+            ending.score,
+            ending.log_probability,
+            finished,
+            self._attention(row, slots),
+            stood,
+            self._beams(row, parents, tokens),
+        )
+
+    def _beams(self, row: int, parents: list[Tensor], tokens: list[Tensor]) -> list[Kept]:
+        steps = zip(tokens, parents, self._logs, strict=False)  # there are no logs where nobody asked for them
+        return [Kept(*(part[row].tolist() for part in step)) for step in steps]
 
     def _attention(self, row: int, slots: list[int]) -> dict[str, Tensor]:
         """By site, without columns that stand for padding or for words that were never written."""

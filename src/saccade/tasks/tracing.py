@@ -1,0 +1,269 @@
+"""From a model to a Trace: after the search, the answer is forced on the model once more, with all eyes open.
+
+What a model does when a text is forced on it is what it did while it wrote it, so everything can be taken down in one
+pass, and the search itself stays as fast as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from saccade.attention import ALIGNS, SCORES, Attention, Score, Steering, Tape
+from saccade.batch import BOS, Batch
+from saccade.data.tokenizer import Tokenizer
+from saccade.errors import ConfigError
+from saccade.models.base import Seq2Seq
+from saccade.prediction import Side as PlainSide
+from saccade.search import Hypothesis
+from saccade.search.settings import SearchConfig
+from saccade.trace import About, Beams, BeamStep, Packed, Side, Site, Step, pack
+from saccade.trace.packed import COARSE, COARSER, FINE
+
+if TYPE_CHECKING:
+    from saccade.tasks.base import Task
+
+__all__ = ["Wishes", "begin", "describe_sites", "plain_side", "trace_writing"]
+
+Numbers = NDArray[Any]
+Part = TypeVar("Part")
+CANDIDATES = 10
+FEW = 40_000
+"""Weights up to this many keep all their digits."""
+MOST_NUMBERS = 400_000
+"""Numbers of vectors that a file has room for."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is asked of a trace: interference, details, and the links that would be right; see docs/trace.md."""
+
+    force: Sequence[int] = ()
+    block: Sequence[int] = ()
+    pull: Sequence[tuple[int, int, float]] = ()
+    detail: bool = False
+    gold: Iterable[tuple[int, int]] | None = None
+    name: str = "model"
+
+    def steering(self, sites: Sequence[str], places: int) -> Steering | None:
+        """The interference with a source of so many tokens, if there is any."""
+        if not self.block and not self.pull:
+            return None
+        if not sites:
+            raise ConfigError("this model does not look at a source, so there is nothing to block or to pull.")
+        for place in [*self.block, *(place for _, place, _ in self.pull)]:
+            if not 0 <= place < places:
+                raise ConfigError(f"block and pull name the source token {place}, but there are 0 to {places - 1}.")
+        if len(set(self.block)) == places:
+            raise ConfigError("every source token is blocked, so there is nothing left to look at. Leave one free.")
+        for step, _, weight in self.pull:
+            if step < 0 or not 0 <= weight <= 1:
+                raise ConfigError(
+                    f"pull asks for the weight {weight} in step {step}: steps are from 0, weights 0 to 1."
+                )
+        return Steering(sites, self.block, {(step, place): weight for step, place, weight in self.pull})
+
+    def options(self, search: SearchConfig) -> dict[str, Any]:
+        """How the answer was come by, as far as it differs from the plainest way."""
+        plain = SearchConfig().model_dump()
+        changed = {key: value for key, value in search.model_dump().items() if value != plain[key] and key != "batch"}
+        asked = {"force": list(self.force), "block": list(self.block), "pull": [list(one) for one in self.pull]}
+        return changed | {key: value for key, value in asked.items() if value}
+
+
+def begin(task: Task, wishes: Wishes, search: SearchConfig) -> dict[str, Any]:
+    """What every trace says of its model."""
+    facts = task.facts()
+    about = About(name=wishes.name, preset=facts["model"], parameters=facts["parameters"])
+    return {"task": task.name, "model": about, "options": wishes.options(search)}
+
+
+@torch.no_grad()
+def trace_writing(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    found: Hypothesis,
+    source: tuple[str, list[int], PlainSide] | None,
+    target: PlainSide,
+    steering: Steering | None,
+    wishes: Wishes,
+) -> dict[str, Any]:
+    """All that can be seen while a model writes an answer; source: its text, tokens and words."""
+    length = len(found.tokens)
+    words = found.tokens[:-1] if found.finished else found.tokens
+    device = next(model.parameters()).device
+    batch = Batch.of(None if source is None else [source[1]], [words]).to(device)
+    tape = Tape(detach=True, detailed=True, steering=steering)
+    vectors = _evaluate(model, batch, tape)[:, :length]
+    logs = torch.log_softmax(model.output(vectors).float(), -1)[0]
+    logs[:, : BOS + 1] = -torch.inf  # PAD and BOS, which are never written
+    text = tokenizer.decode(found.tokens)
+    sides = {} if source is None else {"source": plain_side(source[2], source[0])}
+    sides["target"] = plain_side(target, text)
+    notes = {name: part[0].float().cpu().numpy() for name, part in tape.notes.items()}
+    notes["vector"] = vectors[0].float().cpu().numpy()
+    weights = {name: tape[name][0].float().cpu().numpy() for name in tape if not name.endswith(".distribution")}
+    sites = describe_sites(model, weights, notes, sides, target, model.source_sites)
+    own: dict[str, Numbers] = {
+        name: notes[name][..., :length, :] for name in ("state", "context", "vector") if name in notes
+    }
+    kept, left_out = _vectors(own, notes, sites) if wishes.detail else ({}, [])
+    return {
+        "text": text,
+        "score": found.score,
+        "sides": sides,
+        "sites": sites,
+        "steps": _steps(tokenizer, found.tokens, logs, own),
+        "vectors": kept,
+        "beams": _beams(tokenizer, found),
+        "gold": None if wishes.gold is None else sorted(wishes.gold),
+        "left_out": left_out,
+    }
+
+
+def _evaluate(model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
+    training = model.training
+    vectors = model.eval().vectors(batch, tape=tape)
+    model.train(training)
+    return vectors
+
+
+def describe_sites(
+    model: nn.Module,
+    weights: Mapping[str, Numbers],
+    notes: Mapping[str, Numbers],
+    sides: dict[str, Side],
+    target: PlainSide,
+    source_sites: Sequence[str],
+) -> list[Site]:
+    """The attentions of a model with their weights (H, rows, columns); adds the sides that decoders look back at."""
+    parts = {part.site: part for part in model.modules() if isinstance(part, Attention)}
+    fine = sum(part.size for part in weights.values()) <= FEW
+    made = []
+    for name, values in weights.items():
+        if name in source_sites:
+            rows, columns = "target", "source"
+        elif name.startswith("encoder"):
+            rows, columns = "source", "source"
+        else:
+            unwritten = values.shape[-2] - len(target.tokens)  # an end that never came
+            rows, columns = "target", _written(sides, target, values.shape[-1] - unwritten)
+        cut = (slice(None), slice(len(sides[rows].tokens)), slice(len(sides[columns].tokens)))
+        scores = notes.get(f"{name}.scores")
+        part = parts[name]
+        made.append(
+            Site(
+                name=name,
+                layer=_layer(name),
+                rows=rows,
+                columns=columns,
+                score=_name(part.score, SCORES),
+                align=_name(part.align, ALIGNS),
+                formula=_formula(part.score),
+                heads=len(values),
+                weights=pack(values[cut], FINE if fine else COARSE, low=0, high=1),
+                scores=None if scores is None else pack(scores[cut], FINE if fine else COARSER),
+            )
+        )
+    return made
+
+
+def _written(sides: dict[str, Side], target: PlainSide, columns: int) -> str:
+    """The side that a decoder looks back at: its own words, one later, behind what it started from."""
+    seeds = columns - len(target.tokens)
+    name = "written" if seeds == 0 else f"written-{seeds}"
+    if name not in sides:
+        shifted = target.shifted(seeds)
+        sides[name] = Side(
+            text=" ".join(shifted.words),
+            tokens=shifted.tokens,
+            words=shifted.words,
+            word_of=shifted.word_of,
+            marks=list(range(seeds + 1)),
+        )
+    return name
+
+
+def plain_side(side: PlainSide, text: str) -> Side:
+    """A side as a trace has it."""
+    marks = [place for place, word in enumerate(side.word_of) if word == len(side.words)]
+    return Side(text=text, tokens=side.tokens, words=side.words, word_of=side.word_of, marks=marks)
+
+
+def _layer(site: str) -> int | None:
+    found = re.search(r"layers\.(\d+)", site)
+    return None if found is None else int(found[1])
+
+
+def _name(part: Part, table: Mapping[str, type[Part]]) -> str:
+    return next((name for name, kind in table.items() if type(part) is kind), type(part).__name__)
+
+
+def _formula(score: Score) -> str:
+    """As the score's own documentation has it."""
+    found = re.search(r"^\s*e\[t, s\] = (.+?)\s*$", type(score).__doc__ or "", re.MULTILINE)
+    return type(score).__name__ if found is None else re.sub(r"\[t\]|\[s\]", "", found[1])
+
+
+def _steps(tokenizer: Tokenizer, tokens: list[int], logs: Tensor, vectors: Mapping[str, Numbers]) -> list[Step]:
+    best = logs.topk(min(CANDIDATES, int((logs[0] > -torch.inf).sum())), -1) if len(tokens) else None
+    made = []
+    for t, token in enumerate(tokens):
+        assert best is not None
+        likely, numbers = best.indices[t].tolist(), best.values[t].tolist()
+        texts = tokenizer.pieces([token, *likely])
+        made.append(
+            Step(
+                token=token,
+                text=texts[0],
+                log_probability=float(logs[t, token]),
+                candidates=list(zip(likely, texts[1:], numbers, strict=True)),
+                norms={name: float(np.linalg.norm(part[t])) for name, part in vectors.items()},
+            )
+        )
+    return made
+
+
+def _vectors(
+    own: Mapping[str, Numbers], notes: Mapping[str, Numbers], sites: list[Site]
+) -> tuple[dict[str, Packed], list[str]]:
+    """As many as there is room for: the decoder's own first, then queries, keys and values site by site."""
+    kept = {name: pack(part, COARSE) for name, part in own.items()}
+    room = MOST_NUMBERS - sum(part.size for part in own.values())
+    left_out = []
+    for site in sites:
+        rows, columns = site.weights.shape[1:]
+        parts = {f"{site.name}.query": rows, f"{site.name}.key": columns, f"{site.name}.value": columns}
+        parts = {name: count for name, count in parts.items() if name in notes}
+        size = sum(notes[name][..., :count, :].size for name, count in parts.items())
+        if size > room:
+            left_out.append(f"The queries, keys and values of {site.name} were left out: they are too many for a file.")
+            continue
+        room -= size
+        kept |= {name: pack(notes[name][..., :count, :], COARSE) for name, count in parts.items()}
+    return kept, left_out
+
+
+def _beams(tokenizer: Tokenizer, found: Hypothesis) -> Beams | None:
+    if not found.beams or len(found.beams[0].tokens) < 2:
+        return None
+    steps = []
+    for kept in found.beams:
+        alive = [log > -torch.inf for log in kept.logs]
+        texts = tokenizer.pieces(kept.tokens)
+        steps.append(
+            BeamStep(
+                tokens=[token if live else -1 for token, live in zip(kept.tokens, alive, strict=True)],
+                texts=[text if live else "" for text, live in zip(texts, alive, strict=True)],
+                parents=kept.parents,
+                scores=[log if live else 0.0 for log, live in zip(kept.logs, alive, strict=True)],
+            )
+        )
+    return Beams(width=len(found.beams[0].tokens), steps=steps, best=found.slots)

@@ -1,0 +1,205 @@
+"""Trace: one prediction and all there is to see of it, as a file; see docs/trace.md."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from saccade.config import Config, check, refuse
+from saccade.errors import DataError
+from saccade.files import explain, write_atomically
+from saccade.prediction import Attention
+from saccade.prediction import Side as PlainSide
+from saccade.trace.packed import Packed
+
+__all__ = ["About", "BeamStep", "Beams", "Side", "Site", "Step", "Trace"]
+
+VERSION = 1
+Candidate = Annotated[tuple[int, str, float], Field(strict=False)]
+Link = Annotated[tuple[int, int], Field(strict=False)]
+_FAULTS = 8
+"""How many are worth listing: a hand-made file may have thousands."""
+
+
+class About(Config):
+    """The model that answered."""
+
+    name: str
+    preset: str
+    parameters: int = Field(ge=0)
+
+
+class Side(Config):
+    """What the rows or columns of attention stand for."""
+
+    kind: Literal["text", "grid", "frames"] = "text"
+    text: str
+    tokens: list[str]
+    words: list[str]
+    word_of: list[int]
+    marks: list[int] = Field(default_factory=list)
+    """The tokens that are no part of the text, such as its end."""
+    grid: list[int] | None = None
+    image: str | None = None
+    seconds: float | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Side:
+        if len(self.word_of) != len(self.tokens):
+            raise ValueError(f"word_of has {len(self.word_of)} numbers for {len(self.tokens)} tokens")
+        if any(not 0 <= word <= len(self.words) for word in self.word_of):
+            raise ValueError(f"word_of points outside the {len(self.words)} words")
+        if any(not 0 <= mark < len(self.tokens) for mark in self.marks):
+            raise ValueError(f"marks point outside the {len(self.tokens)} tokens")
+        if self.image is not None and not self.image.startswith("data:image/"):
+            raise ValueError("image must be a data:image/… address, so that a page needs no network")
+        return self
+
+    def plain(self) -> PlainSide:
+        """As predictions have it."""
+        return PlainSide(self.tokens, self.words, self.word_of)
+
+
+class Site(Config):
+    """A place in the model that looks at something."""
+
+    name: str
+    layer: int | None = None
+    rows: str
+    columns: str
+    score: str
+    align: str
+    formula: str
+    heads: int = Field(ge=1)
+    weights: Packed = Field(repr=False)
+    scores: Packed | None = Field(None, repr=False)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Site:
+        for name, part in (("weights", self.weights), ("scores", self.scores)):
+            if part is not None and (len(part.shape) != 3 or part.shape[0] != self.heads):
+                raise ValueError(f"{name} have the shape {part.shape}, but must be [{self.heads}, rows, columns]")
+        return self
+
+
+class Step(Config):
+    """A token written, and what else was likely."""
+
+    token: int
+    text: str
+    log_probability: float
+    candidates: list[Candidate]
+    norms: dict[str, float] = Field(default_factory=dict)
+
+
+class BeamStep(Config):
+    """The hypotheses after a step."""
+
+    tokens: list[int]
+    texts: list[str]
+    parents: list[int]
+    scores: list[float]
+
+
+class Beams(Config):
+    """What a beam kept, step by step."""
+
+    width: int = Field(ge=1)
+    steps: list[BeamStep]
+    best: list[int]
+
+    @model_validator(mode="after")
+    def _fits(self) -> Beams:
+        for number, step in enumerate(self.steps):
+            for name, part in step:
+                if len(part) != self.width:
+                    raise ValueError(f"step {number} has {len(part)} {name} for a beam of {self.width}")
+            if any(not 0 <= parent < self.width for parent in step.parents):
+                raise ValueError(f"step {number} has parents outside a beam of {self.width}")
+        if len(self.best) > len(self.steps) or any(not 0 <= slot < self.width for slot in self.best):
+            raise ValueError("best does not lead through the beam")
+        return self
+
+
+class Trace(Config):
+    """One prediction and all there is to see of it."""
+
+    saccade_trace: int = VERSION
+    task: str
+    model: About
+    options: dict[str, Any] = Field(default_factory=dict)
+    text: str
+    score: float
+    sides: dict[str, Side]
+    sites: list[Site]
+    steps: list[Step] = Field(default_factory=list)
+    vectors: dict[str, Packed] = Field(default_factory=dict, repr=False)
+    beams: Beams | None = None
+    gold: list[Link] | None = None
+    left_out: list[str] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Trace:
+        for site in self.sites:
+            for side, size in ((site.rows, site.weights.shape[1]), (site.columns, site.weights.shape[2])):
+                if side not in self.sides:
+                    raise ValueError(f"the site {site.name} names the side {side!r}, which is not there")
+                tokens = len(self.sides[side].tokens)
+                if size != tokens:
+                    raise ValueError(f"the site {site.name} has {size} numbers for the {tokens} tokens of {side}")
+        if "target" in self.sides and self.steps and len(self.steps) != len(self.sides["target"].tokens):
+            raise ValueError(f"there are {len(self.steps)} steps for {len(self.sides['target'].tokens)} target tokens")
+        return self
+
+    @property
+    def attention(self) -> Attention:
+        """Where the model looked, as a prediction has it: to fold, draw and save."""
+        nothing = Side(text="", tokens=[], words=[], word_of=[])
+        source, target = (self.sides.get(name, nothing).plain() for name in ("source", "target"))
+        looking = tuple(site.name for site in self.sites if (site.rows, site.columns) == ("target", "source"))
+        weights = {site.name: np.nan_to_num(site.weights.unpack()) for site in self.sites}
+        return Attention(source, target, weights, looking)
+
+    def dump(self) -> str:
+        """The file's text."""
+        return json.dumps(self.model_dump(), ensure_ascii=False, separators=(",", ":"))
+
+    def save(self, path: str | Path) -> None:
+        """Write the file, atomically."""
+        write_atomically(Path(path), self.dump())
+
+    @classmethod
+    def parse(cls, text: str, where: str = "the trace") -> Trace:
+        """The inverse of `dump`; `where` names the file in errors."""
+        try:
+            found = json.loads(text)
+        except ValueError as error:
+            raise DataError(
+                f"{where} is not JSON ({error}). A trace is made by saccade look … -o trace.json."
+            ) from error
+        version = found.get("saccade_trace") if isinstance(found, dict) else None
+        if not isinstance(version, int):
+            raise DataError(f"{where} is not a trace: it has no saccade_trace. saccade look … -o trace.json makes one.")
+        if version > VERSION:
+            raise DataError(
+                f"{where} was written by a newer saccade (trace version {version}, this one knows {VERSION}). Upgrade "
+                "with pip install -U saccade."
+            )
+        trace, faults = check(cls, found)
+        if trace is None:
+            raise DataError(str(refuse(faults[:_FAULTS], where)))
+        return trace
+
+    @classmethod
+    def open(cls, path: str | Path) -> Trace:
+        """Read a file."""
+        try:
+            return cls.parse(Path(path).read_text(encoding="utf-8"), str(path))
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path} is not UTF-8 text, so it is no trace.") from error
+        except OSError as error:
+            raise explain(error, Path(path)) from error

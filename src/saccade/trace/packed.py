@@ -1,0 +1,81 @@
+"""Packed: an array of numbers as text, as exact as a picture needs it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from saccade.config import Config
+
+__all__ = ["Packed", "pack"]
+
+Numbers = NDArray[np.float32]
+FINE, COARSE, COARSER = 65535, 255, 63
+"""Levels: of arrays that a reader may want numbers of, of weights in large arrays, and of scores in them."""
+
+
+class Packed(Config):
+    """Numbers between `low` and `high` in `levels` steps; see docs/trace.md."""
+
+    shape: list[int]
+    low: float
+    high: float
+    levels: int = Field(ge=2, le=FINE)
+    holes: bool = False
+    """Whether 0 stands for no number."""
+    data: str = Field(repr=False)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Packed:
+        if any(size < 0 for size in self.shape):
+            raise ValueError(f"shape is {self.shape}, but sizes are 0 or more")
+        if self.high < self.low:
+            raise ValueError(f"low is {self.low}, which is above high, {self.high}")
+        wanted = math.prod(self.shape) * self._kind.itemsize
+        found = len(_inflate(self.data, wanted))
+        if found != wanted:
+            raise ValueError(f"data has {found} bytes, but the shape {self.shape} needs {wanted}")
+        return self
+
+    @property
+    def _kind(self) -> np.dtype[Any]:
+        return np.dtype("<u2" if self.levels > COARSE else "u1")
+
+    def unpack(self) -> Numbers:
+        """The numbers, NaN for holes."""
+        size = math.prod(self.shape) * self._kind.itemsize
+        numbers = np.frombuffer(_inflate(self.data, size), self._kind).reshape(self.shape)
+        first = int(self.holes)
+        values = self.low + (self.high - self.low) * (numbers.astype(np.float32) - first) / (self.levels - first)
+        return np.where(numbers < first, np.float32(np.nan), values).astype(np.float32)
+
+
+def pack(values: NDArray[Any], levels: int, *, low: float | None = None, high: float | None = None) -> Packed:
+    """Numbers of any shape; what is not finite becomes a hole. Bounds are those of the numbers, unless given."""
+    present = np.isfinite(values)
+    known = values[present]
+    low = float(known.min()) if low is None and known.size else low or 0.0
+    high = float(known.max()) if high is None and known.size else high or 0.0
+    high = max(high, low)
+    first = int(not present.all())
+    reach = (high - low) or 1.0
+    share = np.clip((np.where(present, values, low).astype(np.float64) - low) / reach, 0, 1)
+    numbers = np.where(present, np.rint(share * (levels - first)) + first, 0)
+    raw = numbers.astype("<u2" if levels > COARSE else "u1").tobytes()
+    data = base64.b64encode(zlib.compress(raw, 9)).decode()
+    return Packed(shape=list(values.shape), low=low, high=high, levels=levels, holes=bool(first), data=data)
+
+
+def _inflate(data: str, wanted: int) -> bytes:
+    """At most a byte more than wanted, whatever a file claims: a small file must not fill the memory."""
+    try:
+        return zlib.decompressobj().decompress(base64.b64decode(data, validate=True), wanted + 1)
+    except (binascii.Error, ValueError, zlib.error) as error:
+        raise ValueError(f"data cannot be unpacked ({error}), so the file is damaged") from error

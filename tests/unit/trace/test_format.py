@@ -1,0 +1,131 @@
+"""The trace file: it holds what it was given, and refuses what does not fit together."""
+
+import json
+
+import numpy as np
+import pytest
+
+from saccade.errors import DataError
+from saccade.trace import About, Side, Site, Step, Trace, pack
+
+
+def example(**changes):
+    source = Side(text="a b", tokens=["a", "b", "<eos>"], words=["a", "b"], word_of=[0, 1, 2], marks=[2])
+    target = Side(text="AB", tokens=["A", "B"], words=["AB"], word_of=[0, 0])
+    weights = np.array([[[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]]])
+    site = Site(
+        name="attention",
+        rows="target",
+        columns="source",
+        score="dot",
+        align="softmax",
+        formula="q · k",
+        heads=1,
+        weights=pack(weights, 65535, low=0, high=1),
+    )
+    steps = [Step(token=n, text=t, log_probability=-0.5, candidates=[(n, t, -0.5)]) for n, t in enumerate("AB")]
+    fields = {
+        "task": "translation",
+        "model": About(name="m", preset="luong-dot", parameters=3),
+        "text": "AB",
+        "score": -1.0,
+        "sides": {"source": source, "target": target},
+        "sites": [site],
+        "steps": steps,
+        "gold": [(0, 0)],
+    }
+    return Trace(**(fields | changes))
+
+
+def test_a_file_comes_back_as_it_was(tmp_path):
+    trace = example()
+    trace.save(tmp_path / "t.json")
+    assert Trace.open(tmp_path / "t.json") == trace
+    np.testing.assert_allclose(trace.attention.matrix(), [[0.25, 0.625, 0.125]], atol=1e-4)
+    assert trace.attention.map(gold=trace.gold).gold == {(0, 0)}
+
+
+def test_large_files_stay_small():
+    """200 × 200 words × 48 heads, with scores, under 3 MB, and read in a second."""
+    chance = np.random.default_rng(1)
+    words = [f"w{n}" for n in range(200)]
+    side = Side(text=" ".join(words), tokens=words, words=words, word_of=list(range(200)))
+    sites = []
+    for layer in range(6):
+        scores = chance.normal(0, 2, (8, 200, 200))
+        weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+        sites.append(
+            Site(
+                name=f"layers.{layer}",
+                layer=layer,
+                rows="target",
+                columns="source",
+                score="scaled-dot",
+                align="softmax",
+                formula="q · k / √D",
+                heads=8,
+                weights=pack(weights, 255, low=0, high=1),
+                scores=pack(scores, 63),
+            )
+        )
+    text = example(sides={"source": side, "target": side}, sites=sites, steps=[]).dump()
+    assert len(text.encode()) < 3_000_000
+    assert Trace.parse(text).attention.matrix().shape == (200, 200)
+
+
+def beams(width, parent):
+    return {
+        "width": width,
+        "steps": [{"tokens": [1], "texts": ["a"], "parents": [parent], "scores": [0.0]}],
+        "best": [],
+    }
+
+
+def spoiled(change):
+    found = json.loads(example().dump())
+    change(found)
+    return json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.pop("sides"), "sides: this setting is needed"),
+        (lambda t: t.update(extra=1), "setting 'extra' does not exist"),
+        (lambda t: t["sites"][0].update(rows="targets"), "names the side 'targets', which is not there"),
+        (lambda t: t["sides"]["source"]["tokens"].append("c"), r"word_of has 3 numbers for 4 tokens"),
+        (lambda t: t["sides"]["source"].update(word_of=[0, 1, 3]), "word_of points outside the 2 words"),
+        (lambda t: t["sides"]["source"].update(marks=[3]), "marks point outside the 3 tokens"),
+        (lambda t: t["sides"]["source"].update(image="http://x/y.png"), "image must be a data:image/"),
+        (lambda t: t["sides"].update(source=t["sides"]["target"]), "3 numbers for the 2 tokens of source"),
+        (lambda t: t["steps"].pop(), "there are 1 steps for 2 target tokens"),
+        (lambda t: t["sites"][0].update(heads=2), r"but must be \[2, rows, columns\]"),
+        (lambda t: t["sites"][0]["weights"].update(data="AAAA"), "data cannot be unpacked"),
+        (lambda t: t.update(beams=beams(2, 0)), "step 0 has 1 tokens for a beam of 2"),
+        (lambda t: t.update(beams=beams(1, 3)), "step 0 has parents outside a beam of 1"),
+        (lambda t: t.update(beams={"width": 1, "steps": [], "best": [0]}), "best does not lead through the beam"),
+        (lambda t: t.update(saccade_trace=2), "was written by a newer saccade"),
+        (lambda t: t.pop("saccade_trace"), "is not a trace"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused_with_the_place(change, message):
+    with pytest.raises(DataError, match=message):
+        Trace.parse(spoiled(change), "t.json")
+
+
+def test_what_is_no_trace_at_all(tmp_path):
+    for text, message in (("{", "t is not JSON"), ("[1]", "is not a trace"), ("null", "is not a trace")):
+        with pytest.raises(DataError, match=message):
+            Trace.parse(text, "t")
+    with pytest.raises(DataError, match=r"missing\.json"):
+        Trace.open(tmp_path / "missing.json")
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(DataError, match="not UTF-8"):
+        Trace.open(tmp_path / "bytes")
+
+
+def test_of_many_faults_the_first_are_told():
+    text = spoiled(lambda t: t.update(steps=[{"token": "x"}] * 1000))
+    with pytest.raises(DataError) as caught:
+        Trace.parse(text)
+    assert len(str(caught.value).splitlines()) == 9

@@ -1,0 +1,69 @@
+"""Packed arrays: what comes out is what went in, as exactly as the levels allow, or is refused."""
+
+import base64
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from pydantic import ValidationError
+
+from saccade.trace import Packed, pack
+
+NUMBERS = arrays.arrays(
+    np.float64, arrays.array_shapes(min_dims=1, max_dims=3, max_side=5), elements=st.floats(-1e6, 1e6)
+)
+
+
+@given(NUMBERS, st.sampled_from([63, 255, 65535]))
+def test_numbers_come_back_within_half_a_level(values, levels):
+    packed = pack(values, levels)
+    reach = values.max() - values.min()
+    assert packed.shape == list(values.shape)
+    np.testing.assert_allclose(packed.unpack(), values, atol=0.51 * reach / levels + 1e-6 * np.abs(values).max())
+
+
+@given(NUMBERS)
+def test_what_is_not_finite_is_a_hole(values):
+    values = values.copy()
+    values.flat[0] = -np.inf
+    back = pack(values, 65535).unpack()
+    assert np.isnan(back.flat[0])
+    assert np.isfinite(back.flat[1:]).all()
+
+
+def test_nothing_and_holes_alone():
+    assert pack(np.zeros((2, 0, 3)), 255).unpack().shape == (2, 0, 3)
+    assert np.isnan(pack(np.full((2, 2), np.nan), 255).unpack()).all()
+
+
+def test_bounds_that_are_given_are_kept():
+    packed = pack(np.array([0.25, 2.0]), 255, low=0, high=1)
+    assert (packed.low, packed.high) == (0, 1)
+    np.testing.assert_allclose(packed.unpack(), [0.25, 1.0], atol=0.002)
+
+
+def raw(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data)).decode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"data": raw(b"123")}, r"data has 3 bytes, but the shape \[2\] needs 2"),
+        ({"data": raw(bytes(10**7))}, r"data has 3 bytes"),
+        ({"data": "not base64!"}, "data cannot be unpacked"),
+        ({"data": base64.b64encode(b"not zlib").decode()}, "data cannot be unpacked"),
+        ({"shape": [-1]}, "sizes are 0 or more"),
+        ({"low": 2.0}, "low is 2.0, which is above high"),
+        ({"levels": 70000}, "less than or equal to 65535"),
+        ({"low": float("nan")}, "finite"),
+    ],
+)
+def test_arrays_that_cannot_be(changes, message):
+    good = {"shape": [2], "low": 0.0, "high": 1.0, "levels": 255, "data": raw(b"12")}
+    Packed(**good)
+    with pytest.raises(ValidationError, match=message):
+        Packed(**(good | changes))
