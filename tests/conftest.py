@@ -1,4 +1,4 @@
-"""Every test starts from the same numbers, on one thread."""
+"""Every test starts from the same numbers, on one thread; and one tiny trained model for all that need one."""
 
 import os
 
@@ -16,3 +16,40 @@ hypothesis.settings.load_profile("saccade")
 @pytest.fixture(autouse=True)
 def same_random_numbers_each_time():
     torch.manual_seed(1)
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory):
+    """A folder with a tiny parallel text and its recipe."""
+    from helpers_tasks import write_recipe
+
+    folder = tmp_path_factory.mktemp("text")
+    write_recipe(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def translator(text):
+    """The folder of a model that writes words in capitals; not to be changed."""
+    from saccade.tasks.recipe import load_recipe
+    from saccade.tasks.training import train
+
+    folder = text / "translator"
+    train(load_recipe(str(text / "recipe.yaml")), folder)
+    return folder
+
+
+@pytest.fixture
+def copied(translator, tmp_path):
+    """A copy of it, to be spoiled."""
+    import shutil
+
+    return shutil.copytree(translator, tmp_path / "copied")
+
+
+@pytest.fixture(scope="session")
+def model(translator):
+    """The same, loaded."""
+    import saccade
+
+    return saccade.load(translator, device="cpu")

@@ -4,6 +4,9 @@ import os
 import re
 import runpy
 import shlex
+import subprocess
+import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -29,7 +32,21 @@ QUICK = ["train.steps=3", "data.size=200", "data.held_out=20", "data.lengths=[3,
 """What makes a training of the documents a matter of seconds."""
 
 
+def serve_and_stop(words):
+    """A server runs until it is told to stop."""
+    command = [sys.executable, "-m", "saccade", *words, "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        (address,) = re.findall(r"http://\S+", next(line for line in server.stderr if "http://" in line))
+        with urllib.request.urlopen(f"{address}healthz") as answer:
+            assert answer.status == 200
+        server.terminate()
+        assert server.wait() == 0
+
+
 def run_command(words):
+    if words[0] == "serve":
+        serve_and_stop(words)
+        return
     settings = [part for setting in QUICK for part in ("--set", setting)] if words[0] in ("train", "demo") else []
     with pytest.raises(SystemExit) as exit:
         main([*words, *settings])

@@ -17,6 +17,8 @@ MODULES = ["saccade"] + [
 
 @pytest.fixture(params=MODULES)
 def module(request):
+    if ".fused" in request.param:
+        pytest.importorskip("triton", reason="needs Triton")
     return importlib.import_module(request.param)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,22 +12,26 @@ from numpy.typing import NDArray
 
 from saccade.batch import BOS, SPECIALS
 from saccade.errors import ConfigError, unknown_name
-from saccade.look import Map, draw, save
+from saccade.look import (
+    Heads,
+    Link,
+    Map,
+    View,
+    draw,
+    draw_arcs,
+    draw_heads,
+    draw_reading,
+    save,
+    save_arcs,
+    save_heads,
+    save_reading,
+)
 from saccade.look.svg import Drawing
 
 __all__ = ["Attention", "Prediction", "Side", "side"]
 
 Weights = NDArray[Any]
 _SEED = "<source>"
-_STYLE = """<style>
-.saccade text { fill: currentColor; font: 13px sans-serif }
-.saccade .written { text-anchor: end; dominant-baseline: central }
-.saccade .grid { fill: none; stroke: #8885 }
-.saccade .band { fill: none }
-.saccade .cell { fill: #3f74b5 }
-</style>
-"""
-"""A notebook knows nothing of the style sheet that our own pages have."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,10 @@ class Side:
         words = [*first, *self.words[: max(before, default=-1) + 1]]
         places = [*range(len(first)), *(place + len(first) for place in before)]
         return Side([*first, *self.tokens[:-1]], words, places)
+
+    def pieces_of(self, word: int) -> list[int]:
+        """The places of the tokens that make up a word."""
+        return [place for place, owner in enumerate(self.word_of) if owner == word]
 
     def fold(self) -> Weights:
         """(words, tokens): which tokens make up each word."""
@@ -102,32 +110,129 @@ class Attention:
         folded: Weights = (spread / np.maximum(spread.sum(1, keepdims=True), 1)) @ weights @ columns.fold().T
         return folded
 
-    def map(self, site: str | None = None, head: int | None = None, gold: Any = ()) -> Map:
-        """The same as a picture's content."""
-        weights = self.matrix(site, head)
+    def map(
+        self, site: str | None = None, head: int | None = None, gold: Iterable[Link] = (), *, words: bool = True
+    ) -> Map:
+        """The same as a picture's content. Gold links are of words; of pieces, all of two linked words are."""
+        weights = self.matrix(site, head, words=words)
         rows, columns = self._sides(site or (self.source_sites or (next(iter(self.weights)),))[0])
-        return Map(columns.names, rows.names, weights, gold)
+        if words:
+            return Map(columns.names, rows.names, weights, gold)
+        pieces = [(s, t) for read, written in gold for s in columns.pieces_of(read) for t in rows.pieces_of(written)]
+        return Map(columns.tokens, rows.tokens, weights, pieces)
 
-    def draw(self, width: int | None = None, *, colour: bool = False) -> str:
+    def reading(self, site: str | None = None, head: int | None = None, *, words: bool = True) -> Map:
+        """A text that looks at itself: the rows are what the model had just read, the columns what it had read so far.
+
+        Left out, the site is the last that does so.
+        """
+        site = self._one(site, [name for name in self.weights if not self._at_source(name)], "reading")
+        weights = self.matrix(site, head, words=False)
+        columns = self._sides(site)[1]
+        first = len(columns.tokens) - len(weights)  # a decoder may have been given something before the beginning
+        if not words:
+            return Map(columns.tokens, columns.tokens[first:], weights)
+        spread = columns.fold()
+        rows = spread[first:, first:]
+        folded = (rows / np.maximum(rows.sum(1, keepdims=True), 1)) @ weights @ spread.T
+        return Map(columns.names, columns.names[first:], folded)
+
+    def heads(self, site: str | None = None, *, words: bool = True) -> list[Heads]:
+        """Every head by itself; left out, of all sites that look at the source, or of all that look at the same."""
+        if site is None and self.weights:
+            first = (self.source_sites or (next(iter(self.weights)),))[0]
+            chosen = [name for name in self.weights if self._sides(name) == self._sides(first)]
+        else:
+            self.matrix(site)  # which knows all that can be wrong with it
+            chosen = [site] if site is not None else []
+        return [
+            Heads(name, [self.map(name, head, words=words) for head in range(len(self.weights[name]))])
+            for name in chosen
+        ]
+
+    def draw(self, width: int | None = None, *, colour: bool = False, view: View | None = None) -> str:
         """The picture for a terminal."""
-        return draw(self.map(), width=width, colour=colour)
+        view = view or View()
+        sites = self._seen(view)
+        first = sites[0].maps
+        if view.style == "matrix":
+            return draw(first[0], width=width, colour=colour)
+        if view.style == "reading":
+            return draw_reading(first[0], width=width, colour=colour)
+        if view.style == "arcs":
+            return draw_arcs(first, width=width, names=_names(view))
+        return draw_heads(sites, width=width, colour=colour)
 
-    def save(self, path: str | Path, *, title: str | None = None) -> None:
+    def save(self, path: str | Path, *, title: str | None = None, view: View | None = None) -> None:
         """The picture as a file: .png, .svg or .pdf."""
-        save(self.map(), Path(path), title=title)
+        view = view or View()
+        sites = self._seen(view)
+        first = sites[0].maps
+        if view.style == "matrix":
+            save(first[0], Path(path), title=title)
+        elif view.style == "reading":
+            save_reading(first[0], Path(path), title=title)
+        elif view.style == "arcs":
+            save_arcs(first, Path(path), title=title or sites[0].name, names=_names(view))
+        else:
+            save_heads(sites, Path(path), title=title)
+
+    def _seen(self, view: View) -> list[Heads]:
+        """What a view shows; a matrix or a reading is a site of one head."""
+        gold = list(view.gold)
+        if gold and (view.style != "matrix" or not self._at_source(view.site)):
+            raise ConfigError(
+                "gold links join source and target and are outlined in a matrix of a site that looks at the source: "
+                f"{', '.join(self.source_sites) or 'this model has none'}. Leave them out here."
+            )
+        if view.style == "heads":
+            if view.head is not None:
+                raise ConfigError(f"heads are drawn side by side, but head {view.head} was asked for. Draw a matrix.")
+            sites = self.heads(view.site, words=view.words)
+        elif view.style == "arcs":
+            site = self._one(view.site, list(self.source_sites) or list(self.weights), "arcs")
+            of = range(len(self.weights[site])) if view.head is None else [view.head]
+            sites = [Heads(site, [self.map(site, head, words=view.words) for head in of])]
+        elif view.style == "reading":
+            sites = [Heads("", [self.reading(view.site, view.head, words=view.words)])]
+        else:
+            sites = [Heads("", [self.map(view.site, view.head, gold, words=view.words)])]
+        if view.sinks:
+            return sites
+        return [Heads(site.name, [map.without_marks() for map in site.maps]) for site in sites]
+
+    def _one(self, site: str | None, fitting: list[str], style: str) -> str:
+        """The site for a picture that shows one: the one named, if it fits, or the last that does."""
+        self.matrix(site)  # which knows all that can be wrong with it
+        if style == "reading" and (not fitting or (site is not None and site not in fitting)):
+            found = f"Those that do: {', '.join(fitting)}." if fitting else "None in this model does; draw a matrix."
+            raise ConfigError(
+                f"a reading picture shows words that look at words of their own text, but {site or 'every site'} looks "
+                f"at the source. {found}"
+            )
+        return site if site is not None else fitting[-1]
+
+    def _at_source(self, site: str | None) -> bool:
+        """Whether a site looks at the source; None stands for those that do."""
+        return bool(self.source_sites) if site is None else site.removesuffix(".distribution") in self.source_sites
 
     def _repr_html_(self) -> str:
         if not self:
             return "no attention"
-        return f'<div class="saccade">{_STYLE}{Drawing(self.map(), "where the model looked")}</div>'
+        # scrolled, not shrunk: the words of a long sentence must stay readable
+        return f'<div style="overflow-x: auto">{Drawing(self.map(), "where the model looked", alone=True)}</div>'
 
     def _sides(self, site: str) -> tuple[Side, Side]:
         """Who looks and what is looked at: the target at the source, or a side at itself."""
-        if site in self.source_sites:
+        if self._at_source(site):
             return self.target, self.source
         if site.startswith("encoder"):
             return self.source, self.source
         return self.target, self.target.shifted(self.weights[site].shape[-1] - len(self.target.tokens))
+
+
+def _names(view: View) -> list[str] | None:
+    return None if view.head is None else [f"head {view.head}"]
 
 
 def _of_head(weights: Weights, head: int | None, site: str) -> Weights:

@@ -71,8 +71,8 @@ def test_killed_at_random_moments(untouched, tmp_path, seed):
 def die_after_some_tensors(count):
     real, calls = checkpoint._save_tensors, iter(range(1000))
 
-    def save(path, tensors):
-        real(path, tensors)
+    def save(path, tensors, notes=None):
+        real(path, tensors, notes)
         if next(calls) + 1 == count:
             die()
 

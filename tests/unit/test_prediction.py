@@ -8,6 +8,7 @@ import pytest
 
 from helpers_tasks import untrained
 from saccade.errors import ConfigError
+from saccade.look import STYLES, View
 from saccade.models import MODELS
 from saccade.prediction import Attention, Prediction, Side, side
 from saccade.search.settings import SearchConfig
@@ -109,6 +110,52 @@ def test_a_side_that_looks_at_itself():
     np.testing.assert_allclose(np.array(seeded.weights), expected, atol=1e-6)
 
 
+def test_a_text_that_is_read():
+    """The rows are the words the model had just read, so that rows and columns are the same words."""
+    attention = two_sites()
+    own = attention.reading("encoder.self", 1)
+    assert own == attention.map("encoder.self", 1)
+    fed = attention.target.shifted(seeds=1)
+    seeded = attention.reading("seeded")
+    assert seeded.source == ("<source>", *seeded.target) == tuple(fed.names)
+    rows = attention.target.shifted()
+    expected = folded_slowly(attention.weights["seeded"].mean(0), rows, fed)
+    np.testing.assert_allclose(np.array(seeded.weights), expected, atol=1e-6)
+    assert attention.reading() == seeded, "the last that looks at its own text"
+    pieces = attention.reading("decoder.self", words=False)
+    assert pieces.source == pieces.target == tuple(attention.target.shifted().tokens)
+
+
+def test_every_head_by_itself():
+    attention = two_sites()
+    assert [(site.name, len(site.maps)) for site in attention.heads()] == [("one", 2), ("two", 4)]
+    (site,) = attention.heads("encoder.self", words=False)
+    np.testing.assert_allclose(np.array(site.maps[2].weights), attention.weights["encoder.self"][2], atol=1e-6)
+
+
+def test_gold_links_of_words_join_all_their_pieces():
+    source, target = side(["a", "b", "c"], ["ab", "c"], [0, 0, 1], EOS), side(["x", "y"], ["xy"], [0, 0], None)
+    attention = Attention(source, target, {"site": random_weights(2, 4)}, ("site",))
+    assert attention.map(gold=[(0, 0)]).gold == {(0, 0)}
+    assert attention.map(gold=[(0, 0)], words=False).gold == {(0, 0), (1, 0), (0, 1), (1, 1)}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_every_picture_is_drawn_and_saved(style, tmp_path):
+    attention = two_sites()
+    view = View(style, words=False, sinks=False)
+    assert EOS not in attention.draw(60, view=view)
+    attention.save(tmp_path / "x.svg", view=view)
+    assert "<svg" in (tmp_path / "x.svg").read_text()
+    with pytest.raises(ConfigError, match=r"head 9 was asked for|heads are drawn side by side, but head 9"):
+        attention.draw(view=View(style, site="encoder.self", head=9))
+
+
+def test_a_picture_that_does_not_exist():
+    with pytest.raises(ConfigError, match=r"picture 'arc' does not exist\. Did you mean 'arcs'\?"):
+        View("arc")
+
+
 def test_what_was_fed_ends_inside_the_last_word():
     fed = side(["a", "b", "c"], ["ab", "c"], [0, 0, 1], None).shifted()
     assert fed == Side(["<bos>", "a", "b"], ["<bos>", "ab"], [0, 1, 1])
@@ -141,9 +188,8 @@ def test_it_is_drawn_and_saved(tmp_path):
     attention = two_sites()
     assert "&lt;eos&gt;" in attention._repr_html_()
     assert "<svg" in attention._repr_html_()
-    for name in ("grid", "band", "cell", "written"):
-        assert f'class="{name}"' in attention._repr_html_()
-        assert f".saccade .{name} {{" in attention._repr_html_(), "without a style of its own it would be black"
+    assert "<style" not in attention._repr_html_(), "several on a page must not change each other"
+    assert "class=" not in attention._repr_html_()
     assert len(attention.draw(60).splitlines()) > len(attention.target.names)
     attention.save(tmp_path / "x.svg", title="here")
     assert "<svg" in (tmp_path / "x.svg").read_text()

@@ -10,7 +10,8 @@ from pathlib import Path
 import typer
 
 import saccade
-from saccade.cli.commands import compare, data, demo, evaluate, look, predict, recipes, train
+from saccade.cli.commands import compare, data, demo, evaluate, look, predict, recipes, serve, train
+from saccade.cli.commands import explain as explain_command
 from saccade.cli.terminal import complain
 from saccade.errors import ConfigError, SaccadeError
 from saccade.files import explain
@@ -26,8 +27,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog="Begin with: saccade demo",
 )
-for command in (demo, train, predict, evaluate, compare, look, recipes, data):
-    app.command()(command)
+for command in (demo, train, predict, evaluate, compare, look, explain_command, serve, recipes, data):
+    app.command(command.__name__)(command)
 
 
 def _version(wanted: bool) -> None:

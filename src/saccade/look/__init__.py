@@ -1,12 +1,39 @@
 """Pictures of where a model looked: in the terminal, as a figure, as a page. Plain words and numbers in, no torch.
 
-`draw` is for the terminal and `save` for papers and slides; `report` makes one HTML page of a whole evaluation.
+A picture is drawn by `draw…` for the terminal and by `save…` for papers and slides: the matrix, a reader at work
+(`…_reading`), heads as lines (`…_arcs`), all heads at a glance (`…_heads`). `report` makes one HTML page of a whole
+evaluation.
 """
 
+from saccade.look.arcs import draw_arcs, save_arcs
 from saccade.look.curves import Curve, Point, save_lengths
 from saccade.look.figure import save
+from saccade.look.heads import Heads, draw_heads, save_heads
 from saccade.look.html import Sample, Table, report
-from saccade.look.map import Link, Map
+from saccade.look.map import Link, Map, Marks
+from saccade.look.reading import draw_reading, save_reading
 from saccade.look.terminal import draw
+from saccade.look.view import STYLES, View
 
-__all__ = ["Curve", "Link", "Map", "Point", "Sample", "Table", "draw", "report", "save", "save_lengths"]
+__all__ = [
+    "STYLES",
+    "Curve",
+    "Heads",
+    "Link",
+    "Map",
+    "Marks",
+    "Point",
+    "Sample",
+    "Table",
+    "View",
+    "draw",
+    "draw_arcs",
+    "draw_heads",
+    "draw_reading",
+    "report",
+    "save",
+    "save_arcs",
+    "save_heads",
+    "save_lengths",
+    "save_reading",
+]

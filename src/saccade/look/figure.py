@@ -1,31 +1,29 @@
 """A map as a figure for papers and slides: PNG, PDF or SVG.
 
 The picture of Bahdanau et al. 2015, arXiv:1409.0473, figure 3, with the words read on top and those written at the
-left. Here dark means much, so that paper stays paper.
+left. Here dark means much, so that paper stays paper; beginning, end and punctuation stand apart; and what would not
+fit a page goes on below.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from saccade.errors import ShapeError
-from saccade.look import words
+from saccade.look.layout import folds, positions
 from saccade.look.map import Map
-from saccade.look.paper import FAINT, MUTED, check_suffix, drawing, write
+from saccade.look.paper import BOX, FAINT, GOLD, INK, MUTED, Sheet, Side, shade, sheet
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
+__all__ = ["NOTES", "UNKNOWN", "check_content", "key", "save"]
 
-__all__ = ["save"]
-
-# one hue, ever darker: it survives a black-and-white printer and every kind of colour blindness
-SCALE = ("#ffffff", "#c9d9ee", "#85a9d6", "#3f74b5", "#12305e")
 GRID = "#e2e6ec"
-GOLD = "#e8820c"
-LONGEST = 32
-"""Letters: longer words are cut."""
+SMALLEST, LARGEST, PAGE = 16.0, 30.0, 648.0
+"""Points: sizes of cells, and the width of a map that they are made to fill."""
+NOTES = 7.5
+UNKNOWN = f"{BOX}  no font here has this letter"
+SLANT = sqrt(0.5)
 
 
 def save(map: Map, path: Path | str, *, title: str | None = None) -> None:
@@ -33,95 +31,100 @@ def save(map: Map, path: Path | str, *, title: str | None = None) -> None:
 
     Gold links, where the map has them, are outlined. Equal maps give equal bytes on one machine.
     """
-    path = Path(path)
-    check_suffix(path)
+    with sheet(path) as page:
+        check_content(map)
+        columns, rows = folds(len(map.source)), folds(len(map.target))
+        cell = max(SMALLEST, min(LARGEST, PAGE / max(len(map.source), len(map.target))))
+        top = 0.0
+        for written in rows:
+            for read in columns:
+                panel = _Panel(page, map, read, written, cell)
+                panel.draw(top + panel.head, folded=len(rows) * len(columns) > 1)
+                if title and (top, read.start) == (0, 0):
+                    page.text(-panel.side, -16, page.label(title, 90), 12, bold=True)
+                top += panel.head + panel.height + 18
+        key(page, 0, top - 7, gold=bool(map.gold))
+
+
+def check_content(map: Map) -> None:
+    """An error for a map without rows or columns."""
     if not map.source or not map.target:
         raise ShapeError(
             f"there is nothing to draw: {len(map.source)} words were read and {len(map.target)} written. "
             "A figure needs one of each."
         )
-    with drawing():
-        from matplotlib.figure import Figure
-
-        cell = _cell_size(map)
-        figure = Figure(figsize=(cell * len(map.source), cell * len(map.target)))
-        axes = figure.add_axes((0, 0, 1, 1))  # the labels stand outside; `write` cuts around them
-        _cells(axes, map, cell)
-        _labels(axes, map, cell)
-        _gold(axes, map)
-        _key(axes, map, cell)
-        if title:
-            axes.set_title(words.visible(title), loc="left", fontsize=12, fontweight="bold", pad=14)
-        write(figure, path)
 
 
-def _cell_size(map: Map) -> float:
-    """Inches: small maps get large cells, and 60 words still get cells their labels fit."""
-    return max(0.19, min(0.42, 9 / max(len(map.source), len(map.target))))
+class _Panel:
+    """A part of the matrix with the words of its rows and columns."""
+
+    def __init__(self, page: Sheet, map: Map, read: range, written: range, cell: float) -> None:
+        self.page, self.map, self.read, self.written, self.cell = page, map, read, written, cell
+        self.size = min(11.0, cell * 0.62)
+        self.sources = [page.label(map.source[s]) for s in read]
+        self.targets = [page.label(map.target[t]) for t in written]
+        self.xs = positions(read, map.marks.source, cell)
+        self.ys = positions(written, map.marks.target, cell)
+        self.head = (max(page.width(word, self.size) for word in self.sources) + self.size) * SLANT + 4
+        self.side = max(page.width(word, self.size) for word in self.targets) + 6
+        self.height = self.ys[-1]
+
+    def draw(self, top: float, *, folded: bool) -> None:
+        self._cells(top)
+        self._labels(top)
+        self._gold(top)
+        if folded:
+            self._place(top)
+
+    def _cells(self, top: float) -> None:
+        boxes, colours = [], []
+        for t, y in zip(self.written, self.ys, strict=False):
+            for s, x in zip(self.read, self.xs, strict=False):
+                boxes.append((x, top + y, self.cell, self.cell))
+                colours.append(shade(self.map.weights[t][s]))
+        line = min(0.6, 0.02 * self.cell)  # a grid for many words must not outshine them
+        self.page.cells(boxes, colours, grid=GRID, line=line)
+        self.page.box((0, top, self.xs[-1], self.ys[-1]))  # the page grows for the matrix as a whole
+
+    def _labels(self, top: float) -> None:
+        lean = 0.19 * self.size  # slanted letters rise to the left of where they stand; this centres them
+        for s, x, word in zip(self.read, self.xs, self.sources, strict=False):
+            colour = MUTED if s in self.map.marks.source else INK
+            self.page.text(x + self.cell / 2 + lean, top - 4, word, self.size, colour=colour, turn=45)
+        for t, y, word in zip(self.written, self.ys, self.targets, strict=False):
+            colour = MUTED if t in self.map.marks.target else INK
+            self.page.text(-6, top + y + self.cell / 2, word, self.size, colour=colour, side="right")
+
+    def _gold(self, top: float) -> None:
+        inset = 0.11 * self.cell
+        for s, t in sorted(self.map.gold):
+            if s in self.read and t in self.written:
+                x, y = self.xs[s - self.read.start], top + self.ys[t - self.written.start]
+                side = self.cell - 2 * inset
+                self.page.box((x + inset, y + inset, side, side), edge=GOLD, line=1.4, counts=False)
+
+    def _place(self, top: float) -> None:
+        """In the corner: which part of the whole this is."""
+        parts = (("columns", self.read, len(self.map.source)), ("rows", self.written, len(self.map.target)))
+        for line, (name, places, count) in enumerate(parts):
+            note = f"{name} {places.start + 1}–{places.stop} of {count}"
+            self.page.text(-6, top - 17 + 10 * line, note, NOTES, colour=MUTED, side="right")
 
 
-def _scale() -> Colormap:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("saccade", SCALE)
-
-
-def _cells(axes: Axes, map: Map, cell: float) -> None:
-    line = min(0.6, 1.5 * cell)  # a grid for many words must not outshine them
-    axes.pcolormesh(list(map.weights), cmap=_scale(), vmin=0, vmax=1, edgecolors=GRID, linewidth=line)
-    axes.set_aspect("equal")
-    axes.invert_yaxis()
-    axes.spines[:].set(edgecolor=FAINT, linewidth=0.6)
-
-
-def _labels(axes: Axes, map: Map, cell: float) -> None:
-    size = min(11.0, 72 * cell * 0.62)
-    lean = 0.19 * size / (72 * cell)  # slanted letters rise to the left of where they stand; this centres them
-    axes.xaxis.tick_top()
-    axes.set_xticks(
-        [s + 0.5 + lean for s in range(len(map.source))],
-        [words.clip(words.visible(word), LONGEST) for word in map.source],
-        rotation=45,
-        rotation_mode="anchor",
-        horizontalalignment="left",
-        verticalalignment="baseline",
-    )
-    axes.set_yticks(
-        [t + 0.5 for t in range(len(map.target))],
-        [words.clip(words.visible(word), LONGEST) for word in map.target],
-    )
-    axes.set_xlim(0, len(map.source))  # the last word leans, the matrix does not
-    axes.tick_params(length=0, labelsize=size)
-    axes.tick_params(axis="x", pad=4)
-    axes.tick_params(axis="y", pad=6)
-
-
-def _gold(axes: Axes, map: Map) -> None:
-    for s, t in sorted(map.gold):
-        _square(axes, s + 0.28, t + 0.28, 0.44)
-
-
-def _square(axes: Axes, left: float, top: float, side: float) -> None:
-    from matplotlib.patches import Rectangle
-
-    outline = Rectangle((left, top), side, side, fill=False, edgecolor=GOLD, linewidth=1.3, clip_on=False)
-    axes.add_patch(outline)
-
-
-def _key(axes: Axes, map: Map, cell: float) -> None:
-    """Below the matrix, quietly: what the shades mean, and the squares."""
-    unit = 0.1 / cell  # a tenth of an inch, counted in cells
-    top = len(map.target) + 1.6 * unit
-    bar = axes.inset_axes((0, top, 9 * unit, 0.9 * unit), transform=axes.transData)
-    bar.pcolormesh([[step / 63 for step in range(64)]], cmap=_scale(), vmin=0, vmax=1, edgecolors="face", linewidth=0.3)
-    bar.set(xticks=[], yticks=[])
-    bar.spines[:].set(edgecolor=FAINT, linewidth=0.6)
-
-    def note(x: float, y: float, text: str, side: str) -> None:
-        axes.text(x, y, text, horizontalalignment=side, verticalalignment="center", fontsize=7.5, color=MUTED)
-
-    for x, text, side in ((0.0, "0", "left"), (4.5, "attention", "center"), (9.0, "1", "right")):
-        note(x * unit, top + 2.2 * unit, text, side)
-    if map.gold:
-        _square(axes, 11 * unit, top, 0.9 * unit)
-        note(12.5 * unit, top + 0.5 * unit, "gold link", "left")
+def key(page: Sheet, left: float, top: float, *, gold: bool = False, notes: Sequence[tuple[str, str]] = ()) -> None:
+    """Below a picture, quietly: what the shades mean, the squares, and notes, each with its colour."""
+    width, height, steps = 66.0, 6.5, 64
+    strip = [(left + width * step / steps, top, width / steps + 0.2, height) for step in range(steps)]
+    page.cells(strip, [shade(step / (steps - 1)) for step in range(steps)])
+    page.box((left, top, width, height), edge=FAINT, line=0.6)
+    scale: tuple[tuple[float, str, Side], ...] = ((0, "0", "left"), (0.5, "attention", "center"), (1, "1", "right"))
+    for share, name, side in scale:
+        page.text(left + share * width, top + height + 8, name, NOTES, colour=MUTED, side=side)
+    here = left + width + 14
+    if gold:
+        page.box((here, top, height, height), edge=GOLD, line=1.3)
+        here += 12
+    notes = [*([("gold link", MUTED)] if gold else []), *notes, *([(UNKNOWN, MUTED)] if page.boxes else [])]
+    for note, colour in notes:
+        page.text(here, top + height / 2, note, NOTES, colour=colour)
+        here += page.width(note, NOTES) + 14

@@ -5,13 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from saccade.errors import NumericsError, ShapeError
+from saccade.look.words import is_mark
 
-__all__ = ["Link", "Map"]
+__all__ = ["Link", "Map", "Marks"]
 
 Link = tuple[int, int]
 """A source word and a target word, both counted from 0."""
+
+
+class Marks(NamedTuple):
+    """The places of a source and of a target that are no words: beginning, end, punctuation."""
+
+    source: frozenset[int]
+    target: frozenset[int]
 
 
 @dataclass(frozen=True, init=False)
@@ -20,13 +29,15 @@ class Map:
 
     `weights` (T, S) may be given as lists, a numpy array or a tensor; here they become tuples, so that a map cannot
     change after it was checked. Pictures show 0 to 1: what lies below is drawn as 0, what lies above as 1. `gold` are
-    the links that would have been right, where they are known.
+    the links that would have been right, where they are known. `marks` are the places that pictures set apart, those
+    of the source and those of the target; left out, special tokens and punctuation.
     """
 
     source: tuple[str, ...]
     target: tuple[str, ...]
     weights: tuple[tuple[float, ...], ...]
     gold: frozenset[Link]
+    marks: Marks
 
     def __init__(
         self,
@@ -34,23 +45,39 @@ class Map:
         target: Iterable[str],
         weights: Iterable[Iterable[float]],
         gold: Iterable[Link] = (),
+        marks: tuple[Iterable[int], Iterable[int]] | None = None,
     ) -> None:
+        read, written = _words("source", source), _words("target", target)
         fields = {
-            "source": _words("source", source),
-            "target": _words("target", target),
+            "source": read,
+            "target": written,
             "weights": _rows(weights),
-            "gold": frozenset((int(read), int(written)) for read, written in gold),
+            "gold": frozenset((int(s), int(t)) for s, t in gold),
+            "marks": Marks(*map(_sinks, (read, written)) if marks is None else map(frozenset, marks)),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)  # frozen for everybody else
         self._check_shape()
         self._check_numbers()
         self._check_gold()
+        self._check_marks()
 
     def strongest(self, t: int, count: int = 1) -> list[int]:
         """The source words that target word t looked at most, the strongest first, the earlier first of equals."""
         row = self.weights[t]
         return sorted(range(len(row)), key=lambda s: -row[s])[:count]
+
+    def without_marks(self) -> Map:
+        """The map of the words alone; what the marks were given is gone. A side of nothing but marks keeps them."""
+        columns = _but(len(self.source), self.marks.source)
+        rows = _but(len(self.target), self.marks.target)
+        return Map(
+            [self.source[s] for s in columns],
+            [self.target[t] for t in rows],
+            [[self.weights[t][s] for s in columns] for t in rows],
+            [(columns.index(s), rows.index(t)) for s, t in self.gold if s in columns and t in rows],
+            ((), ()),
+        )
 
     def _check_shape(self) -> None:
         if len(self.weights) != len(self.target):
@@ -81,6 +108,22 @@ class Map:
                     f"the gold link {s}-{t} lies outside {len(self.source)} words read and {len(self.target)} written. "
                     "Links are source-target, both counted from 0."
                 )
+
+    def _check_marks(self) -> None:
+        for side, places, words in zip(("source", "target"), self.marks, (self.source, self.target), strict=True):
+            outside = sorted(place for place in places if not 0 <= place < len(words))
+            if outside:
+                raise ShapeError(
+                    f"the {side} has a mark at {outside[0]}, but {len(words)} words. Marks are places, counted from 0."
+                )
+
+
+def _sinks(words: tuple[str, ...]) -> frozenset[int]:
+    return frozenset(place for place, word in enumerate(words) if is_mark(word))
+
+
+def _but(count: int, marks: frozenset[int]) -> list[int]:
+    return [place for place in range(count) if place not in marks] or list(range(count))
 
 
 def _words(side: str, words: Iterable[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from saccade.look import words
+from saccade.look.layout import positions
 from saccade.look.map import Map
 
 __all__ = ["FAINTEST", "Drawing"]
@@ -20,66 +21,103 @@ SLANT = math.sqrt(0.5)
 LONGEST = 28
 FAINTEST = 0.005
 """What would round to 0 % is not drawn; it keeps the page small."""
+# where there is no style sheet; in colours that are seen on white and on black
+LOOKS = {
+    "svg": 'fill="currentColor" font-family="sans-serif" font-size="13"',
+    "grid": 'fill="none" stroke="currentColor" stroke-opacity="0.18"',
+    "band": 'fill="none"',
+    "cell": 'fill="#4585d6"',
+    "gold": 'fill="none" stroke="#e8820c" stroke-width="1.6"',
+    "written": 'text-anchor="end" dominant-baseline="central"',
+    "mark": 'fill-opacity="0.6"',
+}
 
 
 class Drawing:
-    """The picture of one map, `width` by `height` pixels; `str()` is the SVG element."""
+    """The picture of one map, `width` by `height` pixels; `str()` is the SVG element.
 
-    def __init__(self, map: Map, label: str) -> None:
-        self.map, self.label = map, label
+    Its parts have classes, for the style sheet of a page. `alone`, as in a notebook, they say themselves how they
+    look: nothing on the page is touched by it, and nothing there touches it.
+    """
+
+    def __init__(self, map: Map, label: str, *, alone: bool = False) -> None:
+        self.map, self.label, self.alone = map, label, alone
         self.sources = [words.clip(words.visible(word), LONGEST) for word in map.source]
         self.targets = [words.clip(words.visible(word), LONGEST) for word in map.target]
         self.left = round(max(_widths(self.targets), default=0)) + 14
         self.top = round(max(_widths(self.sources), default=0) * SLANT) + 18
-        reach = ((s + 0.5) * CELL + width * SLANT + 12 for s, width in enumerate(_widths(self.sources)))
-        self.width = self.left + round(max([len(self.sources) * CELL + 1, *reach]))
-        self.height = self.top + len(self.targets) * CELL + 1
+        self.xs = [round(x) for x in positions(range(len(map.source)), map.marks.source, CELL)]
+        self.ys = [round(y) for y in positions(range(len(map.target)), map.marks.target, CELL)]
+        reach = (x + 0.5 * CELL + width * SLANT + 12 for x, width in zip(self.xs, _widths(self.sources), strict=False))
+        self.width = self.left + round(max([self.xs[-1] + 1, *reach]))
+        self.height = self.top + self.ys[-1] + 1
 
     def __str__(self) -> str:
         parts = [self._grid(), *self._columns(), *(self._row(t) for t in range(len(self.targets))), *self._gold()]
+        look = f"{LOOKS['svg']} " if self.alone else ""
         return (
             f'<svg role="img" aria-label="{escape(self.label)}" viewBox="0 0 {self.width} {self.height}" '
-            f'width="{self.width}" height="{self.height}">\n' + "\n".join(parts) + "\n</svg>"
+            f'{look}width="{self.width}" height="{self.height}">\n' + "\n".join(parts) + "\n</svg>"
         )
 
+    def _look(self, *names: str) -> str:
+        """How a part is told what it looks like: by its class, or by itself."""
+        return " ".join(LOOKS[name] for name in names) if self.alone else f'class="{" ".join(names)}"'
+
     def _grid(self) -> str:
-        right, bottom = self.left + len(self.sources) * CELL, self.top + len(self.targets) * CELL
-        upright = "".join(f"M{x}.5 {self.top}V{bottom}" for x in range(self.left, right + 1, CELL))
-        level = "".join(f"M{self.left} {y}.5H{right}" for y in range(self.top, bottom + 1, CELL))
-        return f'<path class="grid" d="{upright}{level}"/>'
+        columns, rows = _runs(self.xs[:-1]), _runs(self.ys[:-1])
+        lines: list[str] = []
+        for left, right in ((self.left + a, self.left + b) for a, b in columns):
+            for top, bottom in ((self.top + a, self.top + b) for a, b in rows):
+                lines.extend(f"M{x}.5 {top}V{bottom}" for x in range(left, right + 1, CELL))
+                lines.extend(f"M{left} {y}.5H{right}" for y in range(top, bottom + 1, CELL))
+        return f'<path {self._look("grid")} d="{"".join(lines)}"/>'
 
     def _columns(self) -> list[str]:
         baseline = self.top - 7
-        middles = [self.left + s * CELL + CELL // 2 + 3 for s in range(len(self.sources))]
-        return [
-            f'<text data-s="{s}" transform="translate({x} {baseline}) rotate(-45)">{escape(word)}</text>'
-            for s, (x, word) in enumerate(zip(middles, self.sources, strict=True))
-        ]
+        found = []
+        for s, (x, word) in enumerate(zip(self.xs, self.sources, strict=False)):
+            mark = f"{self._look('mark')} " if s in self.map.marks.source else ""
+            place = f"translate({self.left + x + CELL // 2 + 3} {baseline}) rotate(-45)"
+            found.append(f'<text {mark}data-s="{s}" transform="{place}">{escape(word)}</text>')
+        return found
 
     def _row(self, t: int) -> str:
         """The word and its cells. The band behind them makes the whole row one thing to point at."""
-        y = self.top + t * CELL
+        y = self.top + self.ys[t]
         cells = (self._cell(t, s) for s, weight in enumerate(self.map.weights[t]) if weight >= FAINTEST)
+        look = self._look("written", *(["mark"] if t in self.map.marks.target else []))
         return (
-            f'<g data-t="{t}"><rect class="band" x="1" y="{y}" width="{self.left + len(self.sources) * CELL - 1}" '
-            f'height="{CELL}"/><text class="written" x="{self.left - 8}" y="{y + CELL // 2}">'
+            f'<g data-t="{t}"><rect {self._look("band")} x="1" y="{y}" width="{self.left + self.xs[-1] - 1}" '
+            f'height="{CELL}"/><text {look} x="{self.left - 8}" y="{y + CELL // 2}">'
             f"{escape(self.targets[t])}</text>{''.join(cells)}</g>"
         )
 
     def _cell(self, t: int, s: int) -> str:
-        x, y, weight = self.left + s * CELL + 1, self.top + t * CELL + 1, self.map.weights[t][s]
+        x, y, weight = self.left + self.xs[s] + 1, self.top + self.ys[t] + 1, self.map.weights[t][s]
         told = f"{self.targets[t]} ← {self.sources[s]} {words.percent(weight)}"
         return (
-            f'<rect class="cell" x="{x}" y="{y}" width="{CELL - 1}" height="{CELL - 1}" '
+            f'<rect {self._look("cell")} x="{x}" y="{y}" width="{CELL - 1}" height="{CELL - 1}" '
             f'fill-opacity="{min(1.0, weight):.2g}"><title>{escape(told)}</title></rect>'
         )
 
     def _gold(self) -> list[str]:
         return [
-            f'<rect class="gold" x="{self.left + s * CELL + 5.5}" y="{self.top + t * CELL + 5.5}" '
-            f'width="{CELL - 10}" height="{CELL - 10}"/>'
+            f'<rect {self._look("gold")} x="{self.left + self.xs[s] + 3.5}" y="{self.top + self.ys[t] + 3.5}" '
+            f'width="{CELL - 6}" height="{CELL - 6}"/>'
             for s, t in sorted(self.map.gold)
         ]
+
+
+def _runs(starts: Sequence[int]) -> list[tuple[int, int]]:
+    """Where cells that touch each other begin and end."""
+    found: list[tuple[int, int]] = []
+    for start in starts:
+        if found and found[-1][1] == start:
+            found[-1] = (found[-1][0], start + CELL)
+        else:
+            found.append((start, start + CELL))
+    return found
 
 
 def _widths(labels: Sequence[str]) -> list[float]:

@@ -8,7 +8,7 @@ from itertools import groupby
 from saccade.look import words
 from saccade.look.map import Map
 
-__all__ = ["draw", "strongest"]
+__all__ = ["RESET", "colour", "draw", "label", "shade", "strongest"]
 
 SHADES = " ░▒▓█"
 # from the 256 colours nearly every terminal has: dark to bright, so that it also reads without seeing hues
@@ -41,8 +41,8 @@ def strongest(map: Map, width: int | None = None) -> list[str]:
 
     A line longer than `width` goes without the second, and is cut if that does not help.
     """
-    sources = words.numbered(_label(word) for word in map.source)
-    targets = [_label(word) for word in map.target]
+    sources = [words.kept_in_order(name) for name in words.numbered(label(word) for word in map.source)]
+    targets = [words.kept_in_order(label(word)) for word in map.target]
     margin = max((words.width(word) for word in targets), default=0)
     lines = []
     for t, (target, row) in enumerate(zip(targets, map.weights, strict=True)):
@@ -58,16 +58,16 @@ class _Matrix:
 
     def __init__(self, map: Map, cell: int) -> None:
         self.weights = map.weights
-        self.targets = [_label(word) for word in map.target]
-        self.columns = [words.clusters(_label(word)) for word in map.source]
+        self.targets = [label(word) for word in map.target]
+        self.columns = [words.clusters(label(word)) for word in map.source]
         self.cell = max([cell, *(words.width(letter) for column in self.columns for letter in column)])
         self.margin = 1 + max(words.width(word) for word in self.targets)
         self.width = self.margin + 1 + self.cell * len(self.columns)
 
-    def text(self, colour: bool) -> str:
-        paint = self._painted if colour else self._shaded
+    def text(self, painted: bool) -> str:
+        paint = self._painted if painted else self._shaded
         rows = [
-            f"{words.pad_left(word, self.margin)} {paint(row)}"
+            f"{words.pad_left(words.kept_in_order(word), self.margin)} {paint(row)}"
             for word, row in zip(self.targets, self.weights, strict=True)
         ]
         return "\n".join(line.rstrip(" ") for line in [*self._header(), *rows])
@@ -80,20 +80,33 @@ class _Matrix:
 
     def _centred(self, letter: str) -> str:
         spare = self.cell - words.width(letter)
-        return " " * (spare // 2) + letter + " " * (spare - spare // 2)
+        # without a mark, a terminal that knows of directions would swap the letters of neighbouring columns
+        return " " * (spare // 2) + words.kept_in_order(letter) + " " * (spare - spare // 2)
 
     def _shaded(self, row: tuple[float, ...]) -> str:
-        return "".join(SHADES[_step(weight, len(SHADES))] * self.cell for weight in row)
+        return "".join(shade(weight) * self.cell for weight in row)
 
     def _painted(self, row: tuple[float, ...]) -> str:
-        steps = groupby(_step(weight, len(COLOURS)) for weight in row)
-        runs = (f"\x1b[48;5;{COLOURS[step]}m" + " " * self.cell * len(list(equal)) for step, equal in steps)
+        runs = (
+            paint + " " * self.cell * len(list(equal)) for paint, equal in groupby(colour(weight) for weight in row)
+        )
         return "".join(runs) + RESET
 
 
-def _label(word: str) -> str:
+def label(word: str) -> str:
+    """A word as a terminal can show it."""
     # composed, so that Hangul typed letter by letter fills the cells a terminal gives it
     return words.clip(unicodedata.normalize("NFC", words.visible(word)), LONGEST)
+
+
+def shade(weight: float) -> str:
+    """A character that is the fuller the more a weight is."""
+    return SHADES[_step(weight, len(SHADES))]
+
+
+def colour(weight: float) -> str:
+    """The code that makes what follows stand on the colour of a weight, until `RESET`."""
+    return f"\x1b[48;5;{COLOURS[_step(weight, len(COLOURS))]}m"
 
 
 def _step(weight: float, steps: int) -> int:

@@ -22,14 +22,14 @@ class SearchConfig(Config):
 
     beam: int = Field(1, ge=1)
     nbest: int = Field(1, ge=1)
-    length_penalty: float = Field(0.6, ge=0)
+    length_penalty: float = Field(0.6, ge=0, le=100)
     """For beams: 0 prefers short answers; Wu et al. 2016, arXiv:1609.08144, have 0.6 to 0.7."""
-    coverage_penalty: float = Field(0.0, ge=0)
+    coverage_penalty: float = Field(0.0, ge=0, le=1e6)
     sample: bool = False
     temperature: float = Field(1.0, gt=0)
     top_k: int | None = Field(None, ge=1)
     top_p: float | None = Field(None, gt=0, le=1)
-    seed: int = Field(1, ge=0)
+    seed: int = Field(1, ge=0, lt=2**63)
     """For sampling."""
     max_length: int | None = Field(None, ge=1)
     """The most tokens of an answer; left out, twice those of its source and 20 more."""

@@ -166,7 +166,7 @@ class Trace(Config):
 
     def dump(self) -> str:
         """The file's text."""
-        return json.dumps(self.model_dump(), ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(self.model_dump(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
     def save(self, path: str | Path) -> None:
         """Write the file, atomically."""

@@ -195,7 +195,8 @@ def _misfit(name: str, found: tuple[int, ...], wanted: tuple[int, ...], where: s
 
 def _save_tensors(path: Path, tensors: Tensors, notes: dict[str, str] | None = None) -> None:
     try:
-        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path, notes)
+        whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
+        save_file(whole, path, **({} if notes is None else {"metadata": notes}))
     except SafetensorError as error:
         raise _as_os_error(error, path) from error
 

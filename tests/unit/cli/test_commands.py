@@ -94,23 +94,6 @@ def test_a_trained_model_beats_an_untrained_one(capsys, translator, text, tmp_pa
     assert report["sentences"] == 400
 
 
-def test_look_in_the_terminal(capsys, translator):
-    shown = out_of(run(capsys, "look", translator, "ant bee cat"))
-    assert [line.split()[0] for line in shown.splitlines()[-4:]] == ["ANT", "BEE", "CAT", "<eos>"]
-    assert "\x1b" not in shown, "no colour where nobody sees it"
-
-
-@pytest.mark.parametrize(
-    ("name", "start"), [("x.png", b"\x89PNG"), ("x.svg", b"<?xml"), ("x.pdf", b"%PDF"), ("x.HTML", b"<!doctype")]
-)
-def test_look_as_a_file(capsys, translator, tmp_path, name, start):
-    path = tmp_path / "new" / name
-    ran = run(capsys, "look", translator, "ant bee", "-o", path, "--beam", 2, "--site", "attention", "--head", 0)
-    assert out_of(ran) == ""
-    assert str(path) in ran.err.replace("\n", "")
-    assert path.read_bytes().lower().startswith(start.lower())
-
-
 def test_data_are_listed(capsys):
     assert set(json.loads(out_of(run(capsys, "data", "--json")))) == {"english-french", "reading"}
     shown = out_of(run(capsys, "data"))

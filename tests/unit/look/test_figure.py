@@ -1,12 +1,20 @@
 """Figures: written, whole, the same each time, and with words as they are."""
 
+import re
 import struct
 import sys
+from itertools import pairwise
+from xml.etree import ElementTree
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
-from saccade.look import Curve, Map, save, save_lengths
+from saccade.look import Curve, Heads, Map, save, save_arcs, save_heads, save_lengths, save_reading
+from saccade.look.figure import key
+from saccade.look.layout import folds
+from saccade.look.paper import MUTED, shade, sheet
 
 pytest.importorskip("matplotlib")
 
@@ -16,6 +24,7 @@ CURVES = [
     Curve("without", [(11, 20, 12, 10, 14), (1, 10, 28, 27, 29)]),
 ]
 SUFFIXES = [".png", ".pdf", ".svg"]
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def size(path):
@@ -42,7 +51,7 @@ def test_equal_inputs_give_equal_bytes(draw, suffix, tmp_path):
     assert one.read_bytes()[:4] in {b"\x89PNG", b"%PDF", b"<?xm"}
 
 
-@pytest.mark.parametrize(("words", "least", "most"), [(1, 150, 500), (3, 300, 800), (60, 2000, 3000)])
+@pytest.mark.parametrize(("words", "least", "most"), [(1, 150, 500), (3, 300, 800), (40, 1800, 2400)])
 def test_the_size_follows_the_number_of_words(words, least, most, tmp_path):
     uniform = Map(["word"] * words, ["mot"] * words, [[1 / words] * words] * words)
     save(uniform, tmp_path / "map.png")
@@ -79,6 +88,134 @@ def test_dollar_signs_are_drawn(tmp_path):
 def test_any_word_can_be_drawn(word, tmp_path):
     save(Map([word], [word], [[0.5]]), tmp_path / "map.svg", title=word)
     save_lengths([Curve(word, [(1, 2, 3, 2, 4)])], tmp_path / "lengths.svg", title=word, score=word)
+
+
+def texts(path):
+    """The words of an SVG that can be selected."""
+    return ["".join(text.itertext()) for text in ElementTree.parse(path).iter(f"{SVG}text")]
+
+
+def test_words_in_a_drawing_can_be_selected(tmp_path):
+    save(Map(["سلام", "読む", "."], ["été", "<eos>"], [[1, 0, 0], [0, 0, 1]]), tmp_path / "map.svg", title="a & b")
+    assert texts(tmp_path / "map.svg")[:6] == ["سلام", "読む", ".", "été", "<eos>", "a & b"]
+
+
+def test_fonts_go_into_the_file(tmp_path):
+    save(AREA, tmp_path / "map.pdf")
+    data = (tmp_path / "map.pdf").read_bytes()
+    assert b"/FontFile2" in data
+    assert b"/Type3" not in data, "publishers refuse letters that are pictures"
+
+
+def test_gold_links_are_outlined(tmp_path):
+    for links in (0, 1, 2):
+        gold = sorted(AREA.gold)[:links]
+        save(Map(AREA.source, AREA.target, AREA.weights, gold), tmp_path / "map.svg")
+        outlines = re.findall(r'style="fill: none; stroke: #e8820c', (tmp_path / "map.svg").read_text())
+        assert len(outlines) == (links + 1 if links else 0), "one for each, and one that says what they are"
+        assert ("gold link" in texts(tmp_path / "map.svg")) == bool(links)
+
+
+def test_shades_survive_a_black_and_white_printer():
+    grey = []
+    for step in range(101):
+        red, green, blue = (int(shade(step / 100)[at : at + 2], 16) for at in (1, 3, 5))
+        grey.append(0.299 * red + 0.587 * green + 0.114 * blue)
+    assert all(lighter > darker for lighter, darker in pairwise(grey))
+    assert shade(-1) == shade(0) == "#ffffff"
+    assert shade(2) == shade(1) == "#12305e"
+
+
+def test_marks_stand_apart_and_are_lighter(tmp_path):
+    words, weights = ["a", "b", ".", "<eos>"], [[0.25] * 4] * 4
+    save(Map(words, words, weights, marks=((), ())), tmp_path / "even.svg")
+    save(Map(words, words, weights), tmp_path / "apart.svg")
+    even, apart = ((tmp_path / f"{name}.svg").read_text() for name in ("even", "apart"))
+    wider, width = (float(re.search(r'width="([\d.]+)pt"', text)[1]) for text in (apart, even))
+    assert wider - width == pytest.approx(0.35 * 30, abs=0.1)
+    for text, count in ((even, 2), (apart, 6)):  # two notes, and the four labels of marks
+        assert len(re.findall(f"fill: {MUTED}", text)) == count + 1
+
+
+@pytest.mark.parametrize(
+    ("count", "stretches"), [(1, [1]), (40, [40]), (41, [21, 20]), (60, [30, 30]), (81, [27, 27, 27])]
+)
+def test_long_texts_are_folded(count, stretches):
+    found = folds(count)
+    assert [len(part) for part in found] == stretches
+    assert [place for part in found for place in part] == list(range(count))
+
+
+def test_a_folded_map_keeps_every_word_readable(tmp_path):
+    source, target = [f"s{number}" for number in range(60)], [f"t{number}" for number in range(50)]
+    save(Map(source, target, [[1 / 60] * 60] * 50, gold=[(0, 0), (59, 49)]), tmp_path / "map.svg")
+    shown = texts(tmp_path / "map.svg")
+    assert all(shown.count(word) == 2 for word in [*source, *target]), "two stretches of each side meet"
+    assert "columns 31–60 of 60" in shown
+    assert "rows 1–25 of 50" in shown
+    text = (tmp_path / "map.svg").read_text()
+    assert min(map(float, re.findall(r"font-size: ([\d.]+)px", text))) >= 7.5
+    assert float(re.search(r'width="([\d.]+)pt"', text)[1]) < 612, "it fits a page"
+    assert text.count("stroke: #e8820c") == 3
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_letters_that_no_font_has_become_boxes(suffix, tmp_path, monkeypatch):
+    monkeypatch.setattr("saccade.look.paper.knows", lambda character: character < "\u2600" or character == "□")
+    with sheet(tmp_path / f"map{suffix}") as page:
+        label = page.label("a👩\u200d👧b")
+        assert label == ("a👩\u200d👧b" if suffix == ".svg" else "a□b"), "a browser may know it"
+        assert page.boxes == (suffix != ".svg")
+        key(page, 0, 0)
+
+
+def test_letters_are_joined_by_whoever_draws_them(tmp_path, monkeypatch):
+    for joins, expected in ((True, "\u0628\u0628"), (False, "\ufe90\ufe91")):
+        monkeypatch.setattr("saccade.look.paper.draws_joined_letters", lambda joins=joins: joins)
+        with sheet(tmp_path / "map.png") as page:
+            assert page.label("\u0628\u0628") == expected
+        with sheet(tmp_path / "map.svg") as page:
+            assert page.label("\u0628\u0628") == "\u0628\u0628"
+
+
+def test_all_scripts_can_stand_in_a_pdf(tmp_path):
+    words = [
+        "سلام",
+        "שלום",
+        "読む",
+        "한국어",
+        "नमस्ते",
+        "😀",
+        "👩\u200d👧",
+        "❤\ufe0f",
+        "e\u0301",
+        "\U000107f0",
+        "\ud800",
+        "",
+    ]
+    save(Map(words, ["x"], [[0.5] * len(words)]), tmp_path / "map.pdf")
+    assert (tmp_path / "map.pdf").read_bytes().count(b"/FontFile") >= 1
+
+
+PICTURES = {
+    "matrix": save,
+    "reading": save_reading,
+    "arcs": lambda map, path, title: save_arcs([map, map], path, title=title),
+    "heads": lambda map, path, title: save_heads([Heads(title, [map, map])], path, title=title),
+}
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.text(st.characters(), max_size=6), min_size=1, max_size=4),
+    st.sampled_from(list(PICTURES)),
+    st.sampled_from([".png", ".svg"]),  # a .pdf takes a second to cut the fonts to what is used
+)
+def test_any_words_at_all_can_be_drawn(tmp_path, words, style, suffix):
+    size, path = len(words), tmp_path / f"map{suffix}"
+    PICTURES[style](Map(words, words, [[1 / size] * size] * size), path, title=words[0])
+    if suffix == ".svg":
+        assert texts(path)
 
 
 def test_gold_links_and_titles_change_the_picture(tmp_path):

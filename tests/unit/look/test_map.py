@@ -67,3 +67,26 @@ def test_gold_links_lie_inside(link):
 def test_a_sentence_is_not_a_list_of_words():
     with pytest.raises(ShapeError, match="source is one string, 'two words'"):
         Map("two words", ["b"], [[1.0]])
+
+
+def test_marks_are_found_unless_they_are_given():
+    one = Map(["<bos>", "a", ",", "…b"], ["x", "."], [[0.25] * 4] * 2)
+    assert one.marks == ({0, 2}, {1})
+    given = Map(one.source, one.target, one.weights, marks=([3], []))
+    assert given.marks.source == {3}
+    assert given.marks.target == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("marks", "told"),
+    [(([2], []), "the source has a mark at 2, but 2 words"), (([], [-1]), "the target has a mark at -1")],
+)
+def test_marks_lie_inside(marks, told):
+    with pytest.raises(ShapeError, match=told):
+        Map(["a", "b"], ["c"], [[1, 0]], marks=marks)
+
+
+def test_a_map_of_the_words_alone():
+    one = Map(["a", ",", "b"], ["x", "y", "."], np.arange(9).reshape(3, 3), gold=[(0, 0), (1, 1), (2, 1)])
+    assert one.without_marks() == Map(["a", "b"], ["x", "y"], [[0, 2], [3, 5]], gold=[(0, 0), (1, 1)])
+    assert Map([",", "."], ["a"], [[1, 0]]).without_marks().source == (",", "."), "nothing else would be left"

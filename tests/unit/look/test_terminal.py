@@ -52,11 +52,26 @@ def test_wide_and_combining_letters_keep_the_columns():
     ]
 
 
-@pytest.mark.parametrize("script", ["読む", "cafe\u0301", "한국어", "한", "ｗｉｄｅ", "नमस्ते", "שלום"])
+@pytest.mark.parametrize("script", ["読む", "cafe\u0301", "한국어", "한", "ｗｉｄｅ", "नमस्ते", "שלום", "😀👩\u200d👧"])
 def test_every_row_ends_in_its_column(script):
     one = Map([script, "end"], [script, "longer", "x"], [[0, 1]] * 3)
     rows = draw(one).splitlines()[-3:]
     assert len({words.width(row) for row in rows}) == 1
+
+
+def test_letters_that_run_to_the_left_stay_in_their_columns():
+    drawing = draw(Map(["אב", "גד"], ["הו"], [[1, 0]]))
+    assert drawing.splitlines() == ["     א\u200e  ג\u200e", "     ב\u200e  ד\u200e", " הו\u200e ███"]
+    assert draw(Map(["אב", "גד"], ["x"], [[0.8, 0.2]]), width=6) == "x ← א…"
+    assert draw(Map(["אב", "a"] * 7, ["x"], [[0.8, 0.2, *[0] * 12]]), width=28) == "x ← אב₁\u200e 80 %, a₁ 20 %"
+
+
+def test_an_emoji_stands_in_one_line_of_its_column():
+    assert draw(Map(["👩\u200d👧", "x"], ["❤\ufe0f", "ab"], np.eye(2))).splitlines() == [
+        "    👩\u200d👧  x",
+        " ❤\ufe0f ███",
+        " ab    ███",
+    ]
 
 
 def test_columns_become_narrower_before_they_are_given_up():

@@ -20,6 +20,7 @@ from saccade.look import words
         ("\u202eevil\u2066", "�evil�"),
         ("می\u200cخواهم", "می\u200cخواهم"),  # the joiner is spelling
         ("\ud800", "�"),
+        ("\uffff\U0001fffe", "��"),
         ("  ", "␣␣"),
         ("", ""),
     ],
@@ -37,6 +38,41 @@ def test_nothing_visible_is_a_control(text):
 @pytest.mark.parametrize(("text", "cells"), [("abc", 3), ("読む", 4), ("e\u0301", 1), ("ｆ", 2), ("", 0), ("नमस्ते", 4)])
 def test_width(text, cells):
     assert words.width(text) == cells
+
+
+@pytest.mark.parametrize(
+    "emoji", ["😀", "👩\u200d👩\u200d👧", "❤\ufe0f", "👍🏽", "🇫🇷", "1\ufe0f\u20e3", "👨🏾\u200d🚀"]
+)
+def test_an_emoji_fills_two_cells_and_is_one_letter(emoji):
+    assert words.width(emoji) == 2
+    assert words.clusters(f"a{emoji}b") == ["a", emoji, "b"]
+    assert words.width(emoji + emoji) == 4
+
+
+def test_joiners_between_letters_make_no_emoji():
+    assert words.width("\u0d9a\u0dca\u200d\u0dbb") == 2
+    assert words.width("می\u200cخواهم") == 7
+    assert words.width("a\ufe0f") == 1
+
+
+@pytest.mark.parametrize(
+    "word", ["<eos>", "<bos>", "<s>", "</s>", "<source>", ".", "…", "«", "。", "،", "▁,", "?!", "Ġ("]
+)
+def test_marks(word):
+    assert words.is_mark(word)
+
+
+@pytest.mark.parametrize(
+    "word", ["", " ", "a", "U.S.", "1992", "€", "+", "▁", "<b>x", "<EOS", "<a b>", "</style>", "<unk>", "😀"]
+)
+def test_words_are_no_marks(word):
+    assert not words.is_mark(word)
+
+
+def test_numbers_stay_behind_words_that_run_to_the_left():
+    assert words.kept_in_order("שלום") == "שלום\u200e"
+    assert words.kept_in_order("zone") == "zone"
+    assert words.width(words.kept_in_order("שלום")) == 4
 
 
 def test_clusters_keep_accents_with_their_letters():

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from saccade.attention.scores.base import Past, Score, matrix
+from saccade.kernels.additive import additive_scores
 
 __all__ = ["Additive", "Concat", "Coverage"]
 
@@ -15,7 +16,7 @@ class Additive(Score):
 
     q (B, T, Dq), k (B, S, Dk) -> e (B, T, S).   W (A, Dq), U (A, Dk), v (A,), b (A,)
     Paper: Bahdanau et al. 2015, arXiv:1409.0473, appendix A.1.2; b is left out there (`bias=False`).
-    Cost: B·T·S·A numbers at once, so no fused form; U k is done once in `prepare`.
+    Cost: B·T·S·A tanh, never all in memory (`kernels/additive`); U k is done once in `prepare`.
     """
 
     def __init__(
@@ -44,9 +45,10 @@ class Additive(Score):
         return prepared if self.bias is None else prepared + self.bias
 
     def forward(self, query: Tensor, keys: Tensor, past: Past | None = None) -> Tensor:
-        inner = (query @ self.query_weight.mT).unsqueeze(-2) + keys.unsqueeze(-3)  # (..., T, S, A)
-        if past is not None:
-            inner = inner + self.recall(past)
+        asked = query @ self.query_weight.mT
+        if past is None or not self.sequential:
+            return additive_scores(asked, keys, self.v.squeeze(-2).to(asked.dtype))
+        inner = asked.unsqueeze(-2) + keys.unsqueeze(-3) + self.recall(past)  # (..., T, S, A)
         v = self.v if self.heads is None else self.v.unsqueeze(-3)  # (H, 1, 1, A)
         return (torch.tanh(inner) @ v.mT).squeeze(-1)  # (..., T, S)
 

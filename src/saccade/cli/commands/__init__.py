@@ -4,9 +4,11 @@ from saccade.cli.commands.compare import compare
 from saccade.cli.commands.data import data
 from saccade.cli.commands.demo import demo
 from saccade.cli.commands.evaluate import evaluate
+from saccade.cli.commands.explain import explain
 from saccade.cli.commands.look import look
 from saccade.cli.commands.predict import predict
 from saccade.cli.commands.recipes import recipes
+from saccade.cli.commands.serve import serve
 from saccade.cli.commands.train import train
 
-__all__ = ["compare", "data", "demo", "evaluate", "look", "predict", "recipes", "train"]
+__all__ = ["compare", "data", "demo", "evaluate", "explain", "look", "predict", "recipes", "serve", "train"]

@@ -1,0 +1,301 @@
+"""Additive scores on a GPU: T·S·A numbers are never written, and a tanh costs about half a special function.
+
+    tanh(q + k) = 1 - 2 / (1 + e^2q e^2k)
+
+so exponentials are needed once for each row and not for each pair of rows, and two features share one reciprocal:
+
+    v/x + w/y = (v y + w x) / (x y)
+
+With |q| and |k| up to LIMIT the product x y stays finite in float32. A sentence that goes beyond is done by a form that
+needs two special functions for each number but takes any input; which of the two does the work is decided on the
+device, sentence by sentence. float32 inputs go a third way, with a tanh of full precision.
+"""
+
+# mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from triton.language.extra import libdevice
+
+__all__ = ["fused_scores"]
+
+LIMIT = 10.0
+"""Of |q| and |k| in the form that shares: (1 + e^40)² is 5.5e34, and float32 ends at 3.4e38."""
+SHARING, PLAIN, PRECISE = 0, 1, 2
+FORWARD, BACKWARD, WARPS = (16, 128), (16, 128), 4
+"""Tiles: queries and keys; rows and features."""
+
+
+def fused_scores(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
+    """What `naive_scores` computes, in float32; query (N, T, A), keys (N, S, A), v (H, A): row n has head n % H."""
+    scores: Tensor = _Scores.apply(query, keys, v)
+    return scores
+
+
+class _Scores(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
+        query, keys, v = query.contiguous(), keys.contiguous(), v.contiguous()
+        ctx.save_for_backward(query, keys, v)
+        scores = torch.empty(*query.shape[:2], keys.shape[1], device=query.device, dtype=torch.float32)
+        for left, right, wild, how in _passes(query, keys, feature_major=True):
+            _score(left, right, v, wild, scores, how)
+        return scores
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        query, keys, v = ctx.saved_tensors
+        slopes = grads[0].contiguous()
+        to_query, to_keys = torch.empty_like(query), torch.empty_like(keys)
+        blocks = triton.cdiv(query.shape[1], BACKWARD[0])
+        shares = torch.empty(query.shape[0], blocks, query.shape[2], device=query.device, dtype=torch.float32)
+        for left, right, wild, how in _passes(query, keys, feature_major=False):
+            _slope(left, right, v, slopes, wild, to_query, shares, how)
+            _slope(right, left, v, slopes.mT, wild, to_keys, None, how)
+        to_v = shares.sum(1)  # Σ slope · tanh, or what is missing from Σ slope - 2 Σ slope / (1 + e^2x)
+        if query.dtype != torch.float32:
+            to_v = slopes.sum((1, 2))[:, None] - 2 * to_v
+        return to_query, to_keys, to_v.unflatten(0, (-1, len(v))).sum(0).to(v.dtype)
+
+
+Pass = tuple[Tensor, Tensor, Tensor, int]
+
+
+def _passes(query: Tensor, keys: Tensor, *, feature_major: bool) -> list[Pass]:
+    """Who does the work: both sides as a form wants them, which rows (N,) are wild, and the form.
+
+    Each row is done by one of the forms; which one is known to the device alone, so that nobody waits for it.
+    """
+    if query.dtype == torch.float32:
+        return [(query, keys, torch.empty(len(query), device=query.device, dtype=torch.int32), PRECISE)]
+    left, wild_left = _exponentials(query, feature_major=feature_major)
+    right, wild_right = _exponentials(keys, feature_major=feature_major)
+    wild = (wild_left | wild_right).to(torch.int32)
+    return [(left, right, wild, SHARING), (query, keys, wild, PLAIN)]
+
+
+def _exponentials(x: Tensor, *, feature_major: bool) -> tuple[Tensor, Tensor]:
+    """e^2x (N, L, A) in float32, and which rows are wild; feature-major it lies in memory as (N, A, L)."""
+    rows, length, width = x.shape
+    out = torch.empty(rows, *((width, length) if feature_major else (length, width)), device=x.device)
+    out = out.mT if feature_major else out
+    grid = (triton.cdiv(length, 64), triton.cdiv(width, 64), rows)
+    wild = torch.empty(rows, grid[0] * grid[1], device=x.device, dtype=torch.int32)
+    _exponential_kernel[grid](
+        x, out, wild, length, width, x.stride(0), x.stride(1), *out.stride(), LIMIT=LIMIT, BLOCK=64, num_warps=4
+    )
+    return out, wild.amax(1)
+
+
+def _score(query: Tensor, keys: Tensor, v: Tensor, wild: Tensor, scores: Tensor, how: int) -> None:
+    rows, length, width = query.shape
+    size = keys.shape[1]
+    tile_t, tile_s = FORWARD
+    grid = (triton.cdiv(size, tile_s), triton.cdiv(length, tile_t), rows)
+    even = length % tile_t == 0 and size % tile_s == 0
+    _score_kernel[grid](
+        query, keys, v, wild, scores, length, size, width, len(v), *query.stride(), *keys.stride(),
+        TILE_T=tile_t, TILE_S=tile_s, EVEN=even, HOW=how, FAST=_FAST, num_warps=WARPS,
+    )  # fmt: skip
+
+
+def _slope(
+    own: Tensor, other: Tensor, v: Tensor, slopes: Tensor, wild: Tensor, out: Tensor, shares: Tensor | None, how: int
+) -> None:
+    """The gradient of one side, from slopes (N, own, other) of the scores; `shares` gathers what v's gradient needs."""
+    rows, length, width = own.shape
+    size = other.shape[1]
+    tile_t, tile_a = BACKWARD
+    grid = (triton.cdiv(width, tile_a), triton.cdiv(length, tile_t), rows)
+    _slope_kernel[grid](
+        own, other, v, slopes, wild, out, out if shares is None else shares, length, size, width, len(v),
+        *slopes.stride(), TILE_T=tile_t, TILE_A=tile_a, HOW=how, SHARES=shares is not None, FAST=_FAST, num_warps=WARPS,
+    )  # fmt: skip
+
+
+_FAST = not triton.knobs.runtime.interpret
+"""Whether the processor's own functions can be called: the interpreter has none of them."""
+
+
+@triton.jit
+def _reciprocal(x, FAST: tl.constexpr):
+    if FAST:
+        r = tl.inline_asm_elementwise("rcp.approx.ftz.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1)
+    else:
+        r = 1.0 / x
+    return r
+
+
+@triton.jit
+def _tanh(x, FAST: tl.constexpr):
+    if FAST:
+        y = libdevice.tanh(x)
+    else:
+        e = tl.exp(-2 * tl.abs(x))
+        y = tl.where(x < 0, e - 1, 1 - e) / (1 + e)
+    return y
+
+
+@triton.jit
+def _exponential_kernel(
+    x, out, wild, length, width, x_n, x_l, out_n, out_l, out_a, LIMIT: tl.constexpr, BLOCK: tl.constexpr
+):  # fmt: skip
+    n = tl.program_id(2).to(tl.int64)
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    inside = (rows < length)[:, None] & (columns < width)[None, :]
+    value = tl.load(x + n * x_n + rows[:, None] * x_l + columns[None, :], inside, 0.0).to(tl.float32)
+    tl.store(out + n * out_n + rows[:, None] * out_l + columns[None, :] * out_a, tl.exp(2 * value), inside)
+    beyond = tl.where(tl.abs(value) <= LIMIT, 0, 1)  # NaN is beyond too
+    place = (n * tl.num_programs(0) + tl.program_id(0)) * tl.num_programs(1) + tl.program_id(1)
+    tl.store(wild + place, tl.max(tl.max(beyond, 1), 0))
+
+
+@triton.jit
+def _load(place, inside, EVEN: tl.constexpr):
+    if EVEN:  # noqa: SIM108 (the compiler drops the other branch)
+        value = tl.load(place)
+    else:
+        value = tl.load(place, inside, 0.0)
+    return value.to(tl.float32)
+
+
+@triton.jit
+def _feature(q, k, v, HOW: tl.constexpr, FAST: tl.constexpr):
+    """What a feature adds to a tile (T, S): v · tanh if PRECISE, else v / (1 + e^2x)."""
+    if HOW == 0:
+        made = v * _reciprocal(1 + q[:, None] * k[None, :], FAST)
+    elif HOW == 1:
+        made = v * _reciprocal(1 + tl.exp(2 * (q[:, None] + k[None, :])), FAST)
+    else:
+        made = v * _tanh(q[:, None] + k[None, :], FAST)
+    return made
+
+
+@triton.jit
+def _two_features(q0, q1, k0, k1, v0, v1, HOW: tl.constexpr, FAST: tl.constexpr):
+    """What two features add; if they can, they share a reciprocal."""
+    if HOW == 0:
+        x, y = 1 + q0[:, None] * k0[None, :], 1 + q1[:, None] * k1[None, :]
+        made = (v0 * y + v1 * x) * _reciprocal(x * y, FAST)
+    else:
+        made = _feature(q0, k0, v0, HOW, FAST) + _feature(q1, k1, v1, HOW, FAST)
+    return made
+
+
+@triton.jit
+def _score_kernel(
+    query, keys, v, wild, scores, length, size, width, heads, q_n, q_t, q_a, k_n, k_s, k_a,
+    TILE_T: tl.constexpr, TILE_S: tl.constexpr, EVEN: tl.constexpr, HOW: tl.constexpr, FAST: tl.constexpr,
+):  # fmt: skip
+    """A tile of scores, feature by feature, so that nothing has to be summed across threads."""
+    n = tl.program_id(2).to(tl.int64)
+    mine = True
+    if HOW < 2:
+        mine = tl.load(wild + n) == HOW
+    if mine:
+        t = tl.program_id(1) * TILE_T + tl.arange(0, TILE_T)
+        s = tl.program_id(0) * TILE_S + tl.arange(0, TILE_S)
+        there, here = t < length, s < size
+        q, k, w = query + n * q_n + t * q_t, keys + n * k_n + s * k_s, v + (n % heads) * width
+        total = tl.zeros((TILE_T, TILE_S), tl.float32)
+        sum_v = 0.0
+        for _ in range(width // 4):  # by four: loads are in flight together, and the sum is rounded less often
+            q0, q1 = _load(q, there, EVEN), _load(q + q_a, there, EVEN)
+            q2, q3 = _load(q + 2 * q_a, there, EVEN), _load(q + 3 * q_a, there, EVEN)
+            k0, k1 = _load(k, here, EVEN), _load(k + k_a, here, EVEN)
+            k2, k3 = _load(k + 2 * k_a, here, EVEN), _load(k + 3 * k_a, here, EVEN)
+            v0, v1 = tl.load(w).to(tl.float32), tl.load(w + 1).to(tl.float32)
+            v2, v3 = tl.load(w + 2).to(tl.float32), tl.load(w + 3).to(tl.float32)
+            if HOW == 2:
+                total += _two_features(q0, q1, k0, k1, v0, v1, HOW, FAST) + _two_features(
+                    q2, q3, k2, k3, v2, v3, HOW, FAST
+                )
+            else:
+                total += _two_features(q0, q1, k0, k1, v0, v1, HOW, FAST)
+                total += _two_features(q2, q3, k2, k3, v2, v3, HOW, FAST)
+            sum_v += (v0 + v1) + (v2 + v3)
+            q += 4 * q_a
+            k += 4 * k_a
+            w += 4
+        for _ in range(width % 4):
+            v0 = tl.load(w).to(tl.float32)
+            total += _feature(_load(q, there, EVEN), _load(k, here, EVEN), v0, HOW, FAST)
+            sum_v += v0
+            q += q_a
+            k += k_a
+            w += 1
+        if HOW < 2:
+            total = sum_v - 2 * total
+        place = scores + n * length * size + t[:, None] * size + s[None, :]
+        tl.store(place, total, there[:, None] & here[None, :])
+
+
+@triton.jit
+def _two_rows(q, k0, k1, HOW: tl.constexpr, FAST: tl.constexpr):
+    """For two rows of the other side: tanh if PRECISE, else r = 1 / (1 + e^2x)."""
+    if HOW == 0:
+        x, y = 1 + q * k0[None, :], 1 + q * k1[None, :]
+        both = _reciprocal(x * y, FAST)
+        r0, r1 = both * y, both * x
+    elif HOW == 1:
+        r0 = _reciprocal(1 + tl.exp(2 * (q + k0[None, :])), FAST)
+        r1 = _reciprocal(1 + tl.exp(2 * (q + k1[None, :])), FAST)
+    else:
+        r0, r1 = _tanh(q + k0[None, :], FAST), _tanh(q + k1[None, :], FAST)
+    return r0, r1
+
+
+@triton.jit
+def _slope_kernel(
+    own, other, v, slopes, wild, out, shares, length, size, width, heads, g_n, g_t, g_s,
+    TILE_T: tl.constexpr, TILE_A: tl.constexpr, HOW: tl.constexpr, SHARES: tl.constexpr, FAST: tl.constexpr,
+):  # fmt: skip
+    """A tile of one side's gradient, (rows, features), going through the rows of the other side.
+
+    The slope of tanh is 1 - tanh², or 4 (r - r²).
+    """
+    n = tl.program_id(2).to(tl.int64)
+    mine = True
+    if HOW < 2:
+        mine = tl.load(wild + n) == HOW
+    if mine:
+        t = tl.program_id(1) * TILE_T + tl.arange(0, TILE_T)
+        a = tl.program_id(0) * TILE_A + tl.arange(0, TILE_A)
+        there, inside = t < length, a < width
+        whole = there[:, None] & inside[None, :]
+        place = n * length * width + t[:, None] * width + a[None, :]
+        q = tl.load(own + place, whole, 0.0).to(tl.float32)
+        k, g = other + n * size * width + a, slopes + n * g_n + t * g_t
+        total, share = tl.zeros((TILE_T, TILE_A), tl.float32), tl.zeros((TILE_T, TILE_A), tl.float32)
+        for s in range(0, size, 2):
+            more = s + 1 < size
+            k0, k1 = tl.load(k, inside, 0.0).to(tl.float32), tl.load(k + width, inside & more, 0.0).to(tl.float32)
+            g0, g1 = tl.load(g, there, 0.0).to(tl.float32), tl.load(g + g_s, there & more, 0.0).to(tl.float32)
+            r0, r1 = _two_rows(q, k0, k1, HOW, FAST)
+            if HOW == 2:
+                total += g0[:, None] * (1 - r0 * r0) + g1[:, None] * (1 - r1 * r1)
+            else:
+                total += g0[:, None] * (r0 - r0 * r0)
+                total += g1[:, None] * (r1 - r1 * r1)
+            if SHARES:
+                share += g0[:, None] * r0
+                share += g1[:, None] * r1
+            k += 2 * width
+            g += 2 * g_s
+        scale = tl.load(v + (n % heads) * width + a, inside, 0.0).to(tl.float32)
+        if HOW < 2:
+            scale = 4 * scale
+        tl.store(out + place, (scale[None, :] * total).to(out.dtype.element_ty), whole)
+        if SHARES:
+            blocks = tl.cdiv(length, TILE_T)
+            kept = tl.sum(tl.where(there[:, None], share, 0.0), 0)
+            tl.store(shares + (n * blocks + tl.program_id(1)) * width + a, kept, inside)

@@ -1,0 +1,57 @@
+// The two sides as words to point at: the counterparts of one light up on the other side, by weight.
+import { el, roving } from "saccade/dom";
+import { strongest } from "saccade/fold";
+import { percent, visible } from "saccade/words";
+
+const NAMES = { source: "read", target: "written", written: "written before" };
+
+const LIT = 0.05;
+
+function told(picture, row) {
+  const parts = strongest(picture, row, 3).map((column) =>
+    `${visible(picture.columns[column].name)} ${percent(picture.at(row, column))}`);
+  return parts.length ? `looks at ${parts.join(", ")}` : "looks at nothing much";
+}
+
+function line(label, entries, kind, { light, describe, open, blocked }) {
+  const chips = entries.map((entry, place) => el("button", {
+    type: "button", class: `chip${entry.sink ? " sink" : ""}${blocked(entry) ? " blocked" : ""}`, dir: "auto",
+    "data-key": `${kind}-${place}`, "aria-haspopup": "dialog",
+    "aria-label": `${visible(entry.name)}${blocked(entry) ? ", blocked" : ""}${describe(place)}`,
+    on: {
+      pointerenter: () => light.set(...(kind === "row" ? [place, null] : [null, place])),
+      focus: () => light.set(...(kind === "row" ? [place, null] : [null, place])),
+      pointerleave: () => light.clear(), blur: () => light.clear(),
+      click: (event) => open(event.currentTarget, place),
+    },
+  }, visible(entry.name)));
+  const group = el("div", { class: "chips", role: "group", "aria-label": `Words ${label}` }, chips);
+  if (chips.length) roving(group, ".chip");
+  return { chips, shown: el("div", { class: "line" }, el("span", { class: "line-name" }, label), group) };
+}
+
+function shade(chip, weight) {
+  chip.style.setProperty("--look", Math.min(1, weight).toFixed(3));
+  chip.classList.toggle("lit", weight >= LIT);
+}
+
+/** Both lines. `openRow` and `openColumn` are called with the chip and its place. */
+export function wordLines(picture, site, light, { openRow, openColumn, blocked }) {
+  const own = site.rows === site.columns;
+  const rows = line(own ? "looks" : NAMES[site.rows] ?? site.rows, picture.rows, "row",
+    { light, open: openRow, describe: (row) => `: ${told(picture, row)}`, blocked: () => false });
+  const columns = line(own ? "is looked at" : NAMES[site.columns] ?? site.columns, picture.columns, "column",
+    { light, open: openColumn, describe: () => "", blocked });
+
+  light.listen(({ row, column }) => {
+    rows.chips.forEach((chip, r) => {
+      chip.classList.toggle("on", r === row);
+      shade(chip, row === null && column !== null ? picture.at(r, column) : 0);
+    });
+    columns.chips.forEach((chip, c) => {
+      chip.classList.toggle("on", c === column);
+      shade(chip, row !== null && column === null ? picture.at(row, c) : 0);
+    });
+  });
+  return el("div", { class: "lines" }, columns.shown, rows.shown);
+}

@@ -1,0 +1,90 @@
+// What a picture shows of a site: pieces folded to words, heads to their mean, marks set apart or left out.
+
+const PUNCTUATION = /^[\p{P}\p{S}▁\s]+$/u;
+
+/** The rows or columns of a picture: names, the tokens (places) each stands for, and whether it is a sink. */
+export function entriesOf(side, unit) {
+  const marks = new Set(side.marks);
+  const entries = [];
+  const byWord = new Map();
+  side.tokens.forEach((token, place) => {
+    const number = side.word_of[place];
+    const mark = marks.has(place) || number === side.words.length;
+    const known = unit === "words" && !mark ? byWord.get(number) : undefined;
+    if (known) {
+      known.places.push(place);
+      return;
+    }
+    const name = unit === "words" && !mark ? side.words[number] : token;
+    const entry = { name, places: [place], word: mark ? null : number, mark, sink: mark || PUNCTUATION.test(name) };
+    if (!mark) byWord.set(number, entry);
+    entries.push(entry);
+  });
+  return entries;
+}
+
+function arranged(entries, sinks) {
+  if (sinks === "shown") return { entries, apart: entries.length };
+  const kept = entries.filter((entry) => !entry.sink);
+  if (sinks === "hidden") return { entries: kept, apart: kept.length };
+  return { entries: [...kept, ...entries.filter((entry) => entry.sink)], apart: kept.length };
+}
+
+/** (rows, columns) of tokens: one head, or the mean over all. */
+export function tokenWeights(site, head) {
+  const [heads, rows, columns] = site.weights.shape;
+  const size = rows * columns;
+  const sum = new Float32Array(size);
+  const chosen = head === null ? [...Array(heads).keys()] : [head];
+  for (const each of chosen) {
+    for (let place = 0; place < size; place += 1) sum[place] += site.weights.values[each * size + place] || 0;
+  }
+  return sum.map((value) => value / chosen.length);
+}
+
+/** What a word received is the sum over its tokens, what it looked at the mean over them. */
+export function pictureOf(trace, site, { head, unit, sinks }) {
+  const [rowSide, columnSide] = [trace.sides.get(site.rows), trace.sides.get(site.columns)];
+  const { entries: rows, apart: rowsApart } = arranged(entriesOf(rowSide, unit), sinks);
+  const { entries: columns, apart: columnsApart } = arranged(entriesOf(columnSide, unit), sinks);
+  const tokens = tokenWeights(site, head);
+  const width = columnSide.tokens.length;
+  const weights = new Float32Array(rows.length * columns.length);
+  rows.forEach((row, r) => columns.forEach((column, c) => {
+    let sum = 0;
+    for (const from of row.places) for (const to of column.places) sum += tokens[from * width + to];
+    weights[r * columns.length + c] = sum / row.places.length;
+  }));
+  const looking = site.rows === "target" && site.columns === "source";
+  const links = new Set(looking ? trace.gold.map(([source, target]) => `${target} ${source}`) : []);
+  const gold = (r, c) => links.has(`${rows[r].word} ${columns[c].word}`);
+  return { rows, columns, rowsApart, columnsApart, weights, gold, hasGold: links.size > 0, looking,
+    at: (r, c) => weights[r * columns.length + c] };
+}
+
+/** The columns a row looked at most, strongest first. */
+export function strongest(picture, row, most) {
+  return picture.columns.map((_, column) => column)
+    .sort((one, two) => picture.at(row, two) - picture.at(row, one))
+    .slice(0, most).filter((column) => picture.at(row, column) >= 0.005);
+}
+
+/** Whether a site looks at what came before: a side at itself, or a decoder at what it has written. */
+export const looksBack = (site) => site.rows === site.columns || site.columns === "written";
+
+/** Sites that look from the same side at the same side: a place in each layer. */
+export function groupsOf(trace) {
+  const groups = new Map();
+  for (const site of trace.sites) {
+    const key = `${site.rows} → ${site.columns}`;
+    groups.set(key, [...(groups.get(key) ?? []), site]);
+  }
+  return groups;
+}
+
+/** The site by its name; else the first that looks from target to source; else the first. */
+export function siteOf(trace, name) {
+  return trace.sites.find((site) => site.name === name)
+    ?? trace.sites.find((site) => site.rows === "target" && site.columns === "source")
+    ?? trace.sites[0] ?? null;
+}

@@ -1,0 +1,112 @@
+// All that a reader chose, as one object, and as the part of the address after #: a link opens exactly what is seen.
+
+export const VIEWS = ["matrix", "reading", "arcs", "heads", "beam", "step"];
+const UNITS = ["words", "pieces"];
+const SINKS = ["shown", "apart", "hidden"];
+const LONGEST = 20000;
+
+export const OPTIONS = {
+  beam: { label: "Beam width", kind: "whole", least: 1, most: 64 },
+  length_penalty: { label: "Length penalty", kind: "number", least: 0, most: 10 },
+  max_length: { label: "Most tokens", kind: "whole", least: 1, most: 4096 },
+  min_length: { label: "Least tokens", kind: "whole", least: 0, most: 4096 },
+  sample: { label: "Sample", kind: "flag" },
+  temperature: { label: "Temperature", kind: "number", least: 0.01, most: 10 },
+  top_k: { label: "Top k", kind: "whole", least: 1, most: 100000 },
+  top_p: { label: "Top p", kind: "number", least: 0.01, most: 1 },
+  seed: { label: "Seed", kind: "whole", least: 0, most: 2 ** 31 },
+};
+
+export const START = {
+  text: "", models: [], traces: [], options: {}, on: null, force: [], block: [], pull: [],
+  view: "matrix", site: null, head: null, unit: "words", sinks: "shown", step: 0,
+};
+
+export const untouched = (state) => !state.force.length && !state.block.length && !state.pull.length;
+export const NO_INTERFERENCE = { on: null, force: [], block: [], pull: [] };
+
+/** The state as text for the address; what is as usual is left out. */
+export function encode(state) {
+  const out = new URLSearchParams();
+  if (state.text) out.set("text", state.text);
+  for (const model of state.models) out.append("model", model);
+  for (const trace of state.traces) out.append("trace", trace);
+  for (const name of Object.keys(OPTIONS)) if (name in state.options) out.set(name, state.options[name]);
+  if (!untouched(state)) {
+    if (state.on !== null) out.set("on", state.on);
+    for (const token of state.force) out.append("force", token);
+    for (const place of state.block) out.append("block", place);
+    for (const pulled of state.pull) out.append("pull", pulled.join(":"));
+  }
+  for (const name of ["view", "site", "head", "unit", "sinks", "step"]) {
+    if (state[name] !== START[name]) out.set(name, state[name]);
+  }
+  return out.toString();
+}
+
+function whole(text, name, least = 0, most = 2 ** 31) {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < least || number > most) throw new Error(`${name} cannot be “${text}”`);
+  return number;
+}
+
+function fraction(text, name, least, most) {
+  const number = Number(text);
+  if (text.trim() === "" || !(number >= least && number <= most)) throw new Error(`${name} cannot be “${text}”`);
+  return number;
+}
+
+/** An option as typed: a value, or null where nothing was typed. Throws a sentence's beginning. */
+export function readOption(name, text) {
+  const option = OPTIONS[name];
+  if (option.kind === "flag") {
+    if (text !== "true" && text !== "false") throw new Error(`${option.label} cannot be “${text}”`);
+    return text === "true" ? true : null;
+  }
+  if (text.trim() === "") return null;
+  return (option.kind === "whole" ? whole : fraction)(text.trim(), option.label, option.least, option.most);
+}
+
+function pulled(text) {
+  const parts = text.split(":");
+  if (parts.length !== 3) throw new Error(`pull cannot be “${text}”`);
+  return [whole(parts[0], "the step of a pull"), whole(parts[1], "the place of a pull"),
+    fraction(parts[2], "the weight of a pull", 0, 1)];
+}
+
+function oneOf(text, allowed, name) {
+  if (!allowed.includes(text)) throw new Error(`${name} cannot be “${text}”`);
+  return text;
+}
+
+/** The inverse of `encode`. Throws what is wrong, as the beginning of a sentence. */
+export function decode(hash) {
+  const state = { ...START, options: {} };
+  const found = new URLSearchParams(hash.replace(/^#/, ""));
+  const many = { model: (text) => state.models.push(text), trace: (text) => state.traces.push(whole(text, "trace")),
+    force: (text) => state.force.push(whole(text, "force")), block: (text) => state.block.push(whole(text, "block")),
+    pull: (text) => state.pull.push(pulled(text)) };
+  const one = { text: (text) => text.slice(0, LONGEST), on: String, view: (text) => oneOf(text, VIEWS, "view"),
+    site: String, head: (text) => whole(text, "head"), unit: (text) => oneOf(text, UNITS, "unit"),
+    sinks: (text) => oneOf(text, SINKS, "sinks"), step: (text) => whole(text, "step") };
+  for (const list of ["models", "traces", "force", "block", "pull"]) state[list] = [];
+  for (const [name, text] of found) {
+    if (Object.hasOwn(many, name)) many[name](text);
+    else if (Object.hasOwn(one, name)) state[name] = one[name](text);
+    else if (Object.hasOwn(OPTIONS, name)) {
+      const value = readOption(name, text);
+      if (value !== null) state.options[name] = value;
+    } else throw new Error(`“${name}” is unknown`);
+  }
+  return state;
+}
+
+/** The body of a request for a trace. What was interfered with belongs to one model: its tokens are no other's. */
+export function requestOf(state, model) {
+  const request = { model, input: state.text, options: state.options };
+  if (state.on === null || state.on === model) {
+    for (const name of ["force", "block", "pull"]) if (state[name].length) request[name] = state[name];
+  }
+  if (state.view === "step") request.detail = true;
+  return request;
+}

@@ -1,0 +1,48 @@
+// Light or dark: as the system has it, until the reader says otherwise.
+import { byId } from "saccade/dom";
+
+const KEY = "saccade-theme";
+const system = matchMedia("(prefers-color-scheme: dark)");
+
+function remembered() {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null; // storage may be forbidden
+  }
+}
+
+const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
+
+/** Wire the button; `redraw` is called when colours change, for what is painted instead of styled. */
+export function startTheme(redraw) {
+  const toggle = byId("theme");
+  const show = () => {
+    toggle.textContent = isDark() ? "Light" : "Dark";
+    toggle.setAttribute("aria-label", isDark() ? "Change to light colours" : "Change to dark colours");
+  };
+  const kept = remembered();
+  if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
+  toggle.addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    try {
+      localStorage.setItem(KEY, document.documentElement.dataset.theme);
+    } catch { /* then it holds for this visit */ }
+    show();
+    redraw();
+  });
+  system.addEventListener("change", () => { show(); redraw(); });
+  show();
+}
+
+/** A colour of the style sheet as [red, green, blue]. */
+export function colour(name) {
+  const text = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  return [1, 3, 5].map((start) => parseInt(text.slice(start, start + 2), 16));
+}
+
+export const inkOf = () => colour("--ink");
+
+const HEADS = 8;
+/** The class that gives a head its colour; they repeat after eight, since nobody tells more apart. */
+export const headClass = (head) => `head-${head % HEADS}`;

@@ -1,0 +1,172 @@
+"""A reader at work: a line for each word read, with the words it thought of while it read that one.
+
+The picture of Cheng, Dong and Lapata 2016, arXiv:1601.06733, figure 1: the word being read is red, and the more it
+looks at another word, the bluer that one is. For whatever looks at its own text: language models, encoders.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+from saccade.errors import ConfigError
+from saccade.look import terminal, words
+from saccade.look.figure import check_content, key
+from saccade.look.map import Map
+from saccade.look.paper import INK, MUTED, RED, Sheet, shade, sheet
+
+__all__ = ["check_reading", "draw_reading", "save_reading"]
+
+SIZE = 10.5
+PAGE = 600.0
+LINE = 19.0
+"""Points: letters, the length of a line, and its height."""
+INDENT = 18.0
+PAD = 3.0
+FAINTEST = 0.005
+"""What would round to 0 % is not drawn."""
+DARK = 0.68
+"""From this weight on, letters on the shade must be white."""
+_SHADES = ((0.7, "█"), (0.4, "▓"), (0.2, "▒"), (0.05, "░"))
+"""For the terminal. Words share what a reader gives, so little is much."""
+_CURRENT = "\x1b[1;31m"
+
+
+def check_reading(map: Map) -> int:
+    """How many columns come before the first row's own; an error unless the words look at their own text."""
+    first = len(map.source) - len(map.target)
+    if first < 0 or map.source[first:] != map.target:
+        raise ConfigError(
+            f"a reading picture shows words that look at words of the same text, but here {len(map.target)} words look "
+            f"at {len(map.source)} others. Draw a matrix or arcs."
+        )
+    return first
+
+
+def save_reading(map: Map, path: Path | str, *, title: str | None = None) -> None:
+    """Write a line for each word of the map's rows; the suffix of `path` says which format.
+
+    The rows must be words of the columns, all of them or the last ones. Where no word looks ahead, a line ends with its
+    word. A strip below it shows what a word gives itself.
+    """
+    with sheet(path) as page:
+        check_content(map)
+        text = _Text(page, map, check_reading(map))
+        if title:
+            page.text(0, -22, page.label(title, 90), 12, bold=True)
+        bottom = text.draw()
+        notes = [("the word being read", RED)]
+        if text.looks_at_itself:
+            notes.append(("below it, what it gives itself", MUTED))
+        key(page, 0, bottom + 8, notes=notes)
+
+
+class _Text:
+    """The text with a place for each word; all lines are beginnings of it, so a word has one place in all."""
+
+    def __init__(self, page: Sheet, map: Map, first: int) -> None:
+        self.page, self.map, self.first = page, map, first
+        self.labels = [page.label(word) for word in map.source]
+        self.widths = [page.width(label, SIZE) + 2 * PAD for label in self.labels]
+        self.places = list(self._places())
+        self.right = max(x + width for (x, _), width in zip(self.places, self.widths, strict=True))
+        if _runs_left(map.source):
+            mirrored = zip(self.places, self.widths, strict=True)
+            self.places = [(self.right - x - width, line) for (x, line), width in mirrored]
+        self.ahead = _looks_ahead(map, first)
+        self.looks_at_itself = any(row[t + first] >= FAINTEST for t, row in enumerate(map.weights))
+
+    def _places(self) -> Iterator[tuple[float, int]]:
+        """Where each word begins, and in which line of the page."""
+        x, line = 0.0, 0
+        for width in self.widths:
+            if x + width > PAGE and x > INDENT:
+                x, line = INDENT, line + 1
+            yield x, line
+            x += width + 1.5
+
+    def draw(self) -> float:
+        """Draw all, and say where it ends."""
+        top = 0.0
+        for t, row in enumerate(self.map.weights):
+            current = t + self.first
+            shown = len(self.labels) if self.ahead else current + 1
+            for s in range(shown):
+                self._word(s, top, row[s], current)
+            top += LINE * (self.places[shown - 1][1] + 1) + (5 if self.places[-1][1] else 0)
+        self.page.box((0, 0, self.right, top))  # the page grows for the text as a whole, which is quicker
+        return top
+
+    def _word(self, s: int, top: float, weight: float, current: int) -> None:
+        x, line = self.places[s]
+        y = top + line * LINE
+        width, height = self.widths[s], LINE - 3
+        colour = MUTED if s in self.map.marks.source else INK
+        if s == current:
+            colour = RED
+            if weight >= FAINTEST:
+                self.page.box((x + PAD, y + height - 1, width - 2 * PAD, 2.4), fill=shade(weight), counts=False)
+        elif weight >= FAINTEST:
+            self.page.box((x, y, width, height), fill=shade(weight), corner=3, counts=False)
+            colour = "#ffffff" if weight >= DARK else INK if weight >= 0.3 else colour
+        self.page.text(x + width / 2, y + height / 2, self.labels[s], SIZE, colour=colour, side="center", counts=False)
+
+
+def _runs_left(texts: tuple[str, ...]) -> bool:
+    """Whether most words that have a direction are written from right to left, so that the lines are too."""
+    kinds = [unicodedata.bidirectional(character) for text in texts for character in text]
+    return sum(kind in {"R", "AL"} for kind in kinds) > kinds.count("L")
+
+
+def _looks_ahead(map: Map, first: int) -> bool:
+    return any(weight >= FAINTEST for t, row in enumerate(map.weights) for weight in row[t + first + 1 :])
+
+
+def draw_reading(map: Map, *, width: int | None = None, colour: bool = False) -> str:
+    """The same for a terminal: the word being read in brackets, a shade before every word it looked at.
+
+    A line longer than `width` goes on below, indented. Words are shown, never obeyed: see `words.visible`.
+    """
+    if not map.target:
+        return "(nothing was read)"
+    first = check_reading(map)
+    labels = [words.kept_in_order(terminal.label(word)) for word in map.source]
+    ahead = _looks_ahead(map, first)
+    lines = []
+    for t, row in enumerate(map.weights):
+        current = t + first
+        shown = range(len(labels) if ahead else current + 1)
+        make = _painted if colour else _shaded
+        lines.extend(_wrapped([make(labels[s], row[s], s == current) for s in shown], width))
+    return "\n".join(lines)
+
+
+def _shaded(word: str, weight: float, current: bool) -> str:
+    mark = next((shade for least, shade in _SHADES if weight >= least), "")
+    return f"[{mark}{word}]" if current else f"{mark}{word}"
+
+
+def _painted(word: str, weight: float, current: bool) -> str:
+    if current:
+        return f"{_CURRENT}[{word}]{terminal.RESET}"
+    if weight < FAINTEST:
+        return f" {word} "
+    ink = "\x1b[30m" if weight >= 0.5 else "\x1b[97m"
+    return f"{ink}{terminal.colour(weight)} {word} {terminal.RESET}"
+
+
+def _wrapped(parts: list[str], width: int | None) -> list[str]:
+    """Words in lines of at most so many cells, unless a word alone is longer; codes for colours fill none."""
+    lines = [""]
+    for part in parts:
+        longer = f"{lines[-1]} {part}" if lines[-1].strip() else lines[-1] + part
+        if width is not None and lines[-1].strip() and words.width(_CODES.sub("", longer)) > width:
+            lines.append("  " + part)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+_CODES = re.compile(r"\x1b\[[\d;]*m")

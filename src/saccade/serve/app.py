@@ -1,0 +1,271 @@
+"""The application: routes over models, a batcher and the explorer page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+from fastapi import FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from saccade import __version__
+from saccade.errors import SaccadeError
+from saccade.search.settings import SearchConfig
+from saccade.serve import metrics as counters
+from saccade.serve.batcher import Batcher, Check, Closed, Full
+from saccade.serve.describe import answers, asks, describe
+from saccade.serve.gate import Gate, until_gone
+from saccade.serve.limits import check_inputs, check_search
+from saccade.serve.models import Answer, Answering
+from saccade.serve.problems import Problem, client_gone
+from saccade.serve.schemas import Health, Models, Predict, Predictions, TraceOf, parse_body
+from saccade.serve.settings import Settings
+from saccade.trace import Trace
+
+__all__ = ["Application", "Explorer"]
+
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".map": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+}
+
+
+class Explorer(NamedTuple):
+    """The page at /, the Content-Security-Policy it is sent with, and the files it needs, by name."""
+
+    page: str
+    policy: str
+    assets: Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class _Predicting:
+    """Inputs with the same of these are decoded together; searches are compared by their text, which is quick."""
+
+    model: Answering = field(compare=False)
+    search: SearchConfig = field(compare=False)
+    name: str
+    text: str
+    attention: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Tracing:
+    """Every trace is a batch by itself."""
+
+    model: Answering
+    wishes: dict[str, Any]
+
+
+class Application:
+    """An ASGI application that serves models; the first is the default."""
+
+    def __init__(self, models: Sequence[Answering], settings: Settings, explorer: Explorer) -> None:
+        self.settings, self.metrics = settings, counters.Metrics()
+        self.models = {model.name: model for model in models}
+        self._explorer = explorer
+        self.batcher = Batcher(
+            _work,
+            max_batch=settings.max_batch,
+            max_wait=settings.max_wait / 1000,
+            queue=settings.queue,
+            watch=self.metrics.batch,
+        )
+        self.gate = Gate(self._routes(), settings, self.metrics)
+        self.metrics.depth, self.metrics.running = lambda: self.batcher.depth, lambda: self.gate.running
+        self._outer: ASGIApp = self.gate
+        if settings.cors:
+            self._outer = CORSMiddleware(
+                self.gate,
+                allow_origins=settings.cors,
+                allow_methods=("GET", "POST"),
+                allow_headers=("Authorization", "Content-Type"),
+            )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._outer(scope, receive, send)
+
+    def _routes(self) -> FastAPI:
+        api = FastAPI(
+            title="saccade",
+            version=__version__,
+            description="Sequence-to-sequence models with attention: ask them, and see where they look.",
+            docs_url=None,  # those pages come from elsewhere in the network
+            redoc_url=None,
+            default_response_class=Response,
+            generate_unique_id_function=lambda route: route.name,
+            lifespan=self._lifespan,
+        )
+        api.openapi = describe(api)  # type: ignore[method-assign]
+        api.add_exception_handler(Problem, _tell)
+        api.add_exception_handler(HTTPException, _tell_plainly)
+        api.add_exception_handler(ClientDisconnect, _tell_nobody)
+        api.add_exception_handler(Exception, _tell_nothing)
+        api.get("/", include_in_schema=False)(self._index)
+        api.get("/static/{name:path}", include_in_schema=False)(self._asset)
+        api.get("/healthz", name="health", responses=answers(Health, 503))(self._healthz)
+        api.get("/metrics", name="metrics", responses={200: {"content": {"text/plain": {}}}})(self._metrics)
+        api.get("/v1/models", name="models", responses=answers(Models, 401))(self._models)
+        errors = (400, 401, 404, 413, 415, 422, 429, 503, 504)
+        predicting, tracing = answers(Predictions, *errors), answers(Trace, *errors)
+        api.post("/v1/predict", name="predict", openapi_extra=asks(Predict), responses=predicting)(self._predict)
+        api.post("/v1/trace", name="trace", openapi_extra=asks(TraceOf), responses=tracing)(self._trace)
+        return api
+
+    @asynccontextmanager
+    async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
+        yield
+        await self.batcher.close()
+
+    async def _index(self) -> Response:
+        """The explorer page."""
+        headers = {"Cache-Control": "no-cache", "Content-Security-Policy": self._explorer.policy}
+        return Response(self._explorer.page, headers=headers, media_type="text/html")
+
+    async def _asset(self, name: str) -> Response:
+        """A file of the page."""
+        if name not in self._explorer.assets:
+            raise Problem(404, f"There is no file {name!r} here.")
+        kind = _TYPES.get(PurePosixPath(name).suffix, "application/octet-stream")
+        return Response(self._explorer.assets[name], headers={"Cache-Control": "no-cache"}, media_type=kind)
+
+    async def _healthz(self) -> Response:
+        """Whether the server takes requests."""
+        if self.gate.draining:
+            raise Problem(503, "The server is shutting down.")
+        return _json({"status": "ok"})
+
+    async def _metrics(self) -> Response:
+        """Counters in Prometheus' text format."""
+        return Response(self.metrics.text(), media_type=counters.TYPE)
+
+    async def _models(self) -> Response:
+        """The models that are served."""
+        return _json({"models": [model.facts() for model in self.models.values()]})
+
+    async def _predict(self, request: Request) -> Response:
+        """Answer one input or several."""
+        async with _in_time(self.settings.timeout):
+            asked = parse_body(Predict, await self._body(request))
+            model = self._model(asked.model)
+            search = check_search(model, asked.options.given(), self.settings)
+            read = await check_inputs(model, asked.texts, self.settings)
+            key = _Predicting(model, search, model.name, search.model_dump_json(), asked.attention)
+            found = await self._answered(request, key, asked.texts, read)
+        parts = b",".join(answer.body for answer in found)
+        head = json.dumps({"model": model.name}, ensure_ascii=False).encode()[:-1]
+        return Response(head + b', "predictions": [' + parts + b"]}", media_type="application/json")
+
+    async def _trace(self, request: Request) -> Response:
+        """Answer one input, with all there is to see of it."""
+        async with _in_time(self.settings.timeout):
+            asked = parse_body(TraceOf, await self._body(request))
+            model = self._model(asked.model)
+            options = asked.options.given()
+            check_search(model, options, self.settings)
+            read = await check_inputs(model, [asked.input], self.settings)
+            interference = {"force": asked.force, "block": asked.block, "pull": asked.pull, "detail": asked.detail}
+            found = await self._answered(request, _Tracing(model, options | interference), [asked.input], read)
+        return Response(found[0].body, media_type="application/json")
+
+    def _model(self, name: str | None) -> Answering:
+        if name is None:
+            return next(iter(self.models.values()))
+        if name not in self.models:
+            raise Problem(404, f"There is no model {name[:80]!r}. Known: {', '.join(self.models)}.")
+        return self.models[name]
+
+    async def _body(self, request: Request) -> bytes:
+        """The body of a request, read no further than it may be long, whatever its headers say."""
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            # also what keeps a page of another site from asking unseen: with this type browsers want permission first
+            raise Problem(415, "The body must be JSON and say so: send the header Content-Type: application/json.")
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > self.settings.max_body:
+                most = f"{self.settings.max_body:,} bytes"
+                raise Problem(413, f"The body has more than {most}. Send fewer inputs at a time.", _CLOSE)
+        return bytes(body)
+
+    async def _answered(self, request: Request, key: Any, texts: list[str], read: int) -> list[Answer]:
+        """The batcher's answers, or nothing as soon as the client has gone."""
+        work = asyncio.ensure_future(self.batcher.submit(key, texts))
+        leaving = asyncio.ensure_future(until_gone(request.receive))
+        try:
+            await asyncio.wait((work, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise client_gone()
+            found = work.result()
+        except Full as error:
+            raise Problem(429, "The queue is full. Ask again later.", {"Retry-After": str(error.seconds)}) from error
+        except Closed as error:
+            raise Problem(503, "The server is shutting down. Ask again when it is back.") from error
+        except SaccadeError as error:
+            raise Problem(422, str(error)) from error
+        finally:
+            work.cancel()
+            leaving.cancel()
+        self.metrics.tokens(read, sum(answer.tokens for answer in found))
+        return found
+
+
+_CLOSE = {"Connection": "close"}
+"""What is left of a body that is too large must not be read as the next request."""
+
+
+def _work(key: _Predicting | _Tracing, texts: list[str], check: Check) -> list[Answer]:
+    """What happens in the thread."""
+    if isinstance(key, _Predicting):
+        return key.model.predict(texts, key.search, key.attention, check)
+    return [key.model.trace(texts[0], key.wishes, check)]
+
+
+@asynccontextmanager
+async def _in_time(seconds: float) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as error:
+        raise Problem(504, f"There was no answer within {seconds:g} seconds. Ask for less, or later.") from error
+
+
+def _json(value: Any, status: int = 200) -> Response:
+    return Response(json.dumps(value, ensure_ascii=False), status, media_type="application/json")
+
+
+async def _tell(_: Request, problem: Exception) -> Response:
+    assert isinstance(problem, Problem)
+    return problem.response()
+
+
+async def _tell_plainly(request: Request, error: Exception) -> Response:
+    """What the framework refuses: pages that are not there, and methods they do not have."""
+    assert isinstance(error, HTTPException)
+    path, method = request.url.path[:80], request.method[:20]
+    messages = {404: f"There is nothing at {path}.", 405: f"{path} cannot be asked with {method}."}
+    return Problem(error.status_code, messages.get(error.status_code, str(error.detail)), error.headers).response()
+
+
+async def _tell_nobody(_: Request, __: Exception) -> Response:
+    return client_gone().response()
+
+
+async def _tell_nothing(_: Request, __: Exception) -> Response:
+    """A fault of ours; what it was stands in the server's own log, not in the answer."""
+    return Problem(500, "Something went wrong in the server, which is not the request's fault.").response()

@@ -1,0 +1,127 @@
+"""Gate: what every request passes before and after its route: names, token, shutdown, headers, counters."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from contextlib import suppress
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from saccade.serve.metrics import Metrics
+from saccade.serve.problems import Problem
+from saccade.serve.settings import Settings
+
+__all__ = ["Gate", "until_gone"]
+
+OPEN = frozenset({"/", "/healthz"})
+"""What needs no token, beside /static/: the page, which knows nothing by itself, and the sign of life."""
+PATHS = frozenset({"/", "/healthz", "/metrics", "/openapi.json", "/v1/models", "/v1/predict", "/v1/trace"})
+HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+"""What is not the page is nothing that a browser should run; the page brings a policy of its own."""
+
+
+class Gate:
+    """An ASGI application around another one. `drain` makes it refuse new work; `idle` is set when none is left."""
+
+    def __init__(self, inner: ASGIApp, settings: Settings, metrics: Metrics) -> None:
+        self._inner, self._metrics = inner, metrics
+        self._hosts = settings.hosts
+        self._token = None if settings.token is None else settings.token.encode()
+        self.draining = False
+        self.running = 0
+        self.idle = asyncio.Event()
+        self.idle.set()
+
+    def drain(self) -> None:
+        """From now on no new work."""
+        self.draining = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        began, status, ended = time.perf_counter(), 500, False
+
+        async def watched(message: Message) -> None:
+            nonlocal status, ended
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                own = list(message.get("headers", ()))
+                policy = [] if any(name == POLICY[0] for name, _ in own) else [POLICY]
+                message["headers"] = [*own, *HEADERS, *policy]
+            if not ended:
+                try:
+                    await send(message)
+                except Exception:  # the connection broke off under our hands; servers raise what they like then
+                    ended = True
+
+        self.running += 1
+        self.idle.clear()
+        try:
+            problem = self._refusal(scope)
+            if problem is None:
+                await self._inner(scope, receive, watched)
+            else:
+                await problem.response()(scope, receive, watched)
+            if ended:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(1):
+                        await until_gone(receive)
+        finally:
+            self.running -= 1
+            if self.running == 0:
+                self.idle.set()
+            self._metrics.request(_label(scope["path"]), status, time.perf_counter() - began)
+
+    def _refusal(self, scope: Scope) -> Problem | None:
+        """Why a request is not let in."""
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        path: str = scope["path"]
+        if self._hosts is not None and (host := _host(headers.get(b"host", b""))) not in self._hosts:
+            return Problem(
+                400, f"This server does not answer to the name {host!r}. Use localhost, or start it with --allow-host."
+            )
+        is_open = path in OPEN or path.startswith("/static/")
+        if self._token is not None and not is_open and not _knows(headers.get(b"authorization", b""), self._token):
+            return Problem(
+                401,
+                "This server asks for its token: send it as Authorization: Bearer TOKEN.",
+                {"WWW-Authenticate": "Bearer"},
+            )
+        if self.draining and path.startswith("/v1/"):
+            return Problem(503, "The server is shutting down. Ask again when it is back.", {"Retry-After": "5"})
+        return None
+
+
+async def until_gone(receive: Receive) -> None:
+    """Ends when the client does; what it says meanwhile is not heard."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _host(header: bytes) -> str:
+    """The name in a Host header, without its port and the brackets of a number."""
+    name = header.decode("latin-1").lower()
+    number, bracket, rest = name.removeprefix("[").partition("]")
+    if bracket:
+        return number if not rest or rest.startswith(":") else name
+    return name.partition(":")[0]
+
+
+def _knows(header: bytes, token: bytes) -> bool:
+    scheme, _, given = header.partition(b" ")
+    return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), token)
+
+
+def _label(path: str) -> str:
+    """A path for the counters; what strangers make up has no counter of its own."""
+    if path.startswith("/static/"):
+        return "/static"
+    return path if path in PATHS else "other"

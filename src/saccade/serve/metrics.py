@@ -1,0 +1,95 @@
+"""Metrics: what the server has done so far, in Prometheus' text format."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["TYPE", "Histogram", "Metrics"]
+
+TYPE = "text/plain; version=0.0.4; charset=utf-8"
+SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class Histogram:
+    """How often a number was at most each of some bounds."""
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self._bounds = tuple(bounds)
+        self._counts = [0] * (len(self._bounds) + 1)
+        self._sum = 0.0
+
+    def add(self, value: float) -> None:
+        """Count a number."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def lines(self, name: str, labels: str = "") -> Iterator[str]:
+        """As text; `labels` such as path="/v1/predict"."""
+        total = 0
+        for bound, count in zip((*self._bounds, "+Inf"), self._counts, strict=True):
+            total += count
+            yield f'{name}_bucket{{{labels}{"," if labels else ""}le="{bound}"}} {total}'
+        braces = f"{{{labels}}}" if labels else ""
+        yield f"{name}_sum{braces} {self._sum:.6f}"
+        yield f"{name}_count{braces} {total}"
+
+
+class Metrics:
+    """Counters of one server; `depth` and `running` are asked when somebody looks.
+
+    Paths are those of the server's own routes: what strangers ask for must not make new counters.
+    """
+
+    def __init__(self) -> None:
+        self.depth: Callable[[], int] = int
+        self.running: Callable[[], int] = int
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._seconds: dict[str, Histogram] = {}
+        self._batches, self._batch_seconds = Histogram(SIZES), Histogram(SECONDS)
+        self._tokens = Counter({"read": 0, "written": 0})
+
+    def request(self, path: str, status: int, seconds: float) -> None:
+        """A request was answered."""
+        self._requests[path, status] += 1
+        self._seconds.setdefault(path, Histogram(SECONDS)).add(seconds)
+
+    def batch(self, size: int, seconds: float) -> None:
+        """A batch was decoded."""
+        self._batches.add(size)
+        self._batch_seconds.add(seconds)
+
+    def tokens(self, read: int, written: int) -> None:
+        """Inputs were read and answers written."""
+        self._tokens["read"] += read
+        self._tokens["written"] += written
+
+    def text(self) -> str:
+        """All of it."""
+        return "".join(f"{line}\n" for line in self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield from _head("saccade_requests_total", "counter", "Requests answered, by path and status.")
+        for (path, status), count in sorted(self._requests.items()):
+            yield f'saccade_requests_total{{path="{path}",status="{status}"}} {count}'
+        yield from _head("saccade_requests_running", "gauge", "Requests that are not answered yet, this one included.")
+        yield f"saccade_requests_running {self.running()}"
+        yield from _head("saccade_queue_depth", "gauge", "Inputs that wait for a batch.")
+        yield f"saccade_queue_depth {self.depth()}"
+        yield from _head("saccade_tokens_total", "counter", "Tokens of inputs and of answers.")
+        for direction, count in sorted(self._tokens.items()):
+            yield f'saccade_tokens_total{{direction="{direction}"}} {count}'
+        yield from _head("saccade_batch_size", "histogram", "Inputs decoded together.")
+        yield from self._batches.lines("saccade_batch_size")
+        yield from _head("saccade_batch_seconds", "histogram", "Time to decode a batch.")
+        yield from self._batch_seconds.lines("saccade_batch_seconds")
+        yield from _head("saccade_request_seconds", "histogram", "Time from a request's headers to its answer.")
+        for path, histogram in sorted(self._seconds.items()):
+            yield from histogram.lines("saccade_request_seconds", f'path="{path}"')
+
+
+def _head(name: str, kind: str, meaning: str) -> Iterator[str]:
+    yield f"# HELP {name} {meaning}"
+    yield f"# TYPE {name} {kind}"

@@ -1,0 +1,128 @@
+"""Served: a model as the server uses it: checked options, answers as JSON, and work that can be given up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from saccade.attention import Attention
+from saccade.front import Model, load
+from saccade.search.settings import SearchConfig
+
+__all__ = ["Answer", "Answering", "Served", "load_models"]
+
+Check = Callable[[], None]
+
+
+class Answer(NamedTuple):
+    """A prediction or a trace as JSON text, and how many tokens were written for it."""
+
+    body: bytes
+    tokens: int
+
+
+class Answering(Protocol):
+    """What the server needs of a model. `predict` and `trace` are called in the thread that works on batches."""
+
+    name: str
+
+    def facts(self) -> dict[str, Any]:
+        """What GET /v1/models says of it."""
+
+    def search(self, options: dict[str, Any]) -> SearchConfig:
+        """The whole way to search that some options mean; a ConfigError lists what is wrong with them."""
+
+    def length(self, text: str) -> int:
+        """The tokens of an input."""
+
+    def predict(self, texts: Sequence[str], search: SearchConfig, attention: bool, check: Check) -> list[Answer]:
+        """Answers to some inputs; `check` raises where they are no longer wanted."""
+
+    def trace(self, text: str, wishes: dict[str, Any], check: Check) -> Answer:
+        """A trace of one input; `wishes` are force, block, pull, detail and options."""
+
+
+class Served:
+    """A loaded model.
+
+    Its `step` is wrapped so that `check` is asked before every word: a search that nobody waits for then ends in the
+    middle. Models that write nothing have no steps, and their work is short.
+    """
+
+    def __init__(self, name: str, model: Model) -> None:
+        self.name, self._model = name, model
+        self._check: Check = _never
+        inner = model.task.model
+        if hasattr(inner, "step"):
+            inner.step = self._checking(inner.step)
+
+    def facts(self) -> dict[str, Any]:
+        """What GET /v1/models says of it."""
+        task, facts = self._model.task, self._model.task.facts()
+        looks = any(isinstance(module, Attention) for module in task.model.modules())
+        return {
+            "name": self.name,
+            "task": task.name,
+            "preset": facts["model"],
+            "parameters": facts["parameters"],
+            "attention": looks,
+        }
+
+    def search(self, options: dict[str, Any]) -> SearchConfig:
+        """The whole way to search that some options mean."""
+        return self._model.search(**options)
+
+    def length(self, text: str) -> int:
+        """The tokens of an input."""
+        return self._model.task.length(text)
+
+    def predict(self, texts: Sequence[str], search: SearchConfig, attention: bool, check: Check) -> list[Answer]:
+        """Answers to some inputs, decoded together."""
+        options = search.model_dump() | {"batch": len(texts)}
+        with self._asking(check):
+            found = list(self._model.stream(texts, attention=attention, **options))
+        return [Answer(_json(prediction.as_json()), len(prediction.tokens)) for prediction in found]
+
+    def trace(self, text: str, wishes: dict[str, Any], check: Check) -> Answer:
+        """A trace of one input."""
+        with self._asking(check):
+            trace = self._model.trace(text, **wishes)
+        return Answer(trace.dump().encode(), len(trace.steps))
+
+    @contextmanager
+    def _asking(self, check: Check) -> Iterator[None]:
+        self._check = check
+        try:
+            yield
+        finally:
+            self._check = _never
+
+    def _checking(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        def checked(*args: Any, **more: Any) -> Any:
+            self._check()
+            return step(*args, **more)
+
+        return checked
+
+
+def load_models(folders: Sequence[Path], *, device: str = "auto", trust_code: bool = False) -> list[Served]:
+    """The models of some folders, each called like its folder; of several with one name the later ones get a number."""
+    found: list[Served] = []
+    for folder in folders:
+        base = folder.resolve().name
+        taken = {model.name for model in found}
+        numbers = (f"{base}-{number}" for number in range(2, len(folders) + 2))
+        name = next(name for name in (base, *numbers) if name not in taken)
+        found.append(Served(name, load(folder, device=device, trust_code=trust_code)))
+    return found
+
+
+def _json(plain: dict[str, Any]) -> bytes:
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _never() -> None:
+    """Nobody has given up."""

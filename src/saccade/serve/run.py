@@ -1,0 +1,128 @@
+"""Running the server: its socket, its signals, its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+import uvicorn
+
+from saccade.errors import ConfigError
+from saccade.look import page
+from saccade.serve.app import Application, Explorer
+from saccade.serve.models import load_models
+from saccade.serve.settings import Settings
+
+__all__ = ["serve"]
+
+_GRACE = 5
+"""Seconds for answers that are on their way when time is up."""
+
+
+def serve(
+    folders: Sequence[Path],
+    settings: Settings,
+    *,
+    device: str = "auto",
+    trust_code: bool = False,
+    tell: Callable[[list[dict[str, Any]], str], None] = lambda models, address: None,
+) -> None:
+    """Serve models until SIGTERM or SIGINT; what was asked by then is answered first.
+
+    `tell` is called with what is served, and where, when the server begins to listen.
+    """
+    with _bound(settings) as listener:  # before the models, which take longer
+        _leave_a_core()
+        models = load_models(folders, device=device, trust_code=trust_code)
+        application = Application(models, settings, Explorer(page.index(), page.policy(), page.assets()))
+        config = uvicorn.Config(
+            application,
+            log_config=None,
+            log_level="error",  # who sends garbage could fill a log with warnings
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            timeout_graceful_shutdown=_GRACE,
+        )
+        server = _Server(config, application, lambda: tell([model.facts() for model in models], _address(listener)))
+        asyncio.run(server.serve(sockets=[listener]))
+
+
+class _Server(uvicorn.Server):
+    """Asked to end it first refuses new work and finishes what it has; asked twice it ends at once."""
+
+    def __init__(self, config: uvicorn.Config, application: Application, listening: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._application, self._listening = application, listening
+        self._ending: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._listening()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Unlike uvicorn's own, an ordered end is no death by signal: the exit code is 0."""
+        loop = asyncio.get_running_loop()
+        numbers = (signal.SIGTERM, signal.SIGINT)
+        before = [signal.signal(number, lambda *_: loop.call_soon_threadsafe(self._end)) for number in numbers]
+        try:
+            yield
+        finally:
+            for number, handler in zip(numbers, before, strict=True):
+                signal.signal(number, handler)
+
+    def _end(self) -> None:
+        if self._ending is not None:
+            self.should_exit = self.force_exit = True
+            return
+        self._application.gate.drain()
+        self._ending = asyncio.get_running_loop().create_task(self._drain())
+
+    async def _drain(self) -> None:
+        try:
+            async with asyncio.timeout(self._application.settings.timeout + _GRACE):
+                await self._application.gate.idle.wait()
+        except TimeoutError:
+            pass  # somebody does not read what was asked for
+        finally:
+            self.should_exit = True
+
+
+def _leave_a_core() -> None:
+    """For HTTP: threads of torch that wait for each other and for a core are slower than fewer of them."""
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(max(1, torch.get_num_threads() - 1))
+
+
+@contextmanager
+def _bound(settings: Settings) -> Iterator[socket.socket]:
+    """The socket; nobody can connect before the server listens on it."""
+    host, port = settings.host, settings.port
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise ConfigError(f"{host} is not an address of this machine: {error.strerror}. Check --host.") from error
+    with listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+        except OSError as error:
+            raise ConfigError(
+                f"cannot listen on port {port} of {host}: {error.strerror}. Choose another with --port or --host."
+            ) from error
+        yield listener
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

@@ -1,0 +1,209 @@
+"""What requests and answers look like: checked on the way in, shown in /openapi.json with examples."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import ConfigDict, Field, model_validator
+from pydantic_core import from_json
+
+from saccade.config import Config, check, refuse
+from saccade.serve.problems import Problem
+
+__all__ = ["Failure", "Health", "Known", "Models", "Options", "Predict", "Predictions", "TraceOf", "parse_body"]
+
+Kind = TypeVar("Kind", bound=Config)
+Pull = Annotated[tuple[int, int, float], Field(strict=False)]
+_FAULTS = 8
+"""How many are worth listing: a body may have thousands."""
+_TEXT = "the European Economic Area"
+
+
+class Options(Config):
+    """How to search; what is left out is as the model's recipe has it.
+
+    Only the types are checked here. Values are checked with the model, since they depend on each other and on its
+    recipe, and against the limits of the server.
+    """
+
+    beam: int | None = Field(None, json_schema_extra={"minimum": 1})
+    nbest: int | None = Field(None, json_schema_extra={"minimum": 1})
+    length_penalty: float | None = Field(None, json_schema_extra={"minimum": 0})
+    coverage_penalty: float | None = Field(None, json_schema_extra={"minimum": 0})
+    sample: bool | None = None
+    temperature: float | None = Field(None, json_schema_extra={"exclusiveMinimum": 0})
+    top_k: int | None = Field(None, json_schema_extra={"minimum": 1})
+    top_p: float | None = Field(None, json_schema_extra={"exclusiveMinimum": 0, "maximum": 1})
+    seed: int | None = Field(None, json_schema_extra={"minimum": 0})
+    max_length: int | None = Field(None, json_schema_extra={"minimum": 1})
+    min_length: int | None = Field(None, json_schema_extra={"minimum": 0})
+
+    def given(self) -> dict[str, Any]:
+        """Those that were said."""
+        return {name: value for name, value in self if value is not None}
+
+
+class Predict(Config):
+    """What to answer: one input, or a list of inputs."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"input": _TEXT},
+                {"inputs": [_TEXT, "why did they close the old school ?"], "options": {"beam": 5, "nbest": 2}},
+                {"input": _TEXT, "options": {"sample": True, "top_p": 0.9, "seed": 7}, "attention": True},
+            ]
+        }
+    )
+    model: str | None = Field(None, description="A name of GET /v1/models; the first one if left out.")
+    input: str | None = None
+    inputs: list[str] | None = None
+    options: Options = Options()
+    attention: bool = Field(False, description="Whether to answer with the weights of every attention, too.")
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Predict:
+        if (self.input is None) == (self.inputs is None):
+            raise ValueError("there must be either input, a text, or inputs, a list of texts")
+        return self
+
+    @property
+    def texts(self) -> list[str]:
+        """All inputs."""
+        return [self.input] if self.input is not None else self.inputs or []
+
+
+class TraceOf(Config):
+    """What to trace, and how to interfere with it; see docs/trace.md."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"input": _TEXT},
+                {"input": _TEXT, "options": {"beam": 5}, "block": [2], "pull": [[1, 0, 0.8]], "detail": True},
+            ]
+        }
+    )
+    model: str | None = Field(None, description="A name of GET /v1/models; the first one if left out.")
+    input: str
+    options: Options = Options()
+    force: list[int] = Field(default=[], description="Target tokens that the answer begins with.")
+    block: list[int] = Field(default=[], description="Places of source tokens that may not be looked at.")
+    pull: list[Pull] = Field(default=[], description="[step, place of a source token, weight it must get].")
+    detail: bool = Field(False, description="Whether to answer with the vectors, too.")
+
+
+class Attended(Config):
+    """Where the model looked: for every site its weights (heads, tokens written, tokens read)."""
+
+    source: list[str]
+    target: list[str]
+    sites: dict[str, list[Any]]
+
+
+class Predicted(Config):
+    """One answer."""
+
+    source: str | None = None
+    text: str
+    score: float
+    tokens: list[str]
+    attention: Attended | None = None
+    others: list[Predicted] = Field(default=[], description="The next best answers, where nbest asked for them.")
+
+
+class Predictions(Config):
+    """The answers, one for each input, in their order."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "model": "demo",
+                    "predictions": [
+                        {
+                            "source": _TEXT,
+                            "text": "l' espace économique européen",
+                            "score": -0.12,
+                            "tokens": ["l'", "espace", "économique", "européen", "</s>"],
+                        }
+                    ],
+                }
+            ]
+        }
+    )
+    model: str
+    predictions: list[Predicted]
+
+
+class Known(Config):
+    """A model that is served; `attention` says whether it has any."""
+
+    name: str
+    task: str
+    preset: str
+    parameters: int
+    attention: bool
+
+
+class Models(Config):
+    """The models that are served; the first is the default."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "models": [
+                        {
+                            "name": "demo",
+                            "task": "translation",
+                            "preset": "bahdanau",
+                            "parameters": 1234567,
+                            "attention": True,
+                        }
+                    ]
+                }
+            ]
+        }
+    )
+    models: list[Known]
+
+
+class Health(Config):
+    """Whether the server takes requests."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ok"}]})
+    status: str
+
+
+class Fault(Config):
+    """What went wrong: a word for programs, and a sentence for people."""
+
+    code: str
+    message: str
+
+
+class Failure(Config):
+    """The body of every error."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"error": {"code": "not_found", "message": "There is no model 'dema'. Known: demo."}}]
+        }
+    )
+    error: Fault
+
+
+def parse_body(kind: type[Kind], body: bytes) -> Kind:
+    """A request; what cannot be understood is a Problem that says where."""
+    try:
+        # unlike Python's own reader it refuses texts that are no Unicode, and stops at a depth
+        found = from_json(body, allow_inf_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise Problem(400, f"The body is not JSON: {error}.") from error
+    if not isinstance(found, dict):
+        raise Problem(400, 'The body is JSON, but not an object, such as {"input": "…"}.')
+    request, faults = check(kind, found)
+    if request is None:
+        raise Problem(400, str(refuse(faults[:_FAULTS], "the request")))
+    return request

@@ -1,0 +1,144 @@
+"""The steps of a prediction in words and numbers, as a lecture tells them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.errors import ConfigError, unknown_name
+from saccade.look.words import pad_left, visible, width
+from saccade.trace.format import Site, Step, Trace
+
+__all__ = ["explain"]
+
+Numbers = NDArray[np.float32]
+CELLS, WORDS, NEXT, BAR = 32, 14, 5, 24
+"""Numbers of a vector shown, source words listed, next words listed, and the length of a whole bar."""
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+_VECTORS = ("state", "context", "vector")
+
+
+def explain(trace: Trace, *, step: int | None = None, site: str | None = None, head: int = 0) -> Iterator[str]:
+    """A paragraph for each step, or for one, counted from 1; the attention of one site and head."""
+    if step is not None and not 1 <= step <= len(trace.steps):
+        raise ConfigError(f"step {step} was asked for, but there are steps 1 to {len(trace.steps)}.")
+    chosen = _choose(trace, site)
+    if chosen is not None and not 0 <= head < chosen.heads:
+        raise ConfigError(f"head {head} was asked for, but {chosen.name} has heads 0 to {chosen.heads - 1}.")
+    yield _opening(trace, chosen, head)
+    for number in range(len(trace.steps)) if step is None else [step - 1]:
+        yield "\n".join(_step(trace, number, chosen, head))
+
+
+def _choose(trace: Trace, name: str | None) -> Site | None:
+    """The site asked for; else the last that looks at the source from what is written, else the last of all."""
+    by_name = {site.name: site for site in trace.sites}
+    if name is not None:
+        if name not in by_name:
+            raise unknown_name("attention site", name, by_name)
+        if by_name[name].rows != "target":
+            raise ConfigError(f"{name} looks while the source is read, so it has no part in the steps of writing.")
+        return by_name[name]
+    writing = [site for site in trace.sites if site.rows == "target"]
+    return next((site for site in reversed(writing) if site.columns == "source"), writing[-1] if writing else None)
+
+
+def _opening(trace: Trace, site: Site | None, head: int) -> str:
+    about = trace.model
+    lines = [f"{about.name}: {about.preset}, {about.parameters:,} parameters"]
+    if "source" in trace.sides:
+        lines.append(f"reads   {visible(trace.sides['source'].text)}")
+    lines.append(f"answers {visible(trace.text)}")
+    if site is None:
+        lines.append("It has no attention: all it knows while it writes is its state.")
+    else:
+        others = len([other for other in trace.sites if other.rows == "target"]) - 1
+        which = f"head {head} of {site.heads} at {site.name}" if site.heads > 1 else site.name
+        lines.append(f"Shown is {which}" + (f"; {others} other sites: see --site." if others else "."))
+    return "\n".join(lines)
+
+
+def _step(trace: Trace, number: int, site: Site | None, head: int) -> Iterator[str]:
+    step = trace.steps[number]
+    before = " ".join(visible(token) for token in trace.sides["target"].tokens[:number]) if number else ""
+    so_far = f"after {before!r}" if before else "the beginning"
+    yield f"\nStep {number + 1} of {len(trace.steps)}, {so_far}"
+    for count, (title, lines) in enumerate(_parts(trace, number, step, site, head), 1):
+        yield f"  {count}  {title}"
+        yield from (f"     {line}".rstrip() for line in lines)
+
+
+def _parts(trace: Trace, number: int, step: Step, site: Site | None, head: int) -> Iterator[tuple[str, Sequence[str]]]:
+    vectors = {name: trace.vectors[name].unpack()[number] for name in _VECTORS if name in trace.vectors}
+    if "state" in vectors:
+        yield "The state of the decoder", [_strip(vectors["state"])]
+    if site is not None:
+        yield from _looking(trace, number, site, head)
+    if "context" in vectors:
+        what = (
+            "one fixed vector, the same in every step" if site is None else "what was looked at, added up by the shares"
+        )
+        yield f"The context: {what}", [_strip(vectors["context"])]
+    if "vector" in vectors:
+        joined = "State and context, joined: the" if "context" in vectors else "The"
+        yield f"{joined} vector from which the next word is told", [_strip(vectors["vector"])]
+    likely = step.candidates[:NEXT]
+    names = _aligned([text for _, text, _ in likely])
+    yield (
+        f"The {len(likely)} likeliest next",
+        [f"{name}  {math.exp(log):6.3f}  {_bar(math.exp(log))}" for name, (*_, log) in zip(names, likely, strict=True)],
+    )
+    rank = next((place for place, (token, *_) in enumerate(step.candidates) if token == step.token), None)
+    why = {0: "the likeliest"}.get(
+        rank if rank is not None else -1, f"with probability {math.exp(step.log_probability):.3f}"
+    )
+    yield f"It writes {visible(step.text)!r}, {why}.", []
+
+
+def _looking(trace: Trace, number: int, site: Site, head: int) -> Iterator[tuple[str, Sequence[str]]]:
+    weights = site.weights.unpack()[head, number]
+    scores = None if site.scores is None else site.scores.unpack()[head, number]
+    tokens = trace.sides[site.columns].tokens
+    best = int(np.nanargmax(weights))
+    parts = {name: trace.vectors.get(f"{site.name}.{name}") for name in ("query", "key", "value")}
+    if parts["query"] is not None:
+        yield f"The query of head {head} at this place", [_strip(parts["query"].unpack()[head, number])]
+    for name in ("key", "value"):
+        part = parts[name]
+        if part is not None:
+            yield (
+                f"The {name} of {visible(tokens[best])!r}, which is looked at most",
+                [_strip(part.unpack()[head, best])],
+            )
+    shown = sorted(np.argsort(-np.nan_to_num(weights), kind="stable")[:WORDS].tolist())
+    names = _aligned([tokens[place] for place in shown])
+    lines = []
+    for name, place in zip(names, shown, strict=True):
+        score = "" if scores is None else "   hidden" if np.isnan(scores[place]) else f"{scores[place]:9.3f}"
+        lines.append(f"{name}{score}  {weights[place]:6.3f}  {_bar(float(weights[place]))}")
+    if len(tokens) > len(shown):
+        rest = float(np.nansum(weights) - np.nansum(weights[shown]))
+        lines.append(f"and {len(tokens) - len(shown)} others, which share {rest:.3f}")
+    yield f"The score of each word, {site.formula}, and its share by {site.align}", lines
+
+
+def _strip(values: Numbers) -> str:
+    """The first numbers of a vector as heights between its largest and their opposite, its width and length."""
+    reach = float(np.abs(values).max(initial=0)) or 1.0
+    cells = "".join(_HEIGHTS[min(7, int((value / reach + 1) * 4))] for value in values[:CELLS])
+    more = "…" if len(values) > CELLS else ""
+    bounds = f"{values.min():.2f} to {values.max():.2f}"
+    return f"{cells}{more}  {len(values)} numbers, {bounds}, length {np.linalg.norm(values):.2f}"
+
+
+def _bar(share: float) -> str:
+    return "█" * round(max(0.0, min(1.0, share)) * BAR)
+
+
+def _aligned(texts: Sequence[str]) -> list[str]:
+    shown = [visible(text) for text in texts]
+    widest = max((width(text) for text in shown), default=0)
+    return [pad_left(text, widest) for text in shown]

@@ -1,0 +1,120 @@
+"""The explorer page on the real server, with a real model behind it."""
+
+import re
+import subprocess
+import sys
+import time
+import urllib.parse
+
+import pytest
+from playwright.sync_api import expect
+
+from helpers_tasks import untrained, write_folder
+
+TEXT = "ant bee cat dog"
+
+
+@pytest.fixture(scope="module")
+def address(translator, tmp_path_factory):
+    """A server with a model that writes capitals, and one without attention that has learned nothing."""
+    plain = {"preset": "sutskever", "embedding": 8, "encoder": {"width": 8}, "decoder": {"width": 8}}
+    fixed = write_folder(untrained("translation", plain), tmp_path_factory.mktemp("models") / "fixed")
+    command = [sys.executable, "-m", "saccade", "serve", str(translator), str(fixed), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        (found,) = re.findall(r"http://\S+", next(line for line in server.stderr if "http://" in line))
+        yield found
+        server.terminate()
+        assert server.wait(20) == 0
+
+
+@pytest.fixture
+def explorer(address, visit):
+    """explorer(text, **state) is the page with an answer to it."""
+
+    def open_it(text=TEXT, **state):
+        shown = visit(f"{address}#{urllib.parse.urlencode({'text': text, **state}, doseq=True)}")
+        shown.wait_for_selector(".answer")
+        return shown
+
+    return open_it
+
+
+def answer(shown):
+    return shown.locator(".answer").first
+
+
+def chips(shown, side):
+    return shown.get_by_role("group", name=f"Words {side}", exact=True).locator(".chip")
+
+
+def test_typing_translates_and_pointing_lights_up(explorer):
+    shown = explorer("ant")
+    expect(answer(shown)).to_have_text("ANT")
+    shown.get_by_label("Sentence to translate").fill(TEXT)
+    expect(answer(shown)).to_have_text("ANT BEE CAT DOG")
+    chips(shown, "read").nth(1).hover()
+    lit = [chip.evaluate("e => getComputedStyle(e).backgroundColor") for chip in chips(shown, "written").all()]
+    assert lit[1] not in (lit[0], lit[2], lit[3]), "its own counterpart, and no other"
+
+
+def test_a_word_is_forced_and_decoding_goes_on_from_there(explorer):
+    shown = explorer()
+    chips(shown, "written").nth(0).click()
+    options = shown.get_by_role("button", name=re.compile("^BEE "))
+    options.first.click()
+    expect(shown.locator(".tag")).to_contain_text("begins with “BEE”")
+    expect(answer(shown)).to_have_text(re.compile("^BEE "))
+    shown.get_by_role("button", name="Take back").click()
+    expect(answer(shown)).to_have_text("ANT BEE CAT DOG")
+
+
+def test_a_blocked_word_is_not_looked_at(explorer):
+    shown = explorer()
+    chips(shown, "read").nth(0).click()
+    shown.get_by_role("button", name="Block: no attention may look at it").click()
+    expect(shown.locator(".tag")).to_contain_text("“ant” blocked")
+    expect(answer(shown)).not_to_have_text("ANT BEE CAT DOG")
+
+
+def test_a_pulled_weight_changes_the_word(explorer):
+    shown = explorer(on="translator", pull="0:2:1")
+    expect(answer(shown)).to_have_text(re.compile("^CAT"))
+
+
+def test_models_stand_side_by_side(explorer):
+    shown = explorer()
+    shown.get_by_role("checkbox", name="fixed (no attention)").check()
+    expect(shown.locator(".panel")).to_have_count(2)
+    expect(shown.locator(".panel").nth(1)).to_contain_text("has no attention")
+
+
+def test_steps_have_the_models_numbers(explorer):
+    shown = explorer(view="step")
+    expect(shown.locator(".where").first).to_contain_text("Step 1")
+    expect(shown.locator("canvas.strip")).to_have_count(3)
+    shown.keyboard.press("ArrowRight")
+    expect(shown.locator(".where").first).to_contain_text("Step 2")
+    assert "step=1" in shown.evaluate("location.hash")
+
+
+def test_what_is_typed_stays_text(explorer):
+    shown = explorer("<img src=x onerror=alert(1)> </script><script>alert(2)</script>")
+    expect(chips(shown, "read").first).to_have_text("<img")
+    assert shown.locator("main img").count() == 0
+
+
+def test_two_hundred_words_stay_responsive(explorer):
+    shown = explorer("ant bee cat dog " * 50)
+    for view in ("Arcs", "Heads", "Step by step", "Matrix"):
+        began = time.perf_counter()
+        shown.get_by_role("button", name=view, exact=True).click()
+        expect(shown.get_by_role("button", name=view, exact=True)).to_have_attribute("aria-pressed", "true")
+        shown.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert time.perf_counter() - began < 3, view
+
+
+def test_inputs_beyond_the_limits_are_told_in_a_sentence(address, visit):
+    shown = visit(f"{address}#{urllib.parse.urlencode({'text': 'ant ' * 600})}")
+    expect(shown.locator(".fault")).to_contain_text("tokens")
+    assert all("422" in fault for fault in visit.faults), "which the browser writes down"
+    visit.faults.clear()

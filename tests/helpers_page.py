@@ -1,0 +1,350 @@
+"""Traces made by hand for the explorer page, and a small server that answers with them."""
+
+import contextlib
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+
+from saccade.look import page
+from saccade.trace import About, Beams, BeamStep, Side, Site, Step, Trace, pack
+
+ENGLISH = ["the", "law", "on", "the", "European", "Economic", "Area", "was", "signed", "in", "August", "1992", "."]
+FRENCH = ["la", "loi", "sur", "la", "zone", "économique", "européenne", "a", "été", "signée", "en", "août", "1992", "."]
+ORDER = [0, 1, 2, 3, 6, 5, 4, 7, 8, 8, 9, 10, 11, 12, 13]
+FINE, COARSE = 65535, 255
+
+
+def rows(scores):
+    """Softmax over the last axis, with nothing where there is no score."""
+    raised = np.where(
+        np.isfinite(scores),
+        np.exp(scores - np.nanmax(np.where(np.isfinite(scores), scores, np.nan), -1, keepdims=True)),
+        0,
+    )
+    return raised / raised.sum(-1, keepdims=True)
+
+
+def side(words, end="<eos>", begin=None, pieces=False):
+    """A side of whole words or of pieces of three letters, with marks around it."""
+    tokens, word_of, marks = ([begin], [len(words)], [0]) if begin else ([], [], [])
+    for number, word in enumerate(words):
+        parts = [word[at : at + 3] for at in range(0, len(word), 3)] if pieces else [word]
+        tokens, word_of = tokens + parts, word_of + [number] * len(parts)
+    if end:
+        marks, tokens, word_of = [*marks, len(tokens)], [*tokens, end], [*word_of, len(words)]
+    return Side(text=" ".join(words), tokens=tokens, words=list(words), word_of=word_of, marks=marks)
+
+
+def steps(tokens):
+    """Each written with 90 %, and four others that might have been."""
+    others = ["autre", "encore", "même", "un"]
+    return [
+        Step(
+            token=5 + number,
+            text=text,
+            log_probability=float(np.log(0.9)),
+            candidates=[(5 + number, text, float(np.log(0.9)))]
+            + [(100 + each, other, float(np.log(0.05 / (each + 1)))) for each, other in enumerate(others)],
+            norms={"state": 3.0},
+        )
+        for number, text in enumerate(tokens)
+    ]
+
+
+def beams(tokens, width=3):
+    """The answer survives in slot 0; what the others do dies after two steps or ends in the last slot."""
+    found = []
+    for number, token in enumerate(tokens):
+        texts = [token, *(["une", "cette"] if number % 3 == 0 else [token, "le"])][:width]
+        found.append(
+            BeamStep(
+                tokens=[5 + number, 100 + number, -1 if number == len(tokens) - 1 else 200 + number],
+                texts=texts,
+                parents=[0, 0 if number % 3 == 0 else 1, 0 if number % 2 else 2],
+                scores=[-0.1 * number - 0.1, -0.4 * number - 1, -0.6 * number - 1.5],
+            )
+        )
+    return Beams(width=width, steps=found, best=[0] * len(tokens))
+
+
+def translation(name="newstest", **changes):
+    """One site, one head, gold links, a beam and vectors."""
+    chance = np.random.default_rng(1)
+    source, target = side(ENGLISH), side(FRENCH)
+    count, read = len(target.tokens), len(source.tokens)
+    scores = chance.normal(size=(1, count, read))
+    scores[0, np.arange(count), ORDER] += 5
+    site = Site(
+        name="attention",
+        rows="target",
+        columns="source",
+        score="additive",
+        align="softmax",
+        formula="vᵀ tanh(W q + U k)",
+        heads=1,
+        weights=pack(rows(scores), FINE, low=0, high=1),
+        scores=pack(scores, FINE),
+    )
+    vectors = {
+        part: pack(chance.normal(size=(count, width)), COARSE)
+        for part, width in [("state", 96), ("context", 128), ("vector", 64)]
+    }
+    made = {
+        "task": "translation",
+        "model": About(name=name, preset="bahdanau", parameters=1197000),
+        "options": {"beam": 3},
+        "text": " ".join(FRENCH),
+        "score": -0.48,
+        "sides": {"source": source, "target": target},
+        "sites": [site],
+        "steps": steps(target.tokens),
+        "vectors": vectors,
+        "beams": beams(target.tokens),
+        "gold": [(link, number) for number, link in enumerate(ORDER[:14])],
+    }
+    return Trace(**(made | changes))
+
+
+def transformer(name="self-attentive", layers=2, heads=4):
+    """Three kinds of sites in each layer, several heads, pieces of words, masked scores and projections."""
+    chance = np.random.default_rng(2)
+    source, target = side(ENGLISH, pieces=True), side(FRENCH, pieces=True)
+    written = side(FRENCH, end=None, begin="<bos>", pieces=True)
+    sides = {"source": source, "target": target, "written": written}
+    sites, vectors = [], {}
+    for layer in range(layers):
+        for kind, (looks, seen) in {
+            "encoder": ("source", "source"),
+            "decoder.own": ("target", "written"),
+            "decoder.cross": ("target", "source"),
+        }.items():
+            shape = (heads, len(sides[looks].tokens), len(sides[seen].tokens))
+            scores = 2.5 * chance.normal(size=shape)
+            if seen == "written":
+                scores[:, ~np.tri(*shape[1:], dtype=bool)] = -np.inf
+            label = f"{kind}.{layer}"
+            sites.append(
+                Site(
+                    name=label,
+                    layer=layer,
+                    rows=looks,
+                    columns=seen,
+                    score="scaled-dot",
+                    align="softmax",
+                    formula="q·k / √d",
+                    heads=heads,
+                    weights=pack(rows(scores), COARSE, low=0, high=1),
+                    scores=pack(scores, COARSE),
+                )
+            )
+            for part, length in [("query", shape[1]), ("key", shape[2]), ("value", shape[2])]:
+                vectors[f"{label}.{part}"] = pack(chance.normal(size=(heads, length, 16)), COARSE)
+    return Trace(
+        task="translation",
+        model=About(name=name, preset="transformer", parameters=2400000),
+        text=" ".join(FRENCH),
+        score=-0.6,
+        sides=sides,
+        sites=sites,
+        steps=steps(target.tokens),
+        vectors=vectors,
+        left_out=["The vectors of the layers in between were too many."],
+    )
+
+
+def fixed(name="fixed-vector"):
+    """A model that reads everything into one vector."""
+    return translation(name, sites=[], gold=None, beams=None)
+
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+
+
+def captioned():
+    """A picture of 2 × 3 patches was read; word by word it looks from patch to patch."""
+    patches = [f"{row},{column}" for row in range(2) for column in range(3)]
+    source = Side(
+        kind="grid",
+        text="",
+        tokens=patches,
+        words=patches,
+        word_of=list(range(6)),
+        grid=[2, 3],
+        image=f"data:image/png;base64,{PIXEL}",
+    )
+    target = side(["a", "red", "square"])
+    weights = np.full((1, 4, 6), 0.1)
+    weights[0, range(4), range(4)] = 0.5
+    site = Site(
+        name="attention",
+        rows="target",
+        columns="source",
+        score="additive",
+        align="softmax",
+        formula="v · tanh(W q + U k)",
+        heads=1,
+        weights=pack(weights, FINE, low=0, high=1),
+    )
+    return translation(
+        "captioner",
+        sides={"source": source, "target": target},
+        sites=[site],
+        steps=steps(target.tokens),
+        vectors={},
+        beams=None,
+        gold=None,
+    )
+
+
+def long(count=200, heads=2):
+    """So many tokens on both sides."""
+    words = [f"word{number}" for number in range(count - 1)]
+    scores = np.random.default_rng(3).normal(size=(heads, count, count)) + 6 * np.eye(count)
+    source, target = side(words), side([word.upper() for word in words])
+    site = Site(
+        name="attention",
+        rows="target",
+        columns="source",
+        score="dot",
+        align="softmax",
+        formula="q·k",
+        heads=heads,
+        weights=pack(rows(scores), COARSE, low=0, high=1),
+        scores=pack(scores, 63),
+    )
+    return Trace(
+        task="translation",
+        model=About(name="long", preset="luong", parameters=9),
+        text=target.text,
+        score=-1.0,
+        sides={"source": source, "target": target},
+        sites=[site],
+        steps=steps(target.tokens),
+    )
+
+
+HOSTILE = [
+    '<img src=x onerror="window.pwned=1">',
+    "</script><script>window.pwned=2</script>",
+    "<!--<script>",
+    "javascript:window.pwned=3",
+    "\u202egnp.exe\u2028\u2029\x1b[31m",
+    "__proto__",
+    "{{constructor.constructor('window.pwned=4')()}}",
+]
+
+
+def hostile():
+    """Every text of a trace tries to be more than text."""
+    source = side(HOSTILE)
+    target = side(list(reversed(HOSTILE)))
+    count = len(source.tokens)
+    site = Site(
+        name=HOSTILE[0],
+        rows="target",
+        columns="source",
+        score=HOSTILE[0],
+        align=HOSTILE[0],
+        formula=HOSTILE[1],
+        heads=1,
+        weights=pack(np.full((1, count, count), 1 / count), COARSE, low=0, high=1),
+    )
+    return Trace(
+        task=HOSTILE[0],
+        model=About(name=HOSTILE[1], preset=HOSTILE[0], parameters=1),
+        options={"block": [0], HOSTILE[0]: HOSTILE[1]},
+        text=" ".join(HOSTILE),
+        score=-1.0,
+        sides={"source": source, "target": target},
+        sites=[site],
+        steps=steps(target.tokens),
+        beams=beams(target.tokens),
+        left_out=HOSTILE,
+    )
+
+
+class Answers:
+    """A server with the page and canned traces: it keeps what it was asked.
+
+    `refuse` is a status and a sentence to answer with, `delays` are seconds by input, `token` what must be sent.
+    """
+
+    def __init__(self, traces):
+        self.traces, self.asked, self.refuse, self.delays, self.token = traces, [], None, {}, None
+        answers = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                files = page.assets()
+                if self.path == "/":
+                    self.reply(
+                        200, page.index(), "text/html; charset=utf-8", {"Content-Security-Policy": page.policy()}
+                    )
+                elif self.path.startswith("/static/") and self.path[8:] in files:
+                    kind = "text/css" if self.path.endswith(".css") else "text/javascript"
+                    self.reply(200, files[self.path[8:]], f"{kind}; charset=utf-8")
+                elif self.path == "/v1/models" and self.allowed():
+                    self.reply(
+                        200,
+                        json.dumps(
+                            {
+                                "models": [
+                                    {
+                                        "name": name,
+                                        "task": "translation",
+                                        "preset": "p",
+                                        "parameters": 1,
+                                        "attention": bool(trace.sites),
+                                    }
+                                    for name, trace in answers.traces.items()
+                                ]
+                            }
+                        ),
+                    )
+                elif self.path != "/v1/models":
+                    self.reply(404, json.dumps({"error": {"code": "not_found", "message": "That page is not there."}}))
+
+            def do_POST(self):
+                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                answers.asked.append(asked)
+                time.sleep(answers.delays.get(asked["input"], 0))
+                if answers.refuse:
+                    self.reply(
+                        answers.refuse[0], json.dumps({"error": {"code": "refused", "message": answers.refuse[1]}})
+                    )
+                    return
+                trace = answers.traces[asked["model"]]
+                options = asked["options"] | {name: asked[name] for name in ("force", "block", "pull") if name in asked}
+                vectors = trace.vectors if asked.get("detail") else {}
+                text = f"{trace.text} ({asked['input']})"
+                self.reply(200, trace.model_copy(update={"options": options, "vectors": vectors, "text": text}).dump())
+
+            def allowed(self):
+                if answers.token is None or self.headers["Authorization"] == f"Bearer {answers.token}":
+                    return True
+                self.reply(401, json.dumps({"error": {"code": "no_token", "message": "Send the token."}}))
+                return False
+
+            def reply(self, status, body, kind="application/json", headers=None):
+                data = body.encode() if isinstance(body, str) else body
+                self.send_response(status)
+                for name, value in ({"Content-Type": kind, "Content-Length": str(len(data))} | (headers or {})).items():
+                    self.send_header(name, value)
+                self.end_headers()
+                with contextlib.suppress(ConnectionError):  # the page no longer wants what it asked for
+                    self.wfile.write(data)
+
+            def log_message(self, *_):
+                """Silence."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.address = f"http://127.0.0.1:{self.server.server_port}/"
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()

@@ -1,0 +1,168 @@
+"""What the tests of the server share: a model that only pretends, and a client without a network."""
+
+import asyncio
+import json
+import threading
+import time
+from typing import NamedTuple
+
+from saccade.config import parse
+from saccade.search.settings import SearchConfig
+from saccade.serve.app import Application, Explorer
+from saccade.serve.models import Answer
+from saccade.serve.settings import Settings
+
+PATIENCE = 20
+"""Seconds after which a test that waits has failed."""
+JSON = {"content-type": "application/json"}
+_END = object()
+
+
+class Fake:
+    """Writes inputs in capitals; `hold` makes it wait, and remember whether it was given up meanwhile.
+
+    `stubborn`: it does not let itself be given up.
+    """
+
+    def __init__(self, name="fake"):
+        self.name = name
+        self.batches = []
+        self.searches = []
+        self.traced = []
+        self.begun, self.free = threading.Event(), threading.Event()
+        self.free.set()
+        self.given_up = 0
+        self.stubborn = False
+        self.fault = None
+
+    def hold(self):
+        self.free.clear()
+
+    def facts(self):
+        return {"name": self.name, "task": "translation", "preset": "none", "parameters": 1, "attention": False}
+
+    def search(self, options):
+        return parse(SearchConfig, options, "the search")
+
+    def length(self, text):
+        return len(text.split()) + 1
+
+    def predict(self, texts, search, attention, check):
+        self.batches.append(list(texts))
+        self.searches.append((search, attention))
+        self._wait(check)
+        if self.fault is not None and "fault" in texts:
+            raise self.fault
+        return [Answer(json.dumps({"text": text.upper()}).encode(), len(text.split())) for text in texts]
+
+    def trace(self, text, wishes, check):
+        self.traced.append((text, wishes))
+        self._wait(check)
+        if self.fault is not None:
+            raise self.fault
+        return Answer(json.dumps({"saccade_trace": 1, "text": text.upper()}).encode(), 1)
+
+    def _wait(self, check):
+        self.begun.set()
+        latest = time.monotonic() + PATIENCE  # a test that fails must not leave a thread that never ends
+        try:
+            while not self.free.wait(0.002) and time.monotonic() < latest:
+                if not self.stubborn:
+                    check()
+        except Exception:
+            self.given_up += 1
+            raise
+
+
+class Got(NamedTuple):
+    status: int
+    headers: dict
+    body: bytes
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def error(self):
+        """The sentence of an error, which has the documented form."""
+        error = self.json["error"]
+        assert set(error) == {"code", "message"}
+        assert "Traceback" not in error["message"]
+        return error["message"]
+
+
+def application(*models, **settings):
+    assets = {"app.js": b"let x;", "deep/look.css": b"p {}"}
+    page = Explorer("<!doctype html><title>explorer</title>", "default-src 'none'; script-src 'self'", assets)
+    return Application(models or [Fake()], Settings(**settings), page)
+
+
+async def ask(app, method="GET", path="/", *, body=b"", headers=None, host="localhost", leave=None, said=None):
+    """A request as a server would hand it on; `body` may be in parts, and the client goes when `leave` is set.
+
+    Parts may be made while they are read; None among them is a client that stalls. `said` is where messages are put.
+    """
+    parts = iter([body] if isinstance(body, bytes) else body)
+    following = next(parts, _END)
+    sent = {"host": host, **(headers or {})}
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in sent.items() if value],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 8000),
+    }
+    said = [] if said is None else said
+
+    async def receive():
+        nonlocal following
+        if following is not _END:
+            part, following = following, next(parts, _END)
+            if part is None:
+                await asyncio.sleep(PATIENCE)
+            return {"type": "http.request", "body": part, "more_body": following is not _END}
+        await (leave or asyncio.Event()).wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        said.append(message)
+
+    async with asyncio.timeout(PATIENCE):
+        await app(scope, receive, send)
+    return got(said)
+
+
+def got(said):
+    """What a client makes of some messages."""
+    headers = {name.decode(): value.decode() for name, value in said[0]["headers"]}
+    return Got(said[0]["status"], headers, b"".join(part.get("body", b"") for part in said[1:]))
+
+
+async def post(app, value, path="/v1/predict", **more):
+    """JSON sent to the server."""
+    return await ask(app, "POST", path, body=json.dumps(value).encode(), headers=JSON | more.pop("headers", {}), **more)
+
+
+def run(coroutine):
+    """A coroutine to its end, and nothing left behind."""
+
+    async def whole():
+        async with asyncio.timeout(PATIENCE):
+            return await coroutine
+
+    return asyncio.run(whole())
+
+
+async def until(truth):
+    """Wait until something is so."""
+    async with asyncio.timeout(PATIENCE):
+        while not truth():
+            await asyncio.sleep(0.002)

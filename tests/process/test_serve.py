@@ -1,0 +1,221 @@
+"""The server as a process: it listens, refuses, and ends as it should."""
+
+import http.client
+import json
+import re
+import signal
+import socket
+import sys
+import threading
+import time
+
+import pytest
+
+from helpers_process import Run
+from helpers_tasks import MODEL, untrained, write_folder
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork and signals")
+
+PATIENCE = 60
+QUICK = {"input": "ant bee", "options": {"max_length": 5}}
+SLOW = {"input": "ant bee", "options": {"beam": 16, "min_length": 1000, "max_length": 1040}}
+"""A second or so: a model that has learned nothing must write a thousand words."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_folder(untrained("translation", MODEL), tmp_path_factory.mktemp("untaught"))
+
+
+class Running:
+    """A server, and its port."""
+
+    def __init__(self, printed, folder, *options):
+        printed.touch()  # it is read before the process has come to write it
+        self.process = Run(printed, ["serve", folder, "--port", 0, "--device", "cpu", *options])
+        wait_until(lambda: "Ctrl-C" in self.process.text or self.process.poll() is not None)
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/", self.process.text)
+        assert found, self.process.text
+        self.port = int(found[1])
+
+    def ask(self, method, path, value=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        body = None if value is None else json.dumps(value)
+        connection.request(method, path, body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        found = answer.status, answer.read()
+        connection.close()
+        return found
+
+    def send(self, value):
+        """A question on a socket of its own; the answer is left there."""
+        body = json.dumps(value).encode()
+        client = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        head = "POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        return client
+
+    def number(self, name):
+        """One of the counters."""
+        text = self.ask("GET", "/metrics")[1].decode()
+        found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+        return float(found[1]) if found else 0.0
+
+    def end(self, number=signal.SIGTERM):
+        """Ask it to end; the exit code."""
+        self.process.send(number)
+        return self.ended()
+
+    def ended(self):
+        """The exit code of a server that was asked to end, which had nothing to complain about."""
+        code = self.process.end()
+        assert self.process.text.count("\n") == 1, self.process.text
+        return code
+
+
+@pytest.fixture
+def start(folder, tmp_path):
+    running = []
+
+    def begin(*options):
+        running.append(Running(tmp_path / f"printed {len(running)}", folder, *options))
+        return running[-1]
+
+    yield begin
+    for server in running:
+        if server.process.poll() is None:
+            server.process.send(signal.SIGKILL)
+
+
+def wait_until(truth):
+    deadline = time.monotonic() + PATIENCE
+    while not truth():
+        assert time.monotonic() < deadline, "it does not come about"
+        time.sleep(0.02)
+
+
+def read_all(client):
+    found = b""
+    while part := client.recv(65536):
+        found += part
+    return found
+
+
+def test_it_serves_and_ends(start, folder):
+    server = start()
+    assert server.ask("GET", "/healthz") == (200, b'{"status": "ok"}')
+    status, page = server.ask("GET", "/")
+    assert status == 200
+    assert page.lower().startswith(b"<!doctype html>")
+    for address in re.findall(rb'"\./(static/[^"]+)"', page):
+        assert server.ask("GET", f"/{address.decode()}")[0] == 200
+    status, body = server.ask("POST", "/v1/predict", QUICK)
+    assert (status, json.loads(body)["model"]) == (200, folder.name)
+    assert server.ask("POST", "/v1/trace", QUICK)[0] == 200
+    assert server.end() == 0
+
+
+def test_ctrl_c_is_an_orderly_end_too(start):
+    server = start()
+    assert server.ask("GET", "/healthz")[0] == 200
+    assert server.end(signal.SIGINT) == 0
+
+
+def test_what_was_asked_before_the_end_is_answered(start):
+    server = start()
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(server.ask("POST", "/v1/predict", SLOW)))
+    asking.start()
+    wait_until(lambda: server.number("saccade_requests_running") == 2)  # the slow one and this
+    server.process.send(signal.SIGTERM)
+    late = server.ask("POST", "/v1/predict", QUICK)
+    assert (late[0], json.loads(late[1])["error"]["code"]) == (503, "shutting_down")
+    assert server.ask("GET", "/healthz")[0] == 503
+    asking.join(PATIENCE)
+    assert answers[0][0] == 200
+    assert len(json.loads(answers[0][1])["predictions"][0]["tokens"]) >= 1000
+    assert server.ended() == 0
+
+
+def test_asked_twice_it_ends_at_once(start):
+    server = start("--timeout", 600)
+    client = server.send(SLOW)
+    wait_until(lambda: server.number("saccade_requests_running") == 2)
+    server.process.send(signal.SIGTERM)
+    wait_until(lambda: server.ask("GET", "/healthz")[0] == 503)
+    server.process.send(signal.SIGTERM)
+    assert server.process.end() == 0
+    assert b"predictions" not in read_all(client)
+    client.close()
+
+
+def test_clients_that_go_are_not_worked_for(start):
+    server = start()
+    for _ in range(5):
+        client = server.send(SLOW)
+        wait_until(lambda: server.number("saccade_requests_running") == 2)
+        client.close()
+    wait_until(lambda: server.number('saccade_requests_total{path="/v1/predict",status="499"}') == 5)
+    assert server.ask("POST", "/v1/predict", QUICK)[0] == 200
+    assert server.number("saccade_batch_size_count") == 1  # the quick one: none of the others was finished
+    assert server.end() == 0
+
+
+def test_a_body_without_end_is_cut_off(start):
+    server = start("--max-body", 10_000)
+    client = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
+    head = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    client.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n")
+    sent = 0
+    try:
+        while sent < 100_000_000:
+            client.sendall(b"1000\r\n" + b" " * 0x1000 + b"\r\n")
+            sent += 0x1000
+    except OSError:
+        pass  # it no longer listens
+    assert sent < 100_000_000
+    client.close()
+    assert server.number('saccade_requests_total{path="/v1/predict",status="413"}') == 1
+    assert server.end() == 0
+
+
+def test_garbage_does_no_harm(start):
+    server = start()
+    for garbage in (
+        b"\x00\xff\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"POST /v1/predict HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 2\r\n\r\n{}",
+        b"GET /" + b"x" * 1_000_000 + b" HTTP/1.1\r\n\r\n",
+    ):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as client:
+            try:
+                client.sendall(garbage)
+                assert b" 400 " in client.recv(65536)
+            except ConnectionError:
+                pass  # it was cut off, which will do
+    assert server.ask("POST", "/v1/predict", QUICK)[0] == 200
+    assert server.end() == 0
+
+
+def test_a_slow_client_is_told_when_its_time_is_up(start):
+    server = start("--timeout", 1)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as client:
+        head = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        client.sendall(head + b"Content-Length: 100\r\n\r\n{")
+        assert b" 504 " in client.recv(65536)
+    assert server.end() == 0
+
+
+def test_a_taken_port_is_told(start, folder, tmp_path):
+    server = start()
+    second = Run(tmp_path / "second", ["serve", folder, "--port", server.port])
+    assert second.end() == 2
+    assert f"saccade: cannot listen on port {server.port} of 127.0.0.1" in second.text
+    assert "Traceback" not in second.text
+
+
+def test_a_folder_that_is_no_model_is_told(tmp_path):
+    run = Run(tmp_path / "printed", ["serve", tmp_path, "--port", 0])
+    assert run.end() == 1
+    assert "is not a model" in run.text

@@ -1,0 +1,165 @@
+"""saccade look: every picture of every kind of model, and what it says to what does not fit."""
+
+import json
+
+import pytest
+
+from helpers_tasks import refused, run, untrained, write_folder
+from saccade.models import MODELS
+from saccade.trace import Trace
+
+STARTS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF", ".HTML": b"<!doctype", ".json": b'{"saccade_trace"'}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Models that learnt nothing, one for each task, with several heads."""
+    made = {}
+    for task, preset in (
+        ("translation", "transformer-base"),
+        ("language", "transformer-base"),
+        ("classification", "lstmn"),
+    ):
+        settings = {"preset": preset, **MODELS[preset].tiny} | ({"tied": False} if task == "translation" else {})
+        made[task] = write_folder(untrained(task, settings, kind="bpe"), tmp_path_factory.mktemp(task))
+    return made
+
+
+@pytest.fixture(scope="module")
+def trace(model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("traces") / "ants.json"
+    model.trace("ant bee cat", gold=[(0, 0), (2, 1)]).save(path)
+    return path
+
+
+def looked(capsys, *words):
+    ran = run(capsys, "look", *words)
+    assert ran.code == 0, ran
+    return ran
+
+
+def test_the_terminal(capsys, translator):
+    shown = looked(capsys, translator, "ant bee cat").out
+    assert [line.split()[0] for line in shown.splitlines()[-4:]] == ["ANT", "BEE", "CAT", "<eos>"]
+    assert "\x1b" not in shown, "no colour where nobody sees it"
+
+
+@pytest.mark.parametrize("ending", STARTS)
+def test_files(capsys, translator, tmp_path, ending):
+    path = tmp_path / "new" / f"x{ending}"
+    ran = looked(capsys, translator, "ant bee", "-o", path, "--beam", 2)
+    assert ran.out == ""
+    assert str(path) in ran.err.replace("\n", "")
+    assert path.read_bytes().lower().startswith(STARTS[ending].lower())
+
+
+def test_a_trace_can_be_looked_at_later(capsys, translator, tmp_path, monkeypatch):
+    looked(capsys, translator, "ant bee", "-o", tmp_path / "x.json")
+    at_once = looked(capsys, translator, "ant bee").out
+    monkeypatch.setattr("saccade.front.load", None)
+    assert looked(capsys, tmp_path / "x.json").out == at_once
+    assert Trace.open(tmp_path / "x.json").text == "ANT BEE"
+
+
+@pytest.mark.parametrize("style", ["matrix", "arcs", "heads"])
+def test_pictures_of_a_translator(capsys, trace, tmp_path, style):
+    assert "CAT" in looked(capsys, trace, "--style", style, "--site", "attention").out
+    looked(capsys, trace, "--style", style, "-o", tmp_path / "x.svg", "--title", "Ants")
+    drawing = (tmp_path / "x.svg").read_text()
+    for word in ("ant", "CAT", "Ants"):
+        assert f">{word}</text>" in drawing
+
+
+@pytest.mark.parametrize("task", ["translation", "language", "classification"])
+@pytest.mark.parametrize("style", ["matrix", "reading", "arcs", "heads"])
+def test_every_picture_of_every_task(capsys, folders, tmp_path, task, style):
+    text = {"translation": "ant bee", "language": "the cat", "classification": "good cat"}[task]
+    looked(capsys, folders[task], text, "--style", style, "-o", tmp_path / "x.svg")
+    shown = looked(capsys, folders[task], text, "--style", style, "--pieces", "--no-sinks").out
+    assert "<eos>" not in shown
+    assert shown.strip()
+
+
+def test_a_language_model_is_seen_reading(capsys, folders):
+    lines = looked(capsys, folders["language"], "the cat", "--style", "reading", "--head", 0).out.splitlines()
+    assert lines[0] == "[█<bos>]"
+    assert lines[1].endswith("the]")
+    assert "[█cat" in lines[2]
+
+
+def test_gold_links_are_outlined(capsys, trace, tmp_path):
+    path = tmp_path / "x.svg"
+    for words, count in (((), 3), (("--gold", "1-1"), 2), (("--pieces",), 3), (("--no-sinks",), 3)):
+        looked(capsys, trace, *words, "-o", path)
+        assert path.read_text().count("#e8820c") == count, "and one in the key"
+    for words in (("--style", "heads"), ("--style", "arcs")):
+        looked(capsys, trace, *words, "-o", path)
+        assert "#e8820c" not in path.read_text()
+
+
+def test_gold_links_go_into_the_trace(capsys, trace, tmp_path):
+    looked(capsys, trace, "--gold", "1-1", "-o", tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text())["gold"] == [[1, 1]]
+
+
+def test_pieces(capsys, folders):
+    words = looked(capsys, folders["classification"], "good cat").out
+    pieces = looked(capsys, folders["classification"], "good cat", "--pieces").out
+    assert words.splitlines()[-1].split()[0] == pieces.splitlines()[-1].split()[0]
+    assert words != pieces
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ("-o", "x.gif"),
+            "ends in .png, .svg or .pdf for a picture, .html for a page to explore, or .json for the trace.",
+        ),
+        (("-o", "x"), "x ends in nothing. Choose a name that ends in .png"),
+        (("--style", "matrx"), "picture 'matrx' does not exist. Did you mean 'matrix'?"),
+        (("--style", "reading"), "every site looks at the source. None in this model does; draw a matrix."),
+        (("--style", "reading", "--site", "attention"), "but attention looks at the source. None in this model"),
+        (("--style", "heads", "--head", "0"), "heads are drawn side by side, but head 0 was asked for. Draw a matrix"),
+        (("--site", "atention"), "attention site 'atention' does not exist. Did you mean 'attention'?"),
+        (("--head", "3"), "head 3 was asked for, but attention has heads 0 to 0"),
+        (("--gold", "0:0"), "--gold: '0:0' is no link. Write source-target"),
+        (("--gold", "9-0"), "--gold: 9-0 lies outside 3 words read and 3 written ('ANT BEE CAT'). Links are"),
+        (("--gold", "0-0", "--style", "arcs"), "outlined in a matrix of a site that looks at the source: attention."),
+        (
+            ("--site", "attention", "--pieces", "-o", "x.html"),
+            "--site, --pieces: a page shows every site, head and piece",
+        ),
+        (("--style", "arcs", "--title", "T", "-o", "x.json"), "--style, --title: a trace holds everything"),
+        (("--title", "T"), "--title is for files. Name one with -o."),
+        (("--beam", "2"), "is a trace, which has its answer already: leave the text and --beam out"),
+        (("a text",), "is a trace, which has its answer already"),
+    ],
+)
+def test_what_does_not_fit_is_told(capsys, trace, words, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert told in refused(capsys, "look", trace, *words)
+    assert not list(tmp_path.iterdir())
+
+
+def test_sites_that_fit_are_named(capsys, folders):
+    said = refused(
+        capsys, "look", folders["translation"], "ant", "--style", "reading", "--site", "decoder.layers.0.cross"
+    )
+    assert "decoder.layers.0.cross looks at the source. Those that do: encoder.layers.0.self_attention, " in said
+
+
+def test_nothing_to_look_at(capsys, translator, tmp_path):
+    assert "the input is empty" in refused(capsys, "look", translator, " ")
+    assert "the input is empty" in refused(capsys, "look", translator)
+    assert "gone.json does not exist" in refused(capsys, "look", tmp_path / "gone.json")
+    (tmp_path / "x.json").write_text("{}")
+    assert "is not a trace" in refused(capsys, "look", tmp_path / "x.json")
+
+
+def test_a_model_without_attention(capsys, tmp_path):
+    task = untrained("translation", {"preset": "sutskever", **MODELS["sutskever"].tiny})
+    folder = write_folder(task, tmp_path / "model")
+    for style in ("matrix", "reading", "arcs", "heads"):
+        assert "this model has no attention" in refused(capsys, "look", folder, "ant", "--style", style)
+    looked(capsys, folder, "ant", "-o", tmp_path / "x.html")

@@ -1,0 +1,246 @@
+"""Batches are made of what arrives together, and everyone gets their own answers."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers_serve import PATIENCE, run, until
+from saccade.serve.batcher import Batcher, Closed, Full
+
+
+class Worker:
+    """Doubles numbers; `hold` makes it wait."""
+
+    def __init__(self):
+        self.batches = []
+        self.begun, self.free = threading.Event(), threading.Event()
+        self.free.set()
+
+    def __call__(self, key, items, check):
+        self.batches.append((key, list(items)))
+        self.begun.set()
+        latest = time.monotonic() + PATIENCE
+        while not self.free.wait(0.002) and time.monotonic() < latest:
+            check()
+        if "bad" in items:
+            raise ValueError("bad")
+        return [2 * item for item in items]
+
+
+def batcher(work, **options):
+    return Batcher(work, **{"max_batch": 8, "max_wait": 0.02, "queue": 100, **options})
+
+
+def test_what_arrives_together_is_worked_on_together():
+    work = Worker()
+
+    async def test():
+        made = batcher(work)
+        assert await asyncio.gather(*(made.submit("k", [n]) for n in range(5))) == [[0], [2], [4], [6], [8]]
+        await made.close()
+
+    run(test())
+    assert work.batches == [("k", [0, 1, 2, 3, 4])]
+
+
+def test_a_full_batch_does_not_wait():
+    work = Worker()
+
+    async def test():
+        made = batcher(work, max_batch=3, max_wait=60)
+        await asyncio.gather(*(made.submit("k", [n]) for n in range(3)))
+        await made.close()
+
+    run(test())
+    assert work.batches == [("k", [0, 1, 2])]
+
+
+def test_a_single_one_waits_only_so_long():
+    async def test():
+        made = batcher(Worker(), max_wait=0.1)
+        began = time.monotonic()
+        assert await made.submit("k", [1]) == [2]
+        await made.close()
+        return time.monotonic() - began
+
+    assert 0.09 < run(test()) < 5
+
+
+def test_other_keys_are_other_batches_and_the_oldest_goes_first():
+    work = Worker()
+
+    async def test():
+        made = batcher(work, max_wait=0)
+        work.free.clear()
+        calls = [asyncio.create_task(made.submit("first", [0]))]
+        await until(work.begun.is_set)
+        for key, item in (("b", 1), ("a", 2), ("b", 3)):
+            calls.append(asyncio.create_task(made.submit(key, [item])))
+            await asyncio.sleep(0.002)
+        work.free.set()
+        assert await asyncio.gather(*calls) == [[0], [2], [4], [6]]
+        await made.close()
+
+    run(test())
+    assert work.batches == [("first", [0]), ("b", [1, 3]), ("a", [2])]
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.lists(st.integers(), max_size=5)), max_size=12), st.integers(1, 4))
+def test_everyone_gets_their_own_answers(calls, max_batch):
+    work = Worker()
+
+    async def test():
+        made = batcher(work, max_batch=max_batch, max_wait=0.001)
+        found = await asyncio.gather(*(made.submit(key, items) for key, items in calls))
+        await made.close()
+        return found
+
+    assert run(test()) == [[2 * item for item in items] for _, items in calls]
+    assert all(0 < len(items) <= max_batch for _, items in work.batches)
+
+
+def test_a_full_queue_refuses_at_once_and_has_room_again_later():
+    work = Worker()
+
+    async def test():
+        made = batcher(work, max_wait=0, queue=2)
+        work.free.clear()
+        running = asyncio.create_task(made.submit("k", [0]))
+        await until(work.begun.is_set)
+        waiting = asyncio.create_task(made.submit("k", [1, 2]))
+        await until(lambda: made.depth == 2)
+        with pytest.raises(Full, match="full for about 1 s") as refused:
+            await made.submit("k", [3])
+        assert refused.value.seconds == 1
+        work.free.set()
+        await asyncio.gather(running, waiting)
+        assert await made.submit("k", [3, 4]) == [6, 8]
+        await made.close()
+
+    run(test())
+
+
+def test_what_is_cancelled_before_it_begins_is_never_worked_on():
+    work = Worker()
+
+    async def test():
+        made = batcher(work, max_wait=0)
+        work.free.clear()
+        running = asyncio.create_task(made.submit("k", [0]))
+        await until(work.begun.is_set)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await made.submit("k", [1])
+        assert made.depth == 0
+        work.free.set()
+        assert await running == [0]
+        await asyncio.sleep(0.02)
+        await made.close()
+
+    run(test())
+    assert work.batches == [("k", [0])]
+
+
+def test_work_that_nobody_waits_for_is_given_up():
+    work = Worker()
+
+    async def test():
+        made = batcher(work, max_wait=0)
+        work.free.clear()
+        gone = asyncio.create_task(made.submit("k", [0]))
+        await until(work.begun.is_set)
+        gone.cancel()
+        work.begun.clear()
+        after = asyncio.create_task(made.submit("k", [1]))
+        await until(work.begun.is_set)  # though nobody has let the first one go on
+        work.free.set()
+        assert await after == [2]
+        await made.close()
+
+    run(test())
+    assert work.batches == [("k", [0]), ("k", [1])]
+
+
+def test_work_goes_on_while_one_of_them_waits():
+    work = Worker()
+
+    async def test():
+        made = batcher(work)
+        work.free.clear()
+        gone, stays = (asyncio.create_task(made.submit("k", [n])) for n in range(2))
+        await until(work.begun.is_set)
+        gone.cancel()
+        await asyncio.sleep(0.02)
+        work.free.set()
+        assert await stays == [2]
+        await made.close()
+
+    run(test())
+    assert work.batches == [("k", [0, 1])]
+
+
+def test_a_fault_of_one_is_not_a_fault_of_all():
+    work = Worker()
+
+    async def test():
+        made = batcher(work)
+        calls = (made.submit("k", [1]), made.submit("k", [2, "bad"]), made.submit("k", [3]))
+        found = await asyncio.gather(*calls, return_exceptions=True)
+        await made.close()
+        return found
+
+    first, bad, last = run(test())
+    assert (first, last) == ([2], [6])
+    assert isinstance(bad, ValueError)
+    assert work.batches == [("k", [1, 2, "bad", 3]), ("k", [1]), ("k", [2, "bad"]), ("k", [3])]
+
+
+def test_an_end_tells_all_who_wait():
+    work = Worker()
+
+    async def test():
+        made = batcher(work, max_wait=0)
+        work.free.clear()
+        calls = [asyncio.create_task(made.submit(key, [0])) for key in "ab"]
+        await until(work.begun.is_set)
+        await made.close()
+        assert [type(e) for e in await asyncio.gather(*calls, return_exceptions=True)] == [Closed, Closed]
+        with pytest.raises(Closed, match="shutting down"):
+            await made.submit("k", [1])
+
+    run(test())
+
+
+def test_the_loop_stays_awake_while_there_is_work():
+    work = Worker()
+
+    async def test():
+        made = batcher(work, max_wait=0)
+        work.free.clear()
+        running = asyncio.create_task(made.submit("k", [0]))
+        await until(work.begun.is_set)
+        began = time.monotonic()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert time.monotonic() - began < 0.5
+        work.free.set()
+        await running
+        await made.close()
+
+    run(test())
+
+
+def test_batches_are_reported():
+    seen = []
+
+    async def test():
+        made = batcher(Worker(), watch=lambda size, seconds: seen.append((size, seconds >= 0)))
+        await asyncio.gather(*(made.submit("k", [n]) for n in range(5)))
+        await made.close()
+
+    run(test())
+    assert seen == [(5, True)]

@@ -1,0 +1,139 @@
+"""What every request passes: names, token, shutdown, headers, counters."""
+
+import asyncio
+
+import pytest
+
+from helpers_serve import Fake, application, ask, post, run, until
+
+
+def get(app, path="/healthz", **more):
+    return run(ask(app, "GET", path, **more))
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/static/app.js", "/healthz", "/metrics", "/v1/models", "/openapi.json", "/none"]
+)
+def test_every_answer_has_the_headers(path):
+    headers = get(application(), path).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    own = "script-src 'self'" if path == "/" else "frame-ancestors 'none'"
+    assert headers["content-security-policy"] == f"default-src 'none'; {own}"
+    assert "access-control-allow-origin" not in headers
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8000", "127.0.0.1:8000", "[::1]:8000", "[::1]", "LOCALHOST"])
+def test_names_of_this_machine_are_answered(host):
+    assert get(application(), host=host).status == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example", "", "[::1].evil.example"],
+)
+@pytest.mark.parametrize("path", ["/", "/v1/models", "/healthz"])
+def test_other_names_are_not(host, path):
+    got = get(application(), path, host=host)
+    assert got.status == 400
+    assert "does not answer to the name" in got.error
+    assert "--allow-host" in got.error
+
+
+def test_names_that_were_allowed_are_answered():
+    assert get(application(allowed_hosts=("models.example",)), host="models.example:443").status == 200
+    assert get(application(host="0.0.0.0"), host="any.example").status == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/metrics", "/openapi.json"])
+def test_the_token_is_asked_for(path):
+    app = application(token="sésame")
+    for header in (None, "Bearer", "Bearer wrong", "Basic sésame", "sésame", "Bearer sésam", "Bearer ÿ"):
+        got = get(app, path, headers={"authorization": header})
+        assert (got.status, got.headers["www-authenticate"]) == (401, "Bearer")
+        assert got.json["error"]["code"] == "unauthorized"
+        assert "Authorization: Bearer TOKEN" in got.error
+    right = "Bearer sésame".encode().decode("latin-1")
+    assert get(app, path, headers={"authorization": right}).status == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/static/app.js", "/healthz"])
+def test_the_page_and_the_sign_of_life_need_no_token(path):
+    assert get(application(token="secret"), path).status == 200
+
+
+def test_nothing_is_worked_on_without_the_token():
+    model = Fake()
+    assert run(post(application(model, token="secret"), {"input": "a"})).status == 401
+    assert model.batches == []
+
+
+def test_other_pages_may_ask_only_if_they_were_named():
+    origin = {"origin": "https://a.example"}
+    asking = {**origin, "access-control-request-method": "POST", "access-control-request-headers": "content-type"}
+    assert "access-control-allow-origin" not in get(application(), headers=origin).headers
+    assert run(ask(application(), "OPTIONS", "/v1/predict", headers=asking)).status == 405
+    app = application(cors=("https://a.example",), token="secret")
+    assert get(app, headers=origin).headers["access-control-allow-origin"] == "https://a.example"
+    assert "access-control-allow-origin" not in get(app, headers={"origin": "https://b.example"}).headers
+    allowed = run(ask(app, "OPTIONS", "/v1/predict", headers=asking))
+    assert (allowed.status, allowed.headers["access-control-allow-origin"]) == (200, "https://a.example")
+    refused = run(ask(app, "OPTIONS", "/v1/predict", headers=asking | {"origin": "https://b.example"}))
+    assert refused.status == 400
+    # what is refused can be read by the page that was refused
+    assert run(post(app, {"input": "a"}, headers=origin)).headers["access-control-allow-origin"] == "https://a.example"
+
+
+def test_a_server_that_ends_takes_no_new_work_and_finishes_what_it_has():
+    model = Fake()
+
+    async def test():
+        app = application(model)
+        model.hold()
+        running = asyncio.create_task(post(app, {"input": "a b"}))
+        await until(model.begun.is_set)
+        app.gate.drain()
+        assert not app.gate.idle.is_set()
+        late = await post(app, {"input": "c"})
+        assert (late.status, late.json["error"]["code"]) == (503, "shutting_down")
+        assert late.headers["retry-after"] == "5"
+        assert (await ask(app, path="/healthz")).status == 503
+        assert (await ask(app, path="/metrics")).status == 200
+        model.free.set()
+        assert (await running).json["predictions"] == [{"text": "A B"}]
+        await app.gate.idle.wait()
+
+    run(test())
+    assert model.batches == [["a b"]]
+
+
+def test_strangers_make_no_new_counters():
+    async def test():
+        app = application()
+        for number in range(20):
+            await ask(app, path=f"/{number}")
+        await ask(app, path='/"} 1\n#')
+        await ask(app, path="/static/none")
+        return (await ask(app, path="/metrics")).body.decode()
+
+    text = run(test())
+    counted = [line for line in text.splitlines() if line.startswith("saccade_requests_total")]
+    assert counted == [
+        'saccade_requests_total{path="/static",status="404"} 1',
+        'saccade_requests_total{path="other",status="404"} 21',
+    ]
+
+
+def test_a_connection_that_breaks_off_is_no_fault():
+    app = application()
+
+    async def send(message):
+        raise RuntimeError("the connection is closed")
+
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    scope = {"type": "http", "method": "GET", "path": "/healthz", "headers": [(b"host", b"localhost")]}
+    scope |= {"query_string": b"", "root_path": "", "http_version": "1.1", "scheme": "http", "server": ("a", 1)}
+    run(app(scope, receive, send))
+    assert app.gate.running == 0

@@ -1,0 +1,61 @@
+"""The counters, in a form that Prometheus reads."""
+
+import re
+
+from saccade.serve.metrics import Histogram, Metrics
+
+LINE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"\\\n]*"(,[a-z]+="[^"\\\n]*")*\})? [0-9.]+$')
+
+
+def values(text):
+    """The numbers by their names; the text must be in the format."""
+    assert text.endswith("\n")
+    found = {}
+    for line in text.splitlines():
+        if line.startswith("#"):
+            assert re.match(r"^# (HELP [a-z_]+ .+|TYPE [a-z_]+ (counter|gauge|histogram))$", line), line
+        else:
+            assert LINE.match(line), line
+            name, number = line.rsplit(" ", 1)
+            assert name not in found
+            found[name] = float(number)
+    return found
+
+
+def test_all_is_counted():
+    metrics = Metrics()
+    metrics.depth, metrics.running = lambda: 7, lambda: 2
+    metrics.request("/v1/predict", 200, 0.02)
+    metrics.request("/v1/predict", 200, 0.3)
+    metrics.request("/v1/predict", 429, 0.0)
+    metrics.batch(3, 0.01)
+    metrics.tokens(10, 12)
+    found = values(metrics.text())
+    assert found['saccade_requests_total{path="/v1/predict",status="200"}'] == 2
+    assert found['saccade_requests_total{path="/v1/predict",status="429"}'] == 1
+    assert (found["saccade_queue_depth"], found["saccade_requests_running"]) == (7, 2)
+    assert found['saccade_tokens_total{direction="read"}'] == 10
+    assert found['saccade_tokens_total{direction="written"}'] == 12
+    assert found['saccade_batch_size_bucket{le="2"}'] == 0
+    assert found['saccade_batch_size_bucket{le="4"}'] == 1
+    assert (found["saccade_batch_size_sum"], found["saccade_batch_size_count"]) == (3, 1)
+    assert found['saccade_request_seconds_bucket{path="/v1/predict",le="0.025"}'] == 2
+    assert found['saccade_request_seconds_count{path="/v1/predict"}'] == 3
+
+
+def test_a_new_server_has_counted_nothing():
+    found = values(Metrics().text())
+    assert set(found.values()) == {0}
+
+
+def test_buckets_add_up():
+    histogram = Histogram((1, 2.5))
+    for value in (0, 1, 2, 2.5, 3):
+        histogram.add(value)
+    assert list(histogram.lines("x")) == [
+        'x_bucket{le="1"} 2',
+        'x_bucket{le="2.5"} 4',
+        'x_bucket{le="+Inf"} 5',
+        "x_sum 8.500000",
+        "x_count 5",
+    ]

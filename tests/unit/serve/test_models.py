@@ -1,0 +1,164 @@
+"""Real models behind the server: the same answers together as alone."""
+
+import asyncio
+import json
+
+import pytest
+
+import saccade
+from helpers_serve import application, post, run, until
+from helpers_tasks import MODEL, sentences, untrained, write_folder
+from saccade.models import MODELS
+from saccade.serve.batcher import Stopped
+from saccade.serve.models import Served, load_models
+from saccade.trace import Trace
+
+TEXTS = [*sentences(20, seed=5), "", "ant ant ant ant ant ant ant ant ant"]
+OPTIONS = [{}, {"beam": 3, "nbest": 2}, {"sample": True, "seed": 3, "nbest": 2, "max_length": 9}]
+
+
+def nothing():
+    pass
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A model that has learned nothing: its answers do not end by themselves."""
+    made = tmp_path / "untaught"
+    made.mkdir()
+    return write_folder(untrained("translation", MODEL), made)
+
+
+@pytest.mark.parametrize("attention", [False, True])
+def test_answers_are_those_that_the_model_gives_alone(translator, attention):
+    plain = saccade.load(translator, device="cpu")
+    alone = {
+        (text, number): next(plain.stream([text], attention=attention, **options)).as_json()
+        for text in TEXTS
+        for number, options in enumerate(OPTIONS)
+    }
+    (served,) = load_models([translator], device="cpu")
+
+    async def test():
+        app = application(served, max_wait=100, max_batch=16)
+        asked = [(text, number) for text in TEXTS for number in range(len(OPTIONS))]
+        got = await asyncio.gather(
+            *(post(app, {"input": text, "options": OPTIONS[n], "attention": attention}) for text, n in asked)
+        )
+        text = app.metrics.text()
+        return {key: answer.json["predictions"][0] for key, answer in zip(asked, got, strict=True)}, text
+
+    found, text = run(test())
+    for key, prediction in alone.items():
+        assert _rounded(found[key]) == _rounded(json.loads(json.dumps(prediction))), key
+    batches = next(line for line in text.splitlines() if line.startswith("saccade_batch_size_count"))
+    assert int(batches.split()[1]) < 12  # of 66 inputs
+
+
+def _rounded(value):
+    """Sums in another order differ in their last places."""
+    if isinstance(value, float):
+        return pytest.approx(value, abs=1e-4)
+    if isinstance(value, list):
+        return [_rounded(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
+    return value
+
+
+def test_a_trace_is_a_trace(translator):
+    (served,) = load_models([translator], device="cpu")
+    got = run(post(application(served), {"input": "ant bee", "options": {"beam": 2}, "detail": True}, "/v1/trace"))
+    trace = Trace.parse(got.body.decode())
+    assert trace.text == saccade.load(translator, device="cpu")("ant bee", beam=2).text
+    assert trace.vectors
+    assert trace.options["beam"] == 2
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"input": "ant bee", "block": [99]},
+        {"input": "ant bee", "pull": [[0, 99, 0.5]]},
+        {"input": "ant bee", "pull": [[0, 0, 7]]},
+        {"input": "ant bee", "force": [10**9]},
+        {"input": "ant bee", "force": [-1]},
+        {"input": " "},
+    ],
+)
+def test_a_trace_that_cannot_be_is_refused(translator, asked):
+    (served,) = load_models([translator], device="cpu")
+    got = run(post(application(served), asked, "/v1/trace"))
+    assert got.status == 422
+    assert len(got.error) > 20
+
+
+def test_facts(translator):
+    (served,) = load_models([translator], device="cpu")
+    facts = served.facts()
+    assert facts.pop("parameters") > 1000
+    assert facts == {"name": "translator", "task": "translation", "preset": "bahdanau", "attention": True}
+
+
+def test_a_model_without_attention_says_so():
+    settings = {"preset": "sutskever", "embedding": 8, "encoder": {"width": 8, "layers": 1}}
+    task = untrained("translation", settings | {"decoder": {"width": 8, "layers": 1}})
+    assert Served("s", saccade.front.Model(task)).facts()["attention"] is False
+
+
+def test_models_are_called_like_their_folders(translator):
+    names = [model.name for model in load_models([translator, translator, translator], device="cpu")]
+    assert names == ["translator", "translator-2", "translator-3"]
+
+
+def test_a_search_is_given_up_between_two_words(folder):
+    (served,) = load_models([folder], device="cpu")
+    asked = 0
+
+    def check():
+        nonlocal asked
+        asked += 1
+        if asked == 5:
+            raise Stopped
+
+    search = served.search({"min_length": 50, "max_length": 60})
+    with pytest.raises(Stopped):
+        served.predict(["ant bee"], search, False, check)
+    assert asked == 5
+    assert len(served.predict(["ant bee"], search, False, nothing)) == 1  # nobody asks the old question
+
+
+def test_a_trace_is_given_up_between_two_words(folder):
+    (served,) = load_models([folder], device="cpu")
+
+    def check():
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        served.trace("ant bee", {"min_length": 50, "max_length": 60}, check)
+
+
+def test_a_long_search_ends_when_its_client_goes(folder):
+    (served,) = load_models([folder], device="cpu")
+    slow = {"input": "ant bee", "options": {"beam": 16, "min_length": 1000, "max_length": 1040}}
+
+    async def test():
+        app = application(served, max_wait=0)
+        leave = asyncio.Event()
+        first = asyncio.create_task(post(app, slow, leave=leave))
+        await until(lambda: app.batcher._running)
+        leave.set()
+        assert (await first).status == 499
+        await until(lambda: not app.batcher._running)
+        return app.metrics.text()
+
+    assert "saccade_batch_size_count 0" in run(test())  # it was never finished
+
+
+def test_other_tasks_are_served_too():
+    language = untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny})
+    classes = untrained("classification", {"preset": "bahdanau", **MODELS["bahdanau"].tiny})
+    for task in (language, classes):
+        served = Served(task.name, saccade.front.Model(task))
+        got = run(post(application(served), {"inputs": ["good cat", ""], "options": {"max_length": 3}}))
+        assert [set(part) >= {"text", "score", "tokens"} for part in got.json["predictions"]] == [True, True]

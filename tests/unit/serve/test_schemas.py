@@ -1,0 +1,101 @@
+"""Requests are checked on the way in, and faults are told with their place."""
+
+import pytest
+
+from saccade.search.settings import SearchConfig
+from saccade.serve.problems import Problem
+from saccade.serve.schemas import Options, Predict, TraceOf, parse_body
+
+
+def refused(body, kind=Predict):
+    with pytest.raises(Problem) as problem:
+        parse_body(kind, body)
+    assert problem.value.status == 400
+    return problem.value.message
+
+
+def test_options_are_those_of_a_recipe():
+    assert set(Options.model_fields) == set(SearchConfig.model_fields) - {"batch"}
+
+
+def test_one_input_or_several():
+    assert parse_body(Predict, b'{"input": "a"}').texts == ["a"]
+    assert parse_body(Predict, b'{"inputs": ["a", "b"]}').texts == ["a", "b"]
+    assert parse_body(Predict, b'{"inputs": []}').texts == []
+
+
+def test_options_that_were_not_given_stay_out():
+    asked = parse_body(
+        Predict, b'{"input": "a", "options": {"beam": 2, "sample": false, "top_p": null, "temperature": 1}}'
+    )
+    assert asked.options.given() == {"beam": 2, "sample": False, "temperature": 1}
+
+
+def test_a_trace_can_be_interfered_with():
+    asked = parse_body(TraceOf, b'{"input": "a", "force": [5], "block": [0, 1], "pull": [[0, 1, 0.5], [1, 0, 1]]}')
+    assert (asked.force, asked.block, asked.pull, asked.detail) == ([5], [0, 1], [(0, 1, 0.5), (1, 0, 1)], False)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b'{"input": "a"} x',
+        b"[" * 100_000,
+        b'{"input": ' * 100_000,
+        b'{"input": "\xff"}',
+        b'{"input": "\\ud800"}',
+        b'{"input": NaN}',
+        b'{"input": "a", "options": {"temperature": Infinity}}',
+        b"\x00" * 100,
+        b"1" * 5000,
+    ],
+    ids=range(11),
+)
+def test_what_is_not_json_is_refused(body):
+    assert refused(body).startswith("The body is not JSON: ")
+
+
+@pytest.mark.parametrize("body", [b"null", b"7", b'"text"', b"[]"])
+def test_what_is_not_an_object_is_refused(body):
+    assert refused(body) == 'The body is JSON, but not an object, such as {"input": "…"}.'
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"{}", "there must be either input, a text, or inputs, a list of texts"),
+        (b'{"input": "a", "inputs": ["b"]}', "there must be either input"),
+        (b'{"input": 7}', "input: Input should be a valid string (it is 7)"),
+        (b'{"inputs": "a"}', "inputs: Input should be a valid list (it is 'a')"),
+        (b'{"inputs": ["a", null]}', "inputs.1: Input should be a valid string (it is None)"),
+        (b'{"imput": "a"}', "setting 'imput' does not exist. Did you mean 'input'?"),
+        (
+            b'{"input": "a", "options": {"beem": 2}}',
+            "options.beem: setting 'beem' does not exist. Did you mean 'beam'?",
+        ),
+        (b'{"input": "a", "options": {"batch": 2}}', "options.batch: setting 'batch' does not exist."),
+        (b'{"input": "a", "options": {"beam": "2"}}', "options.beam: Input should be a valid integer (it is '2')"),
+        (b'{"input": "a", "options": {"beam": true}}', "options.beam: Input should be a valid integer"),
+        (b'{"input": "a", "attention": 1}', "attention: Input should be a valid boolean"),
+    ],
+)
+def test_faults_are_told_with_their_place(body, told):
+    assert told in refused(body)
+
+
+def test_faults_of_a_trace_are_told_with_their_place():
+    assert "input: this setting is needed" in refused(b"{}", TraceOf)
+    assert "pull.0.2: Input should be a valid number" in refused(b'{"input": "a", "pull": [[0, 1, "x"]]}', TraceOf)
+    assert "block.0: Input should be a valid integer" in refused(b'{"input": "a", "block": ["x"]}', TraceOf)
+
+
+def test_a_thousand_faults_are_not_all_told():
+    assert len(refused(b'{"inputs": [' + b"1," * 10_000 + b"1]}")) < 1000
+
+
+@pytest.mark.parametrize("kind", [Predict, TraceOf])
+def test_examples_are_right(kind):
+    for example in kind.model_config["json_schema_extra"]["examples"]:
+        assert kind.model_validate(example)

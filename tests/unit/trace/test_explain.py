@@ -1,0 +1,100 @@
+"""Explanations: the numbers are the model's own, and every part of a step is told."""
+
+import math
+import re
+
+import pytest
+
+from helpers_tasks import MODEL, untrained
+from saccade.errors import ConfigError
+from saccade.front import Model
+from saccade.models import MODELS
+from saccade.trace.explain import explain
+
+TEXT = "ant bee cat dog"
+
+
+def made(preset, task="translation", **more):
+    tied = {"tied": False} if "transformer" in preset else {}
+    return Model(untrained(task, {"preset": preset, **MODELS[preset].tiny, **tied}, **more))
+
+
+def told(trace, **choice):
+    return "\n".join(explain(trace, **choice))
+
+
+def test_a_step_is_told_from_state_to_choice(model):
+    trace = model.trace(TEXT, detail=True)
+    opening, *steps = explain(trace)
+    assert "reads   ant bee cat dog\nanswers ANT BEE CAT DOG" in opening
+    assert len(steps) == len(trace.steps)
+    titles = re.findall(r"^  \d  (.*)$", steps[1], re.M)
+    assert [title.split()[0] for title in titles] == ["The", "The", "The", "State", "The", "It"]
+    assert steps[1].startswith("\nStep 2 of 5, after 'ANT'")
+    weights = trace.sites[0].weights.unpack()[0, 1]
+    for word, weight in zip([*TEXT.split(), "<eos>"], weights, strict=True):
+        (share,) = re.findall(rf"^ +{word} +-?\d+\.\d+ +(\d\.\d+)", steps[1], re.M)
+        assert float(share) == pytest.approx(weight, abs=6e-4)
+    likely = trace.steps[1].candidates[0]
+    assert re.search(rf"^ +BEE +{math.exp(likely[2]):.3f} +█", steps[1], re.M)
+    assert "It writes 'BEE', the likeliest." in steps[1]
+
+
+def test_one_step_alone(model):
+    assert told(model.trace(TEXT, detail=True), step=3).count("Step ") == 1
+
+
+def test_without_attention_it_says_so():
+    text = told(made("cho").trace(TEXT, detail=True))
+    assert "It has no attention" in text
+    assert "The context: one fixed vector, the same in every step" in text
+
+
+def test_heads_show_query_key_and_value():
+    trace = made("transformer-base").trace(TEXT, detail=True, max_length=4, min_length=2)
+    text = told(trace, step=1, head=1)
+    assert "Shown is head 1 of 2 at decoder.layers.1.cross; 3 other sites: see --site." in text
+    for part in ("The query of head 1 at this place", "The key of '", "The value of '"):
+        assert part in text
+    look_back = next(site.name for site in trace.sites if site.columns == "written")
+    assert "hidden" in told(trace, step=1, site=look_back), "what is not yet written"
+
+
+def test_many_words_are_summed_up(model):
+    text = told(model.trace(TEXT + " ant bee" * 10, detail=True), step=1)
+    assert re.search(r"and 11 others, which share 0\.\d{3}", text)
+
+
+def test_a_word_that_was_forced_says_how_unlikely_it_was(model):
+    free = model.trace(TEXT)
+    text = told(model.trace(TEXT, force=[free.steps[1].token], detail=True), step=1)
+    assert re.search(r"It writes 'BEE', with probability 0\.\d{3}\.", text)
+
+
+def test_text_that_would_act_is_shown():
+    model = Model(untrained("translation", MODEL, kind="char"))
+    assert "\x1b" not in told(model.trace("a\x1b[2Jb", max_length=4, detail=True))
+
+
+def test_language_models_and_classifiers_are_explained():
+    assert "Step 3" in told(made("lstmn", "language").trace("the cat", max_length=3, detail=True))
+    assert "The 3 likeliest next" in told(made("lstmn", "classification").trace("good ant", detail=True))
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"step": 9}, "step 9 was asked for, but there are steps 1 to 5"),
+        ({"head": 1}, "head 1 was asked for, but attention has heads 0 to 0"),
+        ({"site": "atention"}, "Did you mean 'attention'"),
+    ],
+)
+def test_choices_that_cannot_be(model, choice, message):
+    with pytest.raises(ConfigError, match=message):
+        told(model.trace(TEXT), **choice)
+
+
+def test_a_site_of_the_encoder_has_no_steps():
+    trace = made("transformer-base").trace(TEXT, max_length=3)
+    with pytest.raises(ConfigError, match="looks while the source is read"):
+        told(trace, site=trace.sites[0].name)
