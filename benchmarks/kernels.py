@@ -19,6 +19,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from saccade.kernels.additive import additive_scores
+from saccade.kernels.additive.naive import naive_scores
 from saccade.kernels.cross_entropy import cross_entropy
 from saccade.kernels.dropout import dropout
 
@@ -38,6 +40,16 @@ def dropout_case() -> Case:
     x = torch.randn(ROWS, 1024, requires_grad=True)
     ways = {"torch": lambda: F.dropout(x, P).sum(), "ours": lambda: dropout(x, P).sum()}
     return Case(f"dropout of {ROWS} × 1024", ways, [x])
+
+
+def additive_case() -> Case:
+    query, keys = (torch.randn(4, 256, 512, requires_grad=True) for _ in range(2))
+    v = torch.randn(512, requires_grad=True)
+    ways = {
+        "torch, by definition": lambda: naive_scores(query, keys, v).sum(),
+        "ours": lambda: additive_scores(query, keys, v).sum(),
+    }
+    return Case("additive scores, 4 × 256 × 256, width 512", ways, [query, keys, v])
 
 
 def loss_case() -> Case:
@@ -93,7 +105,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "kernels")
     options = parser.parse_args()
     torch.manual_seed(0)
-    lines = [line for case in (dropout_case(), loss_case()) for line in measure(case, options.repeats)]
+    lines = [line for case in (dropout_case(), additive_case(), loss_case()) for line in measure(case, options.repeats)]
     machine = f"{platform.machine()} CPU, {os.cpu_count()} cores, torch {torch.__version__}, fp32"
     report = f"""# Kernels
 

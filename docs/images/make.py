@@ -28,7 +28,7 @@ def states(additive: str, fixed: str, transformer: str) -> dict[str, tuple[dict[
         "beam": ({"model": additive, "text": TEXT, "view": "beam", "beam": 4}, DESK, True),
         "heads": ({"model": transformer, "text": TEXT, "view": "heads"}, DESK, False),
         "blocked": ({"model": additive, "text": TEXT, "on": additive, "block": 4}, DESK, False),
-        "compare": ({"model": [additive, fixed, transformer], "text": TEXT}, {"width": 1500, "height": 820}, False),
+        "compare": ({"model": [additive, fixed, transformer], "text": TEXT}, {"width": 2040, "height": 820}, False),
         "phone": ({"model": additive, "text": "the European Economic Area"}, PHONE, True),
     }
 
