@@ -2,14 +2,15 @@
 # make demo   environment, then a translator learns English-French in two minutes and shows where it looked
 PYTHON ?= python3
 BIN := .venv/bin
-STAMP := .venv/.installed
+STAMP := .venv/.developing
+DEMO := .venv/.installed
 
 .PHONY: demo test check fast format growth clean
 
 test: check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-demo: $(STAMP)
+demo: $(DEMO)
 	$(BIN)/saccade demo
 
 check: $(STAMP)
@@ -28,10 +29,14 @@ format: $(STAMP)
 growth: $(STAMP)
 	$(BIN)/python benchmarks/growth.py
 
-# reinstalls only when what is installed could have changed
-$(STAMP): pyproject.toml constraints.txt
+# both reinstall only when what is installed could have changed
+$(DEMO): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch -c constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[pictures,serve]' -c constraints.txt
+	touch $(DEMO)
+
+$(STAMP): $(DEMO)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
 	touch $(STAMP)
 

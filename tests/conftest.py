@@ -8,6 +8,8 @@ import hypothesis
 import pytest
 import torch
 
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")  # before Triton: its kernels then run on the CPU, slowly
 torch.set_num_threads(1)
 hypothesis.settings.register_profile("saccade", deadline=None, derandomize=True, max_examples=15, database=None)
 hypothesis.settings.load_profile("saccade")

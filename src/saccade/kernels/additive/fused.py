@@ -240,18 +240,37 @@ def _score_kernel(
 
 
 @triton.jit
+def _one_row(q, k, HOW: tl.constexpr, FAST: tl.constexpr):
+    """For a row of the other side: tanh if PRECISE, else r = 1 / (1 + e^2x)."""
+    if HOW == 0:
+        r = _reciprocal(1 + q * k[None, :], FAST)
+    elif HOW == 1:
+        r = _reciprocal(1 + tl.exp(2 * (q + k[None, :])), FAST)
+    else:
+        r = _tanh(q + k[None, :], FAST)
+    return r
+
+
+@triton.jit
 def _two_rows(q, k0, k1, HOW: tl.constexpr, FAST: tl.constexpr):
-    """For two rows of the other side: tanh if PRECISE, else r = 1 / (1 + e^2x)."""
+    """For two rows; if they can, they share a reciprocal."""
     if HOW == 0:
         x, y = 1 + q * k0[None, :], 1 + q * k1[None, :]
         both = _reciprocal(x * y, FAST)
         r0, r1 = both * y, both * x
-    elif HOW == 1:
-        r0 = _reciprocal(1 + tl.exp(2 * (q + k0[None, :])), FAST)
-        r1 = _reciprocal(1 + tl.exp(2 * (q + k1[None, :])), FAST)
     else:
-        r0, r1 = _tanh(q + k0[None, :], FAST), _tanh(q + k1[None, :], FAST)
+        r0, r1 = _one_row(q, k0, HOW, FAST), _one_row(q, k1, HOW, FAST)
     return r0, r1
+
+
+@triton.jit
+def _slope_of(r, HOW: tl.constexpr):
+    """The slope of tanh: 1 - tanh², or a quarter of it, r - r²."""
+    if HOW == 2:  # noqa: SIM108 (the compiler drops the other branch)
+        slope = 1 - r * r
+    else:
+        slope = r - r * r
+    return slope
 
 
 @triton.jit
@@ -259,10 +278,7 @@ def _slope_kernel(
     own, other, v, slopes, wild, out, shares, length, size, width, heads, g_n, g_t, g_s,
     TILE_T: tl.constexpr, TILE_A: tl.constexpr, HOW: tl.constexpr, SHARES: tl.constexpr, FAST: tl.constexpr,
 ):  # fmt: skip
-    """A tile of one side's gradient, (rows, features), going through the rows of the other side.
-
-    The slope of tanh is 1 - tanh², or 4 (r - r²).
-    """
+    """A tile of one side's gradient, (rows, features), going through the rows of the other side."""
     n = tl.program_id(2).to(tl.int64)
     mine = True
     if HOW < 2:
@@ -276,21 +292,21 @@ def _slope_kernel(
         q = tl.load(own + place, whole, 0.0).to(tl.float32)
         k, g = other + n * size * width + a, slopes + n * g_n + t * g_t
         total, share = tl.zeros((TILE_T, TILE_A), tl.float32), tl.zeros((TILE_T, TILE_A), tl.float32)
-        for s in range(0, size, 2):
-            more = s + 1 < size
-            k0, k1 = tl.load(k, inside, 0.0).to(tl.float32), tl.load(k + width, inside & more, 0.0).to(tl.float32)
-            g0, g1 = tl.load(g, there, 0.0).to(tl.float32), tl.load(g + g_s, there & more, 0.0).to(tl.float32)
+        for _ in range(size // 2):
+            k0, k1 = tl.load(k, inside, 0.0).to(tl.float32), tl.load(k + width, inside, 0.0).to(tl.float32)
+            g0, g1 = tl.load(g, there, 0.0).to(tl.float32), tl.load(g + g_s, there, 0.0).to(tl.float32)
             r0, r1 = _two_rows(q, k0, k1, HOW, FAST)
-            if HOW == 2:
-                total += g0[:, None] * (1 - r0 * r0) + g1[:, None] * (1 - r1 * r1)
-            else:
-                total += g0[:, None] * (r0 - r0 * r0)
-                total += g1[:, None] * (r1 - r1 * r1)
+            total += g0[:, None] * _slope_of(r0, HOW) + g1[:, None] * _slope_of(r1, HOW)
             if SHARES:
-                share += g0[:, None] * r0
-                share += g1[:, None] * r1
+                share += g0[:, None] * r0 + g1[:, None] * r1
             k += 2 * width
             g += 2 * g_s
+        if size % 2 == 1:
+            k0, g0 = tl.load(k, inside, 0.0).to(tl.float32), tl.load(g, there, 0.0).to(tl.float32)
+            r0 = _one_row(q, k0, HOW, FAST)
+            total += g0[:, None] * _slope_of(r0, HOW)
+            if SHARES:
+                share += g0[:, None] * r0
         scale = tl.load(v + (n % heads) * width + a, inside, 0.0).to(tl.float32)
         if HOW < 2:
             scale = 4 * scale
