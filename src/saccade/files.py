@@ -100,6 +100,8 @@ def explain(error: OSError, path: Path, doing: str = "read") -> SaccadeError:
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return DataError(f"no permission to {doing} {path}. Choose another place or change its permissions.")
+    if error.errno == errno.ENOENT and doing == "write":
+        return DataError(f"{path} cannot be written: there is no such place. Choose another one.")
     if error.errno == errno.ENOENT:
         return DataError(f"{path} does not exist. Check the path; relative paths start from {Path.cwd()}.")
     if error.errno == errno.EISDIR:

@@ -45,13 +45,9 @@ class Side:
 
     @property
     def names(self) -> list[str]:
-        """The words, and the end by its token."""
-        return [*self.words, *self.tokens[-1:]] if self.ends else self.words
-
-    @property
-    def ends(self) -> bool:
-        """Whether the last token is the end mark."""
-        return bool(self.word_of) and self.word_of[-1] == len(self.words)
+        """The words, and where there are tokens that belong to none, the last of those, which is the end."""
+        apart = [token for token, word in zip(self.tokens, self.word_of, strict=True) if word == len(self.words)]
+        return [*self.words, *apart[-1:]]
 
     def shifted(self, seeds: int = 0) -> Side:
         """What a decoder was fed while it wrote this: the beginning, then all but the last.
@@ -86,6 +82,8 @@ class Attention:
     target: Side
     weights: dict[str, Weights] = field(repr=False)
     source_sites: tuple[str, ...]
+    sides: dict[str, tuple[Side, Side]] = field(default_factory=dict, repr=False)
+    """Who looks and what is looked at, by site, where it is known otherwise than by the site's name."""
 
     def __bool__(self) -> bool:
         return bool(self.weights)
@@ -224,6 +222,8 @@ class Attention:
 
     def _sides(self, site: str) -> tuple[Side, Side]:
         """Who looks and what is looked at: the target at the source, or a side at itself."""
+        if site in self.sides:
+            return self.sides[site]
         if self._at_source(site):
             return self.target, self.source
         if site.startswith("encoder"):

@@ -92,7 +92,7 @@ def test_search_options_are_asked_for(explorer):
     shown.wait_for_timeout(600)
     assert server.asked[-1]["options"] == {"beam": 5, "sample": True}
     shown.get_by_label("Beam width").fill("0")
-    expect(shown.locator("#notices")).to_contain_text("Beam width cannot be “0”: it must be from 1 to 64.")
+    expect(shown.locator("#notices")).to_contain_text("Beam width cannot be “0”: it must be from 1 to 16.")
 
 
 def test_another_word_is_forced_and_taken_back(explorer):

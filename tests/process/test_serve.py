@@ -144,7 +144,7 @@ def test_asked_twice_it_ends_at_once(start):
     server.process.send(signal.SIGTERM)
     wait_until(lambda: server.ask("GET", "/healthz")[0] == 503)
     server.process.send(signal.SIGTERM)
-    assert server.process.end() == 0
+    assert server.process.end() == 1
     assert b"predictions" not in read_all(client)
     client.close()
 

@@ -119,7 +119,7 @@ def test_a_file_system_that_cannot_flush_folders_is_forgiven(tmp_path, monkeypat
         (errno.EDQUOT, CheckpointError, "no room left on the disk for there"),
         (errno.EACCES, DataError, "no permission to write there"),
         (errno.EROFS, DataError, "no permission to write there"),
-        (errno.ENOENT, DataError, "there does not exist. Check the path"),
+        (errno.ENOENT, DataError, "there cannot be written: there is no such place"),
         (errno.EISDIR, DataError, "there is a folder, but a file is needed"),
         (errno.ENOTDIR, DataError, "there lies inside something that is not a folder"),
         (errno.EIO, DataError, "cannot write there: Input/output error"),

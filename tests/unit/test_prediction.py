@@ -53,7 +53,7 @@ def test_folding_is_what_a_slow_loop_finds(seed):
     found = attention.matrix()
     np.testing.assert_allclose(found, folded_slowly(weights.mean(0), target, source), atol=1e-6)
     np.testing.assert_allclose(found.sum(1), 1, atol=1e-5)
-    assert found.shape == (len(target.words) + target.ends, len(source.words) + 1)
+    assert found.shape == (len(target.names), len(source.words) + 1)
     np.testing.assert_array_equal(attention.matrix(words=False), weights.mean(0))
 
 
@@ -74,14 +74,14 @@ def two_sites():
 def test_the_end_is_the_last_row_and_column():
     attention = two_sites()
     assert attention.map().source[-1] == attention.map().target[-1] == EOS
-    assert attention.source.ends
+    assert attention.source.names[-1] == attention.source.tokens[-1]
     ends = attention.matrix(words=False)[-1, -1]
     assert attention.matrix()[-1, -1] == pytest.approx(ends)
 
 
 def test_a_side_without_its_end():
     part = side(["a", "b"], ["ab"], [0, 0], None)
-    assert not part.ends
+    assert part.names == part.words
     assert part.names == ["ab"]
     nothing = side([], [], [], EOS)
     assert (nothing.names, nothing.ends) == ([EOS], True)

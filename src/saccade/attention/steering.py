@@ -24,34 +24,32 @@ class Steering:
         blocked: Collection[int] = (),
         pulled: Mapping[tuple[int, int], float] | None = None,
     ) -> None:
-        self.sites, self.blocked, self.pulled = frozenset(sites), sorted(set(blocked)), dict(pulled or {})
+        self.sites, self.blocked = frozenset(sites), sorted(set(blocked))
+        self.pulled: dict[int, dict[int, float]] = {}
+        for (step, place), share in (pulled or {}).items():
+            self.pulled.setdefault(step, {})[place] = share
 
     def __call__(self, site: str, first: int, weights: Tensor) -> Tensor:
         """Weights (..., T, S) of the steps from `first` on, steered."""
         if site not in self.sites:
             return weights
         if self.blocked:
-            free = torch.ones_like(weights)
-            free[..., self.blocked] = 0
-            weights = _keep_sum(weights * free, weights)
-        for (step, place), share in self.pulled.items():
-            if first <= step < first + weights.shape[-2]:
-                row = weights[..., step - first, :]
-                weights = weights.clone()
-                weights[..., step - first, :] = _pull(row, place, share)
+            weights = _give(weights, self.blocked, [0.0] * len(self.blocked))
+        here = [step for step in range(first, first + weights.shape[-2]) if step in self.pulled]
+        if here:
+            weights = weights.clone()
+        for step in here:
+            row = weights[..., step - first, :]
+            weights[..., step - first, :] = _give(row, list(self.pulled[step]), list(self.pulled[step].values()))
         return weights
 
 
-def _keep_sum(changed: Tensor, before: Tensor) -> Tensor:
-    left = changed.sum(-1, keepdim=True)
-    return torch.where(left > 0, changed * (before.sum(-1, keepdim=True) / left.clamp_min(1e-30)), changed)
-
-
-def _pull(row: Tensor, place: int, share: float) -> Tensor:
-    others = row.clone()
-    others[..., place] = 0
-    rest = (row.sum(-1, keepdim=True) - share).clamp_min(0)
-    left = others.sum(-1, keepdim=True)
-    pulled = others * torch.where(left > 0, rest / left.clamp_min(1e-30), 0.0)
-    pulled[..., place] = share
-    return pulled
+def _give(weights: Tensor, places: list[int], shares: list[float]) -> Tensor:
+    """Rows whose places have these shares, and whose other places share what is left of the row's sum as they did."""
+    given = weights.clone()
+    given[..., places] = 0
+    rest = (weights.sum(-1, keepdim=True) - sum(shares)).clamp_min(0)
+    left = given.sum(-1, keepdim=True)
+    given = given * torch.where(left > 0, rest / left.clamp_min(1e-30), 0.0)
+    given[..., places] = torch.tensor(shares, dtype=weights.dtype, device=weights.device)
+    return given

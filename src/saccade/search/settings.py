@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from saccade.batch import Batch
 from saccade.config import Config
+from saccade.errors import ConfigError
 from saccade.models.base import Seq2Seq
 from saccade.search import Hypothesis, MaximumLengths, beam, greedy, sample
 
@@ -20,13 +21,13 @@ __all__ = ["SearchConfig", "find"]
 class SearchConfig(Config):
     """Greedy search at width 1, beam search above it, sampling if asked for."""
 
-    beam: int = Field(1, ge=1)
-    nbest: int = Field(1, ge=1)
+    beam: int = Field(1, ge=1, le=1000)
+    nbest: int = Field(1, ge=1, le=1000)
     length_penalty: float = Field(0.6, ge=0, le=100)
     """For beams: 0 prefers short answers; Wu et al. 2016, arXiv:1609.08144, have 0.6 to 0.7."""
     coverage_penalty: float = Field(0.0, ge=0, le=1e6)
     sample: bool = False
-    temperature: float = Field(1.0, gt=0)
+    temperature: float = Field(1.0, ge=1e-3, le=1e3)
     top_k: int | None = Field(None, ge=1)
     top_p: float | None = Field(None, gt=0, le=1)
     seed: int = Field(1, ge=0, lt=2**63)
@@ -57,9 +58,14 @@ def find(
 
     `lengths`: the most tokens of each answer. `room`: the most tokens the model can write, where that is limited.
     """
-    longest = max(lengths)
+    longest, shortest = max(lengths), min(lengths)
+    if config.min_length >= shortest:  # of each by itself, so that company changes nothing
+        raise ConfigError(
+            f"min_length is {config.min_length} words, but max_length {shortest} leaves no room for them and the end. "
+            f"Make max_length at least {config.min_length + 1}."
+        )
     limits |= {"max_length": min(longest, room or longest), "min_length": config.min_length}
-    if min(lengths) < longest:
+    if shortest < longest:
         limits["constraints"] = [MaximumLengths(lengths)]
     if config.sample:
         chance = _generators(batch, config.seed, limits.get("prefix"), next(model.parameters()).device)

@@ -24,7 +24,7 @@ from saccade.serve import metrics as counters
 from saccade.serve.batcher import Batcher, Check, Closed, Full
 from saccade.serve.describe import answers, asks, describe
 from saccade.serve.gate import Gate, until_gone
-from saccade.serve.limits import check_inputs, check_search
+from saccade.serve.limits import check_attention, check_inputs, check_search
 from saccade.serve.models import Answer, Answering
 from saccade.serve.problems import Problem, client_gone
 from saccade.serve.schemas import Health, Models, Predict, Predictions, TraceOf, parse_body
@@ -165,6 +165,8 @@ class Application:
             model = self._model(asked.model)
             search = check_search(model, asked.options.given(), self.settings)
             read = await check_inputs(model, asked.texts, self.settings)
+            if asked.attention:
+                check_attention(model, asked.texts, search, read)
             key = _Predicting(model, search, model.name, search.model_dump_json(), asked.attention)
             found = await self._answered(request, key, asked.texts, read)
         parts = b",".join(answer.body for answer in found)

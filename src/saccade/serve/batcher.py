@@ -147,7 +147,9 @@ class Batcher:
             batch = list(group)[: self._max_batch]
             self._take_back(key, batch)
             if batch:
+                self._running = batch
                 await self._answer(key, batch)
+                self._running = []
 
     def _oldest(self) -> Hashable:
         """The key whose first input has waited longest."""
@@ -167,7 +169,7 @@ class Batcher:
 
     async def _answer(self, key: Hashable, batch: list[_Ticket]) -> None:
         """Work on a batch. What one request breaks is not the others' fault: each is then tried by itself."""
-        self._running, began = batch, time.monotonic()
+        began = time.monotonic()
 
         def check() -> None:
             if all(ticket.call.gone for ticket in batch):
@@ -181,8 +183,6 @@ class Batcher:
         except Exception as error:
             await self._blame(key, batch, error)
             return
-        finally:
-            self._running = []
         for ticket, answer in zip(batch, answers, strict=True):
             ticket.call.put(ticket.place, answer)
         self._note(len(batch), time.monotonic() - began)

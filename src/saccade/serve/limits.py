@@ -12,10 +12,12 @@ from saccade.serve.models import Answering
 from saccade.serve.problems import Problem
 from saccade.serve.settings import Settings
 
-__all__ = ["check_inputs", "check_search"]
+__all__ = ["check_attention", "check_inputs", "check_search"]
 
 _NUMBERS = {"length_penalty": 100, "coverage_penalty": 100, "top_k": 2**31 - 1, "seed": 2**63 - 1}
 """What numbers have room for; nobody means more."""
+_ATTENTION = 8_000_000
+"""Numbers of attention in an answer: about 60 MB."""
 _SHORT = 4000
 """Letters that are split into tokens quicker than a thread is asked to do it."""
 
@@ -47,6 +49,19 @@ async def check_inputs(model: Answering, texts: Sequence[str], settings: Setting
     if sum(map(len, texts)) > _SHORT:  # the other requests need not wait for it
         return await asyncio.to_thread(_count, model, texts, settings)
     return _count(model, texts, settings)
+
+
+def check_attention(model: Answering, texts: Sequence[str], search: SearchConfig, tokens: int) -> None:
+    """Refuse answers with more numbers of attention than a message should hold."""
+    longest = -(-tokens // max(1, len(texts)))  # on average, which is what adds up
+    written = search.max_length or 2 * longest + 20
+    numbers = len(texts) * search.nbest * longest * written * getattr(model, "looks", 1)
+    if numbers > _ATTENTION:
+        raise Problem(
+            422,
+            f"The attention of these answers could be {numbers:,} numbers, but this server sends at most "
+            f"{_ATTENTION:,} at a time. Ask for fewer or shorter ones, or without attention.",
+        )
 
 
 def _count(model: Answering, texts: Sequence[str], settings: Settings) -> int:

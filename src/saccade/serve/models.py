@@ -59,16 +59,21 @@ class Served:
         if hasattr(inner, "step"):
             inner.step = self._checking(inner.step)
 
+    @property
+    def looks(self) -> int:
+        """The heads of all its attentions."""
+        found = (module for module in self._model.task.model.modules() if isinstance(module, Attention))
+        return sum(attention.score.heads or 1 for attention in found)
+
     def facts(self) -> dict[str, Any]:
         """What GET /v1/models says of it."""
         task, facts = self._model.task, self._model.task.facts()
-        looks = any(isinstance(module, Attention) for module in task.model.modules())
         return {
             "name": self.name,
             "task": task.name,
             "preset": facts["model"],
             "parameters": facts["parameters"],
-            "attention": looks,
+            "attention": self.looks > 0,
         }
 
     def search(self, options: dict[str, Any]) -> SearchConfig:
@@ -84,7 +89,11 @@ class Served:
         options = search.model_dump() | {"batch": len(texts)}
         with self._asking(check):
             found = list(self._model.stream(texts, attention=attention, **options))
-        return [Answer(_json(prediction.as_json()), len(prediction.tokens)) for prediction in found]
+        answers = []
+        for prediction in found:
+            check()  # attention is many numbers to write down
+            answers.append(Answer(_json(prediction.as_json()), len(prediction.tokens)))
+        return answers
 
     def trace(self, text: str, wishes: dict[str, Any], check: Check) -> Answer:
         """A trace of one input."""

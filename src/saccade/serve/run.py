@@ -82,8 +82,7 @@ class _Server(uvicorn.Server):
 
     def _end(self) -> None:
         if self._ending is not None:
-            self.should_exit = self.force_exit = True
-            return
+            os._exit(1)  # asked twice: the interpreter itself would wait for the model's thread
         self._application.gate.drain()
         self._ending = asyncio.get_running_loop().create_task(self._drain())
 

@@ -73,6 +73,10 @@ class Predict(Config):
         return [self.input] if self.input is not None else self.inputs or []
 
 
+_MOST = 4096
+"""Tokens that can be forced, blocked or pulled: each costs time that nobody else has then."""
+
+
 class TraceOf(Config):
     """What to trace, and how to interfere with it; see docs/trace.md."""
 
@@ -87,9 +91,13 @@ class TraceOf(Config):
     model: str | None = Field(None, description="A name of GET /v1/models; the first one if left out.")
     input: str
     options: Options = Options()
-    force: list[int] = Field(default=[], description="Target tokens that the answer begins with.")
-    block: list[int] = Field(default=[], description="Places of source tokens that may not be looked at.")
-    pull: list[Pull] = Field(default=[], description="[step, place of a source token, weight it must get].")
+    force: list[int] = Field(default=[], max_length=_MOST, description="Target tokens that the answer begins with.")
+    block: list[int] = Field(
+        default=[], max_length=_MOST, description="Places of source tokens that may not be looked at."
+    )
+    pull: list[Pull] = Field(
+        default=[], max_length=_MOST, description="[step, place of a source token, weight it must get]."
+    )
     detail: bool = Field(False, description="Whether to answer with the vectors, too.")
 
 

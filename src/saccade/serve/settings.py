@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from ipaddress import ip_address
 from pathlib import Path
 
 from pydantic import Field, model_validator
@@ -37,7 +38,7 @@ class Settings(Config):
     queue: int = Field(1024, ge=1)
     """The most inputs that wait."""
     timeout: float = Field(30.0, gt=0)
-    """Seconds for a request, its arrival included."""
+    """Seconds for a request, from when its head has been read."""
     max_body: int = Field(1 << 20, ge=1)
     """The most bytes of a request's body."""
     max_inputs: int = Field(128, ge=1)
@@ -70,9 +71,17 @@ class Settings(Config):
         On this machine alone the names are known, and another one in the header is a page that has its own name
         point here, to read with the eyes of this machine's user.
         """
-        if self.host in LOOPBACK:
-            return frozenset((*LOOPBACK, *self.allowed_hosts))
-        return frozenset(self.allowed_hosts) or None
+        named = [host.lower() for host in self.allowed_hosts]
+        if _is_loopback(self.host.lower()):
+            return frozenset((*LOOPBACK, self.host.lower(), *named))
+        return frozenset(named) or None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host in LOOPBACK or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def read_token(file: Path | None) -> str | None:

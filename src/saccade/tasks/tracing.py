@@ -63,12 +63,19 @@ class Wishes:
                 raise ConfigError(f"block and pull name the source token {place}, but there are 0 to {places - 1}.")
         if len(set(self.block)) == places:
             raise ConfigError("every source token is blocked, so there is nothing left to look at. Leave one free.")
-        for step, _, weight in self.pull:
+        for step, place, weight in self.pull:
             if step < 0 or not 0 <= weight <= 1:
                 raise ConfigError(
                     f"pull asks for the weight {weight} in step {step}: steps are from 0, weights 0 to 1."
                 )
-        return Steering(sites, self.block, {(step, place): weight for step, place, weight in self.pull})
+            if place in self.block:
+                raise ConfigError(f"source token {place} is blocked, so no weight can be pulled to it. Leave one out.")
+        pulled = {(step, place): weight for step, place, weight in self.pull}
+        for step in {step for step, _ in pulled}:
+            total = sum(weight for (where, _), weight in pulled.items() if where == step)
+            if total > 1 + 1e-6:
+                raise ConfigError(f"the weights pulled in step {step} add up to {total:.3f}, but a step has 1 to give.")
+        return Steering(sites, self.block, pulled)
 
     def options(self, search: SearchConfig) -> dict[str, Any]:
         """How the answer was come by, as far as it differs from the plainest way."""
@@ -178,7 +185,9 @@ def describe_sites(
 def _written(sides: dict[str, Side], target: PlainSide, columns: int) -> str:
     """The side that a decoder looks back at: its own words, one later, behind what it started from."""
     seeds = columns - len(target.tokens)
-    name = "written" if seeds == 0 else f"written-{seeds}"
+    name = "written"
+    if name in sides and len(sides[name].tokens) != columns:  # of models whose decoders start from different things
+        name = f"written-{seeds}"
     if name not in sides:
         shifted = target.shifted(seeds)
         sides[name] = Side(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
+from pydantic_core import from_json
 
 from saccade.config import Config, check, refuse
 from saccade.errors import DataError
@@ -21,6 +22,7 @@ __all__ = ["About", "BeamStep", "Beams", "Side", "Site", "Step", "Trace"]
 VERSION = 1
 Candidate = Annotated[tuple[int, str, float], Field(strict=False)]
 Link = Annotated[tuple[int, int], Field(strict=False)]
+_LARGEST = 64 << 20
 _FAULTS = 8
 """How many are worth listing: a hand-made file may have thousands."""
 
@@ -83,6 +85,8 @@ class Site(Config):
         for name, part in (("weights", self.weights), ("scores", self.scores)):
             if part is not None and (len(part.shape) != 3 or part.shape[0] != self.heads):
                 raise ValueError(f"{name} have the shape {part.shape}, but must be [{self.heads}, rows, columns]")
+        if self.scores is not None and self.scores.shape != self.weights.shape:
+            raise ValueError(f"scores have the shape {self.scores.shape}, but the weights {self.weights.shape}")
         return self
 
 
@@ -162,7 +166,9 @@ class Trace(Config):
         source, target = (self.sides.get(name, nothing).plain() for name in ("source", "target"))
         looking = tuple(site.name for site in self.sites if (site.rows, site.columns) == ("target", "source"))
         weights = {site.name: np.nan_to_num(site.weights.unpack()) for site in self.sites}
-        return Attention(source, target, weights, looking)
+        plain = {name: side.plain() for name, side in self.sides.items()}
+        sides = {site.name: (plain[site.rows], plain[site.columns]) for site in self.sites}
+        return Attention(source, target, weights, looking, sides)
 
     def dump(self) -> str:
         """The file's text."""
@@ -176,7 +182,7 @@ class Trace(Config):
     def parse(cls, text: str, where: str = "the trace") -> Trace:
         """The inverse of `dump`; `where` names the file in errors."""
         try:
-            found = json.loads(text)
+            found = from_json(text, allow_inf_nan=False)
         except ValueError as error:
             raise DataError(
                 f"{where} is not JSON ({error}). A trace is made by saccade look … -o trace.json."
@@ -184,6 +190,8 @@ class Trace(Config):
         version = found.get("saccade_trace") if isinstance(found, dict) else None
         if not isinstance(version, int):
             raise DataError(f"{where} is not a trace: it has no saccade_trace. saccade look … -o trace.json makes one.")
+        if version < VERSION:
+            raise DataError(f"{where} has the trace version {version}, which never was. The first is {VERSION}.")
         if version > VERSION:
             raise DataError(
                 f"{where} was written by a newer saccade (trace version {version}, this one knows {VERSION}). Upgrade "
@@ -198,6 +206,8 @@ class Trace(Config):
     def open(cls, path: str | Path) -> Trace:
         """Read a file."""
         try:
+            if Path(path).stat().st_size > _LARGEST:
+                raise DataError(f"{path} is larger than {_LARGEST >> 20} MB, so it is no trace that could be shown.")
             return cls.parse(Path(path).read_text(encoding="utf-8"), str(path))
         except UnicodeDecodeError as error:
             raise DataError(f"{path} is not UTF-8 text, so it is no trace.") from error

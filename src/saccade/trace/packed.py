@@ -21,12 +21,16 @@ FINE, COARSE, COARSER = 65535, 255, 63
 """Levels: of arrays that a reader may want numbers of, of weights in large arrays, and of scores in them."""
 
 
+MOST, _FAR = 1 << 24, 1e30
+"""Numbers of an array, and how large one may be: a small file must not fill the memory, whatever it claims."""
+
+
 class Packed(Config):
     """Numbers between `low` and `high` in `levels` steps; see docs/trace.md."""
 
     shape: list[int]
-    low: float
-    high: float
+    low: float = Field(ge=-_FAR, le=_FAR)
+    high: float = Field(ge=-_FAR, le=_FAR)
     levels: int = Field(ge=2, le=FINE)
     holes: bool = False
     """Whether 0 stands for no number."""
@@ -36,6 +40,8 @@ class Packed(Config):
     def _fits(self) -> Packed:
         if any(size < 0 for size in self.shape):
             raise ValueError(f"shape is {self.shape}, but sizes are 0 or more")
+        if math.prod(self.shape) > MOST:
+            raise ValueError(f"shape is {self.shape}, which is more than {MOST:,} numbers")
         if self.high < self.low:
             raise ValueError(f"low is {self.low}, which is above high, {self.high}")
         wanted = math.prod(self.shape) * self._kind.itemsize
@@ -74,7 +80,7 @@ def pack(values: NDArray[Any], levels: int, *, low: float | None = None, high: f
 
 
 def _inflate(data: str, wanted: int) -> bytes:
-    """At most a byte more than wanted, whatever a file claims: a small file must not fill the memory."""
+    """At most a byte more than wanted."""
     try:
         return zlib.decompressobj().decompress(base64.b64decode(data, validate=True), wanted + 1)
     except (binascii.Error, ValueError, zlib.error) as error:

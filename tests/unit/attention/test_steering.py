@@ -37,6 +37,11 @@ def test_pulling_to_one_and_to_nothing():
     assert_close(Steering(SITES, pulled={(0, 0): 0.3})("attention", 0, rows(1.0, 0.0)), rows(0.3, 0.0))
 
 
+def test_several_pulls_of_a_step_all_get_what_was_asked():
+    steered = Steering(SITES, pulled={(0, 0): 0.5, (0, 2): 0.25})("attention", 0, rows(0.1, 0.3, 0.4, 0.2))
+    assert_close(steered, rows(0.5, 0.15, 0.25, 0.1))
+
+
 def test_only_its_step_and_its_sites_are_touched():
     weights = torch.full((2, 3, 4), 0.25)
     steering = Steering(SITES, pulled={(6, 0): 1.0})

@@ -263,7 +263,10 @@ def test_a_gpu_that_is_not_there(capsys, translator):
     [
         (("predict", "MODEL", "ant", "--top-p", 2), "top_p: Input should be less than or equal to 1 (it is 2.0)"),
         (("predict", "MODEL", "ant", "--beam", 2, "--nbest", 3), "nbest is 3, but a beam of 2 finds at most 2"),
-        (("predict", "MODEL", "ant", "--sample", "--temperature", 0), "temperature: Input should be greater than 0"),
+        (
+            ("predict", "MODEL", "ant", "--sample", "--temperature", 0),
+            "temperature: Input should be greater than or equal to 0.001",
+        ),
         (("predict", "MODEL", "ant", "--prefix", "A B C", "--max-length", 2), "the prefix of sentence 0 has 3 words"),
         (("predict", "MODEL", "ant", "--file", "x"), "there are texts and a --file to answer. Give one of them."),
         (("predict", "MODEL", "--file", "none.txt"), "none.txt does not exist. Check the path"),

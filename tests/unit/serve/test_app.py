@@ -144,7 +144,7 @@ def test_a_body_is_read_no_further_than_it_may_be_long():
         ({"input": "a", "options": {"seed": 2**64}}, "seed is 18446744073709551616, but this server allows"),
         ({"input": "a", "options": {"length_penalty": 1e30}}, "length_penalty is 1e+30, but this server allows"),
         ({"input": "a", "options": {"beam": 0}}, "beam: Input should be greater than or equal to 1"),
-        ({"input": "a", "options": {"temperature": -1}}, "temperature: Input should be greater than 0"),
+        ({"input": "a", "options": {"temperature": -1}}, "temperature: Input should be greater than or equal to 0.001"),
         ({"input": "a", "options": {"beam": 2, "nbest": 3}}, "a beam of 2 finds at most 2: raise beam"),
     ],
 )

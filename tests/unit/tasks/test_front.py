@@ -64,7 +64,7 @@ def test_company_changes_neither_what_is_drawn_nor_where_an_answer_is_cut(model,
         ({"beam": "5"}, r"beam: Input should be a valid integer"),
         ({"beam": 2, "nbest": 3}, r"nbest is 3, but a beam of 2 finds at most 2: raise beam"),
         ({"top_p": 1.5}, r"top_p: Input should be less than or equal to 1"),
-        ({"sample": True, "temperature": 0.0}, r"temperature: Input should be greater than 0"),
+        ({"sample": True, "temperature": 0.0}, r"temperature: Input should be greater than or equal to 0\.001"),
         ({"min_length": 9, "max_length": 5}, r"min_length is 9 words, but max_length 5"),
     ],
 )

@@ -86,6 +86,8 @@ def test_force_block_and_pull(model):
         ({"pull": [(0, -1, 0.5)]}, "name the source token -1"),
         ({"pull": [(0, 1, 1.5)]}, "weight 1.5 in step 0"),
         ({"pull": [(-1, 1, 0.5)]}, "in step -1"),
+        ({"pull": [(0, 1, 0.5)], "block": [1]}, "source token 1 is blocked, so no weight can be pulled"),
+        ({"pull": [(2, 1, 0.7), (2, 0, 0.7)]}, "pulled in step 2 add up to 1.400"),
     ],
 )
 def test_interference_that_cannot_be(model, wishes, message):

@@ -95,6 +95,11 @@ def spoiled(change):
         (lambda t: t["sites"][0].update(rows="targets"), "names the side 'targets', which is not there"),
         (lambda t: t["sides"]["source"]["tokens"].append("c"), r"word_of has 3 numbers for 4 tokens"),
         (lambda t: t["sides"]["source"].update(word_of=[0, 1, 3]), "word_of points outside the 2 words"),
+        (
+            lambda t: t["sites"][0].update(scores=t["sites"][0]["weights"] | {"shape": [1, 3, 2]}),
+            "scores have the shape",
+        ),
+        (lambda t: t.update(saccade_trace=0), "trace version 0, which never was"),
         (lambda t: t["sides"]["source"].update(marks=[3]), "marks point outside the 3 tokens"),
         (lambda t: t["sides"]["source"].update(image="http://x/y.png"), "image must be a data:image/"),
         (lambda t: t["sides"].update(source=t["sides"]["target"]), "3 numbers for the 2 tokens of source"),
@@ -114,7 +119,13 @@ def test_files_that_do_not_fit_are_refused_with_the_place(change, message):
 
 
 def test_what_is_no_trace_at_all(tmp_path):
-    for text, message in (("{", "t is not JSON"), ("[1]", "is not a trace"), ("null", "is not a trace")):
+    for text, message in (
+        ("{", "t is not JSON"),
+        ("[" * 10**5, "t is not JSON"),
+        ("[NaN]", "t is not JSON"),
+        ("[1]", "is not a trace"),
+        ("null", "is not a trace"),
+    ):
         with pytest.raises(DataError, match=message):
             Trace.parse(text, "t")
     with pytest.raises(DataError, match=r"missing\.json"):
@@ -122,6 +133,21 @@ def test_what_is_no_trace_at_all(tmp_path):
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match="not UTF-8"):
         Trace.open(tmp_path / "bytes")
+
+
+def test_tokens_without_a_word_are_folded_together_wherever_they_stand():
+    found = json.loads(example().dump())
+    found["sides"]["source"].update(word_of=[2, 1, 0])
+    matrix = Trace.parse(json.dumps(found)).attention.matrix()
+    np.testing.assert_allclose(matrix, [[0.125, 0.625, 0.25]], atol=1e-4)
+
+
+def test_a_site_is_drawn_between_the_sides_it_names():
+    found = json.loads(example().dump())
+    found["sites"][0].update(rows="source", columns="target", name="attention")
+    found["sites"][0]["weights"]["shape"] = [1, 3, 2]
+    trace = Trace.parse(json.dumps(found))
+    assert trace.attention.map("attention").target == ("a", "b", "<eos>")
 
 
 def test_of_many_faults_the_first_are_told():

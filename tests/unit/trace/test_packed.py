@@ -54,6 +54,8 @@ def raw(data: bytes) -> str:
     [
         ({"data": raw(b"123")}, r"data has 3 bytes, but the shape \[2\] needs 2"),
         ({"data": raw(bytes(10**7))}, r"data has 3 bytes"),
+        ({"shape": [10**30]}, "more than 16,777,216 numbers"),
+        ({"high": 1e300}, "less than or equal to 1000"),
         ({"data": "not base64!"}, "data cannot be unpacked"),
         ({"data": base64.b64encode(b"not zlib").decode()}, "data cannot be unpacked"),
         ({"shape": [-1]}, "sizes are 0 or more"),

@@ -1,10 +1,11 @@
 """Additive scores a block at a time: T·S·A numbers are never in memory at once, and a block stays in the cache.
 
-    tanh(q + k) = D / (D + 2),    D = e^2(q + k) - 1 = (e^2q - 1) e^2k + (e^2k - 1)
+    tanh(q + k) = D / (D + 2),    D = e^2q e^2k - 1
 
 so the exponentials are needed once for each row and not once for each pair of rows; a division is several times
-faster than a tanh. Written with e^x - 1 it is also exact where q and k are small. Where |q| or |k| is beyond LIMIT the
-product could overflow, and torch's tanh does the work.
+faster than a tanh. Where all q and k are small, D is put together as (e^2q - 1) e^2k + (e^2k - 1), which keeps the
+digits that the difference from 1 would lose; where they are not, that sum would itself lose them. Where |q| or |k| is
+beyond LIMIT the product could overflow, and torch's tanh does the work.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["blocked_scores"]
 
 BLOCK = 1 << 20
 """Numbers of a block: few enough for the caches, many enough that calls cost nothing beside them."""
-LIMIT = 20.0
+SMALL, LIMIT = 0.5, 20.0
 """e^80 is 5.5e34, and float32 ends at 3.4e38."""
 
 
@@ -61,16 +62,22 @@ def _blocks(query: Tensor, keys: Tensor) -> Iterator[tuple[int, slice, Tensor]]:
     size, width = keys.shape[1:]
     step = max(1, min(length, BLOCK // max(1, size * width)))
     buffers = query.new_empty(2, step, size, width)
-    calm = bool(query.abs().amax() <= LIMIT) and bool(keys.abs().amax() <= LIMIT)
-    left, right = ((2 * query).expm1_(), (2 * keys).expm1_()) if calm else (query, keys)
+    largest = max(float(query.abs().amax()), float(keys.abs().amax()))
+    small, calm = largest <= SMALL, largest <= LIMIT  # not a number is neither
+    left, right = query, keys
+    if calm:
+        left, right = ((2 * x).expm1_() if small else (2 * x).exp_() for x in (query, keys))
     for n in range(len(query)):
-        grown = right[n] + 1
+        theirs = right[n].unsqueeze(0)
         for start in range(0, length, step):
             rows = slice(start, min(start + step, length))
             inner, spare = buffers[:, : rows.stop - start]
-            ours, theirs = left[n, rows].unsqueeze(1), right[n].unsqueeze(0)
-            if calm:
-                torch.addcmul(theirs, ours, grown, out=inner)
-                yield n, rows, inner.div_(torch.add(inner, 2, out=spare))
-            else:
+            ours = left[n, rows].unsqueeze(1)
+            if not calm:
                 yield n, rows, torch.add(ours, theirs, out=inner).tanh_()
+                continue
+            if small:
+                torch.addcmul(theirs, ours, theirs + 1, out=inner)
+            else:
+                torch.mul(ours, theirs, out=inner).sub_(1)
+            yield n, rows, inner.div_(torch.add(inner, 2, out=spare))

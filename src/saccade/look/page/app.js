@@ -139,7 +139,7 @@ export class App {
       if (slot.control !== control || error.name === "AbortError") return;
       const told = error instanceof Refusal || error instanceof Fault;
       Object.assign(slot, { trace: null, fault: told ? error.message : "The page could not show the answer.",
-        busy: false });
+        busy: false, key: null }); // so that the same question can be asked again
     }
     this.#show();
   }

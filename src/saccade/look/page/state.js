@@ -6,7 +6,7 @@ const SINKS = ["shown", "apart", "hidden"];
 const LONGEST = 20000;
 
 export const OPTIONS = {
-  beam: { label: "Beam width", kind: "whole", least: 1, most: 64 },
+  beam: { label: "Beam width", kind: "whole", least: 1, most: 16 },
   length_penalty: { label: "Length penalty", kind: "number", least: 0, most: 10 },
   max_length: { label: "Most tokens", kind: "whole", least: 1, most: 4096 },
   min_length: { label: "Least tokens", kind: "whole", least: 0, most: 4096 },

@@ -1,6 +1,6 @@
 // Words and numbers as people read them.
 
-const ACTING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const ACTING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\ufffe\uffff]/gu;
 
 /** Text with every character that would act instead of being seen replaced by one that is seen. */
 export function visible(text) {
