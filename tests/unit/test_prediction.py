@@ -81,11 +81,9 @@ def test_the_end_is_the_last_row_and_column():
 
 def test_a_side_without_its_end():
     part = side(["a", "b"], ["ab"], [0, 0], None)
-    assert part.names == part.words
     assert part.names == ["ab"]
-    nothing = side([], [], [], EOS)
-    assert (nothing.names, nothing.ends) == ([EOS], True)
-    assert not side([], [], [], None).ends
+    assert side([], [], [], EOS).names == [EOS]
+    assert side([], [], [], None).names == []
 
 
 def test_sites_and_heads():
