@@ -10,7 +10,9 @@ from saccade.kernels.additive.naive import naive_scores
 
 # the interpreter is numpy, which warns of infinities that the kernels count on
 pytestmark = [
-    pytest.mark.filterwarnings(f"ignore:{what} encountered:RuntimeWarning") for what in ("overflow", "invalid")
+    pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS:UserWarning"),
 ]
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 

@@ -123,7 +123,7 @@ def _trace(
     from saccade.front import load
 
     options: dict[str, Any] = {"beam": beam} if beam else {}
-    made = load(model, **loading).trace(text, gold=gold, **options)
+    made = load(model, **loading).trace(text, gold=gold, detail=True, **options)
     _inside(gold or [], made)
     return made
 
