@@ -311,7 +311,7 @@ class CellStack(nn.Module):
     """Layers of one cell, the upper reading the hidden states of the lower; a decoder's memory.
 
     State (N, layers, state_width). With `residual` a layer's input is added to its output, from the second
-    layer on. Dropout is on what passes between layers, locked the same in all steps.
+    layer on. Dropout is on what passes between layers; if it is locked, the same in all steps.
     """
 
     def __init__(
