@@ -8,9 +8,11 @@ from torch import Tensor
 from saccade import masks, tree
 from saccade.errors import DataError, ShapeError
 
-__all__ = ["BOS", "EOS", "PAD", "SPECIALS", "UNK", "Batch", "check_tokens"]
+__all__ = ["BOS", "EOS", "NO_LABEL", "PAD", "SPECIALS", "UNK", "Batch", "check_tokens"]
 
 PAD, BOS, EOS, UNK = range(4)
+NO_LABEL = -100
+"""The class of a sentence that is padding; torch's cross-entropy leaves it out."""
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from saccade.batch import BOS, EOS, PAD, Batch
+from saccade.batch import BOS, EOS, NO_LABEL, PAD, Batch
 from saccade.data.plan import Place, Plan, Rows, shard
 from saccade.data.store import Column, Store
 
@@ -59,7 +59,7 @@ class Loader:
         mine = shard(rows, self._rank, self._ranks)
         weight = float(len(mine) > 0)
         mine = mine if len(mine) else rows[:1]
-        batch, links = collate(self.store, mine)
+        batch, links = collate(self.store, mine, self.plan.shape(rows) if self.plan.rounded else None)
         return Load(
             batch,
             count_expected(self.store, rows),
@@ -90,42 +90,49 @@ def count_expected(store: Store, rows: Rows) -> int:
     return int((target.ends[rows] - before).sum()) + len(rows)
 
 
-def collate(store: Store, rows: Rows) -> tuple[Batch, Tensor | None]:
+def collate(store: Store, rows: Rows, shape: tuple[int, ...] | None = None) -> tuple[Batch, Tensor | None]:
     """Some sentences side by side, and the gold attention between them if there is any.
 
-    Sources end with EOS, targets begin with BOS and end with EOS.
+    Sources end with EOS, targets begin with BOS and end with EOS. `shape` (see Plan.shape) asks for more padding than
+    they need; the sentences it adds are empty and expect nothing, so that they count for no loss.
     """
     columns = store.columns
     source = source_mask = target = target_mask = labels = links = None
+    count, *sides = shape or (len(rows), *[0] * 2)
     if "source" in columns:
-        source, source_mask = _padded(columns["source"], rows, begin=0)
+        source, source_mask = _padded(columns["source"], rows, 0, count, sides[0])
     if "target" in columns:
-        target, target_mask = _padded(columns["target"], rows, begin=1)
+        target, target_mask = _padded(columns["target"], rows, 1, count, sides[-1])
     if "label" in columns:
-        labels = torch.from_numpy(columns["label"].rows(rows)[0])
+        known = torch.from_numpy(columns["label"].rows(rows)[0])
+        labels = torch.cat([known, known.new_full((count - len(rows),), NO_LABEL)])
     if "links" in columns and source is not None and target is not None:
-        links = _gold(columns["links"], rows, target.shape[1] - 1, source.shape[1])
+        links = _gold(columns["links"], rows, (count, target.shape[1] - 1, source.shape[1]))
     return Batch(source, source_mask, target, target_mask, labels), links
 
 
-def _padded(column: Column, rows: Rows, begin: int) -> tuple[Tensor, Tensor]:
+def _padded(column: Column, rows: Rows, begin: int, count: int, least: int) -> tuple[Tensor, Tensor]:
+    """Tokens and mask of `count` sentences, the missing ones empty, with `begin` tokens before the first word."""
     values, lengths = column.rows(rows)
-    size = int(lengths.max()) + begin + 1
+    size = max(int(lengths.max()) + 1, least) + begin
     places = np.arange(size)
-    tokens = np.full((len(rows), size), PAD)
-    tokens[(places >= begin) & (places < begin + lengths[:, None])] = values
+    tokens = np.full((count, size), PAD)
+    tokens[: len(rows)][(places >= begin) & (places < begin + lengths[:, None])] = values
+    tokens[np.arange(len(rows)), begin + lengths] = EOS
+    tokens[len(rows) :, 0] = EOS
     if begin:
         tokens[:, 0] = BOS
-    tokens[np.arange(len(rows)), begin + lengths] = EOS
-    mask = places <= begin + lengths[:, None]
+    ends = np.zeros(count, np.int64)
+    ends[: len(rows)] = begin + lengths
+    mask = places <= ends[:, None]
     return torch.from_numpy(tokens), torch.from_numpy(mask)
 
 
-def _gold(column: Column, rows: Rows, steps: int, words: int) -> Tensor:
+def _gold(column: Column, rows: Rows, shape: tuple[int, int, int]) -> Tensor:
     values, lengths = column.rows(rows)
     pairs = values.reshape(-1, 2)
     sentence = np.repeat(np.arange(len(rows)), lengths // 2)
-    gold = np.zeros((len(rows), steps, words), np.float32)
+    gold = np.zeros(shape, np.float32)
     gold[sentence, pairs[:, 1], pairs[:, 0]] = 1.0
     return torch.from_numpy(gold / np.maximum(gold.sum(-1, keepdims=True), 1.0))
 

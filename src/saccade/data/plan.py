@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from saccade.errors import ConfigError, DataError
 
-__all__ = ["Place", "Plan", "shard"]
+__all__ = ["Place", "Plan", "round_up", "shard"]
 
 Rows = NDArray[np.int64]
 
@@ -32,12 +32,17 @@ class Plan:
 
     Every epoch shuffles all sentences, sorts windows of them by length, cuts the windows into batches and shuffles
     those. lengths (N, sides): the tokens of each sentence on each side.
+
+    `rounded`, batches come in few shapes: both sides are padded to one of the lengths of `round_up`, and to as many
+    sentences as fit at that length. That costs some padding, and lets a GPU replay what it did for a batch of the
+    same shape before.
     """
 
     lengths: NDArray[np.integer[Any]]
     tokens: int
     seed: int = 1
     shuffle: bool = True
+    rounded: bool = False
 
     def __post_init__(self) -> None:
         if self.tokens < 1:
@@ -69,10 +74,20 @@ class Plan:
                     yield Place(epoch, number), rows
             epoch, skipped = epoch + 1, 0
 
+    def shape(self, rows: Rows) -> tuple[int, ...]:
+        """How large a batch is with its padding: sentences, and the tokens of each side."""
+        sides = self._lengths(rows).max(0)
+        sentences = max(len(rows), self.tokens // int(sides.max())) if self.rounded else len(rows)
+        return sentences, *(int(side) for side in sides)
+
     def padding(self, rows: Rows) -> float:
         """The share of a batch that is padding."""
-        lengths = self.lengths[rows]
-        return 1.0 - float(lengths.sum()) / float(lengths.max(0).sum() * len(rows))
+        sentences, *sides = self.shape(rows)
+        return 1.0 - float(self.lengths[rows].sum()) / (sentences * sum(sides))
+
+    def _lengths(self, rows: Rows) -> NDArray[np.integer[Any]]:
+        """(n, sides): what sentences take of a batch."""
+        return round_up(self.lengths[rows]) if self.rounded else self.lengths[rows]
 
     def _window(self) -> int:
         mean = float(self.lengths.max(1).mean())
@@ -80,11 +95,11 @@ class Plan:
 
     def _sorted(self, rows: Rows) -> Rows:
         # by the longer side, which decides how many fit, and then by each
-        keys = self.lengths[rows]
+        keys = self._lengths(rows)
         return rows[np.lexsort((*keys.T, keys.max(1)))]
 
     def _cut(self, rows: Rows) -> Iterator[Rows]:
-        longest = self.lengths[rows].max(1)
+        longest = self._lengths(rows).max(1)
         start, widest = 0, 0
         for end, length in enumerate(longest.tolist()):
             widest = max(widest, length)
@@ -93,6 +108,15 @@ class Plan:
                 start, widest = end, length
         if start < len(rows):
             yield rows[start:]
+
+
+def round_up(lengths: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """The next of few lengths: multiples of 4 up to 64, of 8 up to 128, and so on, each at most an eighth further."""
+    lengths = np.maximum(lengths.astype(np.int64), 1)
+    powers = np.ceil(np.log2(lengths)).astype(np.int64)
+    steps = np.left_shift(1, np.maximum(powers - 4, 2))
+    rounded: NDArray[np.int64] = -(-lengths // steps) * steps
+    return rounded
 
 
 def shard(rows: Rows, rank: int, ranks: int) -> Rows:

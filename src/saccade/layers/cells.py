@@ -14,14 +14,29 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from saccade import masks
 from saccade.errors import DataError, ShapeError, lookup
+from saccade.kernels.cells import gru_cell, lstm_cell, mix
+from saccade.kernels.deferred import deferred_gradients
 from saccade.kernels.dropout import Dropout
 from saccade.layers.stack import Layers
 
-__all__ = ["CELLS", "GRU", "LSTM", "Cell", "CellStack", "ResetBeforeGRU", "Tanh", "build_cell", "check_inputs"]
+__all__ = [
+    "CELLS",
+    "GRU",
+    "LSTM",
+    "Cell",
+    "CellStack",
+    "Layered",
+    "ResetBeforeGRU",
+    "Tanh",
+    "build_cell",
+    "check_inputs",
+]
 
 
-Advance = Callable[[Tensor, Tensor], Tensor]
-"""Projected inputs (N, gates) and the state before -> the next state (N, state_width)."""
+Parts = tuple[Tensor, ...]
+"""A state taken apart: (h,), or an LSTM's (h, c), each (N, width)."""
+Advance = Callable[[Tensor, Parts], Parts]
+"""Projected inputs (N, gates) and the state before -> the next state."""
 
 
 class Cell(nn.Module, ABC):
@@ -31,8 +46,9 @@ class Cell(nn.Module, ABC):
         state' = advance(gates, state)
 
     The state is one tensor (N, state_width) whose first `width` entries are the hidden state h; an LSTM has
-    its memory c behind them. `project` can do the columns of W_i from `first` on, so that an input made of
-    parts, [word ; context], has its words projected ahead of the loop and its contexts inside.
+    its memory c behind them. A loop keeps it in parts instead, see `recurrence`. `project` can do the columns of W_i
+    from `first` on, so that an input made of parts, [word ; context], has its words projected ahead of the loop and
+    its contexts inside.
     """
 
     def __init__(self, input_width: int, width: int, state_width: int) -> None:
@@ -50,8 +66,17 @@ class Cell(nn.Module, ABC):
         """b, (gates,)."""
 
     @abstractmethod
+    def recurrence(self) -> Advance:
+        """One step, for a loop of them: what it takes apart of weights and states is taken apart once."""
+
     def advance(self, gates: Tensor, state: Tensor) -> Tensor:
         """The next state (N, state_width), from projected inputs (N, gates) and the state before."""
+        return join(self.recurrence()(gates, self.split(state)))
+
+    def split(self, state: Tensor) -> Parts:
+        """A state (N, state_width) in its parts."""
+        parts: Parts = state.split(self.width, -1)
+        return parts
 
     def project(self, inputs: Tensor, first: int = 0) -> Tensor:
         """Inputs (..., D) times the columns first..first+D of W_i; the bias comes with the first column."""
@@ -66,10 +91,6 @@ class Cell(nn.Module, ABC):
         weight = self.input_weight[:, first:]
         return lambda inputs: F.linear(inputs, weight)
 
-    def recurrence(self) -> Advance:
-        """`advance` for a loop: what it takes apart of the weights is taken apart once."""
-        return self.advance
-
     def forward(self, inputs: Tensor, state: Tensor) -> Tensor:
         """One step: inputs (N, input_width)."""
         check_inputs(inputs, self.input_width, rank=2)
@@ -82,12 +103,20 @@ class Cell(nn.Module, ABC):
         """
         self.check_sequence(inputs, state, mask)
         gates, advance = self.project(inputs), self.recurrence()
-        hiddens = []
-        for t, gates_now in enumerate(gates.unbind(1)):
-            after = advance(gates_now, state)
-            state = after if mask is None else torch.where(mask[:, t, None], after, state)
-            hiddens.append(state[:, : self.width])
-        return torch.stack(hiddens, 1), state
+        parts, hiddens = self.split(state), []
+        with deferred_gradients(inputs.device):
+            for t, gates_now in enumerate(gates.unbind(1)):
+                after = advance(gates_now, parts)
+                if mask is not None:
+                    kept = mask[:, t, None]
+                    after = tuple(torch.where(kept, new, old) for new, old in zip(after, parts, strict=True))
+                parts = after
+                hiddens.append(parts[0])
+        return torch.stack(hiddens, 1), join(parts)
+
+    def hiddens(self, inputs: Tensor, mask: Tensor) -> Tensor:
+        """The hidden states of `sequence` from a state of zeros, where nobody wants to know the last state."""
+        return self.sequence(inputs, inputs.new_zeros(inputs.shape[0], self.state_width), mask)[0]
 
     def check_sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None) -> None:
         """Refuse what does not go together; torch's kernels would read on beyond the end of a narrow input."""
@@ -105,6 +134,11 @@ class Cell(nn.Module, ABC):
                 f"mask is {tuple(mask.shape)}, but inputs are {tuple(inputs.shape)}, so it must be "
                 f"{tuple(inputs.shape[:2])}. Build it with masks.padding(lengths)."
             )
+
+
+def join(parts: Parts) -> Tensor:
+    """The parts of a state as one tensor (N, state_width)."""
+    return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
 
 
 def check_inputs(inputs: Tensor, width: int, rank: int) -> None:
@@ -167,8 +201,8 @@ class Tanh(_TorchCell):
     def __init__(self, input_width: int, width: int) -> None:
         super().__init__(input_width, width, width)
 
-    def advance(self, gates: Tensor, state: Tensor) -> Tensor:
-        return torch.tanh(gates + self.recur(state))
+    def recurrence(self) -> Advance:
+        return lambda gates, parts: (torch.tanh(gates + self.recur(parts[0])),)
 
 
 class GRU(_TorchCell):
@@ -182,12 +216,8 @@ class GRU(_TorchCell):
     def __init__(self, input_width: int, width: int) -> None:
         super().__init__(input_width, width, width)
 
-    def advance(self, gates: Tensor, state: Tensor) -> Tensor:
-        sizes = [2 * self.width, self.width]
-        gates, proposal = gates.split(sizes, -1)
-        of_gates, of_proposal = self.recur(state).split(sizes, -1)
-        reset, update = torch.sigmoid(gates + of_gates).chunk(2, -1)
-        return _mix(torch.tanh(proposal + reset * of_proposal), state, update)
+    def recurrence(self) -> Advance:
+        return lambda gates, parts: (gru_cell(gates, self.recur(parts[0]), parts[0]),)
 
 
 class LSTM(_TorchCell):
@@ -203,14 +233,13 @@ class LSTM(_TorchCell):
     def __init__(self, input_width: int, width: int) -> None:
         super().__init__(input_width, width, 2 * width)
 
+    def recurrence(self) -> Advance:
+        return lambda gates, parts: lstm_cell(gates, self.recur(parts[0]), parts[1])
+
     def advance(self, gates: Tensor, state: Tensor, extra: Tensor | None = None) -> Tensor:
         """The next state; `extra` is added to the memory c' before it is read (the LSTMN's deep fusion)."""
-        hidden, memory = state.chunk(2, -1)
-        i, f, g, o = (gates + self.recur(hidden)).chunk(4, -1)
-        memory = torch.sigmoid(f) * memory + torch.sigmoid(i) * torch.tanh(g)
-        if extra is not None:
-            memory = memory + extra
-        return torch.cat([torch.sigmoid(o) * torch.tanh(memory), memory], -1)
+        hidden, memory = self.split(state)
+        return join(lstm_cell(gates, self.recur(hidden), memory, extra))
 
     def sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         self.check_sequence(inputs, state, mask)
@@ -218,8 +247,17 @@ class LSTM(_TorchCell):
         if mask is None:
             hiddens, hidden, memory = self.run(inputs, (hidden, memory))
             return hiddens, torch.cat([hidden[0], memory[0]], -1)
+        if inputs.is_cuda and torch.cuda.is_current_stream_capturing():
+            return Cell.sequence(self, inputs, state, mask)
         out: tuple[Tensor, Tensor] = self._packed(inputs, hidden, memory, mask)
         return out
+
+    def hiddens(self, inputs: Tensor, mask: Tensor) -> Tensor:
+        if not inputs.is_cuda:
+            return super().hiddens(inputs, mask)
+        # padding stands behind the words, so they need not be packed; a GPU would wait for their lengths
+        zeros = inputs.new_zeros(1, inputs.shape[0], self.width)
+        return self.run(inputs, (zeros, zeros))[0]
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]  # a packed sequence is no tensor to trace
     def _packed(self, inputs: Tensor, hidden: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -262,25 +300,18 @@ class ResetBeforeGRU(Cell):
     def input_bias(self) -> Tensor:
         return self.bias_ih
 
-    def advance(self, gates: Tensor, state: Tensor) -> Tensor:
-        return self.recurrence()(gates, state)
-
     def recurrence(self) -> Advance:
         sizes = [2 * self.width, self.width]
         of_gates, of_candidate = self.weight_hh.split(sizes)
 
-        def advance(gates: Tensor, state: Tensor) -> Tensor:
+        def advance(gates: Tensor, parts: Parts) -> Parts:
+            (state,) = parts
             gates, proposal = gates.split(sizes, -1)
             reset, update = torch.sigmoid(gates + F.linear(state, of_gates)).chunk(2, -1)
             candidate = torch.tanh(proposal + F.linear(reset * state, of_candidate))
-            return _mix(state, candidate, update) if self.update_takes_new else _mix(candidate, state, update)
+            return (mix(state, candidate, update) if self.update_takes_new else mix(candidate, state, update),)
 
         return advance
-
-
-def _mix(old: Tensor, new: Tensor, share: Tensor) -> Tensor:
-    """(1 - share) · old + share · new; unlike torch.lerp it takes the mixed dtypes of autocast."""
-    return old + share * (new - old)
 
 
 class _ChoGRU(ResetBeforeGRU):
@@ -305,6 +336,10 @@ CELLS: dict[str, Callable[[int, int], Cell]] = {
 def build_cell(name: str, input_width: int, width: int) -> Cell:
     """A cell by its name in CELLS."""
     return lookup("cell", name, CELLS)(input_width, width)
+
+
+Layered = tuple[Parts, ...]
+"""The states of a stack, layer by layer, each in its parts."""
 
 
 class CellStack(nn.Module):
@@ -340,29 +375,34 @@ class CellStack(nn.Module):
         """The width of each layer's state."""
         return self.first.state_width
 
-    def top(self, state: Tensor) -> Tensor:
-        """(N, layers, state_width) -> (N, width): the hidden state of the uppermost layer, no residual added."""
-        return state[:, -1, : self.width]
+    def split(self, state: Tensor) -> Layered:
+        """A state (N, layers, state_width) in its parts, as a loop keeps it."""
+        return tuple(cell.split(part) for cell, part in zip(self.cells, state.unbind(1), strict=True))
+
+    def join(self, layered: Layered) -> Tensor:
+        """The inverse of `split`."""
+        return torch.stack([join(parts) for parts in layered], 1)
 
     def advance(self, gates: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """One step: projected inputs of the first layer (N, gates) -> output (N, width), state."""
-        return self.recurrence()(gates, state)
+        output, layered = self.recurrence()(gates, self.split(state))
+        return output, self.join(layered)
 
-    def recurrence(self) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """`advance` for a loop, as a cell's."""
+    def recurrence(self) -> Callable[[Tensor, Layered], tuple[Tensor, Layered]]:
+        """`advance` for a loop, as a cell's; the hidden state of the uppermost layer is `layered[-1][0]`."""
         steps = [cell.recurrence() for cell in self.cells]
         drops = [self.dropout.over_steps() for _ in steps]
 
-        def advance(gates: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        def advance(gates: Tensor, layered: Layered) -> tuple[Tensor, Layered]:
             states = []
             output = gates
-            layers = zip(self.cells, steps, drops, state.unbind(1), strict=True)
+            layers = zip(self.cells, steps, drops, layered, strict=True)
             for layer, (cell, step, drop, before) in enumerate(layers):
                 inputs = output if layer == 0 else drop(output)
                 after = step(inputs if layer == 0 else cell.project(inputs), before)
-                output = self._add(after[:, : self.width], inputs, layer)
+                output = self._add(after[0], inputs, layer)
                 states.append(after)
-            return output, torch.stack(states, 1)
+            return output, tuple(states)
 
         return advance
 

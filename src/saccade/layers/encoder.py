@@ -69,6 +69,8 @@ class RecurrentEncoder(Encoder):
             Layers(build_cell(cell, size, width) for _ in self.backwards) for size in inputs
         )
         self.cell_width, self.residual, self.dropout = width, residual, dropout or Dropout(0.0)
+        self.finals = True
+        """Whether anybody wants to know the last states: an LSTM's memory costs more than its hidden states."""
 
     @property
     def state_width(self) -> int:
@@ -78,15 +80,17 @@ class RecurrentEncoder(Encoder):
     def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
         finals = []
         output = inputs
+        read = _read if self.finals else _read_hiddens
         for number, directions in enumerate(self.layers):
             below = output if number == 0 else self.dropout(output)
             pairs = zip(directions, self.backwards, strict=True)
-            hiddens, states = zip(*(_read(cell, below, mask, way) for cell, way in pairs), strict=True)
+            hiddens, states = zip(*(read(cell, below, mask, way) for cell, way in pairs), strict=True)
             output = torch.cat(hiddens, -1)
             if self.residual and number > 0:
                 output = output + below
-            finals.append(torch.stack(states, 1))  # (B, directions, state_width)
-        return Reading(output, self._last(output, mask), torch.stack(finals, 1))
+            if self.finals:
+                finals.append(torch.stack(states, 1))  # (B, directions, state_width)
+        return Reading(output, self._last(output, mask), torch.stack(finals, 1) if finals else None)
 
     def _last(self, annotations: Tensor, mask: Tensor) -> Tensor:
         """Where each direction ends: at the last word, or read backwards at the first."""
@@ -101,6 +105,12 @@ def _read(cell: Cell, inputs: Tensor, mask: Tensor, backwards: bool) -> tuple[Te
         inputs = masks.reverse(inputs, mask)
     hiddens, final = cell.sequence(inputs, start, mask)
     return (masks.reverse(hiddens, mask) if backwards else hiddens), final
+
+
+def _read_hiddens(cell: Cell, inputs: Tensor, mask: Tensor, backwards: bool) -> tuple[Tensor, None]:
+    if not backwards:
+        return cell.hiddens(inputs, mask), None
+    return masks.reverse(cell.hiddens(masks.reverse(inputs, mask), mask), mask), None
 
 
 class ReaderEncoder(Encoder):

@@ -16,8 +16,13 @@ __all__ = ["STARTS", "Start", "build_start"]
 class Start(nn.Module):
     """start(reading, mask (B, S)) -> the decoder's first state (B, layers, state_width)."""
 
+    reads_finals = False
+    """Whether it starts from the encoder's last states."""
+
     def __init__(self, encoder: Encoder, decoder: CellStack) -> None:
         super().__init__()
+        if isinstance(encoder, RecurrentEncoder):
+            encoder.finals = self.reads_finals
         self.shape = (decoder.layers, decoder.state_width)
 
     def forward(self, reading: Reading, mask: Tensor) -> Tensor:
@@ -34,6 +39,8 @@ class Zero(Start):
 
 class Final(Start):
     """The encoder's last states, layer by layer (Sutskever, Luong); both directions side by side."""
+
+    reads_finals = True
 
     def __init__(self, encoder: Encoder, decoder: CellStack) -> None:
         super().__init__(encoder, decoder)
@@ -74,6 +81,8 @@ class _Projected(Start):
 
 class Project(_Projected):
     """tanh(W [the encoder's last states]), for any two shapes (Cho: h'_0 = tanh(V c))."""
+
+    reads_finals = True
 
     def summary_width(self, encoder: Encoder) -> int:
         recurrent = _recurrent("project", encoder)

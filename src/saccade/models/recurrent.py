@@ -13,8 +13,9 @@ from saccade import tree
 from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
 from saccade.config import Config
+from saccade.kernels.deferred import deferred_gradients
 from saccade.kernels.dropout import Dropout
-from saccade.layers.cells import CellStack
+from saccade.layers.cells import CellStack, Layered
 from saccade.layers.encoder import Encoder
 from saccade.layers.reader import PlainReader
 from saccade.layers.readout import Readout, build_readout
@@ -50,7 +51,16 @@ class Loop(NamedTuple):
     """The cells, made ready for many steps: what a step reads beside its word to gates, and gates to a state."""
 
     project: Callable[[Tensor], Tensor]
-    advance: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+    advance: Callable[[Tensor, Layered], tuple[Tensor, Layered]]
+
+
+class Now(NamedTuple):
+    """A State while a loop has hold of it: its cells in their parts."""
+
+    cells: Layered
+    fed: Tensor | None
+    position: Tensor
+    past: Past | None
 
 
 class RecurrentSeq2Seq(Seq2Seq):
@@ -127,14 +137,13 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def step(self, memory: Memory, state: State, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, State]:
         check_fed(tokens, memory, state)
-        word = self._embed(tokens)
-        read, context, state = self._advance(memory, state, self.cells.first.project(word), tape, self._loop())
+        word, now = self._embed(tokens), self._open(state)
+        read, context, now = self._advance(memory, now, self.cells.first.project(word), tape, self._loop())
         vector = self._read(read, context, word)
-        if self.input_feeding:
-            # as the start's: a read-out may be a view of the cells' state, and under autocast in half precision
-            fed = vector.to(memory.start.dtype).clone(memory_format=torch.contiguous_format)
-            state = State(state.cells, fed, state.position, state.past)
-        return self.output(self.target_dropout(vector)), state
+        # as the start's: under autocast some of it is in half precision, and a read-out may be a view of the cells
+        cells = self.cells.join(now.cells).to(memory.start.dtype)
+        fed = vector.to(memory.start.dtype).clone(memory_format=torch.contiguous_format) if self.input_feeding else None
+        return self.output(self.target_dropout(vector)), State(cells, fed, now.position, now.past)
 
     def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         memory = self.encode(batch, tape=tape)
@@ -156,48 +165,52 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def _one_by_one(self, memory: Memory, words: Tensor, tape: Tape | None) -> Tensor:
         gates = self.cells.first.project(words)  # the words' share of all steps in one product
-        state, loop = self.start(memory, words.shape[1]), self._loop()
+        now, loop = self._open(self.start(memory, words.shape[1])), self._loop()
         reads, contexts, vectors = [], [], []
-        for word, gates_now in zip(words.unbind(1), gates.unbind(1), strict=True):
-            read, context, state = self._advance(memory, state, gates_now, tape, loop)
-            reads.append(read)
-            contexts.append(context)
-            if self.input_feeding:
-                vectors.append(self._read(read, context, word))
-                state = State(state.cells, vectors[-1], state.position, state.past)
+        with deferred_gradients(words.device):
+            for word, gates_now in zip(words.unbind(1), gates.unbind(1), strict=True):
+                read, context, now = self._advance(memory, now, gates_now, tape, loop)
+                reads.append(read)
+                contexts.append(context)
+                if self.input_feeding:
+                    vectors.append(self._read(read, context, word))
+                    now = now._replace(fed=vectors[-1])
         context = None if contexts[0] is None else torch.stack(contexts, 1)  # type: ignore[arg-type]
         _note(tape, torch.stack(reads, 1), context)
         if self.input_feeding:
             return torch.stack(vectors, 1)
         return self._read(torch.stack(reads, 1), context, words)
 
+    def _open(self, state: State) -> Now:
+        return Now(self.cells.split(state.cells), state.fed, state.position, state.past)
+
     def _advance(
-        self, memory: Memory, state: State, gates: Tensor, tape: Tape | None, loop: Loop
-    ) -> tuple[Tensor, Tensor | None, State]:
+        self, memory: Memory, now: Now, gates: Tensor, tape: Tape | None, loop: Loop
+    ) -> tuple[Tensor, Tensor | None, Now]:
         """One step up to the read-out: the state it reads (N, D), the context (N, Dc), the state after."""
-        before, past = self.cells.top(state.cells), state.past
+        before, past = now.cells[-1][0], now.past
         context = None
         if self.from_previous:
-            context, past = self._attend(before, memory, state, tape)
+            context, past = self._attend(before, memory, now, tape)
         elif memory.summary is not None:
             context = memory.summary.repeat_interleave(gates.shape[0] // memory.summary.shape[0], 0)
-        late = [part for part in (context, state.fed) if part is not None]
+        late = [part for part in (context, now.fed) if part is not None]
         if late:
             gates = gates + loop.project(late[0] if len(late) == 1 else torch.cat(late, -1))
-        output, cells = loop.advance(gates, state.cells)
+        output, cells = loop.advance(gates, now.cells)
         if self.attention is not None and not self.from_previous:
-            context, past = self._attend(output, memory, state, tape)
-        return before if self.read_previous else output, context, State(cells, state.fed, state.position + 1, past)
+            context, past = self._attend(output, memory, now, tape)
+        return before if self.read_previous else output, context, Now(cells, now.fed, now.position + 1, past)
 
     def _loop(self) -> Loop:
         """What every step of a loop needs of the cells' weights."""
         return Loop(self.cells.first.projection(self.target_embedding.embedding_dim), self.cells.recurrence())
 
-    def _attend(self, query: Tensor, memory: Memory, state: State, tape: Tape | None) -> tuple[Tensor, Past | None]:
+    def _attend(self, query: Tensor, memory: Memory, now: Now, tape: Tape | None) -> tuple[Tensor, Past | None]:
         assert self.attention is not None
         assert memory.bank is not None
         attended = self.attention(
-            query[:, None], memory.bank, positions=state.position[:, None], past=state.past, tape=tape
+            query[:, None], memory.bank, positions=now.position[:, None], past=now.past, tape=tape
         )
         return attended.context[:, 0], attended.past
 

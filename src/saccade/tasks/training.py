@@ -53,9 +53,10 @@ class TrainingJob:
             )
         self._valid = corpus.store("valid", task.tokenizers, room=task.room)
 
-    def loader(self, rank: int, ranks: int) -> Loader:
+    def loader(self, rank: int, ranks: int, *, rounded: bool) -> Loader:
         train = self.task.recipe.train
-        return Loader(self._train, Plan(lengths_of(self._train), train.tokens_per_batch, train.seed), rank, ranks)
+        plan = Plan(lengths_of(self._train), train.tokens_per_batch, train.seed, rounded=rounded)
+        return Loader(self._train, plan, rank, ranks)
 
     def validate(self) -> dict[str, Any]:
         train = self.task.recipe.train

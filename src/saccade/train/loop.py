@@ -24,11 +24,12 @@ from saccade.files import remove_drafts
 from saccade.train import checkpoint
 from saccade.train.devices import Sharded, find_accelerator, launched
 from saccade.train.ema import Ema
+from saccade.train.graphs import Graphs, graphs_fit
 from saccade.train.log import Log, Watcher
-from saccade.train.objective import losses_of
 from saccade.train.precision import choose_precision
 from saccade.train.schedules import build_optimizer, learning_rate
 from saccade.train.settings import TrainConfig
+from saccade.train.update import Learnt, Updater
 
 __all__ = ["Job", "Outcome", "Progress", "fit"]
 
@@ -42,12 +43,12 @@ class Job(Protocol):
 
     model: nn.Module
     objective: Any
-    """Holds the model; gives Losses, see `losses_of`."""
+    """Holds the model; gives Losses, see `objective.losses_of`."""
     width: int
     """The model's width, for the noam schedule."""
 
-    def loader(self, rank: int, ranks: int) -> Loader:
-        """The training batches of one of several processes."""
+    def loader(self, rank: int, ranks: int, *, rounded: bool) -> Loader:
+        """The training batches of one of several processes; `rounded`: in few shapes, see Plan."""
 
     def validate(self) -> dict[str, Any]:
         """The model's metrics on held-out data, `loss` among them; numbers, and `notes`, a list of sentences."""
@@ -114,9 +115,12 @@ class _Run:
         self.watcher = watcher if fabric.is_global_zero else Watcher()
         torch.manual_seed(config.seed + self.fabric.global_rank)
         self.sharded: Sharded | None = Sharded() if config.strategy == "fsdp" else None
-        optimizer = build_optimizer(job.objective.parameters(), config)
+        self.rounded = graphs_fit(config, fabric)
+        optimizer = build_optimizer(job.objective.parameters(), config, fabric.device if self.rounded else None)
         self.objective, self.optimizer = self.fabric.setup(job.objective, optimizer)
         self.ema = None if config.ema is None else Ema(job.model, config.ema)
+        graphs = Graphs(fabric.device) if self.rounded else None
+        self.updater = Updater(fabric, self.objective, self.optimizer, config, self._learnt, graphs)
         self.progress = Progress()
         self.stopping = False
         self.group: list[Load] = []
@@ -127,7 +131,7 @@ class _Run:
         if resume:
             self._restore()
         self.log = Log(self.folder, self.progress.step, silent=not self.fabric.is_global_zero)
-        loader = self.job.loader(self.fabric.global_rank, self.fabric.world_size)
+        loader = self.job.loader(self.fabric.global_rank, self.fabric.world_size, rounded=self.rounded)
         self.watcher.begins(self.config.steps, self.progress.step, self.job.facts())
         try:
             with self._finishing_on_interrupt():
@@ -147,6 +151,8 @@ class _Run:
             while progress.step < config.steps:
                 group = list(islice(loads, config.accumulate))
                 self._update(group)
+                if self._pauses():
+                    self.updater.finish()
                 progress.seconds = time.perf_counter() - began
                 self._report()
                 if progress.step % config.validate_every == 0 or progress.step == config.steps:
@@ -159,6 +165,12 @@ class _Run:
         finally:
             loads.close()  # type: ignore[attr-defined]
         return "finished"
+
+    def _pauses(self) -> bool:
+        """Whether something comes now for which all updates must have been made."""
+        config, step = self.config, self.progress.step
+        every = (config.validate_every, config.checkpoint_every, config.log_every)
+        return self.stopping or step == config.steps or any(step % steps == 0 for steps in every)
 
     def _reason_to_stop(self) -> str | None:
         """Whether this was the last step, and why; all processes must answer the same."""
@@ -180,49 +192,28 @@ class _Run:
 
     def _update(self, group: list[Load]) -> None:
         """One step: the gradients of some batches, and the move along them."""
-        progress, fabric = self.progress, self.fabric
+        progress, tokens = self.progress, sum(load.tokens for load in group)
         progress.step += 1
-        self.group = group
-        rate = learning_rate(progress.step, self.config, self.job.width, progress.halvings)
-        for part in self.optimizer.param_groups:
-            part["lr"] = rate
         if self.config.scheduled_sampling:
             self.job.objective.own_words = self.config.scheduled_sampling * progress.step / self.config.steps
-        tokens = sum(load.tokens for load in group)
-        plain = torch.zeros((), device=fabric.device)
-        for number, load in enumerate(group, 1):
-            batch = load.batch.to(fabric.device)
-            links = None if load.links is None else load.links.to(fabric.device)
-            with fabric.no_backward_sync(self.objective, enabled=number < len(group)):
-                losses = losses_of(self.objective, batch, links)
-                fabric.backward(losses.total * (load.weight * fabric.world_size / tokens))
-            plain += losses.plain.detach() * load.weight
-        norm = self._clip()
-        loss = self._summed(plain) / tokens
-        self._check(loss, norm)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.updater.update(group, learning_rate(progress.step, self.config, self.job.width, progress.halvings))
         if self.ema is not None:
             self.ema.update(self.job.model)
         progress.place, progress.tokens = (*group[-1].place,), progress.tokens + tokens
-        since = progress.since_log
-        since["loss"] += loss * tokens
-        since["tokens"] += tokens
+
+    def _learnt(self, learnt: Learnt) -> None:
+        """Count what came of an update, unless it went wrong."""
+        self._check(learnt)
+        since, group = self.progress.since_log, learnt.group
+        since["loss"] += learnt.loss * learnt.tokens
+        since["tokens"] += learnt.tokens
         since["padding"] += sum(load.padding for load in group) / len(group)
         since["n"] += 1
 
-    def _clip(self) -> float:
-        limit = self.config.clip if self.config.clip is not None else math.inf
-        norm = self.fabric.clip_gradients(self.objective, self.optimizer, max_norm=limit, error_if_nonfinite=False)
-        return float(norm) if isinstance(norm, Tensor) else 0.0
-
-    def _summed(self, value: Tensor) -> float:
-        total: Any = self.fabric.all_reduce(value, reduce_op="sum") if self.fabric.world_size > 1 else value
-        return float(total)
-
-    def _check(self, loss: float, norm: float) -> None:
-        """Stop before numbers that are none reach the weights."""
-        progress = self.progress
+    def _check(self, learnt: Learnt) -> None:
+        """Stop before numbers that are none reach the weights that are kept."""
+        progress, loss, norm = self.progress, learnt.loss, learnt.norm
+        self.group = learnt.group
         if math.isfinite(loss) and math.isfinite(norm):
             progress.skipped = 0
             return
@@ -239,9 +230,12 @@ class _Run:
         kept = f"The last good checkpoint is {last}" if last else "No checkpoint had been written yet"
         return NumericsError(
             f"training diverged at step {progress.step}: {how}. The batch holds the sentences {shown} of the training "
-            f"data. {kept}. Lower train.lr (it was {self.optimizer.param_groups[0]['lr']:g} here), set train.clip, or "
+            f"data. {kept}. Lower train.lr (it was {self._rate():g} here), set train.clip, or "
             "warm up longer, and look at these sentences if it happens there again."
         )
+
+    def _rate(self) -> float:
+        return learning_rate(self.progress.step, self.config, self.job.width, self.progress.halvings)
 
     def _report(self) -> None:
         progress, config = self.progress, self.config
@@ -253,7 +247,7 @@ class _Run:
         entry = {
             "step": step,
             "loss": since["loss"] / max(since["tokens"], 1),
-            "lr": self.optimizer.param_groups[0]["lr"],
+            "lr": self._rate(),
             "tokens": progress.tokens,
             "tokens_per_second": speed,
             "seconds_left": max(left, 0.0),
@@ -321,6 +315,7 @@ class _Run:
         return weights
 
     def _save(self) -> None:
+        self.updater.finish()
         optimizer = (
             self.sharded.optimizer(self.objective, self.optimizer)
             if self.sharded is not None
@@ -345,6 +340,7 @@ class _Run:
         state = checkpoint.load(path)
         numbers = dict(state.progress)
         world, scale, _ = (numbers.pop(name, None) for name in ("world_size", "scale", "precision"))
+        self.rounded = numbers.pop("rounded", False)  # a place counts batches, so they must stay as they are
         try:
             self.progress = Progress(**numbers)
         except TypeError as error:
@@ -386,6 +382,7 @@ class _Run:
         return {
             "world_size": self.fabric.world_size,
             "precision": {self.fabric.device.type: self.precision},
+            "rounded": self.rounded,
             **({} if scaler is None else {"scale": scaler.state_dict()}),
         }
 

@@ -58,13 +58,13 @@ class WordLoss(nn.Module):
         batch = Batch(**parts)
         tape = Tape() if self.guided and links is not None else None
         fed = self._fed(batch)
-        expected, mask = batch.expected[batch.expected_mask], batch.expected_mask
+        expected = _counted(batch.expected, batch)
         if "output" in self.model._modules:
             output = self.model.output
-            vectors = self.model.vectors(fed, tape=tape)[mask]
+            vectors = _counted(self.model.vectors(fed, tape=tape), batch)
             losses = cross_entropy(vectors, output.weight, output.bias, expected, smoothing=self.label_smoothing)
         else:
-            logits = self.model(fed, tape=tape)[mask]
+            logits = _counted(self.model(fed, tape=tape), batch)
             losses = from_logits(logits, expected, smoothing=self.label_smoothing)
         total = losses.smoothed
         if tape is not None and links is not None:
@@ -96,6 +96,14 @@ class WordLoss(nn.Module):
         assert batch.target is not None
         target = torch.cat([inputs, batch.target[:, -1:]], 1)
         return Batch(batch.source, batch.source_mask, target, batch.target_mask, batch.labels)
+
+
+def _counted(values: Tensor, batch: Batch) -> Tensor:
+    """(B, T, ...) -> (n, ...): the rows of words, and on a GPU those of padding, which count nothing, too.
+
+    To leave them out there would mean to wait until it is known how many there are.
+    """
+    return values[batch.expected_mask] if values.device.type == "cpu" else values.flatten(0, 1)
 
 
 class ClassLoss(nn.Module):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import nn
@@ -13,8 +14,10 @@ from saccade.train.settings import TrainConfig
 __all__ = ["SCHEDULES", "build_optimizer", "learning_rate"]
 
 
-def build_optimizer(parameters: Iterable[nn.Parameter], config: TrainConfig) -> torch.optim.Optimizer:
-    """The optimiser a recipe names. Vectors (biases, norms) get no weight decay."""
+def build_optimizer(
+    parameters: Iterable[nn.Parameter], config: TrainConfig, graphs_on: torch.device | None = None
+) -> torch.optim.Optimizer:
+    """The optimiser a recipe names. Vectors (biases, norms) get no weight decay. `graphs_on`: where it is recorded."""
     wanted = [parameter for parameter in parameters if parameter.requires_grad]
     groups = [
         {"params": [p for p in wanted if p.dim() > 1], "weight_decay": config.weight_decay},
@@ -22,15 +25,19 @@ def build_optimizer(parameters: Iterable[nn.Parameter], config: TrainConfig) -> 
     ]
     groups = [group for group in groups if group["params"]]
     fused = config.precision != "fp16"  # its loss scale must be taken out before gradients are clipped
+    rate: Any = config.lr
+    recorded: dict[str, Any] = {}
+    if graphs_on is not None:  # a graph reads the rate from where it stands, and counts steps on the device
+        rate, recorded = torch.full((), config.lr, device=graphs_on), {"capturable": True}
     match config.optimizer:
         case "adam":
-            return torch.optim.Adam(groups, config.lr, config.betas, config.eps, fused=fused)
+            return torch.optim.Adam(groups, rate, config.betas, config.eps, fused=fused, **recorded)
         case "adamw":
-            return torch.optim.AdamW(groups, config.lr, config.betas, config.eps, fused=fused)
+            return torch.optim.AdamW(groups, rate, config.betas, config.eps, fused=fused, **recorded)
         case "adadelta":
-            return torch.optim.Adadelta(groups, config.lr, config.rho, config.eps)
+            return torch.optim.Adadelta(groups, rate, config.rho, config.eps, **recorded)
         case "sgd":
-            return torch.optim.SGD(groups, config.lr, config.momentum)
+            return torch.optim.SGD(groups, rate, config.momentum)
 
 
 def _cosine(step: int, config: TrainConfig) -> float:

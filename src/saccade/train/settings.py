@@ -64,6 +64,8 @@ class TrainConfig(Config):
     """How many of the last checkpoints stay."""
     log_every: int = Field(50, ge=1)
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
+    graphs: bool = True
+    """On one GPU, record an update for each shape of batch and replay it; batches are padded to few shapes for it."""
     seed: int = Field(1, ge=0)
     accelerator: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     devices: int = Field(1, ge=1)
@@ -86,6 +88,6 @@ class TrainConfig(Config):
 
 
 FREE_TO_CHANGE = frozenset(
-    {"steps", "minutes", "patience", "keep", "log_every", "accelerator", "devices", "nodes", "strategy"}
+    {"steps", "minutes", "patience", "keep", "log_every", "graphs", "accelerator", "devices", "nodes", "strategy"}
 )
 """What may differ when a run is resumed: none of it changes the steps that were made."""

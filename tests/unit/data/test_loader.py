@@ -9,12 +9,14 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from saccade.batch import EOS, Batch
+from saccade.batch import EOS, NO_LABEL, Batch
 from saccade.data.example import Example, Links
 from saccade.data.loader import Loader, collate, count_expected, in_background, lengths_of
 from saccade.data.plan import Place, Plan
 from saccade.data.store import Store
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+from saccade.models import build_classifier, build_seq2seq
+from saccade.train.objective import ClassLoss, WordLoss, losses_of
 
 WORDS = ["the", "black", "cat", "sat", "on", "a", "mat", "and", "then", "dog", "came"]
 TOKENIZER = Tokenizer.train(TokenizerConfig(kind="bpe"), [" ".join(WORDS)] * 3)
@@ -280,3 +282,33 @@ def test_a_stream_that_nobody_reads_starts_nothing():
     stream = in_background(endless)
     assert_no_thread()
     stream.close()
+
+
+def test_more_padding_than_needed_changes_no_loss(store):
+    plain, gold = collate(store, np.array(ROWS))
+    count, source, target = 7, plain.source.shape[1] + 3, plain.target.shape[1] + 2
+    wide, wide_gold = collate(store, np.array(ROWS), (count, source, target - 1))
+    assert wide.source.shape == (count, source)
+    assert wide.target.shape == (count, target)
+    torch.manual_seed(0)
+    model = build_seq2seq(
+        "bahdanau", len(TOKENIZER), len(TOKENIZER), embedding=4, encoder={"width": 4}, decoder={"width": 8}
+    ).double()
+    objective = WordLoss(model, guided_alignment=0.5, label_smoothing=0.1).eval()
+    one, other = losses_of(objective, plain, gold), losses_of(objective, wide, wide_gold)
+    assert_close(one.total, other.total)
+    assert_close(one.plain, other.plain)
+
+
+def test_sentences_that_are_padding_have_no_label(tmp_path):
+    labelled = [Example("the cat", label="good"), Example("a dog", label="bad")]
+    store = Store.open(tmp_path, "key", labelled, Tokenizers(TOKENIZER, None), ["bad", "good"])
+    batch, _ = collate(store, np.array([0, 1]), (3, 8))
+    assert batch.labels.tolist() == [1, 0, NO_LABEL]
+    torch.manual_seed(0)
+    model = build_classifier("lstmn", len(TOKENIZER), 2, embedding=4, width=4)
+    losses = [
+        losses_of(ClassLoss(model, label_smoothing=0.1).eval(), part)
+        for part in (batch, collate(store, np.array([0, 1]))[0])
+    ]
+    assert_close(*(part.total for part in losses))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saccade.data.plan import Place, Plan, shard
+from saccade.data.plan import Place, Plan, round_up, shard
 from saccade.errors import ConfigError, DataError
 
 lengths_of_corpora = st.integers(1, 2).flatmap(
@@ -115,3 +115,36 @@ def test_a_budget_of_nothing():
 def test_a_plan_for_nothing():
     with pytest.raises(DataError, match="there are no sentences to make batches of"):
         plan_of(np.empty((0, 2)), 10)
+
+
+def test_lengths_are_rounded_up_to_few():
+    assert round_up(np.array([1, 4, 5, 63, 64, 65, 128, 129, 1000])).tolist() == [4, 4, 8, 64, 64, 72, 128, 144, 1024]
+    lengths = np.arange(8, 5000)
+    rounded = round_up(lengths)
+    assert (rounded >= lengths).all()
+    assert (rounded <= lengths * 1.5).all()
+    assert (rounded[lengths > 32] <= lengths[lengths > 32] * 1.125 + 1).all()
+    assert len(set(rounded.tolist())) < 80
+
+
+@given(lengths=lengths_of_corpora, tokens=st.integers(1, 400), epoch=st.integers(0, 3))
+@settings(max_examples=60)
+def test_rounded_batches_hold_every_sentence_once_and_keep_to_the_budget(lengths, tokens, epoch):
+    plan = plan_of(lengths, tokens, rounded=True)
+    batches = list(plan.epoch(epoch))
+    assert sorted(np.concatenate(batches).tolist()) == list(range(len(lengths)))
+    for rows in batches:
+        sentences, *sides = plan.shape(rows)
+        assert sentences >= len(rows)
+        assert sentences * max(sides) <= tokens or sentences == 1
+        assert all(side >= length for row in rows for side, length in zip(sides, lengths[row], strict=True))
+        assert 0 <= plan.padding(rows) < 1
+
+
+def test_rounded_batches_come_in_few_shapes():
+    lengths = realistic(20000)
+    shapes, plain = (
+        {Plan(lengths, 4000, rounded=rounded).shape(rows) for rows in Plan(lengths, 4000, rounded=rounded).epoch(0)}
+        for rounded in (True, False)
+    )
+    assert len(shapes) < len(plain) / 2

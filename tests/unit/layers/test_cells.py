@@ -123,7 +123,7 @@ def test_a_stacks_sequence_is_its_steps(name: str, residual: bool):
         output, state = stack.advance(stack.first.project(inputs[:, t]), state)
         same(output, outputs[:, t])
         if not residual:
-            same(output, stack.top(state))
+            same(output, stack.split(state)[-1][0])
     same(state, last)
 
 
@@ -154,7 +154,8 @@ def test_locked_dropout_is_the_same_in_every_step_of_a_loop_and_of_a_sequence():
     whole, last = stack.sequence(inputs, state)
     torch.manual_seed(1)
     advance, gates = stack.recurrence(), stack.first.project(inputs)
+    layered = stack.split(state)
     for t in range(5):
-        output, state = advance(gates[:, t], state)
+        output, layered = advance(gates[:, t], layered)
         same(output, whole[:, t])
-    same(state, last)
+    same(stack.join(layered), last)

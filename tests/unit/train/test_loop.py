@@ -48,7 +48,7 @@ class Sentences(Watcher):
         self.cuts, self.losses = cuts, chain(losses or [], iter(lambda: 1.0, None))
         self.exported, self.rates, self.notes, self.validations = [], [], [], []
 
-    def loader(self, rank, ranks):
+    def loader(self, rank, ranks, *, rounded):
         def loads(place):
             while True:
                 for number, rows in enumerate(self.cuts, 1):

@@ -1,0 +1,6 @@
+"""What a recurrent cell does after its products."""
+
+from saccade.kernels.cells.choose import gru_cell, lstm_cell
+from saccade.kernels.cells.naive import mix
+
+__all__ = ["gru_cell", "lstm_cell", "mix"]

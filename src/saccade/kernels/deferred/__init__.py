@@ -1,0 +1,5 @@
+"""Gradients of weights that a loop uses in every step."""
+
+from saccade.kernels.deferred.products import deferred_gradients
+
+__all__ = ["deferred_gradients"]

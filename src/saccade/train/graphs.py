@@ -1,0 +1,138 @@
+"""Graphs: an update on a GPU, recorded once for each shape of batch and replayed from then on.
+
+A step of a recurrent decoder is thousands of small kernels, and Python takes longer to start them than the device to
+run them. A replay starts all of them at once. Results are the same: the kernels are, and so are their random numbers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+
+from saccade import tree
+from saccade.batch import Batch
+from saccade.data.loader import Load
+from saccade.train.settings import TrainConfig
+
+__all__ = ["Graphs", "graphs_fit"]
+
+MOST = 64
+"""Graphs that are kept; each takes some memory beside what all of them share. Other shapes go without."""
+
+Step = Callable[[Load, Tensor], Tensor]
+"""An update by a batch whose tensors are on the device, given 1 / its tokens; what came of it, on the device."""
+Shape = tuple[torch.Size | None, ...]
+
+
+@dataclass
+class _Recording:
+    """A graph, where it reads its batch from and where it leaves what came of it."""
+
+    graph: torch.cuda.CUDAGraph
+    load: Load
+    share: Tensor
+    numbers: Tensor
+
+
+def graphs_fit(config: TrainConfig, fabric: Fabric) -> bool:
+    """Whether a training can be recorded at all: one GPU, and updates that do the same every time."""
+    alike = config.accumulate == 1 and not config.scheduled_sampling and config.precision != "fp16"
+    return config.graphs and alike and fabric.device.type == "cuda" and fabric.world_size == 1
+
+
+class Graphs:
+    """The recordings of a training.
+
+    The first batch of a shape is done without, which also gets everything ready that must not happen inside a
+    recording; the second is recorded. Where a model does something that cannot be recorded, such as to look at a
+    number, training goes on without, and the log says why.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._recordings: dict[Shape, _Recording] = {}
+        self._seen: set[Shape] = set()
+        self._pool, self._stream = torch.cuda.graph_pool_handle(), torch.cuda.Stream(device)
+        self.refused: str | None = None
+        """Why there are none, where there are none."""
+
+    def run(self, load: Load, step: Step) -> Tensor:
+        """The update of a batch, replayed where it can be."""
+        # all of it in one stream: what autograd keeps of a parameter must not belong to another one when it is recorded
+        self._stream.wait_stream(torch.cuda.current_stream(self._device))
+        with torch.cuda.stream(self._stream):
+            numbers = self._run(load, step)
+        torch.cuda.current_stream(self._device).wait_stream(self._stream)
+        return numbers
+
+    def _run(self, load: Load, step: Step) -> Tensor:
+        shape = _shape(load)
+        recording = self._recordings.get(shape)
+        if recording is None:
+            if self.refused is not None or shape not in self._seen or len(self._recordings) >= MOST:
+                self._seen.add(shape)
+                return step(*self._moved(load))
+            recording = self._record(load, step)
+            if recording is None:
+                return step(*self._moved(load))
+            self._recordings[shape] = recording
+        self._fill(recording, load)
+        recording.graph.replay()
+        return recording.numbers
+
+    def _moved(self, load: Load) -> tuple[Load, Tensor]:
+        """The batch on the device."""
+        batch, links = _pinned(load)
+        batch = tree.map_tensors(lambda tensor: tensor.to(self._device, non_blocking=True), batch)
+        links = None if links is None else links.to(self._device, non_blocking=True)
+        return _with(load, batch, links), torch.full((), 1 / load.tokens, device=self._device)
+
+    def _fill(self, recording: _Recording, load: Load) -> None:
+        batch, links = _pinned(load)
+        for own, new in zip(tree.leaves(recording.load.batch), tree.leaves(batch), strict=True):
+            own.copy_(new, non_blocking=True)
+        if recording.load.links is not None and links is not None:
+            recording.load.links.copy_(links, non_blocking=True)
+        recording.share.fill_(1 / load.tokens)
+
+    def _record(self, load: Load, step: Step) -> _Recording | None:
+        own, share = self._moved(load)
+        random, graph = torch.cuda.get_rng_state(self._device), torch.cuda.CUDAGraph()
+        try:
+            torch.cuda.synchronize(self._device)
+            with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
+                numbers = step(own, share)
+        except Exception as error:  # whatever it is, the same step without a recording will tell if it is serious
+            self._recover()
+            self.refused = str(error).splitlines()[0] if str(error) else type(error).__name__
+            logging.getLogger("saccade").warning("training goes on without CUDA graphs: %s", self.refused)
+            return None
+        finally:
+            torch.cuda.set_rng_state(random, self._device)
+        return _Recording(graph, own, share, numbers)
+
+    def _recover(self) -> None:
+        """After a recording that failed: the random numbers believe they are in it until another one ends well."""
+        torch.cuda.synchronize(self._device)
+        with torch.cuda.graph(torch.cuda.CUDAGraph(), stream=self._stream):
+            torch.zeros((), device=self._device)
+
+
+def _shape(load: Load) -> Shape:
+    batch = load.batch
+    parts = (batch.source, batch.target, batch.labels, load.links)
+    return tuple(None if part is None else part.shape for part in parts)
+
+
+def _pinned(load: Load) -> tuple[Batch, Tensor | None]:
+    """From such memory a device copies while this process goes on."""
+    return tree.map_tensors(Tensor.pin_memory, load.batch), None if load.links is None else load.links.pin_memory()
+
+
+def _with(load: Load, batch: Batch, links: Tensor | None) -> Load:
+    return Load(batch, load.tokens, load.lines, load.padding, load.place, links, load.weight)

@@ -1,0 +1,95 @@
+"""Updates replayed from graphs are the updates; needs a GPU."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+from lightning_fabric import Fabric
+
+from saccade.batch import Batch
+from saccade.data.loader import Load
+from saccade.data.plan import Place
+from saccade.models import build_seq2seq
+from saccade.train.graphs import Graphs, graphs_fit
+from saccade.train.objective import WordLoss
+from saccade.train.schedules import build_optimizer
+from saccade.train.settings import TrainConfig
+from saccade.train.update import Updater
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+WORDS = 20
+SMALL = {
+    "bahdanau": {"embedding": 8, "encoder.width": 8, "decoder.width": 16, "decoder.output_width": 8},
+    "luong-general": {"embedding": 8, "encoder.width": 8, "decoder.width": 8},
+    "sutskever": {"embedding": 8, "encoder.width": 8, "decoder.width": 8},
+    "transformer-base": {"width": 16, "feed_forward": 32, "layers": 1, "attention.heads": 2},
+}
+
+
+def loads(count, chance):
+    for number in range(count):
+        length = (4, 8)[number % 2]
+        words = [[chance.randrange(4, WORDS) for _ in range(chance.randrange(1, length))] for _ in range(6)]
+        words[0] = words[0] + [5] * (length - 1 - len(words[0]))
+        batch = Batch.of([[*row, 2] for row in words], words)
+        yield Load(batch, sum(len(row) + 1 for row in words), np.arange(6), 0.0, Place(0, number))
+
+
+def trained(preset, graphs):
+    torch.manual_seed(1)
+    settings = {}
+    for name, value in SMALL[preset].items():
+        target = settings
+        *path, last = name.split(".")
+        for part in path:
+            target = target.setdefault(part, {})
+        target[last] = value
+    model = build_seq2seq(preset, WORDS, WORDS, **settings)
+    config, fabric = TrainConfig(lr=0.01, graphs=graphs), Fabric(accelerator="cuda", devices=1, precision="bf16-mixed")
+    assert graphs_fit(config, fabric) is graphs
+    objective = WordLoss(model)
+    optimizer = build_optimizer(objective.parameters(), config, fabric.device if graphs else None)
+    objective, optimizer = fabric.setup(objective, optimizer)
+    objective.train()
+    losses = []
+    recorder = Graphs(fabric.device) if graphs else None
+    updater = Updater(fabric, objective, optimizer, config, lambda learnt: losses.append(learnt.loss), recorder)
+    for number, load in enumerate(loads(14, random.Random(3))):
+        updater.update([load], 0.01 / (number + 1))
+    updater.finish()
+    return losses, recorder
+
+
+@needs_gpu
+@pytest.mark.parametrize("preset", SMALL)
+def test_replayed_updates_are_the_updates(preset):
+    plain, _ = trained(preset, False)
+    replayed, recorder = trained(preset, True)
+    assert recorder.refused is None
+    assert len(recorder._recordings) == 2
+    assert len(replayed) == len(plain) == 14
+    torch.testing.assert_close(torch.tensor(replayed), torch.tensor(plain), rtol=0.02, atol=0.0)
+    assert max(plain) > 1.05 * min(plain)  # else there would be little to go wrong
+
+
+@needs_gpu
+def test_what_cannot_be_recorded_is_done_without(monkeypatch, caplog):
+    whole = WordLoss.forward
+
+    def looking(self, **parts):
+        found = whole(self, **parts)
+        assert found.plain.item() >= 0
+        return found
+
+    monkeypatch.setattr(WordLoss, "forward", looking)
+    losses, recorder = trained("luong-general", True)
+    assert recorder.refused
+    assert "without CUDA graphs" in caplog.text
+    assert len(losses) == 14
+    assert losses[-1] < losses[0]
+
+
+def test_graphs_are_for_one_gpu():
+    fabric = Fabric(accelerator="cpu", devices=1)
+    assert not graphs_fit(TrainConfig(), fabric)
