@@ -180,7 +180,16 @@ class _TorchCell(Cell):
         What it calls training is whether a backward pass may follow, since there is no dropout in it.
         """
         options = (True, 1, 0.0, torch.is_grad_enabled(), False) + (() if packed else (True,))
-        return self.kernel(*inputs, self.rnn.all_weights[0], *options)
+        kind, weights = inputs[0].device.type, self.rnn.all_weights[0]
+        if kind != "cuda" or not torch.is_autocast_enabled(kind):
+            return self.kernel(*inputs, weights, *options)
+        # left to itself, autocast takes float16 here whatever it was told, and small gradients would be lost
+        dtype = torch.get_autocast_dtype(kind)
+        flat = torch.cat([weight.flatten() for weight in weights]).to(dtype)  # in one piece, as cuDNN wants them
+        parts = flat.split([weight.numel() for weight in weights])
+        shaped = [part.view_as(weight) for part, weight in zip(parts, weights, strict=True)]
+        with torch.autocast(kind, enabled=False):
+            return self.kernel(*(_cast(part, dtype) for part in inputs), shaped, *options)
 
     def sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         self.check_sequence(inputs, state, mask)
@@ -188,6 +197,13 @@ class _TorchCell(Cell):
         if mask is None:
             return hiddens, final[0]
         return hiddens, masks.last(hiddens, mask)
+
+
+def _cast(part: Any, dtype: torch.dtype) -> Any:
+    """An input of a kernel in another precision: numbers, or states of them; lengths stay as they are."""
+    if isinstance(part, tuple):
+        return tuple(state.to(dtype) for state in part)
+    return part.to(dtype) if part.is_floating_point() else part
 
 
 class Tanh(_TorchCell):
