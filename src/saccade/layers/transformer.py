@@ -12,6 +12,7 @@ from saccade import masks, tree
 from saccade.attention import Bank, Cache, MultiHead, Past, Tape
 from saccade.errors import ShapeError
 from saccade.kernels.dropout import dropout
+from saccade.kernels.feed_forward import feed_forward
 from saccade.kernels.residual import layer_norm, residual, residual_and_norm, residual_norm
 from saccade.layers.encoder import Encoder, Reading
 from saccade.layers.positions import Learned, Sinusoidal
@@ -37,6 +38,14 @@ class FeedForward(nn.Sequential):
 
     def __init__(self, width: int, inner: int) -> None:
         super().__init__(nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., width) -> (..., width)."""
+        first, between, second = self
+        if isinstance(first, nn.Linear) and isinstance(between, nn.ReLU) and isinstance(second, nn.Linear):
+            return feed_forward(first, between, second, x)
+        out: Tensor = second(between(first(x)))  # somebody put other modules in their place
+        return out
 
 
 class Residual(nn.Module):
@@ -86,9 +95,9 @@ class EncoderLayer(nn.Module):
         self.around_feed = Residual(width, norm, dropout)
 
     def forward(self, x: Tensor, mask: Tensor, tape: Tape | None = None) -> Tensor:
-        """(B, S, width) -> (B, S, width)."""
+        """(B, S, width) -> (B, S, width); the mask (B, S) shows some of each sentence, as a Batch makes sure."""
         y = self.around_self.enter(x)
-        attended = self.self_attention(y, self.self_attention.bank(y, mask=mask), tape=tape)
+        attended = self.self_attention.over(y, mask, sight="some", tape=tape)
         x, y = self.around_self.go_on(x, attended.context, self.around_feed)
         return self.around_feed.leave(x, self.feed_forward(y))
 
@@ -130,8 +139,7 @@ class DecoderLayer(nn.Module):
     def forward(self, x: Tensor, source: Bank | None, *, tape: Tape | None = None) -> Tensor:
         """Whole targets: (B, T, width) -> (B, T, width)."""
         y = self.around_self.enter(x)
-        bank = self.self_attention.bank(y, mask=masks.causal(x.shape[1], device=x.device))
-        attended = self.self_attention(y, bank, tape=tape)
+        attended = self.self_attention.over(y, masks.causal(x.shape[1], device=x.device), sight="causal", tape=tape)
         x, _ = self._rest(x, attended.context, source, None, None, tape)
         return x
 
@@ -157,7 +165,7 @@ class DecoderLayer(nn.Module):
     ) -> tuple[Tensor, Past | None]:
         if self.cross is not None and self.around_cross is not None and source is not None:
             x, y = self.around_self.go_on(x, own, self.around_cross)
-            attended = self.cross(y, source, positions=positions, past=past, tape=tape)
+            attended = self.cross(y, source, positions=positions, past=past, sight="some", tape=tape)
             own, past, before = attended.context, attended.past, self.around_cross
         else:
             before = self.around_self

@@ -61,4 +61,4 @@ def stream_dtype(x: Tensor, out: Tensor) -> torch.dtype:
 
 
 def _fits(x: Tensor, out: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> bool:
-    return x.shape == out.shape and x.shape[-1] <= WIDEST and fusable(x, out, weight, bias)
+    return fusable(x, out, weight, bias) and x.shape == out.shape and x.shape[-1] <= WIDEST
