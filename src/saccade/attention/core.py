@@ -14,7 +14,7 @@ from saccade.attention.scores import Past, Score
 from saccade.attention.tape import Tape
 from saccade.attention.windows import Global, Window
 from saccade.errors import ConfigError, ShapeError
-from saccade.kernels.dot import fused_attention
+from saccade.kernels.dot import Sight, fused_attention
 from saccade.kernels.dropout import dropout
 
 __all__ = ["Attended", "Attention", "Bank", "check_floats", "check_pairs", "name_sites", "spread_mask"]
@@ -126,9 +126,13 @@ class Attention(nn.Module):
         *,
         positions: Tensor | None = None,
         past: Past | None = None,
+        sight: Sight = "any",
         tape: Tape | None = None,
     ) -> Attended:
-        """query (N, [H,] T, Dq); positions (N, T): where each query stands in its sequence, by default 0..T-1."""
+        """query (N, [H,] T, Dq); positions (N, T): where each query stands in its sequence, by default 0..T-1.
+
+        `sight` says what is known of the bank's mask, which saves work: see `fused_attention`.
+        """
         _check_query(self.score, query, bank)
         rows, length = query.shape[0], query.shape[-2]
         if positions is None:
@@ -145,7 +149,7 @@ class Attention(nn.Module):
         if self.sequential and length > 1:
             attended = self._unroll(query, bank, positions, past, tape)
         else:
-            attended = self._attend(query, bank, positions, past, tape)
+            attended = self._attend(query, bank, positions, past, tape, sight=sight)
         if tape is not None:
             self._record(attended, tape)
         return attended
@@ -166,7 +170,14 @@ class Attention(nn.Module):
         return Attended(context, weights, _join(step.distribution for step in steps), past, scores)
 
     def _attend(
-        self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None, tape: Tape | None, first: int = 0
+        self,
+        query: Tensor,
+        bank: Bank,
+        positions: Tensor,
+        past: Past | None,
+        tape: Tape | None,
+        first: int = 0,
+        sight: Sight = "any",
     ) -> Attended:
         """All queries at once; K hypotheses of a sentence become K times as many queries of its row."""
         rows = bank.keys.shape[0]
@@ -175,7 +186,7 @@ class Attention(nn.Module):
         detailed = tape is not None and tape.detailed
         look = partial(self._look, recorded=tape is not None, detailed=detailed, steer=steer)
         if beams == 1:
-            return look(query, bank, positions, past)
+            return look(query, bank, positions, past, sight=sight)
         query, positions, past = tree.map_tensors(lambda x: _fold(x, rows), (query, positions, past))
         if bank.mask is not None and bank.mask.shape[-2] > 1:
             repeats = [1] * (bank.mask.dim() - 2) + [beams, 1]
@@ -204,6 +215,7 @@ class Attention(nn.Module):
         recorded: bool,
         detailed: bool,
         steer: Callable[[Tensor], Tensor] | None,
+        sight: Sight = "any",
     ) -> Attended:
         """score → align → context, fused where nobody needs the weights and the parts allow it."""
         mask, gain = self.window(query, bank.keys.shape[-2], bank.mask, positions, past)
@@ -211,7 +223,8 @@ class Attention(nn.Module):
         if not recorded and past is None and gain is None and self.align.fusable:
             dot = self.score.as_dot(query, bank.keys)
             if dot is not None:
-                return Attended(fused_attention(dot.query, dot.keys, bank.values, mask, dot.scale, share))
+                sight = sight if mask is bank.mask else "any"  # a window may hide what the mask shows
+                return Attended(fused_attention(dot.query, dot.keys, bank.values, mask, dot.scale, share, sight))
         scores = self.score(query, bank.keys, past)  # (B, [H,] T, S)
         distribution = self.align(scores, mask, past)
         weights = self.align.choose(distribution)

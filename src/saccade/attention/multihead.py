@@ -10,6 +10,8 @@ from saccade.attention.core import Attended, Attention, Bank, check_dtype, check
 from saccade.attention.scores import Past
 from saccade.attention.tape import Tape
 from saccade.errors import ConfigError, ShapeError
+from saccade.kernels.dot import Sight
+from saccade.kernels.linear import learns, linear, together
 
 __all__ = ["MultiHead", "Rotate", "site_of"]
 
@@ -76,24 +78,31 @@ class MultiHead(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Prepared keys and values (B, H, S, D) per head: what a cache of this attention holds."""
         values = keys if values is None else values
-        for name, tensor, width in (("keys", keys, self.key_width), ("values", values, self.value_width)):
-            if tensor.dim() != 3 or tensor.shape[-1] != width:
-                raise ShapeError(
-                    f"{name} are {tuple(tensor.shape)}, but this attention takes (B, S, {width}). "
-                    "Build it with the width of what is attended to."
-                )
-            check_floats(name, tensor)
-        check_pairs(keys, values)
-        check_dtype(self, keys=keys, values=values)
-        split = self._split(self.key(keys))
-        if self.rotate is not None:
-            split = self.rotate(split, positions)
-        return self.inner.score.prepare(split), self._split(self.value(values))
+        self._check_bank(keys, values)
+        if values is keys:
+            key, value = together([self.key, self.value], keys)
+        else:
+            key, value = linear(self.key, keys), linear(self.value, values)
+        return self._prepare(key, positions), self._split(value)
 
     def bank(self, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None) -> Bank:
         """Project and prepare once per source; mask (B, S), (B, T, S) or (B, H, T, S)."""
         prepared, split = self.project(keys, values)
         return Bank(prepared, split, spread_mask(mask, split))
+
+    def over(
+        self, x: Tensor, mask: Tensor | None = None, *, sight: Sight = "any", tape: Tape | None = None
+    ) -> Attended:
+        """Self-attention: self(x, self.bank(x, mask=mask)), where it learns on a GPU with one product for all three."""
+        layers = [self.query, self.key, self.value]
+        if self.query.in_features != self.key_width or not learns(x, *layers):
+            return self.forward(x, self.bank(x, mask=mask), sight=sight, tape=tape)
+        self._check_query(x)
+        self._check_bank(x, x)
+        query, key, value = together(layers, x)
+        values = self._split(value)
+        bank = Bank(self._prepare(key, None), values, spread_mask(mask, values))
+        return self._attend(query, bank, None, None, sight, tape)
 
     def start(self, bank: Bank, rows: int | None = None) -> Past | None:
         """The past before the first step, where the heads keep one."""
@@ -106,25 +115,58 @@ class MultiHead(nn.Module):
         *,
         positions: Tensor | None = None,
         past: Past | None = None,
+        sight: Sight = "any",
         tape: Tape | None = None,
     ) -> Attended:
         """query (N, T, Dq); the rest as for Attention."""
-        if query.dim() != 3 or query.shape[-1] != self.query.in_features:
-            raise ShapeError(
-                f"query is {tuple(query.shape)}, but this attention takes (N, T, {self.query.in_features}). "
-                "A single query has T=1."
-            )
-        check_floats("query", query)
-        split = self._split(self.query(query))
+        self._check_query(query)
+        return self._attend(linear(self.query, query), bank, positions, past, sight, tape)
+
+    def _attend(
+        self,
+        query: Tensor,
+        bank: Bank,
+        positions: Tensor | None,
+        past: Past | None,
+        sight: Sight,
+        tape: Tape | None,
+    ) -> Attended:
+        """What follows the projection of the query: (N, T, width) -> (N, T, output_width)."""
+        split = self._split(query)
         if self.rotate is not None:
             split = self.rotate(split, positions)
         if tape is not None:
             tape.note(f"{self.inner.site}.query", split)
             tape.note(f"{self.inner.site}.key", bank.keys, once=True)
             tape.note(f"{self.inner.site}.value", bank.values, once=True)
-        attended = self.inner(split, bank, positions=positions, past=past, tape=tape)
-        context = self.output(attended.context.transpose(1, 2).flatten(2))  # (N, T, output_width)
+        attended = self.inner(split, bank, positions=positions, past=past, sight=sight, tape=tape)
+        context = linear(self.output, attended.context.transpose(1, 2).flatten(2))  # (N, T, output_width)
         return Attended(context, attended.weights, attended.distribution, attended.past)
+
+    def _prepare(self, key: Tensor, positions: Tensor | None) -> Tensor:
+        split = self._split(key)
+        if self.rotate is not None:
+            split = self.rotate(split, positions)
+        return self.inner.score.prepare(split)
+
+    def _check_bank(self, keys: Tensor, values: Tensor) -> None:
+        for name, tensor, width in (("keys", keys, self.key_width), ("values", values, self.value_width)):
+            if tensor.dim() != 3 or tensor.shape[-1] != width:
+                raise ShapeError(
+                    f"{name} are {tuple(tensor.shape)}, but this attention takes (B, S, {width}). "
+                    "Build it with the width of what is attended to."
+                )
+            check_floats(name, tensor)
+        check_pairs(keys, values)
+        check_dtype(self, keys=keys, values=values)
+
+    def _check_query(self, query: Tensor) -> None:
+        if query.dim() != 3 or query.shape[-1] != self.query.in_features:
+            raise ShapeError(
+                f"query is {tuple(query.shape)}, but this attention takes (N, T, {self.query.in_features}). "
+                "A single query has T=1."
+            )
+        check_floats("query", query)
 
     def _split(self, x: Tensor) -> Tensor:
         out: Tensor = x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, H, T, D)

@@ -12,6 +12,8 @@ from saccade import masks, tree
 from saccade.attention import Bank, Cache, MultiHead, Past, Tape
 from saccade.errors import ShapeError
 from saccade.kernels.dropout import dropout
+from saccade.kernels.feed_forward import feed_forward
+from saccade.kernels.residual import layer_norm, residual, residual_and_norm, residual_norm
 from saccade.layers.encoder import Encoder, Reading
 from saccade.layers.positions import Learned, Sinusoidal
 from saccade.layers.reader import Reader
@@ -37,6 +39,14 @@ class FeedForward(nn.Sequential):
     def __init__(self, width: int, inner: int) -> None:
         super().__init__(nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, width))
 
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., width) -> (..., width)."""
+        first, between, second = self
+        if isinstance(first, nn.Linear) and isinstance(between, nn.ReLU) and isinstance(second, nn.Linear):
+            return feed_forward(first, between, second, x)
+        out: Tensor = second(between(first(x)))  # somebody put other modules in their place
+        return out
+
 
 class Residual(nn.Module):
     """The sum and the norm around a sub-layer.
@@ -50,12 +60,28 @@ class Residual(nn.Module):
 
     def enter(self, x: Tensor) -> Tensor:
         """What the sub-layer is given."""
-        return self.norm(x) if self.pre else x
+        return normed(self.norm, x) if self.pre else x
 
     def leave(self, x: Tensor, out: Tensor) -> Tensor:
         """What its output becomes."""
-        x = x + dropout(out, self.dropout, self.training)
-        return x if self.pre else self.norm(x)
+        if self.pre:
+            return residual(x, out, self.dropout, self.training)
+        norm = self.norm
+        return residual_norm(x, out, norm.weight, norm.bias, norm.eps, self.dropout, self.training)
+
+    def go_on(self, x: Tensor, out: Tensor, following: Residual) -> tuple[Tensor, Tensor]:
+        """What its output becomes, and what the sub-layer of the `following` is then given."""
+        if not self.pre:
+            x = self.leave(x, out)
+            return x, x
+        norm = following.norm
+        return residual_and_norm(x, out, norm.weight, norm.bias, norm.eps, self.dropout, self.training)
+
+
+def normed(norm: nn.Module, x: Tensor) -> Tensor:
+    """A norm's output, by our kernels where they can do it."""
+    out: Tensor = layer_norm(x, norm.weight, norm.bias, norm.eps) if type(norm) is nn.LayerNorm else norm(x)
+    return out
 
 
 class EncoderLayer(nn.Module):
@@ -69,11 +95,11 @@ class EncoderLayer(nn.Module):
         self.around_feed = Residual(width, norm, dropout)
 
     def forward(self, x: Tensor, mask: Tensor, tape: Tape | None = None) -> Tensor:
-        """(B, S, width) -> (B, S, width)."""
+        """(B, S, width) -> (B, S, width); the mask (B, S) shows some of each sentence, as a Batch makes sure."""
         y = self.around_self.enter(x)
-        attended = self.self_attention(y, self.self_attention.bank(y, mask=mask), tape=tape)
-        x = self.around_self.leave(x, attended.context)
-        return self.around_feed.leave(x, self.feed_forward(self.around_feed.enter(x)))
+        attended = self.self_attention.over(y, mask, sight="some", tape=tape)
+        x, y = self.around_self.go_on(x, attended.context, self.around_feed)
+        return self.around_feed.leave(x, self.feed_forward(y))
 
 
 @tree.node
@@ -113,8 +139,7 @@ class DecoderLayer(nn.Module):
     def forward(self, x: Tensor, source: Bank | None, *, tape: Tape | None = None) -> Tensor:
         """Whole targets: (B, T, width) -> (B, T, width)."""
         y = self.around_self.enter(x)
-        bank = self.self_attention.bank(y, mask=masks.causal(x.shape[1], device=x.device))
-        attended = self.self_attention(y, bank, tape=tape)
+        attended = self.self_attention.over(y, masks.causal(x.shape[1], device=x.device), sight="causal", tape=tape)
         x, _ = self._rest(x, attended.context, source, None, None, tape)
         return x
 
@@ -138,12 +163,14 @@ class DecoderLayer(nn.Module):
         past: Past | None,
         tape: Tape | None,
     ) -> tuple[Tensor, Past | None]:
-        x = self.around_self.leave(x, own)
         if self.cross is not None and self.around_cross is not None and source is not None:
-            query = self.around_cross.enter(x)
-            attended = self.cross(query, source, positions=positions, past=past, tape=tape)
-            x, past = self.around_cross.leave(x, attended.context), attended.past
-        return self.around_feed.leave(x, self.feed_forward(self.around_feed.enter(x))), past
+            x, y = self.around_self.go_on(x, own, self.around_cross)
+            attended = self.cross(y, source, positions=positions, past=past, sight="some", tape=tape)
+            own, past, before = attended.context, attended.past, self.around_cross
+        else:
+            before = self.around_self
+        x, y = before.go_on(x, own, self.around_feed)
+        return self.around_feed.leave(x, self.feed_forward(y)), past
 
 
 class TransformerEncoder(Encoder):
@@ -162,7 +189,7 @@ class TransformerEncoder(Encoder):
     def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
         for layer in self.layers:
             inputs = layer(inputs, mask, tape)
-        annotations = self.norm(inputs)
+        annotations = normed(self.norm, inputs)
         return Reading(annotations, masks.last(annotations, mask))
 
 
@@ -206,8 +233,7 @@ class TransformerDecoder(nn.Module):
         """Whole targets: (B, T, width) -> (B, T, width)."""
         for layer, source in zip(self.layers, sources or [None] * len(self.layers), strict=True):
             x = layer(x, source, tape=tape)
-        out: Tensor = self.norm(x)
-        return out
+        return normed(self.norm, x)
 
     def step(
         self,
@@ -222,7 +248,7 @@ class TransformerDecoder(nn.Module):
         for layer, state, source in zip(self.layers, states, sources or [None] * len(self.layers), strict=True):
             x, state = layer.step(x, state, source, tape=tape)
             after.append(state)
-        return self.norm(x), tuple(after)
+        return normed(self.norm, x), tuple(after)
 
 
 class TransformerReader(Reader):

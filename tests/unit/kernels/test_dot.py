@@ -78,3 +78,37 @@ def test_one_head_reaches_the_fast_kernels_too(monkeypatch):
             6,
         )
     assert ranks == [4, 4]
+
+
+@pytest.fixture
+def as_on_a_gpu(monkeypatch):
+    """What is saved on a GPU, on any device."""
+    pytest.importorskip("triton", reason="needs Triton")
+    monkeypatch.setattr("saccade.kernels.ways._on_gpu", lambda tensor: True)
+
+
+@pytest.mark.parametrize("lead", [(2,), (2, 3)], ids=["no heads", "heads"])
+def test_a_causal_mask_is_left_to_the_kernel(as_on_a_gpu, monkeypatch, lead):
+    parts = inputs(*lead, queries=5, keys=5, dtype=torch.float32)
+    mask = torch.ones(5, 5, dtype=torch.bool).tril().expand(*([1] * len(lead)), 5, 5)
+    asked = []
+    real = torch.nn.functional.scaled_dot_product_attention
+    monkeypatch.setattr(
+        torch.nn.functional,
+        "scaled_dot_product_attention",
+        lambda *parts, **options: asked.append((parts[3], options["is_causal"])) or real(*parts, **options),
+    )
+    out = fused_attention(*parts, mask, 0.3, sight="causal")
+    assert asked == [(None, True)]
+    assert_close(out, naive_attention(*parts, mask, 0.3))
+
+
+@pytest.mark.parametrize("mask_shape", [(2, 1, 1, 6), (2, 3, 5, 6)], ids=["shared", "spelled out"])
+def test_where_every_query_sees_something_nothing_is_cleared(as_on_a_gpu, monkeypatch, mask_shape):
+    parts = inputs(2, 3, queries=5, keys=6, dtype=torch.float32)
+    mask = torch.rand(mask_shape) < 0.5
+    mask[..., 2] = True
+    monkeypatch.setattr(torch.Tensor, "masked_fill", None)
+    out = fused_attention(*parts, mask, 0.3, sight="some")
+    monkeypatch.undo()
+    assert_close(out, naive_attention(*parts, mask, 0.3))

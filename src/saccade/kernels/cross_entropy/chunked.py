@@ -6,11 +6,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from saccade.errors import ConfigError, ShapeError
-from saccade.kernels.cross_entropy.losses import Losses, check_chunk, check_classes, check_layer
+from saccade.errors import ShapeError
+from saccade.kernels.cross_entropy.losses import (
+    Losses,
+    check_chunk,
+    check_classes,
+    refuse_second_derivatives,
+)
 from saccade.kernels.cross_entropy.rows import Target, add_up, row_losses, slope_
 
 __all__ = ["chunked_cross_entropy", "chunked_from_logits"]
+
+CHUNK = 512
+"""Rows whose logits still fit into a cache."""
 
 
 def chunked_cross_entropy(
@@ -18,36 +26,20 @@ def chunked_cross_entropy(
     weight: Tensor,
     bias: Tensor | None,
     expected: Tensor,
-    *,
-    smoothing: float = 0.0,
-    padding: int = 0,
-    chunk: int = 512,
+    target: Target,
+    chunk: int | None,
+    dtype: torch.dtype,
+    wanted: Sequence[bool],
 ) -> Losses:
-    """What `naive_cross_entropy` computes, with `chunk` rows of logits in memory instead of N.
-
-        target[n] = (1 - ε) · [expected[n]] + ε · uniform over all classes but padding
-        smoothed  = -Σ_n target[n] · log softmax(hidden[n] weightᵀ + bias)
-
-    hidden (N, D), weight (V, D), bias (V,), expected (N,) -> three scalars
-    Rows that expect padding count nothing. The gradients are made in the forward pass, while a chunk's logits
-    are at hand; the backward pass scales them. So they cannot be differentiated once more.
-    Under autocast to bfloat16 the products are in bfloat16, softmax and sums in float32.
-    """
-    check_chunk(chunk)
-    check_layer(hidden, weight, bias)
-    check_classes(len(hidden), len(weight), expected, smoothing, padding)
-    target = Target.smooth(smoothing, padding, len(weight))
-    dtype = _product_dtype(hidden, weight)
-    wanted = [
-        torch.is_grad_enabled() and tensor is not None and tensor.requires_grad for tensor in (hidden, weight, bias)
-    ]
+    """What `naive_cross_entropy` computes, with `chunk` rows of logits in memory instead of N; products in `dtype`."""
+    chunk = CHUNK if chunk is None else chunk
     with torch.autocast(hidden.device.type, enabled=False):  # the dtypes are chosen here, not at each product
         sums = _Layer.apply(hidden, weight, bias, expected, target, chunk, dtype, wanted)  # type: ignore[no-untyped-call]
     return Losses(*sums)
 
 
 def chunked_from_logits(
-    logits: Tensor, expected: Tensor, smoothing: float = 0.0, padding: int = 0, *, chunk: int = 512
+    logits: Tensor, expected: Tensor, smoothing: float = 0.0, padding: int = 0, *, chunk: int = CHUNK
 ) -> Losses:
     """The same for logits (N, V) that exist already; beside them only their gradient takes N·V numbers."""
     if logits.dim() != 2:
@@ -56,18 +48,6 @@ def chunked_from_logits(
     check_classes(len(logits), logits.shape[1], expected, smoothing, padding)
     target = Target.smooth(smoothing, padding, logits.shape[1])
     return Losses(*_Logits.apply(logits, expected, target, chunk))  # type: ignore[no-untyped-call]
-
-
-def _product_dtype(hidden: Tensor, weight: Tensor) -> torch.dtype:
-    """In which dtype to multiply: what autocast says, and never float16.
-
-    Gradients made before the loss is scaled up would vanish in float16.
-    """
-    kind = hidden.device.type
-    dtype = torch.promote_types(hidden.dtype, weight.dtype)
-    if dtype != torch.float64 and torch.is_autocast_enabled(kind):
-        dtype = torch.get_autocast_dtype(kind)
-    return torch.float32 if dtype == torch.float16 else dtype
 
 
 class _Layer(torch.autograd.Function):
@@ -93,7 +73,7 @@ class _Layer(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        _refuse_second_derivatives()
+        refuse_second_derivatives()
         made = zip(ctx.saved_tensors, ctx.dtypes, strict=True)
         scaled = (None if slope is None else (slope * grads[0]).to(dtype) for slope, dtype in made)
         return (*scaled, None, None, None, None, None)
@@ -157,7 +137,7 @@ class _Logits(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        _refuse_second_derivatives()
+        refuse_second_derivatives()
         # The softmax is made again rather than kept, so that between the passes nothing lies beside the logits.
         logits, expected = ctx.saved_tensors
         slopes = torch.empty_like(logits, memory_format=torch.contiguous_format)
@@ -167,15 +147,6 @@ class _Logits(torch.autograd.Function):
             _, sums = row_losses(part, expected[rows], ctx.target)
             torch.mul(slope_(part, sums, expected[rows], ctx.target), grads[0], out=slopes[rows])
         return slopes, None, None, None
-
-
-def _refuse_second_derivatives() -> None:
-    """Autograd runs a backward pass in grad mode only to differentiate it; ours would count as a constant there."""
-    if torch.is_grad_enabled() and not torch.compiler.is_compiling():
-        raise ConfigError(
-            "create_graph=True asks to differentiate the gradient of this cross-entropy, but it is made without a "
-            "graph. Use saccade.kernels.cross_entropy.naive for second derivatives."
-        )
 
 
 def _copy(rows: Tensor, buffer: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from saccade.errors import ConfigError, DataError, ShapeError
 
-__all__ = ["Losses", "check_chunk", "check_classes", "check_layer"]
+__all__ = ["Losses", "check_chunk", "check_classes", "check_layer", "refuse_second_derivatives"]
 
 
 class Losses(NamedTuple):
@@ -55,3 +55,12 @@ def check_chunk(chunk: int) -> None:
     """Refuse to go over the rows in steps of none."""
     if chunk < 1:
         raise ConfigError(f"chunk is {chunk}, but at least 1 row must be done at a time.")
+
+
+def refuse_second_derivatives() -> None:
+    """Autograd runs a backward pass in grad mode only to differentiate it; ours would count as a constant there."""
+    if torch.is_grad_enabled() and not torch.compiler.is_compiling():
+        raise ConfigError(
+            "create_graph=True asks to differentiate the gradient of this cross-entropy, but it is made without a "
+            "graph. Use saccade.kernels.cross_entropy.naive for second derivatives."
+        )

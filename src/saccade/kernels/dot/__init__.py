@@ -1,5 +1,5 @@
 """Softmax attention over inner products: the fused form where nobody needs the weights."""
 
-from saccade.kernels.dot.sdpa import fused_attention
+from saccade.kernels.dot.sdpa import Sight, fused_attention
 
-__all__ = ["fused_attention"]
+__all__ = ["Sight", "fused_attention"]

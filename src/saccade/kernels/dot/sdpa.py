@@ -1,9 +1,16 @@
 """Softmax attention over inner products by torch's scaled_dot_product_attention."""
 
+from typing import Literal
+
 import torch.nn.functional as F
 from torch import Tensor
 
-__all__ = ["fused_attention"]
+from saccade.kernels.ways import fusable
+
+__all__ = ["Sight", "fused_attention"]
+
+Sight = Literal["any", "some", "causal"]
+"""What is known of a mask beside the mask: nothing; that every query sees some key; that query t sees keys 0..t."""
 
 
 def fused_attention(
@@ -13,21 +20,28 @@ def fused_attention(
     mask: Tensor | None = None,
     scale: float = 1.0,
     dropout: float = 0.0,
+    sight: Sight = "any",
 ) -> Tensor:
     """What `naive_attention` computes, without writing the weights to memory.
 
     For a query whose mask keeps nothing some of torch's kernels give zeros and others a mean of all values, so
-    such rows are cleared here, which clears their gradient too.
+    such rows are cleared here, which clears their gradient too. On a GPU that pass is saved where `sight` promises
+    that there are none, and a causal mask is left to the kernel, which then skips what nobody sees.
     """
     if query.dim() == 3:  # torch's fast kernels want an axis of heads
         query, keys, values = (x.unsqueeze(1) for x in (query, keys, values))
         mask = None if mask is None else mask.unsqueeze(-3)
-        return fused_attention(query, keys, values, mask, scale, dropout).squeeze(1)
+        return fused_attention(query, keys, values, mask, scale, dropout, sight).squeeze(1)
     lead = query.shape[:-2]
     if keys.shape[:-2] != lead:  # queries or keys shared along an axis: the fused kernels want them spelled out
         keys, values = keys.expand(*lead, *keys.shape[-2:]), values.expand(*lead, *values.shape[-2:])
     if mask is None:
         return F.scaled_dot_product_attention(query, keys, values, dropout_p=dropout, scale=scale)
+    if sight != "any" and fusable(query, keys, values):
+        causal = sight == "causal" and query.shape[-2] == keys.shape[-2]
+        return F.scaled_dot_product_attention(
+            query, keys, values, None if causal else mask, dropout_p=dropout, is_causal=causal, scale=scale
+        )
     sees = mask.any(-1, keepdim=True)
     mask = mask.expand(*lead, query.shape[-2], keys.shape[-2])
     context = F.scaled_dot_product_attention(query, keys, values, mask, dropout_p=dropout, scale=scale)

@@ -1,0 +1,1 @@
+"""Sums of columns, which are the gradients of biases."""

@@ -1,0 +1,197 @@
+"""Cross-entropy of an output layer on a GPU: between the products, one kernel goes over a chunk of logits.
+
+A program has a row. It walks over the row once for its maximum and sums, and once more, while the row is still in the
+cache, to write the slope over the logits. The bias is added on the way, both times.
+"""
+
+# mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from saccade.kernels.columns.fused import column_sums
+from saccade.kernels.cross_entropy.losses import Losses, refuse_second_derivatives
+from saccade.kernels.cross_entropy.rows import Target
+from saccade.kernels.products import add_product_
+
+__all__ = ["fused_cross_entropy"]
+
+BYTES = 1 << 29
+"""Of logits at a time: so many that the products are efficient, so few that they fit beside everything else."""
+BLOCK, WARPS = 4096, 8
+
+
+def fused_cross_entropy(
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    expected: Tensor,
+    target: Target,
+    chunk: int | None,
+    dtype: torch.dtype,
+    wanted: Sequence[bool],
+) -> Losses:
+    """What `naive_cross_entropy` computes, `chunk` rows at a time, with products in `dtype`: float32 or bfloat16.
+
+    A row that expects a class that does not exist makes the losses NaN: to look would mean to wait for the device.
+    """
+    chunk = _rows_at_once(len(hidden), len(weight), dtype) if chunk is None else chunk
+    with torch.autocast(hidden.device.type, enabled=False):
+        return Losses(*_Layer.apply(hidden, weight, bias, expected, target, chunk, dtype, wanted))
+
+
+def _rows_at_once(rows: int, classes: int, dtype: torch.dtype) -> int:
+    """As many as BYTES allow, in chunks of about one size."""
+    most = max(128, BYTES // (classes * dtype.itemsize) // 128 * 128)
+    return max(1, triton.cdiv(rows, max(1, triton.cdiv(rows, most))))
+
+
+class _Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        expected: Tensor,
+        target: Target,
+        chunk: int,
+        dtype: torch.dtype,
+        wanted: Sequence[bool],
+    ) -> tuple[Tensor, ...]:
+        ctx.dtypes = hidden.dtype, weight.dtype, None if bias is None else bias.dtype
+        work = _Workplace(hidden.to(dtype).contiguous(), weight.to(dtype), bias, expected, target, wanted)
+        work.do(chunk)
+        sums = Losses(work.losses[0].sum(), work.losses[1].sum(), work.correct.sum())
+        ctx.save_for_backward(work.hidden_slope, work.weight_slope, work.bias_slope)
+        ctx.mark_non_differentiable(sums.plain, sums.correct)
+        return tuple(sums)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        refuse_second_derivatives()
+        made = zip(ctx.saved_tensors, ctx.dtypes, strict=True)
+        scaled = (None if slope is None else (slope * grads[0]).to(dtype) for slope, dtype in made)
+        return (*scaled, None, None, None, None, None)
+
+
+class _Workplace:
+    """The layer, the rows' losses, and the gradients that grow chunk by chunk."""
+
+    def __init__(
+        self,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        expected: Tensor,
+        target: Target,
+        wanted: Sequence[bool],
+    ) -> None:
+        self.hidden, self.weight, self.expected, self.target = hidden, weight, expected.contiguous(), target
+        self.bias = None if bias is None else bias.float().contiguous()
+        self.losses = hidden.new_empty(2, len(hidden), dtype=torch.float32)
+        self.correct = hidden.new_empty(len(hidden), dtype=torch.int64)
+        self.hidden_slope = torch.empty_like(hidden) if wanted[0] else None
+        self.weight_slope = torch.zeros_like(weight, dtype=torch.float32) if wanted[1] else None
+        self.bias_slope = weight.new_zeros(len(weight), dtype=torch.float32) if wanted[2] else None
+
+    def do(self, chunk: int) -> None:
+        """All rows, `chunk` at a time through the same memory."""
+        rows, classes = len(self.hidden), len(self.weight)
+        stride = triton.cdiv(classes, 64) * 64  # so that every row begins where wide loads can
+        buffer = self.hidden.new_empty(min(chunk, rows), stride)[:, :classes]
+        for start in range(0, rows, chunk):
+            part = slice(start, min(start + chunk, rows))
+            logits = buffer[: part.stop - start]
+            torch.mm(self.hidden[part], self.weight.mT, out=logits)
+            self._rows(logits, part)
+            if self.hidden_slope is not None:
+                torch.mm(logits, self.weight, out=self.hidden_slope[part])
+            if self.weight_slope is not None:
+                add_product_(self.weight_slope, logits.mT, self.hidden[part])
+            if self.bias_slope is not None:
+                self.bias_slope += column_sums(logits)
+
+    def _rows(self, logits: Tensor, part: slice) -> None:
+        """The losses of a chunk's rows, and the slope in the place of the logits, if anybody wants it."""
+        slopes = (self.hidden_slope, self.weight_slope, self.bias_slope)
+        target = self.target
+        block = min(BLOCK, triton.next_power_of_2(logits.shape[1]))
+        _rows_kernel[(len(logits),)](
+            logits, logits if self.bias is None else self.bias, self.expected[part],
+            self.losses[0, part], self.losses[1, part], self.correct[part],
+            logits.shape[1], logits.stride(0), target.right, target.share, target.padding,
+            BIAS=self.bias is not None, SMOOTH=target.share > 0, SLOPE=any(slope is not None for slope in slopes),
+            BLOCK=block, num_warps=WARPS,
+        )  # fmt: skip
+
+
+@triton.jit
+def _logits(logits, bias, column, inside, fill, BIAS: tl.constexpr):
+    """A block of a row in float32, `fill` beyond its end."""
+    z = tl.load(logits + column, inside, fill).to(tl.float32)
+    if BIAS:
+        z += tl.load(bias + column, inside, 0.0)
+    return z
+
+
+@triton.jit
+def _rows_kernel(
+    logits, bias, expected, smoothed, plain, correct, classes, stride, right, share, padding,
+    BIAS: tl.constexpr, SMOOTH: tl.constexpr, SLOPE: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Losses of a row, and in its place the slope: softmax - right · [c = expected] - share · [c ≠ padding]."""
+    row = tl.program_id(0)
+    logits += row.to(tl.int64) * stride
+    wanted = tl.load(expected + row)
+    if wanted == padding:
+        tl.store(smoothed + row, 0.0)
+        tl.store(plain + row, 0.0)
+        tl.store(correct + row, 0)
+        if SLOPE:
+            for start in range(0, classes, BLOCK):
+                column = start + tl.arange(0, BLOCK)
+                tl.store(logits + column, tl.zeros((BLOCK,), logits.dtype.element_ty), column < classes)
+    else:
+        # Read before the sums, which all threads wait for: later one of them may have written the slope there.
+        exists = (wanted >= 0) & (wanted < classes)
+        chosen = tl.load(logits + wanted, exists, float("nan")).to(tl.float32)
+        if BIAS:
+            chosen += tl.load(bias + wanted, exists, 0.0)
+        # The largest so far, Σ exp(z - largest), and for the uniform part of the target Σ (z - largest), which is
+        # summed as differences because a common offset of all logits would drown them.
+        largest, total, below, count = -float("inf"), 0.0, 0.0, 0.0
+        for start in range(0, classes, BLOCK):
+            column = start + tl.arange(0, BLOCK)
+            z = _logits(logits, bias, column, column < classes, -float("inf"), BIAS)
+            top = tl.maximum(largest, tl.max(z, 0))
+            zero = tl.where(top == -float("inf"), 0.0, top)  # nothing but -inf so far
+            old = tl.where(largest == -float("inf"), zero, largest)
+            total = total * tl.exp(old - zero) + tl.sum(tl.exp(z - zero), 0)
+            if SMOOTH:
+                counts = (column < classes) & (column != padding)
+                below += count * (old - zero) + tl.sum(tl.where(counts, z - zero, 0.0), 0)
+                count += tl.sum(counts.to(tl.float32), 0)
+            largest = top
+        short = chosen - largest
+        log_total = tl.log(total)
+        tl.store(plain + row, log_total - short)
+        tl.store(smoothed + row, log_total - right * short - share * below)
+        tl.store(correct + row, (short == 0).to(tl.int64))
+        if SLOPE:
+            for start in range(0, classes, BLOCK):
+                column = start + tl.arange(0, BLOCK)
+                inside = column < classes
+                z = _logits(logits, bias, column, inside, -float("inf"), BIAS)
+                slope = tl.exp(z - largest) / total
+                if SMOOTH:
+                    slope -= tl.where(column != padding, share, 0.0)
+                slope -= tl.where(column == wanted, right, 0.0)
+                tl.store(logits + column, slope.to(logits.dtype.element_ty), inside)

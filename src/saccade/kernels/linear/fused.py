@@ -1,0 +1,50 @@
+"""A linear layer whose bias learns by a kernel of ours, and whose weight's gradient is rounded once."""
+
+# mypy: disable-error-code="no-untyped-call,no-any-return"
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from saccade.kernels.columns.fused import column_sums
+from saccade.kernels.products import product
+
+__all__ = ["fused_linear", "rows_of"]
+
+
+def fused_linear(x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
+    """What `naive_linear` computes, with products in `dtype`."""
+    return _Linear.apply(x, weight, bias, dtype)
+
+
+def rows_of(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """(..., D) -> (N, D) in `dtype`, without gaps."""
+    return x.reshape(-1, x.shape[-1]).to(dtype).contiguous()
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
+        rows, narrow = rows_of(x, dtype), weight.to(dtype)
+        out = torch.mm(rows, narrow.mT) if bias is None else torch.addmm(bias.to(dtype), rows, narrow.mT)
+        ctx.save_for_backward(rows, narrow)
+        ctx.x, ctx.weight_dtype, ctx.bias_dtype = (x.shape, x.dtype), weight.dtype, None if bias is None else bias.dtype
+        return out.view(*x.shape[:-1], -1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        rows, narrow = ctx.saved_tensors
+        shape, dtype = ctx.x
+        slope = rows_of(grads[0], rows.dtype)
+        wanted = ctx.needs_input_grad
+        return (
+            torch.mm(slope, narrow).view(shape).to(dtype) if wanted[0] else None,
+            product(slope.mT, rows, ctx.weight_dtype) if wanted[1] else None,
+            column_sums(slope).to(ctx.bias_dtype) if wanted[2] else None,
+            None,
+        )

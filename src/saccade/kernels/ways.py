@@ -1,0 +1,55 @@
+"""Which operations Triton's kernels may do: on a GPU, where Triton is, and where nobody asked for the plain way."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import torch
+from torch import Tensor
+
+__all__ = ["fusable", "multiprocessors", "plain"]
+
+DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+_plain: ContextVar[bool] = ContextVar("plain", default=False)
+
+
+@contextmanager
+def plain() -> Iterator[None]:
+    """Inside, every operation is torch's own: to compare with, to debug with, and for second derivatives."""
+    token = _plain.set(True)
+    try:
+        yield
+    finally:
+        _plain.reset(token)
+
+
+def fusable(*tensors: Tensor | None) -> bool:
+    """Whether our kernels take these: on a GPU, not empty, in a precision they know, and outside torch.compile."""
+    if torch.compiler.is_compiling() or _plain.get():
+        return False
+    there = [tensor for tensor in tensors if tensor is not None]
+    return all(_on_gpu(tensor) and tensor.dtype in DTYPES and tensor.numel() for tensor in there) and _has_triton()
+
+
+def _on_gpu(tensor: Tensor) -> bool:
+    return tensor.is_cuda
+
+
+@functools.cache
+def _has_triton() -> bool:
+    """Whether Triton is installed; it is imported by the first kernel that needs it, since that takes seconds."""
+    found = importlib.util.find_spec("triton") is not None
+    if not found:
+        logging.getLogger("saccade").info("the GPU works without fused kernels: Triton is not installed")
+    return found
+
+
+@functools.cache
+def multiprocessors(device: torch.device) -> int:
+    """How many programs a device runs side by side at least; a few where Triton's interpreter plays the device."""
+    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 2
