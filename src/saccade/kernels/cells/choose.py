@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from saccade.kernels.cells.naive import naive_gru_cell, naive_lstm_cell
-from saccade.kernels.gpu import fusable
+from saccade.kernels.ways import fusable
 
 __all__ = ["gru_cell", "lstm_cell"]
 
