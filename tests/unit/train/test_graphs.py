@@ -70,7 +70,7 @@ def test_replayed_updates_are_the_updates(preset):
     assert len(recorder._recordings) == 2
     assert len(replayed) == len(plain) == 14
     torch.testing.assert_close(torch.tensor(replayed), torch.tensor(plain), rtol=0.02, atol=0.0)
-    assert max(plain) > 1.05 * min(plain)  # else there would be little to go wrong
+    assert len(set(plain)) == 14
 
 
 @needs_gpu

@@ -2,12 +2,16 @@
 
 from typing import Literal
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from saccade.kernels.ways import fusable
 
 __all__ = ["Sight", "fused_attention"]
+
+LONGEST, WIDEST = 128, 128
+"""Queries and keys, and numbers of each, up to which a head of a sentence is one program of a GPU."""
 
 Sight = Literal["any", "some", "causal"]
 """What is known of a mask beside the mask: nothing; that every query sees some key; that query t sees keys 0..t."""
@@ -35,10 +39,12 @@ def fused_attention(
     lead = query.shape[:-2]
     if keys.shape[:-2] != lead:  # queries or keys shared along an axis: the fused kernels want them spelled out
         keys, values = keys.expand(*lead, *keys.shape[-2:]), values.expand(*lead, *values.shape[-2:])
+    causal = sight == "causal" and query.shape[-2] == keys.shape[-2]
+    if _is_short(query, keys, values) and dropout == 0 and (mask is None or causal or mask.shape[-3:-1] == (1, 1)):
+        return _short(query, keys, values, None if causal else mask, scale, causal)
     if mask is None:
         return F.scaled_dot_product_attention(query, keys, values, dropout_p=dropout, scale=scale)
     if sight != "any" and fusable(query, keys, values):
-        causal = sight == "causal" and query.shape[-2] == keys.shape[-2]
         return F.scaled_dot_product_attention(
             query, keys, values, None if causal else mask, dropout_p=dropout, is_causal=causal, scale=scale
         )
@@ -46,3 +52,19 @@ def fused_attention(
     mask = mask.expand(*lead, query.shape[-2], keys.shape[-2])
     context = F.scaled_dot_product_attention(query, keys, values, mask, dropout_p=dropout, scale=scale)
     return context.masked_fill(~sees, 0.0)
+
+
+def _is_short(query: Tensor, keys: Tensor, values: Tensor) -> bool:
+    """Whether a head of a sentence fits into one program of a GPU."""
+    lengths, widths = (query.shape[-2], keys.shape[-2]), (query.shape[-1], values.shape[-1])
+    half = all(part.dtype in (torch.bfloat16, torch.float16) for part in (query, keys, values))
+    return (
+        query.dim() == 4 and half and max(lengths) <= LONGEST and max(widths) <= WIDEST and fusable(query, keys, values)
+    )
+
+
+def _short(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float, causal: bool) -> Tensor:
+    from saccade.kernels.dot.short import short_attention
+
+    rows = None if mask is None else mask[:, 0, 0].expand(query.shape[0], -1)
+    return short_attention(query, keys, values, rows, scale, causal)
