@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from helpers_additive import Steps
 from torch.testing import assert_close
 
+from helpers_additive import Steps
 from saccade.kernels.additive import by_torch
 from saccade.kernels.additive.collect import attend, collect
 from saccade.kernels.additive.naive import naive_attend

@@ -5,9 +5,9 @@ import torch
 
 pytest.importorskip("triton", reason="needs Triton")
 
-from helpers_additive import Steps, assert_as_exact
 from torch.testing import assert_close
 
+from helpers_additive import Steps, assert_as_exact
 from saccade.kernels.additive import one_query
 from saccade.kernels.additive.collect import attend
 from saccade.kernels.additive.naive import naive_attend

@@ -67,6 +67,20 @@ class Score(nn.Module):
         """The score as an inner product, or None where it is not one. `keys` are prepared."""
         return None
 
+    def attend(
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: Past | None, *, weights: bool
+    ) -> tuple[Tensor, Tensor | None] | None:
+        """Context and weights by plain softmax where a kernel does it all at once, else None.
+
+        values (..., S, Dv), mask broadcastable to (..., T, S) -> (..., T, Dv), (..., T, S). Where nobody needs
+        `weights` there may be none.
+        """
+        return None
+
+    def collect(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """The same prepared keys and values, made ready for `attend` to be called many times with them."""
+        return keys, values
+
     def forward(self, query: Tensor, keys: Tensor, past: Past | None = None) -> Tensor:
         """Scores (..., T, S) of prepared keys."""
         dot = self.as_dot(query, keys)

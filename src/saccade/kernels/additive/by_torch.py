@@ -20,7 +20,7 @@ def attend(parts: Parts) -> tuple[Tensor, Tensor, Tensor]:
     if parts.mask is not None:
         kept = kept.masked_fill(~parts.mask, 0.0)
     weights = kept.to(parts.query.dtype)
-    return weights @ parts.values, weights, kept
+    return weights @ parts.values.to(weights.dtype), weights, kept
 
 
 def slopes(parts: Parts, kept: Tensor, to_context: Tensor, to_weights: Tensor | None) -> Slopes:

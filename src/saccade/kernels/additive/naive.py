@@ -17,7 +17,8 @@ def naive_scores(
     """
     inner = query.unsqueeze(-2) + keys.unsqueeze(-3)
     if features is not None and matrix is not None:
-        inner = inner + features @ (matrix.mT if matrix.dim() == 2 else matrix.mT.unsqueeze(-3))
+        turned = matrix.mT if matrix.dim() == 2 else matrix.mT.unsqueeze(-3)  # ([H, 1,] C, A)
+        inner = inner + (features * turned if features.shape[-1] == 1 else features @ turned)
     column = v[:, None] if v.dim() == 1 else v[:, None, :, None]
     return (tanh(inner) @ column).squeeze(-1)
 
