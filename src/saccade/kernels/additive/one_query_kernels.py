@@ -1,7 +1,8 @@
 """The Triton kernels of `one_query.py`.
 
 A row is one query of one head of one sentence. In all of them `b` and `h` are its sentence and head, `s` some of the
-keys, `a` some of their width A, `d` some of the values' width D, `c` the features.
+keys, `a` some of their width A, `d` some of the values' width D, `c` the features. What differs from batch to batch is
+not specialised for, or every length would be compiled anew.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
@@ -69,7 +70,7 @@ def _inner(
     return x
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["size", "chunk", "m_b", "m_h", "m_t"])
 def attend_kernel(
     query, keys, values, v, mask, features, matrix, scores, kept, weights, context, marks, length, size, chunk, heads,
     k_b, k_h, k_s, x_b, x_h, x_s, m_b, m_h, m_t, m_s,
@@ -135,7 +136,7 @@ def attend_kernel(
         tl.store(context + at, summed.to(context.dtype.element_ty), within)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["size"])
 def join_kernel(
     scores, marks, found, kept, weights, context, size, splits, depth,
     SPLITS: tl.constexpr, TILE: tl.constexpr, TWICE: tl.constexpr,
@@ -171,7 +172,7 @@ def _slope(raw, kept, row, s, here, size, mean):
     return w * (tl.load(raw + row * size + s, here, 0.0) - mean)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["size"])
 def slopes_kernel(
     query, keys, values, v, features, matrix, kept, to_context, to_weights, raw, to_scores, to_query, to_features,
     length, size, heads, k_b, k_h, k_s, x_b, x_h, x_s,
@@ -247,7 +248,7 @@ def slopes_kernel(
                 tl.store(place, made, here[:, None] & (c < C)[None, :])
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["size", "length"])
 def gather_kernel(
     query, keys, v, features, matrix, to_scores, to_keys, to_v, to_matrix, length, size, heads, k_b, k_h, k_s,
     A: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr, TILE_S: tl.constexpr, TILE_A: tl.constexpr,
