@@ -226,7 +226,7 @@ def sweep() -> None:
         context, _, kept = one_query.attend(parts)
         to_context = torch.randn_like(context)
         tried = []
-        sizes = ((32, 64, 128) if features else (1 << 14, 1 << 15, 1 << 16), (4, 8, 16), (1, 2, 3, 4))
+        sizes = ((64, 128) if features else (1 << 14, 1 << 15), (4, 8, 16), (2, 3, 4))
         for size, warps, stages in itertools.product(*sizes):
             if features:
                 one_query.DOT_TILE = size

@@ -1,5 +1,8 @@
 """Steps that leave the sums over all of them to the end: the same gradients as autograd adds up."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from torch.testing import assert_close
@@ -69,6 +72,22 @@ def test_a_pass_that_stops_before_the_sums_leaves_nothing_for_the_next():
     (expected,) = torch.autograd.grad(naive_attend(query, keys, values, v)[0].sum(), keys)
     assert_close(first, expected)
     assert_close(again, expected)
+
+
+def test_a_ledger_goes_with_its_graph():
+    query, keys, values, v = parts(features=1)
+    collected = collect(by_torch, keys, values, v)
+    ledger = weakref.ref(collected[0].grad_fn.ledger)
+    state = query
+    for _ in range(2):
+        state = state + attend(by_torch, Parts(state, *collected, v))[0].sum()
+    torch.autograd.grad(state.sum(), query, retain_graph=True)  # leaves lines that nobody takes
+    gc.disable()
+    try:
+        del collected, state
+        assert ledger() is None
+    finally:
+        gc.enable()
 
 
 def test_keys_collected_for_other_parameters_are_plain_keys():

@@ -126,7 +126,8 @@ class _Attend(torch.autograd.Function):
             query.new_zeros(*lead, values.shape[-1]) if given is None else given,
             None if to_weights is None else to_weights.reshape(kept.shape),
         )
-        line = Line(parts.query, parts.features, kept, slopes.scores, given)
+        apart = None if parts.features is None else parts.features.detach()  # or the ledger would hold its own graph
+        line = Line(parts.query.detach(), apart, kept.detach(), slopes.scores, given)
         shared: tuple[Tensor | None, ...] = (None, None, None, None)
         if ctx.ledger is not None:
             ctx.ledger.write(line)

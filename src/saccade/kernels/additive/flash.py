@@ -1,7 +1,7 @@
 """Additive attention of many queries to many keys without ever holding all their weights.
 
-A block of queries at a time: scores, softmax, weighted sum. Its scores fit into a GPU's second cache, and the backward
-pass makes them again: beside inputs and results a block is all there is in memory, however many pairs there are.
+A block of queries at a time: scores, softmax, weighted sum. The backward pass makes the scores of a block again. Beside
+inputs and results a block is all there is in memory, however many pairs there are.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from saccade.kernels.additive.choose import additive_scores
 
 __all__ = ["flash_attend"]
 
-BLOCK = 1 << 23
-"""Scores of a block: enough programs to fill a device, and 32 MB in float32."""
+BLOCK = 1 << 24
+"""Scores of a block, 64 MB in float32: so many that what is done anew for each block, for the keys, costs little."""
 FEWEST = 16
 """Queries of a block, whatever their scores take: what the kernels do at a time."""
 
