@@ -30,10 +30,10 @@ def slopes(parts: Parts, kept: Tensor, to_context: Tensor, to_weights: Tensor | 
         raw = raw + to_weights
     raw = raw.masked_fill(kept == 0, 0.0)  # whatever stands behind the mask
     to_scores = kept * (raw - (kept * raw).sum(-1, keepdim=True))
-    inside = (1 - _inner(parts).square()) * to_scores.unsqueeze(-1) * _wide(parts.v)[:, None, None]
+    inside = (1 - _inner(parts).square()) * to_scores.unsqueeze(-1) * _wide(parts.v)[..., None, None, :]
     to_features = None
     if parts.features is not None and parts.matrix is not None:
-        to_features = (inside @ _wide(parts.matrix)[:, None]).to(parts.features.dtype)
+        to_features = (inside @ _wide(parts.matrix).unsqueeze(-3)).to(parts.features.dtype)
     return Slopes(to_scores, inside.sum(-2).to(parts.query.dtype), to_features)
 
 
@@ -42,23 +42,23 @@ def gather(parts: Parts, to_scores: Tensor) -> Gathered:
     v = _wide(parts.v)
     to_keys, to_v = torch.zeros_like(parts.keys, dtype=v.dtype), torch.zeros_like(v)
     to_matrix = None if parts.matrix is None else torch.zeros_like(parts.matrix, dtype=v.dtype)
-    for t in range(parts.query.shape[2]):
-        features = None if parts.features is None else parts.features[:, :, t : t + 1]
-        inner = _inner(parts._replace(query=parts.query[:, :, t : t + 1], features=features)).squeeze(2)
-        slope = to_scores[:, :, t, :, None]  # (B, H, S, 1)
-        to_v += (slope * inner).sum((0, 2))
-        inside = (1 - inner.square()) * slope * v[:, None]  # (B, H, S, A)
+    for t in range(parts.query.shape[-2]):
+        features = None if parts.features is None else parts.features[..., t : t + 1, :, :]
+        inner = _inner(parts._replace(query=parts.query[..., t : t + 1, :], features=features)).squeeze(-3)
+        slope = to_scores[..., t, :, None]  # (B, [H,] S, 1)
+        to_v += (slope * inner).sum((0, -2))
+        inside = (1 - inner.square()) * slope * v.unsqueeze(-2)  # (B, [H,] S, A)
         to_keys += inside
         if features is not None and to_matrix is not None:
-            to_matrix += (inside.mT @ _wide(features.squeeze(2))).sum(0)
+            to_matrix += (inside.mT @ _wide(features.squeeze(-3))).sum(0)
     return Gathered(to_keys.to(parts.keys.dtype), to_v, to_matrix)
 
 
 def _inner(parts: Parts) -> Tensor:
-    """The tanh itself, (B, H, T, S, A)."""
+    """The tanh itself, (B, [H,] T, S, A)."""
     inner = _wide(parts.query).unsqueeze(-2) + _wide(parts.keys).unsqueeze(-3)
     if parts.features is not None and parts.matrix is not None:
-        inner = inner + _wide(parts.features) @ _wide(parts.matrix).mT[:, None]
+        inner = inner + _wide(parts.features) @ _wide(parts.matrix).mT.unsqueeze(-3)
     return inner.tanh()
 
 

@@ -64,16 +64,11 @@ def collect(way: Way, keys: Tensor, values: Tensor, v: Tensor, matrix: Tensor | 
 
 
 def attend(way: Way, parts: Parts) -> tuple[Tensor, Tensor]:
-    """Context (B, [H,] T, D) and weights (B, [H,] T, S); keys and values as they are, or as `collect` gave them.
-
-    Parts have an axis for heads or none of them has: then v is (A,), and a matrix (A, C).
-    """
+    """Context (B, [H,] T, D) and weights (B, [H,] T, S); keys and values as they are, or as `collect` gave them."""
     query, keys, values, v, mask, features, matrix = parts
     ledger = getattr(keys.grad_fn, "ledger", None)
-    if not isinstance(ledger, Ledger) or values.grad_fn is not keys.grad_fn or ledger.place != v.data_ptr():
+    if ledger is not None and (values.grad_fn is not keys.grad_fn or ledger.place != v.data_ptr()):
         ledger = None
-    if ledger is not None:  # then theirs comes by way of the ledger
-        v, matrix = v.detach(), None if matrix is None else matrix.detach()
     found: tuple[Tensor, Tensor] = _Attend.apply(  # type: ignore[no-untyped-call]
         way, ledger, mask, query, keys, values, v, features, matrix
     )
@@ -103,83 +98,60 @@ class _Attend(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, way: Way, ledger: Ledger | None, mask: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor]:
         query, keys, values, v, features, matrix = rest
-        context, weights, kept = way.attend(_headed(Parts(query, keys, values, v, mask, features, matrix)))
+        context, weights, kept = way.attend(Parts(query, keys, values, v, mask, features, matrix))
         ctx.way, ctx.ledger = way, ledger
         ctx.save_for_backward(*rest, kept)
         ctx.set_materialize_grads(False)
-        lead = query.shape[:-1]
-        return context.view(*lead, -1), weights.view(*lead, -1)
+        return context, weights
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, to_context: Tensor | None, to_weights: Tensor | None) -> tuple[Tensor | None, ...]:
-        *rest, kept = ctx.saved_tensors
-        query, keys, values, v, features, matrix = rest
+        query, keys, values, v, features, matrix, kept = ctx.saved_tensors
         if to_context is None and to_weights is None:
             return (None,) * 9
-        parts = _headed(Parts(query, keys, values, v, None, features, matrix))
-        lead = kept.shape[:-1]
-        given = None if to_context is None else to_context.reshape(*lead, -1)
-        slopes = ctx.way.slopes(
-            parts,
-            kept,
-            query.new_zeros(*lead, values.shape[-1]) if given is None else given,
-            None if to_weights is None else to_weights.reshape(kept.shape),
-        )
-        apart = None if parts.features is None else parts.features.detach()  # or the ledger would hold its own graph
-        line = Line(parts.query.detach(), apart, kept.detach(), slopes.scores, given)
+        given = query.new_zeros(*query.shape[:-1], values.shape[-1]) if to_context is None else to_context
+        slopes = ctx.way.slopes(Parts(query, keys, values, v, None, features, matrix), kept, given, to_weights)
+        apart = None if features is None else features.detach()  # or the ledger would hold its own graph
+        line = Line(query.detach(), apart, kept.detach(), slopes.scores, to_context)
         shared: tuple[Tensor | None, ...] = (None, None, None, None)
         if ctx.ledger is not None:
-            ctx.ledger.write(line)
+            ctx.ledger.write(line)  # v and the matrix get theirs from there as well
         elif any(ctx.needs_input_grad[i] for i in (4, 5, 6, 8)):
             shared = _sums((ctx.way, [line]), keys, values, v, matrix)
-        to_features = None if features is None else slopes.features.view(features.shape)
         to_keys, to_values, to_v, to_matrix = shared
-        return None, None, None, slopes.query.view(query.shape), to_keys, to_values, to_v, to_features, to_matrix
-
-
-def _headed(parts: Parts) -> Parts:
-    """With an axis for heads."""
-    query, keys, values, v, mask, features, matrix = parts
-    if query.dim() == 4:
-        return parts
-    mask, features = (None if x is None else x.unsqueeze(1) for x in (mask, features))
-    query, keys, values = (x.unsqueeze(1) for x in (query, keys, values))
-    return Parts(query, keys, values, v[None], mask, features, None if matrix is None else matrix[None])
+        return None, None, None, slopes.query, to_keys, to_values, to_v, slopes.features, to_matrix
 
 
 @once_differentiable
 def _sums(
     found: tuple[Way, list[Line]], keys: Tensor, values: Tensor, v: Tensor, matrix: Tensor | None
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of keys, values, v and matrix, each as its own."""
+    """The gradients of keys, values, v and matrix, each in its precision."""
     way, lines = found
-    own = (keys, values, v, matrix)
-    if keys.dim() == 3:
-        keys, values, v, matrix = keys[:, None], values[:, None], v[None], None if matrix is None else matrix[None]
     sums: list[Tensor | None] = [None] * 4
     for group in ([x for x in lines if x.features is not None], [x for x in lines if x.features is None]):
         if group:
             more = _sum(way, group, Parts(group[0].query, keys, values, v, None, None, matrix))
             sums = [_both(one, other) for one, other in zip(sums, more, strict=True)]
-    pairs = zip(sums, own, strict=True)
-    return tuple(None if x is None or like is None else x.to(like.dtype).view(like.shape) for x, like in pairs)
+    pairs = zip(sums, (keys, values, v, matrix), strict=True)
+    return tuple(None if x is None or like is None else x.to(like.dtype) for x, like in pairs)
 
 
 def _sum(way: Way, lines: list[Line], parts: Parts) -> tuple[Tensor | None, ...]:
     """The same for lines that all have features, or all have none."""
     features = [line.features for line in lines if line.features is not None]
     parts = parts._replace(
-        query=torch.cat([line.query for line in lines], 2),
-        features=torch.cat(features, 2) if features else None,
+        query=torch.cat([line.query for line in lines], -2),
+        features=torch.cat(features, -3) if features else None,
         matrix=parts.matrix if features else None,
     )
-    gathered = way.gather(parts, torch.cat([line.to_scores for line in lines], 2))
+    gathered = way.gather(parts, torch.cat([line.to_scores for line in lines], -2))
     contexts = [(line.kept, line.to_context) for line in lines if line.to_context is not None]
     to_values = None
     if contexts:
-        slope = torch.cat([to_context for _, to_context in contexts], 2)  # (B, H, T, D)
-        kept = torch.cat([kept for kept, _ in contexts], 2)  # (B, H, T, S)
+        slope = torch.cat([to_context for _, to_context in contexts], -2)  # (B, [H,] T, D)
+        kept = torch.cat([kept for kept, _ in contexts], -2)  # (B, [H,] T, S)
         to_values = kept.to(slope.dtype).mT @ slope
     return gathered.keys, to_values, gathered.v, gathered.matrix
 

@@ -33,27 +33,27 @@ ENOUGH, CHUNK = 64, 64
 
 
 def attend(parts: Parts) -> tuple[Tensor, Tensor, Tensor]:
-    """Context (B, H, T, D), weights (B, H, T, S) in the query's precision, and the same weights in float32."""
+    """Context (B, [H,] T, D), weights (B, [H,] T, S) in the query's precision, and the same weights in float32."""
     query, keys, values = parts.query.contiguous(), _even(parts.keys), _even(parts.values)
-    batch, heads, length, width = query.shape
-    size, depth, rows = keys.shape[2], values.shape[3], batch * heads * length
+    heads, length, width = _sizes(query)
+    size, depth, rows = keys.shape[-2], values.shape[-1], query.numel() // width
     splits = 1 if rows >= ENOUGH else min(triton.cdiv(size, CHUNK), max(1, 2 * ENOUGH // rows))
-    chunk = triton.cdiv(size, splits)
-    scores, kept = query.new_empty(2, batch, heads, length, size, dtype=torch.float32)
-    weights = kept if query.dtype == torch.float32 else torch.empty_like(kept, dtype=query.dtype)
-    context = query.new_empty(batch, heads, length, depth)
+    lead = query.shape[:-1]
+    scores = query.new_empty(*lead, size, dtype=torch.float32)
+    kept = torch.empty_like(scores)
+    weights = kept if query.dtype == torch.float32 else query.new_empty(*lead, size)
+    context = query.new_empty(*lead, depth)
     found = context if splits == 1 else query.new_empty(rows, splits, depth, dtype=torch.float32)
     marks = kept if splits == 1 else query.new_empty(2, rows, splits, dtype=torch.float32)  # peaks and sums
-    mask = None if parts.mask is None else parts.mask.expand(batch, heads, length, size)
     count, features, matrix = _extra(parts)
     tile_s, tile_a = _tile(size, width, keys, count)
     tile_x, tile_d = _tile(size, depth, values)
     attend_kernel[(rows, splits)](
-        query, keys, values, parts.v.contiguous(), keys if mask is None else mask.view(torch.uint8), features, matrix,
-        scores, kept, weights, found, marks, length, size, chunk, heads,
-        *keys.stride()[:3], *values.stride()[:3], *((0, 0, 0, 0) if mask is None else mask.stride()),
+        query, keys, values, parts.v.contiguous(), keys if parts.mask is None else parts.mask, features, matrix,
+        scores, kept, weights, found, marks, length, size, triton.cdiv(size, splits), heads,
+        *_strides(keys), *_strides(values), *_mask_strides(parts.mask, query.dim()),
         A=width, D=depth, C=count, TILE_C=_pad(count), TILE_S=tile_s, TILE_A=tile_a, TILE_X=tile_x, TILE_D=tile_d,
-        MASKED=mask is not None, SPLIT=splits > 1, TWICE=weights is not kept, PRECISE=_precise(parts), FAST=_FAST,
+        MASKED=parts.mask is not None, SPLIT=splits > 1, TWICE=weights is not kept, PRECISE=_precise(parts), FAST=_FAST,
         STAGES=STAGES, num_warps=WARPS,
     )  # fmt: skip
     if splits > 1:
@@ -68,19 +68,17 @@ def attend(parts: Parts) -> tuple[Tensor, Tensor, Tensor]:
 def slopes(parts: Parts, kept: Tensor, to_context: Tensor, to_weights: Tensor | None) -> Slopes:
     """The gradients of the scores, the query and the features, from those of context and weights."""
     query, keys, values = parts.query.contiguous(), _even(parts.keys), _even(parts.values)
-    batch, heads, length, width = query.shape
-    size, depth = keys.shape[2], values.shape[3]
+    heads, length, width = _sizes(query)
+    size, depth = keys.shape[-2], values.shape[-1]
     count, features, matrix = _extra(parts)
-    raw, to_scores = torch.empty(2, *kept.shape, device=query.device, dtype=torch.float32)
-    to_query = torch.empty_like(query)
+    raw, to_scores, to_query = torch.empty_like(kept), torch.empty_like(kept), torch.empty_like(query)
     to_features = None if parts.features is None else torch.empty_like(features)
     tile_s, tile_a = _tile(size, width, keys, count)
     tile_x, tile_d = _tile(size, depth, values)
-    slopes_kernel[(batch * heads * length,)](
+    slopes_kernel[(query.numel() // width,)](
         query, keys, values, parts.v.contiguous(), features, matrix, kept, to_context.contiguous(),
         kept if to_weights is None else to_weights.contiguous(), raw, to_scores, to_query,
-        to_query if to_features is None else to_features,
-        length, size, heads, *keys.stride()[:3], *values.stride()[:3],
+        to_query if to_features is None else to_features, length, size, heads, *_strides(keys), *_strides(values),
         A=width, D=depth, C=count, TILE_C=_pad(count), TILE_S=tile_s, TILE_A=tile_a, TILE_X=tile_x, TILE_D=tile_d,
         GIVEN=to_weights is not None, PRECISE=_precise(parts), FAST=_FAST, STAGES=STAGES, num_warps=WARPS,
     )  # fmt: skip
@@ -88,26 +86,47 @@ def slopes(parts: Parts, kept: Tensor, to_context: Tensor, to_weights: Tensor | 
 
 
 def gather(parts: Parts, to_scores: Tensor) -> Gathered:
-    """The gradients of the keys (B, H, S, A), v (H, A) and the matrix (H, A, C) from those of all scores."""
+    """The gradients of the keys, v and the matrix from those of all scores."""
     query, keys = parts.query.contiguous(), _even(parts.keys)
-    batch, heads, length, width = query.shape
-    size, (count, features, matrix) = keys.shape[2], _extra(parts)
+    heads, length, width = _sizes(query)
+    batch, size, (count, features, matrix) = len(query), keys.shape[-2], _extra(parts)
     tile_s, tile_a = GATHER_TILE
     grid = (triton.cdiv(size, tile_s), triton.cdiv(width, tile_a), batch * heads)
     to_keys = torch.empty_like(keys, memory_format=torch.contiguous_format)
     to_v = query.new_empty(batch, heads, grid[0], width, dtype=torch.float32)
-    to_matrix = query.new_empty(batch, heads, grid[0], width, count, dtype=torch.float32)
+    shares = query.new_empty(batch, heads, grid[0], width, count, dtype=torch.float32)
     gather_kernel[grid](
-        query, keys, parts.v.contiguous(), features, matrix, to_scores.contiguous(), to_keys, to_v, to_matrix,
-        length, size, heads, *keys.stride()[:3], A=width, C=count, TILE_C=_pad(count), TILE_S=tile_s, TILE_A=tile_a,
+        query, keys, parts.v.contiguous(), features, matrix, to_scores.contiguous(), to_keys, to_v, shares,
+        length, size, heads, *_strides(keys), A=width, C=count, TILE_C=_pad(count), TILE_S=tile_s, TILE_A=tile_a,
         PRECISE=_precise(parts), FAST=_FAST, num_warps=GATHER_WARPS,
     )  # fmt: skip
-    return Gathered(to_keys, to_v.sum((0, 2)), None if parts.matrix is None else to_matrix.sum((0, 2)))
+    to_matrix = None if parts.matrix is None else shares.sum((0, 2)).view(parts.matrix.shape)
+    return Gathered(to_keys, to_v.sum((0, 2)).view(parts.v.shape), to_matrix)
+
+
+def _sizes(query: Tensor) -> tuple[int, int, int]:
+    """Heads, queries of a sentence, width."""
+    return 1 if query.dim() == 3 else query.shape[1], query.shape[-2], query.shape[-1]
 
 
 def _even(x: Tensor) -> Tensor:
     """Any strides but the last will do."""
     return x if x.stride(-1) == 1 else x.contiguous()
+
+
+def _strides(x: Tensor) -> tuple[int, ...]:
+    """From sentence to sentence, head to head, row to row."""
+    strides = x.stride()
+    return strides[:3] if len(strides) == 4 else (strides[0], 0, strides[1])
+
+
+def _mask_strides(mask: Tensor | None, rank: int) -> tuple[int, ...]:
+    """Sentences, heads, queries, keys; 0 where one is for all of them."""
+    if mask is None:
+        return 0, 0, 0, 0
+    steps = [0 if n == 1 else step for n, step in zip(mask.shape, mask.stride(), strict=True)]
+    b, *h, t, s = [0] * (rank - len(steps)) + steps
+    return b, h[0] if h else 0, t, s
 
 
 def _pad(count: int) -> int:

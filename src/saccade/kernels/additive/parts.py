@@ -10,8 +10,8 @@ __all__ = ["Gathered", "Parts", "Slopes", "Way"]
 
 
 class Parts(NamedTuple):
-    """query (B, H, T, A), keys (B, H, S, A), values (B, H, S, D), v (H, A), a mask that broadcasts to (B, H, T, S) or
-    None, features (B, H, T, S, C) and their matrix (H, A, C), or neither: tanh(q + k + U f).
+    """query (B, [H,] T, A), keys (B, [H,] S, A), values (B, [H,] S, D), v ([H,] A), a mask that broadcasts to
+    (B, [H,] T, S) or None, features (B, [H,] T, S, C) and their matrix ([H,] A, C), or neither: tanh(q + k + U f).
     """
 
     query: Tensor
@@ -24,7 +24,7 @@ class Parts(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """The gradients that belong to one call: scores (B, H, T, S) in float32 or wider, query, features."""
+    """The gradients that belong to one call: scores (B, [H,] T, S) in float32 or wider, query, features."""
 
     scores: Tensor
     query: Tensor
@@ -32,7 +32,7 @@ class Slopes(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """The gradients that are sums over all calls: keys, v (H, A), matrix (H, A, C)."""
+    """The gradients that are sums over all calls: keys, v, matrix; these two in float32 or wider."""
 
     keys: Tensor
     v: Tensor
@@ -43,7 +43,7 @@ class Way(Protocol):
     """How the work is done: a module with these three functions."""
 
     def attend(self, parts: Parts) -> tuple[Tensor, Tensor, Tensor]:
-        """Context (B, H, T, D), weights (B, H, T, S) in the query's precision, and in float32 or wider."""
+        """Context (B, [H,] T, D), weights (B, [H,] T, S) in the query's precision, and in float32 or wider."""
 
     def slopes(self, parts: Parts, kept: Tensor, to_context: Tensor, to_weights: Tensor | None) -> Slopes:
         """The gradients of one call, from its weights and from those of its context and weights."""
