@@ -7,7 +7,7 @@ pytest.importorskip("triton", reason="needs Triton")
 
 from torch.testing import assert_close
 
-from helpers_additive import Steps, assert_as_exact
+from helpers_additive import Steps, assert_as_exact, error
 from saccade.kernels.additive import one_query
 from saccade.kernels.additive.collect import attend
 from saccade.kernels.additive.naive import naive_attend
@@ -89,3 +89,19 @@ def test_what_is_not_a_number_stays_one():
     assert weights[0, 0, 1].isnan().all()
     assert context[1].isfinite().all()
     assert context[0, 0, 0].isfinite().all()
+
+
+def test_parts_may_differ_in_precision_as_under_autocast():
+    kinds = {
+        "queries": torch.bfloat16,
+        "keys": torch.bfloat16,
+        "to_contexts": torch.bfloat16,
+        "to_weights": torch.bfloat16,
+    }
+    steps = Steps(features=2, steps=2, masked=True)
+    rough = {name: x.to(kinds.get(name, torch.float32)) for name, x in steps.inputs(torch.float32, DEVICE).items()}
+    ours, exact = steps.run(one_query, rough), steps.run(None, {name: x.double() for name, x in rough.items()})
+    for name, truth in exact.items():
+        assert error(ours[name], truth) < 0.02, name
+    assert ours["context"].dtype == ours["weights"].dtype == ours["gradient of keys"].dtype == torch.bfloat16
+    assert ours["gradient of values"].dtype == ours["gradient of matrix"].dtype == torch.float32
