@@ -1,10 +1,11 @@
 """Additive attention on a GPU: by definition, compiled, and by our kernels, beside what the hardware allows.
 
-    python benchmarks/additive_gpu.py                # a minute; writes benchmarks/results/
+    python benchmarks/additive_gpu.py                # a few minutes; writes benchmarks/results/
+    python benchmarks/additive_gpu.py --only steps   # of `many`, `steps` and `blocks` one
 
-64 sentences, as many queries as keys, width 512, bfloat16, random data: scores, softmax, weighted sum. The kernels are
-checked against float64 before anything is timed. Times are medians, by CUDA events. The limit counts one special
-function for each tanh, 16 for each multiprocessor and clock.
+`many`: 64 sentences, as many queries as keys, width 512, bfloat16, random data: scores, softmax, weighted sum. Times
+are medians, by CUDA events. The limit counts one special function for each tanh, 16 for each multiprocessor and clock.
+`steps` and `blocks` are in additive_steps.py. The kernels are checked against float64 before anything is timed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+import additive_steps
 import torch
 import triton
 from torch import Tensor
@@ -62,11 +64,7 @@ def measure(name: str, scores: Scores, length: int, limit: float) -> str:
     return f"| {length} | {name} | {times[0]:.2f} | {times[1]:.2f} | {memory:.2f} | {limit / times[0]:.0%} |"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "additive_gpu")
-    options = parser.parse_args()
-    torch.manual_seed(0)
+def many(out: Path) -> None:
     device = torch.cuda.get_device_properties(0)
     exactness = check()
     ways = {"by definition": naive_scores, "torch.compile": torch.compile(naive_scores), "ours": additive_scores}
@@ -87,8 +85,24 @@ def main() -> None:
 """
     report += "\n".join(lines) + "\n"
     report += "\nMore than 100 % is possible, since our kernels need half a special function for a tanh.\n"
+    out.with_suffix(".md").write_text(report, encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "additive_gpu")
+    parser.add_argument("--only", choices=["many", "steps", "blocks", "sweep"])
+    options = parser.parse_args()
+    torch.manual_seed(0)
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.with_suffix(".md").write_text(report, encoding="utf-8")
+    if options.only in (None, "many"):
+        many(options.out)
+    if options.only == "sweep":
+        additive_steps.sweep()
+    cases = [case for case in ("steps", "blocks") if options.only in (None, case)]
+    if cases:
+        lines = additive_steps.measure(cases)
+        options.out.with_name("additive_steps.jsonl").write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

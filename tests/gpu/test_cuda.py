@@ -6,6 +6,7 @@ import torch
 from saccade import search
 from saccade.attention import SCORES, Tape, build_attention
 from saccade.batch import Batch
+from saccade.kernels.additive import choose
 from saccade.models import MODELS, build_seq2seq
 
 pytestmark = [
@@ -17,8 +18,7 @@ TARGETS = [[5, 6, 4], [4, 5, 6, 7, 7], [9]]
 OPTIONS = {"location-aware": {"kernel": 5, "filters": 3}}
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_forward_and_gradients_agree_with_the_cpu(name):
+def assert_as_on_the_cpu(name):
     torch.manual_seed(0)
     model = build_seq2seq(name, 11, 11, **MODELS[name].tiny).eval()
     batch = Batch.of(SOURCES, TARGETS)
@@ -34,6 +34,45 @@ def test_forward_and_gradients_agree_with_the_cpu(name):
     for key, parameter in model.named_parameters():
         if key in expected:
             torch.testing.assert_close(parameter.grad.cpu(), expected[key], atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_forward_and_gradients_agree_with_the_cpu(name):
+    assert_as_on_the_cpu(name)
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "luong-concat", "self-attentive-rnn", "lstmn"])
+def test_a_launch_a_step_agrees_with_the_cpu(name, monkeypatch):
+    monkeypatch.setattr(choose, "SMALL", 0)  # or these would be small enough for the definition
+    assert_as_on_the_cpu(name)
+
+
+@pytest.mark.parametrize("rows", [3, 6], ids=["one hypothesis", "two"])
+@pytest.mark.parametrize("heads", [None, 2])
+@pytest.mark.parametrize("score", ["additive", "coverage", "location-aware"])
+def test_steps_in_one_launch_agree_with_the_definition_on_the_cpu(score, heads, rows, monkeypatch):
+    monkeypatch.setattr(choose, "SMALL", 0)
+    torch.manual_seed(0)
+    attention = build_attention(score, 6, 6, heads=heads, score_options=OPTIONS.get(score))
+    given = torch.randn(3, 7, 6), torch.randn(rows, 6)
+    mask = torch.arange(7) < torch.tensor([[7], [2], [0]])
+
+    def loop(device):
+        attention.to(device)
+        keys, query = (x.to(device).requires_grad_() for x in given)
+        bank = attention.bank(keys, mask=mask.to(device))
+        past, contexts, state = attention.start(bank, rows), [], query
+        for _ in range(4):
+            attended = attention(state[:, None], bank, past=past)
+            past = attended.past
+            contexts.append(attended.context[:, 0])
+            state = torch.tanh(state + contexts[-1])
+        found = torch.stack(contexts)
+        slopes = torch.autograd.grad(found.square().sum(), [keys, query, *attention.parameters()])
+        return [x.cpu() for x in (found, *slopes)]
+
+    for here, there in zip(loop("cpu"), loop("cuda"), strict=True):
+        torch.testing.assert_close(there, here, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -70,8 +109,10 @@ def test_recording_changes_nothing_and_nobody_to_look_at_gives_zeros(score, head
     assert keys.grad[2].count_nonzero() == 0
 
 
+@pytest.mark.parametrize("small", [0, choose.SMALL], ids=["in one launch", "as ever"])
 @pytest.mark.parametrize("name", ["bahdanau", "luong-general", "lstmn", "transformer-base"])
-def test_training_in_bf16_lowers_the_loss(name):
+def test_training_in_bf16_lowers_the_loss(name, small, monkeypatch):
+    monkeypatch.setattr(choose, "SMALL", small)
     torch.manual_seed(0)
     model = build_seq2seq(name, 11, 11, **MODELS[name].tiny).cuda()
     batch = Batch.of(SOURCES, TARGETS).to("cuda")

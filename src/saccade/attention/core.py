@@ -92,7 +92,7 @@ class Attention(nn.Module):
     def bank(self, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None) -> Bank:
         """Prepare keys (B, [H,] S, Dk) and values (default: the keys) once; mask as in `spread_mask`."""
         prepared, values = self.project(keys, values)
-        return Bank(prepared, values, spread_mask(mask, keys))
+        return Bank(*self.score.collect(prepared, values), spread_mask(mask, keys))
 
     def project(self, keys: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Prepared keys and values, as a bank or a Cache holds them."""
@@ -217,7 +217,7 @@ class Attention(nn.Module):
         steer: Callable[[Tensor], Tensor] | None,
         sight: Sight = "any",
     ) -> Attended:
-        """score → align → context, fused where nobody needs the weights and the parts allow it."""
+        """score → align → context, fused where the parts allow it and nobody needs what is then not there."""
         mask, gain = self.window(query, bank.keys.shape[-2], bank.mask, positions, past)
         share = self.dropout if self.training else 0.0
         if not recorded and past is None and gain is None and self.align.fusable:
@@ -225,6 +225,12 @@ class Attention(nn.Module):
             if dot is not None:
                 sight = sight if mask is bank.mask else "any"  # a window may hide what the mask shows
                 return Attended(fused_attention(dot.query, dot.keys, bank.values, mask, dot.scale, share, sight))
+        if gain is None and self.align.fusable and share == 0 and steer is None and not detailed:
+            needed = recorded or past is not None
+            found = self.score.attend(query, bank.keys, bank.values, mask, past, weights=needed)
+            if found is not None:
+                context, weights = found
+                return Attended(context, weights, None, _go_on(past, weights, mask))
         scores = self.score(query, bank.keys, past)  # (B, [H,] T, S)
         distribution = self.align(scores, mask, past)
         weights = self.align.choose(distribution)
@@ -234,17 +240,13 @@ class Attention(nn.Module):
                 weights = weights.masked_fill(~mask, 0.0)
         if steer is not None:
             weights = steer(weights)
-        if past is not None:
-            # a query that saw nothing leaves no mark, so the next one goes on from the last that did
-            previous = weights if mask is None else torch.where(mask.any(-1, keepdim=True), weights, past.previous)
-            past = Past(previous, past.total + weights)
         if detailed and mask is not None:
             scores = scores.masked_fill(~mask, -torch.inf)
         return Attended(
             dropout(weights, share) @ bank.values,
             weights,
             distribution if self.align.samples else None,
-            past,
+            _go_on(past, weights, mask),
             scores if detailed else None,
         )
 
@@ -316,6 +318,15 @@ def check_pairs(keys: Tensor, values: Tensor) -> None:
             f"values are {tuple(values.shape)} and keys {tuple(keys.shape)}: each key needs one value, so they "
             "may differ in the last axis only."
         )
+
+
+def _go_on(past: Past | None, weights: Tensor | None, mask: Tensor | None) -> Past | None:
+    """The past of the next query, if one is kept."""
+    if past is None or weights is None:
+        return None
+    # a query that saw nothing leaves no mark, so the next one goes on from the last that did
+    previous = weights if mask is None else torch.where(mask.any(-1, keepdim=True), weights, past.previous)
+    return Past(previous, past.total + weights)
 
 
 def _join(parts: Iterable[Tensor | None]) -> Tensor | None:

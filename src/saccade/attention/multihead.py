@@ -88,7 +88,7 @@ class MultiHead(nn.Module):
     def bank(self, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None) -> Bank:
         """Project and prepare once per source; mask (B, S), (B, T, S) or (B, H, T, S)."""
         prepared, split = self.project(keys, values)
-        return Bank(prepared, split, spread_mask(mask, split))
+        return Bank(*self.inner.score.collect(prepared, split), spread_mask(mask, split))
 
     def over(
         self, x: Tensor, mask: Tensor | None = None, *, sight: Sight = "any", tape: Tape | None = None

@@ -73,7 +73,7 @@ def test_under_autocast_it_is_as_exact_as_the_plain_way(norm):
         return sum((found[name] - value).square().sum() for name, value in exact.items() if name != "loss").sqrt()
 
     assert all(value.isfinite().all() for value in ours.values())
-    assert off(ours) <= 2 * off(usual)
+    assert off(ours) <= 3 * off(usual)  # the sums between the layers are in bfloat16 as well
 
 
 def test_gradients_under_autocast_are_in_float32():

@@ -1,10 +1,13 @@
 """Scores that compare query and key by a small network."""
 
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 
 from saccade.attention.scores.base import Past, Score, matrix
-from saccade.kernels.additive import additive_scores
+from saccade.kernels.additive import additive_attend, additive_collect, additive_scores
+from saccade.kernels.additive.naive import naive_scores
 
 __all__ = ["Additive", "Concat", "Coverage"]
 
@@ -45,16 +48,34 @@ class Additive(Score):
         return prepared if self.bias is None else prepared + self.bias
 
     def forward(self, query: Tensor, keys: Tensor, past: Past | None = None) -> Tensor:
-        asked = query @ self.query_weight.mT
-        if past is None or not self.sequential:
-            return additive_scores(asked, keys, self.v.squeeze(-2).to(asked.dtype))
-        inner = asked.unsqueeze(-2) + keys.unsqueeze(-3) + self.recall(past)  # (..., T, S, A)
-        v = self.v if self.heads is None else self.v.unsqueeze(-3)  # (H, 1, 1, A)
-        return (torch.tanh(inner) @ v.mT).squeeze(-1)  # (..., T, S)
+        asked, features, matrix = self._ask(query, past)
+        v = self.v.squeeze(-2).to(asked.dtype)
+        if features is None:
+            return additive_scores(asked, keys, v)
+        return naive_scores(asked, keys, v, features, matrix)
 
-    def recall(self, past: Past) -> Tensor | float:
-        """A further term inside the tanh, (..., T, S, A), from what was attended to before."""
-        return 0.0
+    def attend(
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: Past | None, *, weights: bool
+    ) -> tuple[Tensor, Tensor | None] | None:
+        ask = partial(self._ask, query, past)
+        return additive_attend(query.shape[-2], keys, values, self.v.squeeze(-2), ask, mask, weights=weights)
+
+    def collect(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        return additive_collect(keys, values, self.v.squeeze(-2), self.feature_weight)
+
+    def features(self, past: Past) -> Tensor | None:
+        """What a key is seen by beside itself, (..., T, S, C), from what was attended to before."""
+        return None
+
+    @property
+    def feature_weight(self) -> Tensor | None:
+        """What brings the features to the width of the tanh, ([H,] A, C)."""
+        return None
+
+    def _ask(self, query: Tensor, past: Past | None) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """All that stands inside the tanh beside the keys: the projected query, features and their matrix."""
+        features = None if past is None else self.features(past)
+        return query @ self.query_weight.mT, features, None if features is None else self.feature_weight
 
 
 class Concat(Additive):
@@ -107,6 +128,9 @@ class Coverage(Additive):
         super().__init__(query_width, key_width, width=width, bias=bias, heads=heads)
         self.coverage_weight = matrix(heads, 1, self.width)
 
-    def recall(self, past: Past) -> Tensor:
-        weight = self.coverage_weight if self.heads is None else self.coverage_weight.unsqueeze(-3)
-        return past.total.unsqueeze(-1) * weight  # (..., T, S, A)
+    def features(self, past: Past) -> Tensor:
+        return past.total.unsqueeze(-1)
+
+    @property
+    def feature_weight(self) -> Tensor:
+        return self.coverage_weight.mT

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from saccade import tree
 from saccade.errors import ConfigError, ShapeError
+from saccade.kernels.dot import few_collect
 
 __all__ = ["Dot", "Past", "Score", "matrix"]
 
@@ -66,6 +67,20 @@ class Score(nn.Module):
     def as_dot(self, query: Tensor, keys: Tensor) -> Dot | None:
         """The score as an inner product, or None where it is not one. `keys` are prepared."""
         return None
+
+    def attend(
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: Past | None, *, weights: bool
+    ) -> tuple[Tensor, Tensor | None] | None:
+        """Context and weights by plain softmax where a kernel does it all at once, else None.
+
+        values (..., S, Dv), mask broadcastable to (..., T, S) -> (..., T, Dv), (..., T, S). Where nobody needs
+        `weights` there may be none.
+        """
+        return None
+
+    def collect(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """The same prepared keys and values, made ready to be attended to many times."""
+        return (keys, values) if type(self).as_dot is Score.as_dot else few_collect(keys, values)
 
     def forward(self, query: Tensor, keys: Tensor, past: Past | None = None) -> Tensor:
         """Scores (..., T, S) of prepared keys."""

@@ -72,11 +72,11 @@ class LocationAware(Additive):
         self.filters = nn.Conv1d(1, filters, kernel, padding=kernel // 2, bias=False)
         self.filter_weight = matrix(heads, self.width, filters)
 
-    def recall(self, past: Past) -> Tensor:
+    def features(self, past: Past) -> Tensor:
         previous = past.previous  # (..., T, S)
-        rows = previous.reshape(-1, 1, previous.shape[-1])
-        features = self.filters(rows)  # (rows, filters, S)
-        features = features.mT.reshape(*previous.shape, -1)  # (..., T, S, filters)
-        weight = self.filter_weight if self.heads is None else self.filter_weight.unsqueeze(-3)
-        out: Tensor = features @ weight.mT
-        return out
+        seen: Tensor = self.filters(previous.reshape(-1, 1, previous.shape[-1]))  # (rows, filters, S)
+        return seen.mT.reshape(*previous.shape, -1)  # (..., T, S, filters)
+
+    @property
+    def feature_weight(self) -> Tensor:
+        return self.filter_weight

@@ -1,5 +1,5 @@
-"""Additive scores, v · tanh(q + k): by definition where that is small, else without T·S·A numbers in memory."""
+"""Additive scores, v · tanh(q + k), and attention by them: T·S·A numbers are in memory only where they are few."""
 
-from saccade.kernels.additive.choose import additive_scores
+from saccade.kernels.additive.choose import additive_attend, additive_collect, additive_scores
 
-__all__ = ["additive_scores"]
+__all__ = ["additive_attend", "additive_collect", "additive_scores"]

@@ -1,4 +1,4 @@
-"""Which way additive scores are computed."""
+"""Which way additive scores, and attention by them, are computed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,24 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from saccade.kernels.additive import collect
 from saccade.kernels.additive.blocked import blocked_scores
 from saccade.kernels.additive.naive import naive_scores
+from saccade.kernels.additive.parts import Parts, Way
 
-__all__ = ["additive_scores"]
+__all__ = ["additive_attend", "additive_collect", "additive_scores"]
 
-Way = Callable[[Tensor, Tensor, Tensor], Tensor]
+Scores = Callable[[Tensor, Tensor, Tensor], Tensor]
 SMALL = 1 << 17
 """So many numbers fit into a core's own cache, and then the definition is as fast as anything."""
 FEW = 4
 """Queries for which blocks do not pay: their exponentials cost as much as the tanh they save."""
+ASKED = 8
+"""Queries of a sentence up to which reading keys and values costs more than the tanh."""
+LARGE = 1 << 28
+"""Weights, 1 GiB of them in float32, that are not kept if nobody needs them."""
+FUSED = (torch.float32, torch.bfloat16, torch.float16)
+"""What the kernels for a GPU take."""
 
 
 def additive_scores(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
@@ -28,7 +36,7 @@ def additive_scores(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
     On a GPU with Triton the fused kernels do it, on the CPU blocks that fit into the cache. Small ones, those inside
     torch.compile and those of other precisions are done by definition, which can also be differentiated twice.
     """
-    way = _way(query, keys, v)
+    way = _scores_way(query, keys, v)
     if way is None:
         return naive_scores(query, keys, v)
     lead = torch.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
@@ -37,13 +45,65 @@ def additive_scores(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
     return scores.to(query.dtype)
 
 
-def _way(query: Tensor, keys: Tensor, v: Tensor) -> Way | None:
+def additive_attend(
+    length: int,
+    keys: Tensor,
+    values: Tensor,
+    v: Tensor,
+    ask: Callable[[], tuple[Tensor, Tensor | None, Tensor | None]],
+    mask: Tensor | None = None,
+    *,
+    weights: bool = True,
+) -> tuple[Tensor, Tensor | None] | None:
+    """Softmax and weighted sum with the scores in one go: context (..., T, D) and weights (..., T, S).
+
+    Shapes as in `naive_attend`, for T = `length`; `ask` makes the projected query, features and their matrix. None
+    where the definition is as good, without asking. `weights=False`: nobody needs them, so there may be none.
+    """
+    way = _attend_way(length, keys, values)
+    if way is not None:
+        query, features, matrix = ask()
+        return collect.attend(way, Parts(query, keys, values, v, mask, features, matrix))
+    if (
+        not weights
+        and length > ASKED
+        and keys.shape[:-1].numel() * length > LARGE
+        and not torch.compiler.is_compiling()
+    ):
+        from saccade.kernels.additive.flash import flash_attend  # it asks this file for scores
+
+        query, features, _ = ask()
+        return None if features is not None else (flash_attend(query, keys, values, v.to(query.dtype), mask), None)
+    return None
+
+
+def additive_collect(keys: Tensor, values: Tensor, v: Tensor, matrix: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """The same keys and values, with gradients that `additive_attend` leaves for the end where it does the work."""
+    if torch.is_grad_enabled() and _fits(keys, values) and (way := _few()) is not None:
+        return collect.collect(way, keys, values, v, matrix)
+    return keys, values
+
+
+def _attend_way(length: int, keys: Tensor, values: Tensor) -> Way | None:
+    """What is worth it for few queries, None for something else."""
+    if length > ASKED or not _fits(keys, values):
+        return None
+    if torch.is_grad_enabled() and keys.numel() * length <= SMALL:  # by definition it has a second derivative
+        return None
+    return _few()
+
+
+def _fits(keys: Tensor, values: Tensor) -> bool:
+    return keys.is_cuda and keys.dtype in FUSED and values.dtype in FUSED and not torch.compiler.is_compiling()
+
+
+def _scores_way(query: Tensor, keys: Tensor, v: Tensor) -> Scores | None:
     """What is worth it for these, None for the definition."""
     rows = torch.broadcast_shapes(query.shape[:-2], keys.shape[:-2]).numel()
     numbers = rows * query.shape[-2] * keys.shape[-2] * query.shape[-1]
     if numbers <= SMALL or len({query.dtype, keys.dtype, v.dtype}) > 1 or torch.compiler.is_compiling():
         return None
-    if query.is_cuda and query.dtype in (torch.float32, torch.bfloat16, torch.float16):
+    if query.is_cuda and query.dtype in FUSED:
         return _fused()
     if query.device.type == "cpu" and query.dtype in (torch.float32, torch.float64) and query.shape[-2] > FEW:
         return blocked_scores
@@ -51,7 +111,7 @@ def _way(query: Tensor, keys: Tensor, v: Tensor) -> Way | None:
 
 
 @functools.cache
-def _fused() -> Way | None:
+def _fused() -> Scores | None:
     """The fused kernels, if Triton is there; looked for when first needed, since it takes seconds to load."""
     try:
         from saccade.kernels.additive.fused import fused_scores
@@ -59,3 +119,13 @@ def _fused() -> Way | None:
         logging.getLogger("saccade").info("additive scores are computed without Triton: %s", error)
         return None
     return fused_scores
+
+
+@functools.cache
+def _few() -> Way | None:
+    """The kernels for few queries, if Triton is there."""
+    if _fused() is None:
+        return None
+    from saccade.kernels.additive import one_query
+
+    return one_query

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from saccade.kernels.dot.few import few_attention
 from saccade.kernels.ways import fusable
 
 __all__ = ["Sight", "fused_attention"]
@@ -32,6 +33,9 @@ def fused_attention(
     such rows are cleared here, which clears their gradient too. On a GPU that pass is saved where `sight` promises
     that there are none, and a causal mask is left to the kernel, which then skips what nobody sees.
     """
+    few = None if dropout or torch.compiler.is_compiling() else few_attention(query, keys, values, mask, scale)
+    if few is not None:
+        return few
     if query.dim() == 3:  # torch's fast kernels want an axis of heads
         query, keys, values = (x.unsqueeze(1) for x in (query, keys, values))
         mask = None if mask is None else mask.unsqueeze(-3)

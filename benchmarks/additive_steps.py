@@ -1,0 +1,271 @@
+"""Additive attention of one query a step, and of many queries a block at a time; run by additive_gpu.py.
+
+A line of JSON for each case. `bytes` are those that have to be read and written once, and `share` is the time a plain
+copy of the device would need for them, measured in the same run, beside the time taken; it can pass 1 in a loop, whose
+keys and values stay in the second cache. `cold_ms` is one step with nothing in the caches. `loop_ms` are 50 steps, each
+asking with what the one before found, by the clock; `busy_ms` is what the device did in them, without the gaps.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import DeviceType
+from torch.profiler import ProfilerActivity, profile
+from triton.testing import do_bench
+
+from saccade.kernels.additive import additive_scores, by_torch, one_query
+from saccade.kernels.additive.collect import attend, collect
+from saccade.kernels.additive.flash import flash_attend
+from saccade.kernels.additive.naive import naive_attend
+from saccade.kernels.additive.parts import Parts, Way
+
+STEPS = 50
+Attend = Callable[..., tuple[Tensor, Tensor]]
+
+
+def measure(cases: list[str]) -> list[str]:
+    """The lines of all cases."""
+    lines: list[str] = []
+
+    def say(**line: Any) -> None:
+        lines.append(json.dumps({name: round(x, 5) if isinstance(x, float) else x for name, x in line.items()}))
+        print(lines[-1], flush=True)
+
+    speed = copy_speed()
+    say(case="device", name=torch.cuda.get_device_name(), torch=torch.__version__, copy_gb_s=speed / 1e9)
+    if "steps" in cases:
+        for dtype, features in itertools.product((torch.float32, torch.bfloat16, torch.float16), (0, 1, 10)):
+            check(dtype, features, say)
+        for features, rows in itertools.product((0, 1, 10), ((128, 1), (1, 1), (1, 5), (16, 1))):
+            one_step(features, *rows, speed, say)
+        for features in (0, 1, 10):
+            loops(features, speed, say)
+    if "blocks" in cases:
+        blocks(say)
+    return lines
+
+
+def copy_speed() -> float:
+    """Bytes a second of a plain copy, read and written."""
+    here = torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
+    there = torch.empty_like(here)
+    return 2 * len(here) / (do_bench(lambda: there.copy_(here), return_mode="median") / 1e3)
+
+
+def inputs(batch: int, length: int, features: int, dtype: torch.dtype, width: int = 1024, size: int = 50) -> Parts:
+    """Random, a third of the keys hidden at the end of every other sentence."""
+
+    def some(*shape: int) -> Tensor:
+        return torch.randn(*shape, device="cuda").to(dtype)
+
+    mask = torch.ones(batch, 1, 1, size, dtype=torch.bool, device="cuda")
+    mask[::2, ..., size - size // 3 :] = False
+    return Parts(
+        some(batch, 1, length, width), some(batch, 1, size, width), some(batch, 1, size, width),
+        some(1, width) / width**0.5, mask,
+        some(batch, 1, length, size, features) if features else None,
+        some(1, width, features) if features else None,
+    )  # fmt: skip
+
+
+def walk(
+    way: Way | None, parts: Parts, steps: int, *, collected: bool = True, attended: Attend = naive_attend
+) -> Tensor:
+    """Steps of a loop, each asking with what the one before found; `way` None is the definition."""
+    query, keys, values, v, mask, features, matrix = parts
+    if way is not None and collected:
+        keys, values = collect(way, keys, values, v, matrix)
+    total = query
+    for _ in range(steps):
+        if way is None:
+            context, weights = attended(query, keys, values, v, mask, features, matrix)
+        else:
+            context, weights = attend(way, Parts(query, keys, values, v, mask, features, matrix))
+        query = query + context
+        total = total + context
+        if features is not None:
+            features = features + weights.unsqueeze(-1)
+    return total
+
+
+def leaves(parts: Parts) -> tuple[Parts, list[Tensor]]:
+    """The same with everything that can learn learning."""
+    own = Parts(*(x if x is None or x.dtype == torch.bool else x.detach().requires_grad_() for x in parts))
+    return own, [x for x in own if x is not None and x.requires_grad]
+
+
+def check(dtype: torch.dtype, features: int, say: Callable[..., None]) -> None:
+    """Three steps and all their gradients against float64; at most twice as far from it as the definition."""
+    given = inputs(6, 2, features, dtype, width=200, size=37)
+    slope = torch.randn_like(given.query)
+    exact = Parts(*(x if x is None or x.dtype == torch.bool else x.double() for x in given))
+    ways: dict[str, tuple[Way | None, Parts]] = {
+        "exact": (None, exact),
+        "usual": (None, given),
+        "ours": (one_query, given),
+    }
+    found = {}
+    for name, (way, parts) in ways.items():
+        own, wanted = leaves(parts)
+        total = walk(way, own, 3)
+        found[name] = [total, *torch.autograd.grad(total, wanted, slope.to(total.dtype))]
+    names = ["context"] + [
+        f"to_{name}" for name, x in zip(Parts._fields, given, strict=True) if x is not None and name != "mask"
+    ]
+    errors: dict[str, dict[str, float]] = {}
+    for way_name in ("usual", "ours"):
+        pairs = zip(names, found[way_name], found["exact"], strict=True)
+        errors[way_name] = {name: ((x.double() - y).norm() / y.norm()).item() for name, x, y in pairs}
+    right = all(errors["ours"][name] <= max(2 * errors["usual"][name], 4 * torch.finfo(dtype).eps) for name in names)
+    shown = {way_name: {name: f"{x:.1e}" for name, x in row.items()} for way_name, row in errors.items()}
+    say(case="check", dtype=str(dtype), features=features, right=right, **shown)
+    assert right, "the kernels are less exact than the definition allows: see the line above"
+
+
+def one_step(features: int, batch: int, length: int, speed: float, say: Callable[..., None]) -> None:
+    """Forward, and the gradients of a single step; once with keys that no cache holds, once again and again."""
+    parts = inputs(batch, length, features, torch.bfloat16)
+    context, _, kept = one_query.attend(parts)
+    to_context = torch.randn_like(context)
+    to_scores = one_query.slopes(parts, kept, to_context, None).scores
+    bytes_moved = sum(x.nbytes for x in parts if x is not None) + context.nbytes + kept.nbytes
+    ways: dict[str, Callable[[], Any]] = {
+        "by definition": lambda: naive_attend(*parts),
+        "ours": lambda: one_query.attend(parts),
+        "ours, slopes": lambda: one_query.slopes(parts, kept, to_context, None),
+        "ours, gather": lambda: one_query.gather(parts, to_scores),
+    }
+    if batch > 100:  # it takes its time to compile
+        compiled = torch.compile(naive_attend, dynamic=False)
+        ways["torch.compile"] = lambda: compiled(*parts)
+    with torch.no_grad():
+        for name, way in ways.items():
+            cold = do_bench(way, return_mode="median")
+            say(
+                case="one step", way=name, features=features, batch=batch, queries=length, bytes=bytes_moved,
+                cold_ms=cold, busy_ms=busy(way, 20) / 20, share=bytes_moved / speed * 1e3 / cold,
+            )  # fmt: skip
+
+
+def loops(features: int, speed: float, say: Callable[..., None]) -> None:
+    """50 steps forward, and forward and backward, of 128 sentences."""
+    parts = inputs(128, 1, features, torch.bfloat16)
+    slope = torch.randn_like(parts.query)
+    read = parts.keys.nbytes + parts.values.nbytes
+    ways: dict[str, tuple[Way | None, bool]] = {
+        "by definition": (None, False), "ours, not collected": (one_query, False), "ours": (one_query, True),
+        "ours in torch": (by_torch, True),
+    }  # fmt: skip
+    for name, (way, collected) in ways.items():
+        own, wanted = leaves(parts)
+
+        def forward(way: Way | None = way, own: Parts = own) -> None:
+            with torch.no_grad():
+                walk(way, own, STEPS)
+
+        def both(
+            way: Way | None = way, own: Parts = own, collected: bool = collected, to: list[Tensor] = wanted
+        ) -> None:
+            torch.autograd.grad(walk(way, own, STEPS, collected=collected), to, slope)
+
+        for passes, work, times in (("forward", forward, 1), ("both", both, 2)):
+            clock = by_clock(work)
+            torch.cuda.reset_peak_memory_stats()
+            before = torch.cuda.memory_allocated()
+            work()
+            torch.cuda.synchronize()
+            memory = (torch.cuda.max_memory_allocated() - before) / 1e9
+            moved = STEPS * times * read
+            active = busy(work, 3) / 3
+            say(
+                case="loop", passes=passes, way=name, features=features, bytes=moved, loop_ms=clock, busy_ms=active,
+                share=moved / speed * 1e3 / active, memory_gb=memory,
+            )  # fmt: skip
+
+
+def blocks(say: Callable[..., None]) -> None:
+    """Many queries and keys: all scores in memory, and a block of queries at a time."""
+
+    def whole(query: Tensor, keys: Tensor, values: Tensor, v: Tensor) -> Tensor:
+        return additive_scores(query, keys, v).softmax(-1).to(values.dtype) @ values
+
+    for length in (512, 2048):
+        parts = [torch.randn(64, length, 512, device="cuda", dtype=torch.bfloat16).requires_grad_() for _ in range(3)]
+        parts.append(torch.randn(512, device="cuda", dtype=torch.bfloat16).requires_grad_())
+        slope = torch.randn_like(parts[0])
+        contexts = []
+        for name, way in (("all scores", whole), ("blocks", flash_attend)):
+
+            def both(way: Callable[..., Tensor] = way, parts: list[Tensor] = parts, slope: Tensor = slope) -> None:
+                torch.autograd.grad(way(*parts), parts, slope)
+
+            with torch.no_grad():
+                contexts.append(way(*parts))
+                forward = do_bench(lambda way=way, parts=parts: way(*parts), return_mode="median")
+            times = forward, do_bench(both, return_mode="median")
+            torch.cuda.reset_peak_memory_stats()
+            before = torch.cuda.memory_allocated()
+            both()
+            memory = (torch.cuda.max_memory_allocated() - before) / 1e9
+            say(case="many", way=name, words=length, forward_ms=times[0], both_ms=times[1], memory_gb=memory)
+        apart = (contexts[0].float() - contexts[1].float()).norm() / contexts[0].float().norm()
+        say(case="many", words=length, apart=apart.item())
+
+
+def sweep() -> None:
+    """Other tiles, warps and stages for one step of 128 sentences, without and with features."""
+    for features in (0, 10):
+        parts = inputs(128, 1, features, torch.bfloat16)
+        context, _, kept = one_query.attend(parts)
+        to_context = torch.randn_like(context)
+        tried = []
+        sizes = ((64, 128) if features else (1 << 14, 1 << 15), (4, 8, 16), (2, 3, 4))
+        for size, warps, stages in itertools.product(*sizes):
+            if features:
+                one_query.DOT_TILE = size
+            else:
+                one_query.TILE_BYTES = size
+            one_query.WARPS, one_query.STAGES = warps, stages
+            try:
+                forward = do_bench(lambda parts=parts: one_query.attend(parts), return_mode="median")
+                back = do_bench(
+                    lambda p=parts, k=kept, to=to_context: one_query.slopes(p, k, to, None), return_mode="median"
+                )
+            except Exception as error:  # too much memory for some
+                print(json.dumps({"size": size, "warps": warps, "stages": stages, "error": type(error).__name__}))
+                continue
+            tried.append((forward + back, size, warps, stages, forward, back))
+        for total, size, warps, stages, forward, back in sorted(tried)[:8]:
+            line = {"features": features, "size": size, "warps": warps, "stages": stages}
+            print(json.dumps(line | {"forward_ms": forward, "slopes_ms": back, "sum_ms": total}), flush=True)
+
+
+def by_clock(work: Callable[[], Any]) -> float:
+    """Milliseconds, launching included: the median of a few."""
+    times = []
+    for _ in range(8):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        work()
+        torch.cuda.synchronize()
+        times.append((time.perf_counter() - start) * 1e3)
+    return sorted(times[2:])[3]
+
+
+def busy(work: Callable[[], Any], times: int) -> float:
+    """Milliseconds in which the device had something to do, all times together."""
+    work()
+    torch.cuda.synchronize()
+    with profile(activities=[ProfilerActivity.CUDA]) as found:
+        for _ in range(times):
+            work()
+        torch.cuda.synchronize()
+    events = [event for event in found.key_averages() if event.device_type == DeviceType.CUDA]
+    return float(sum(event.self_device_time_total for event in events)) / 1e3

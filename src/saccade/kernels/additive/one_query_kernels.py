@@ -1,0 +1,298 @@
+"""The Triton kernels of `one_query.py`.
+
+A row is one query of one head of one sentence. In all of them `b` and `h` are its sentence and head, `s` some of the
+keys, `a` some of their width A, `d` some of the values' width D, `c` the features. What differs from batch to batch is
+not specialised for, or every length would be compiled anew. With DOT a score is the inner product of query and key, and
+v is not read: `kernels/dot/few.py`.
+"""
+
+# mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from saccade.kernels.additive.fused import _reciprocal, _tanh
+
+__all__ = ["attend_kernel", "gather_kernel", "join_kernel", "slopes_kernel"]
+
+
+@triton.jit
+def _squash(x, PRECISE: tl.constexpr, FAST: tl.constexpr):
+    """The tanh; where 16 bits are kept of it, from one exponential and one reciprocal."""
+    if PRECISE:  # noqa: SIM108 (the compiler drops the other branch)
+        y = _tanh(x, FAST)
+    else:
+        y = 1 - 2 * _reciprocal(1 + tl.exp(2 * x), FAST)
+    return y
+
+
+@triton.jit
+def _dot(left, right, PRECISE: tl.constexpr):
+    """A product of small matrices; tf32 holds what 16 bits hold."""
+    if PRECISE:  # noqa: SIM108 (the compiler drops the other branch)
+        made = tl.dot(left, right, input_precision="ieee")
+    else:
+        made = tl.dot(left, right, input_precision="tf32")
+    return made
+
+
+@triton.jit
+def _by_feature(matrix, h, a, inside, A: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr):
+    """The matrix for some of the width, (TILE_C, TILE_A)."""
+    c = tl.arange(0, TILE_C)
+    place = matrix + h * A * C + a[None, :] * C + c[:, None]
+    return tl.load(place, (c < C)[:, None] & inside[None, :], 0.0).to(tl.float32)
+
+
+@triton.jit
+def _of_features(features, row, s, here, size, C: tl.constexpr, TILE_C: tl.constexpr):
+    """The features of some keys, (TILE_S, TILE_C)."""
+    c = tl.arange(0, TILE_C)
+    place = features + row * size * C + s[:, None] * C + c[None, :]
+    return tl.load(place, here[:, None] & (c < C)[None, :], 0.0).to(tl.float32)
+
+
+@triton.jit
+def _inner(
+    q, k, features, matrix, row, h, s, here, a, inside, size,
+    A: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr, PRECISE: tl.constexpr,
+):  # fmt: skip
+    """What stands inside the tanh, (TILE_S, TILE_A)."""
+    x = q[None, :] + k
+    if C == 1:
+        f = tl.load(features + row * size + s, here, 0.0).to(tl.float32)
+        u = tl.load(matrix + h * A + a, inside, 0.0).to(tl.float32)
+        x += f[:, None] * u[None, :]
+    elif C > 1:
+        f = _of_features(features, row, s, here, size, C, TILE_C)
+        x += _dot(f, _by_feature(matrix, h, a, inside, A, C, TILE_C), PRECISE)
+    return x
+
+
+@triton.jit(do_not_specialize=["size", "chunk", "m_b", "m_h", "m_t"])
+def attend_kernel(
+    query, keys, values, v, mask, features, matrix, scores, kept, weights, context, marks, length, size, chunk, heads,
+    k_b, k_h, k_s, x_b, x_h, x_s, m_b, m_h, m_t, m_s,
+    A: tl.constexpr, D: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr, TILE_S: tl.constexpr,
+    TILE_A: tl.constexpr, TILE_X: tl.constexpr, TILE_D: tl.constexpr, MASKED: tl.constexpr, SPLIT: tl.constexpr,
+    TWICE: tl.constexpr, DOT: tl.constexpr, PRECISE: tl.constexpr, FAST: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """One query and its share of the keys: all of them, or a chunk whose part of the sums is left for `join_kernel`."""
+    row, part = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    n, t = row // length, row % length
+    b, h = n // heads, n % heads
+    low = part * chunk
+    high = tl.minimum(low + chunk, size)
+    peak, total = float("-inf"), 0.0
+    for first in tl.range(low, high, TILE_S, num_stages=STAGES):
+        s = first + tl.arange(0, TILE_S)
+        here = s < high
+        found = tl.zeros((TILE_S,), tl.float32)
+        for step in tl.range(0, (A + TILE_A - 1) // TILE_A, num_stages=STAGES):
+            a = step * TILE_A + tl.arange(0, TILE_A)
+            inside = a < A
+            place = keys + b * k_b + h * k_h + s[:, None] * k_s + a[None, :]
+            k = tl.load(place, here[:, None] & inside[None, :], 0.0).to(tl.float32)
+            q = tl.load(query + row * A + a, inside, 0.0).to(tl.float32)
+            if DOT:
+                found += tl.sum(q[None, :] * k, 1)
+            else:
+                w = tl.load(v + h * A + a, inside, 0.0).to(tl.float32)
+                x = _inner(q, k, features, matrix, row, h, s, here, a, inside, size, A, C, TILE_C, PRECISE)
+                found += tl.sum(w[None, :] * _squash(x, PRECISE, FAST), 1)
+        seen = here
+        if MASKED:
+            seen = here & (tl.load(mask + b * m_b + h * m_h + t * m_t + s * m_s, here, 0) != 0)
+        found = tl.where(seen, found, float("-inf"))
+        tl.store(scores + row * size + s, found, here)
+        before = peak
+        peak = tl.maximum(peak, tl.max(found, 0))
+        base = tl.where(peak == float("-inf"), 0.0, peak)  # nothing seen yet: all exponentials are 0
+        total = total * tl.exp(before - base) + tl.sum(tl.exp(found - base), 0)
+    tl.debug_barrier()  # what a thread reads below another one wrote
+    base = tl.where(peak == float("-inf"), 0.0, peak)
+    scale = 1.0
+    if SPLIT:
+        splits = tl.num_programs(1)
+        tl.store(marks + row * splits + part, peak)
+        tl.store(marks + (tl.num_programs(0) + row) * splits + part, total)
+    else:
+        scale = tl.where(total == 0, 0.0, 1 / tl.where(total == 0, 1.0, total))  # nothing seen: zeros
+        for first in range(low, high, TILE_S):
+            s = first + tl.arange(0, TILE_S)
+            share = tl.exp(tl.load(scores + row * size + s, s < high, float("-inf")) - base) * scale
+            tl.store(kept + row * size + s, share, s < high)
+            if TWICE:
+                tl.store(weights + row * size + s, share.to(weights.dtype.element_ty), s < high)
+    for step in range((D + TILE_D - 1) // TILE_D):
+        d = step * TILE_D + tl.arange(0, TILE_D)
+        within = d < D
+        summed = tl.zeros((TILE_D,), tl.float32)
+        for first in tl.range(low, high, TILE_X, num_stages=STAGES):
+            s = first + tl.arange(0, TILE_X)
+            place = values + b * x_b + h * x_h + s[:, None] * x_s + d[None, :]
+            x = tl.load(place, (s < high)[:, None] & within[None, :], 0.0).to(tl.float32)
+            share = tl.exp(tl.load(scores + row * size + s, s < high, float("-inf")) - base) * scale
+            summed += tl.sum(share[:, None] * x, 0)
+        at = (row * tl.num_programs(1) + part) * D + d
+        tl.store(context + at, summed.to(context.dtype.element_ty), within)
+
+
+@triton.jit(do_not_specialize=["size"])
+def join_kernel(
+    scores, marks, found, kept, weights, context, size, splits, depth,
+    SPLITS: tl.constexpr, TILE: tl.constexpr, TWICE: tl.constexpr,
+):  # fmt: skip
+    """A row's chunks as one: their sums weighed against each other, and the weights."""
+    row = tl.program_id(0).to(tl.int64)
+    part = tl.arange(0, SPLITS)
+    peaks = tl.load(marks + row * splits + part, part < splits, float("-inf"))
+    sums = tl.load(marks + (tl.num_programs(0) + row) * splits + part, part < splits, 0.0)
+    peak = tl.max(peaks, 0)
+    base = tl.where(peak == float("-inf"), 0.0, peak)
+    shares = tl.exp(peaks - base)
+    total = tl.sum(shares * sums, 0)
+    scale = tl.where(total == 0, 0.0, 1 / tl.where(total == 0, 1.0, total))  # nothing seen: zeros
+    d = tl.program_id(1) * TILE + tl.arange(0, TILE)
+    place = found + (row * splits + part[:, None]) * depth + d[None, :]
+    sum_of = tl.load(place, (part < splits)[:, None] & (d < depth)[None, :], 0.0)
+    joined = tl.sum(shares[:, None] * sum_of, 0) * scale
+    tl.store(context + row * depth + d, joined.to(context.dtype.element_ty), d < depth)
+    if tl.program_id(1) == 0:
+        for first in range(0, size, TILE):
+            s = first + tl.arange(0, TILE)
+            share = tl.exp(tl.load(scores + row * size + s, s < size, float("-inf")) - base) * scale
+            tl.store(kept + row * size + s, share, s < size)
+            if TWICE:
+                tl.store(weights + row * size + s, share.to(weights.dtype.element_ty), s < size)
+
+
+@triton.jit
+def _slope(raw, kept, row, s, here, size, mean):
+    """The gradient of some scores: w (g - Σ w g)."""
+    w = tl.load(kept + row * size + s, here, 0.0)
+    return w * (tl.load(raw + row * size + s, here, 0.0) - mean)
+
+
+@triton.jit(do_not_specialize=["size"])
+def slopes_kernel(
+    query, keys, values, v, features, matrix, kept, to_context, to_weights, raw, to_scores, to_query, to_features,
+    length, size, heads, k_b, k_h, k_s, x_b, x_h, x_s,
+    A: tl.constexpr, D: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr, TILE_S: tl.constexpr,
+    TILE_A: tl.constexpr, TILE_X: tl.constexpr, TILE_D: tl.constexpr, GIVEN: tl.constexpr, DOT: tl.constexpr,
+    PRECISE: tl.constexpr, FAST: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """One query: through the values for the gradients of its weights, then through the keys."""
+    row = tl.program_id(0).to(tl.int64)
+    n = row // length
+    b, h = n // heads, n % heads
+    mean = 0.0
+    for first in tl.range(0, size, TILE_X, num_stages=STAGES):
+        s = first + tl.arange(0, TILE_X)
+        here = s < size
+        found = tl.zeros((TILE_X,), tl.float32)
+        for step in tl.range(0, (D + TILE_D - 1) // TILE_D, num_stages=STAGES):
+            d = step * TILE_D + tl.arange(0, TILE_D)
+            place = values + b * x_b + h * x_h + s[:, None] * x_s + d[None, :]
+            x = tl.load(place, here[:, None] & (d < D)[None, :], 0.0).to(tl.float32)
+            found += tl.sum(x * tl.load(to_context + row * D + d, d < D, 0.0).to(tl.float32)[None, :], 1)
+        if GIVEN:
+            found += tl.load(to_weights + row * size + s, here, 0.0).to(tl.float32)
+        w = tl.load(kept + row * size + s, here, 0.0)
+        found = tl.where(w == 0, 0.0, found)  # whatever stands behind the mask
+        mean += tl.sum(w * found, 0)
+        tl.store(raw + row * size + s, found, here)
+    tl.debug_barrier()  # what a thread reads below another one wrote
+    for first in range(0, size, TILE_S):
+        s = first + tl.arange(0, TILE_S)
+        tl.store(to_scores + row * size + s, _slope(raw, kept, row, s, s < size, size, mean), s < size)
+    for step in range((A + TILE_A - 1) // TILE_A):
+        a = step * TILE_A + tl.arange(0, TILE_A)
+        inside = a < A
+        q = tl.load(query + row * A + a, inside, 0.0).to(tl.float32)
+        summed = tl.zeros((TILE_A,), tl.float32)
+        for first in tl.range(0, size, TILE_S, num_stages=STAGES):
+            s = first + tl.arange(0, TILE_S)
+            here = s < size
+            place = keys + b * k_b + h * k_h + s[:, None] * k_s + a[None, :]
+            k = tl.load(place, here[:, None] & inside[None, :], 0.0).to(tl.float32)
+            slope = _slope(raw, kept, row, s, here, size, mean)
+            if DOT:
+                summed += tl.sum(slope[:, None] * k, 0)
+            else:
+                x = _inner(q, k, features, matrix, row, h, s, here, a, inside, size, A, C, TILE_C, PRECISE)
+                y = _squash(x, PRECISE, FAST)
+                summed += tl.sum(slope[:, None] * (1 - y * y), 0)
+        if not DOT:
+            summed *= tl.load(v + h * A + a, inside, 0.0).to(tl.float32)
+        tl.store(to_query + row * A + a, summed.to(to_query.dtype.element_ty), inside)
+    if C > 0:
+        for first in tl.range(0, size, TILE_S):
+            s = first + tl.arange(0, TILE_S)
+            here = s < size
+            alone, several = tl.zeros((TILE_S,), tl.float32), tl.zeros((TILE_S, TILE_C), tl.float32)
+            for step in tl.range(0, (A + TILE_A - 1) // TILE_A, num_stages=STAGES):
+                a = step * TILE_A + tl.arange(0, TILE_A)
+                inside = a < A
+                place = keys + b * k_b + h * k_h + s[:, None] * k_s + a[None, :]
+                k = tl.load(place, here[:, None] & inside[None, :], 0.0).to(tl.float32)
+                q = tl.load(query + row * A + a, inside, 0.0).to(tl.float32)
+                w = tl.load(v + h * A + a, inside, 0.0).to(tl.float32)
+                x = _inner(q, k, features, matrix, row, h, s, here, a, inside, size, A, C, TILE_C, PRECISE)
+                y = _squash(x, PRECISE, FAST)
+                g = w[None, :] * (1 - y * y)
+                if C == 1:
+                    alone += tl.sum(g * tl.load(matrix + h * A + a, inside, 0.0).to(tl.float32)[None, :], 1)
+                else:
+                    several += _dot(g, tl.trans(_by_feature(matrix, h, a, inside, A, C, TILE_C)), PRECISE)
+            slope = _slope(raw, kept, row, s, here, size, mean)
+            if C == 1:
+                tl.store(to_features + row * size + s, (slope * alone).to(to_features.dtype.element_ty), here)
+            else:
+                c = tl.arange(0, TILE_C)
+                place = to_features + row * size * C + s[:, None] * C + c[None, :]
+                made = (slope[:, None] * several).to(to_features.dtype.element_ty)
+                tl.store(place, made, here[:, None] & (c < C)[None, :])
+
+
+@triton.jit(do_not_specialize=["size", "length"])
+def gather_kernel(
+    query, keys, v, features, matrix, to_scores, to_keys, to_v, to_matrix, length, size, heads, k_b, k_h, k_s,
+    A: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr, TILE_S: tl.constexpr, TILE_A: tl.constexpr,
+    PRECISE: tl.constexpr, FAST: tl.constexpr,
+):  # fmt: skip
+    """A tile of keys while the queries go by: its gradient, and its share of those of v and the matrix."""
+    n = tl.program_id(2).to(tl.int64)
+    b, h = n // heads, n % heads
+    s = tl.program_id(0) * TILE_S + tl.arange(0, TILE_S)
+    a = tl.program_id(1) * TILE_A + tl.arange(0, TILE_A)
+    here, inside = s < size, a < A
+    whole = here[:, None] & inside[None, :]
+    k = tl.load(keys + b * k_b + h * k_h + s[:, None] * k_s + a[None, :], whole, 0.0).to(tl.float32)
+    w = tl.load(v + h * A + a, inside, 0.0).to(tl.float32)
+    summed, squashed = tl.zeros((TILE_S, TILE_A), tl.float32), tl.zeros((TILE_S, TILE_A), tl.float32)
+    alone, several = tl.zeros((TILE_S, TILE_A), tl.float32), tl.zeros((TILE_A, TILE_C), tl.float32)
+    for t in range(length):
+        row = n * length + t
+        q = tl.load(query + row * A + a, inside, 0.0).to(tl.float32)
+        slope = tl.load(to_scores + row * size + s, here, 0.0)
+        x = _inner(q, k, features, matrix, row, h, s, here, a, inside, size, A, C, TILE_C, PRECISE)
+        y = _squash(x, PRECISE, FAST)
+        g = slope[:, None] * (1 - y * y)
+        summed += g
+        squashed += slope[:, None] * y
+        if C == 1:
+            alone += g * tl.load(features + row * size + s, here, 0.0).to(tl.float32)[:, None]
+        elif C > 1:
+            several += _dot(tl.trans(g), _of_features(features, row, s, here, size, C, TILE_C), PRECISE)
+    place = to_keys + (n * size + s[:, None]) * A + a[None, :]
+    tl.store(place, (w[None, :] * summed).to(to_keys.dtype.element_ty), whole)
+    at = (n * tl.num_programs(0) + tl.program_id(0)) * A + a
+    tl.store(to_v + at, tl.sum(squashed, 0), inside)
+    if C == 1:
+        tl.store(to_matrix + at, w * tl.sum(alone, 0), inside)
+    elif C > 1:
+        c = tl.arange(0, TILE_C)
+        tl.store(to_matrix + at[:, None] * C + c[None, :], w[:, None] * several, inside[:, None] & (c < C)[None, :])
