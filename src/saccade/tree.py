@@ -71,12 +71,30 @@ def to_device(tree: Node, device: torch.device | str) -> Node:
 def write_at(cache: Tensor, positions: Tensor, entry: Tensor) -> Tensor:
     """A cache (N, T, ...) in which row n holds `entry[n]` at `positions[n]`.
 
-    In place when no gradient is wanted, since a step consumes its state. When one is, the cache that
-    earlier steps saved for their backward pass must stay as it was, so a new one is made.
+    In place, since a step consumes its state. Gradients stay right because nobody has looked at that place yet: what
+    earlier steps saved for their backward pass differs only where their masks hide it.
     """
-    if torch.is_grad_enabled():
+    if not torch.is_grad_enabled():
+        rows = torch.arange(cache.shape[0], device=cache.device)
+        return cache.index_put_((rows, positions), entry.to(cache.dtype))
+    if torch.compiler.is_compiling():
         slots = torch.arange(cache.shape[1], device=cache.device) == positions[:, None]  # (N, T)
         slots = slots.view(*slots.shape, *([1] * (cache.dim() - 2)))
         return torch.where(slots, entry[:, None].to(cache.dtype), cache)
-    rows = torch.arange(cache.shape[0], device=cache.device)
-    return cache.index_put_((rows, positions), entry.to(cache.dtype))
+    written: Tensor = _Write.apply(cache, positions, entry)  # type: ignore[no-untyped-call]
+    return written
+
+
+class _Write(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, cache: Tensor, positions: Tensor, entry: Tensor) -> Tensor:
+        rows = torch.arange(cache.shape[0], device=cache.device)
+        cache.data.index_put_((rows, positions), entry.to(cache.dtype))  # behind the back of autograd, see above
+        ctx.save_for_backward(rows, positions)
+        ctx.dtype = entry.dtype
+        return cache.view_as(cache)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, Tensor]:
+        # what flows on to the old cache is wrong at this place, but there it began with a constant
+        return grads[0], None, grads[0][*ctx.saved_tensors].to(ctx.dtype)

@@ -219,18 +219,19 @@ class Attention(nn.Module):
     ) -> Attended:
         """score → align → context, fused where the parts allow it and nobody needs what is then not there."""
         mask, gain = self.window(query, bank.keys.shape[-2], bank.mask, positions, past)
+        hidden = sight == "any" or mask is not bank.mask  # a window may hide all that the mask shows
         share = self.dropout if self.training else 0.0
         if not recorded and past is None and gain is None and self.align.fusable:
             dot = self.score.as_dot(query, bank.keys)
             if dot is not None:
-                sight = sight if mask is bank.mask else "any"  # a window may hide what the mask shows
-                return Attended(fused_attention(dot.query, dot.keys, bank.values, mask, dot.scale, share, sight))
+                known: Sight = "any" if hidden else sight
+                return Attended(fused_attention(dot.query, dot.keys, bank.values, mask, dot.scale, share, known))
         if gain is None and self.align.fusable and share == 0 and steer is None and not detailed:
             needed = recorded or past is not None
             found = self.score.attend(query, bank.keys, bank.values, mask, past, weights=needed)
             if found is not None:
                 context, weights = found
-                return Attended(context, weights, None, _go_on(past, weights, mask))
+                return Attended(context, weights, None, _go_on(past, weights, mask if hidden else None))
         scores = self.score(query, bank.keys, past)  # (B, [H,] T, S)
         distribution = self.align(scores, mask, past)
         weights = self.align.choose(distribution)
@@ -246,7 +247,7 @@ class Attention(nn.Module):
             dropout(weights, share) @ bank.values,
             weights,
             distribution if self.align.samples else None,
-            _go_on(past, weights, mask),
+            _go_on(past, weights, mask if hidden else None),
             scores if detailed else None,
         )
 
@@ -321,7 +322,7 @@ def check_pairs(keys: Tensor, values: Tensor) -> None:
 
 
 def _go_on(past: Past | None, weights: Tensor | None, mask: Tensor | None) -> Past | None:
-    """The past of the next query, if one is kept."""
+    """The past of the next query, if one is kept; `mask`: what it may have seen nothing behind."""
     if past is None or weights is None:
         return None
     # a query that saw nothing leaves no mark, so the next one goes on from the last that did

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from saccade import tree
 from saccade.attention import Attention, Bank, Cache, MultiHead, Past, Tape
+from saccade.kernels.deferred import deferred_gradients
 from saccade.layers.cells import LSTM, check_inputs
 from saccade.layers.reader import Reader
 
@@ -83,9 +84,10 @@ class LSTMN(Reader):
         check_inputs(inputs, self.input_width, rank=3)
         gates = self.cell.project(inputs)  # the words' share of all steps in one product
         tapes = []
-        for t in range(inputs.shape[1]):
-            after, state = self._advance(inputs[:, t], gates[:, t], state, source, tape)
-            tapes.append(after)
+        with deferred_gradients(inputs.device):
+            for t in range(inputs.shape[1]):
+                after, state = self._advance(inputs[:, t], gates[:, t], state, source, tape)
+                tapes.append(after)
         return torch.stack(tapes, 1), state
 
     def _advance(

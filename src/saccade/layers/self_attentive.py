@@ -10,6 +10,7 @@ from torch import Tensor
 from saccade import tree
 from saccade.attention import Attention, Cache, MultiHead, Past, Tape
 from saccade.errors import unknown_name
+from saccade.kernels.deferred import deferred_gradients
 from saccade.layers.cells import build_cell, check_inputs
 from saccade.layers.reader import Reader
 
@@ -76,9 +77,10 @@ class SelfAttentiveRNN(Reader):
         gates = self.cell.project(inputs)  # the words' share of all steps in one product
         state = self.start(inputs.shape[0], inputs.shape[1], inputs)
         outputs = []
-        for t in range(inputs.shape[1]):
-            output, state = self._advance(gates[:, t], state, tape)
-            outputs.append(output)
+        with deferred_gradients(inputs.device):
+            for t in range(inputs.shape[1]):
+                output, state = self._advance(gates[:, t], state, tape)
+                outputs.append(output)
         return torch.stack(outputs, 1)
 
     def _advance(

@@ -210,7 +210,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         assert self.attention is not None
         assert memory.bank is not None
         attended = self.attention(
-            query[:, None], memory.bank, positions=now.position[:, None], past=now.past, tape=tape
+            query[:, None], memory.bank, positions=now.position[:, None], past=now.past, sight="some", tape=tape
         )
         return attended.context[:, 0], attended.past
 

@@ -13,8 +13,8 @@ from saccade.kernels.ways import multiprocessors
 
 __all__ = ["column_sums", "gate_"]
 
-TILE_ROWS, TILE_COLUMNS, WARPS = 32, 256, 4
-PROGRAMS = 4
+TILE_ROWS, TILE_COLUMNS, WARPS = 128, 128, 8
+PROGRAMS = 2
 """For each multiprocessor: enough loads under way to fill the memory's pipes."""
 
 

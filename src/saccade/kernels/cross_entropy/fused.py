@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 import triton
 import triton.language as tl
 from torch import Tensor
@@ -26,6 +27,8 @@ __all__ = ["fused_cross_entropy"]
 BYTES = 1 << 29
 """Of logits at a time: so many that the products are efficient, so few that they fit beside everything else."""
 BLOCK, WARPS = 4096, 8
+EVEN = 16
+"""Widths that are no multiple of it cost the products more than the padding does."""
 
 
 def fused_cross_entropy(
@@ -67,10 +70,12 @@ class _Layer(torch.autograd.Function):
         wanted: Sequence[bool],
     ) -> tuple[Tensor, ...]:
         ctx.dtypes = hidden.dtype, weight.dtype, None if bias is None else bias.dtype
-        work = _Workplace(hidden.to(dtype).contiguous(), weight.to(dtype), bias, expected, target, wanted)
+        work = _Workplace(_even(hidden, dtype), _even(weight, dtype), bias, expected, target, wanted)
         work.do(chunk)
         sums = Losses(work.losses[0].sum(), work.losses[1].sum(), work.correct.sum())
-        ctx.save_for_backward(work.hidden_slope, work.weight_slope, work.bias_slope)
+        width = hidden.shape[1]
+        cut = (None if slope is None else slope[:, :width] for slope in (work.hidden_slope, work.weight_slope))
+        ctx.save_for_backward(*cut, work.bias_slope)
         ctx.mark_non_differentiable(sums.plain, sums.correct)
         return tuple(sums)
 
@@ -80,6 +85,12 @@ class _Layer(torch.autograd.Function):
         made = zip(ctx.saved_tensors, ctx.dtypes, strict=True)
         scaled = (None if slope is None else (slope * grads[0]).to(dtype) for slope, dtype in made)
         return (*scaled, None, None, None, None, None)
+
+
+def _even(matrix: Tensor, dtype: torch.dtype) -> Tensor:
+    """In the precision of the products, with columns of zeros up to a width that the matrix units like."""
+    missing = -matrix.shape[1] % EVEN
+    return F.pad(matrix.to(dtype), (0, missing)) if missing else matrix.to(dtype).contiguous()
 
 
 class _Workplace:

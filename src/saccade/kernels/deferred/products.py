@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 __all__ = ["deferred_gradients"]
 
+Identity = tuple[Any, ...]
 _MATMULS = (torch.Tensor.__matmul__, torch.Tensor.matmul, torch.matmul)
 
 
@@ -36,7 +37,7 @@ def deferred_gradients(device: torch.device | None = None) -> AbstractContextMan
 class _Deferring(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
-        self._weights: dict[tuple[int, int], _Weight] = {}
+        self._weights: dict[tuple[Identity, Identity | None], _Weight] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is F.linear and not kwargs:
@@ -48,11 +49,18 @@ class _Deferring(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
     def _product(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        key = id(weight), id(bias)
+        key = _identity(weight), None if bias is None else _identity(bias)
         if key not in self._weights:
             half = torch.is_autocast_enabled(x.device.type)
             self._weights[key] = _Weight(weight, bias, torch.get_autocast_dtype(x.device.type) if half else x.dtype)
         return self._weights[key].times(x)
+
+
+def _identity(weight: Tensor) -> Identity:
+    """What a weight is known by; a loop may cut the same part out of a parameter in every step."""
+    base = weight._base
+    owner = base if base is not None and base.is_leaf else weight
+    return id(owner), weight.storage_offset(), weight.shape, weight.stride()
 
 
 def _transposed(matrix: object) -> Tensor | None:

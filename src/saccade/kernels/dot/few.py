@@ -1,8 +1,8 @@
 """Attention by inner products of few wide queries on a GPU: what a recurrent decoder asks in each step.
 
 torch's kernels are made for many queries of narrow heads. Here one launch does scores, softmax and weighted sum, as it
-does for additive scores, and the steps of a loop leave the gradients of keys and values to be summed at its end: launches
-and ledger are those of `kernels/additive`, and what is summed there is a product here.
+does for additive scores, and the steps of a loop leave the gradients of keys and values to be summed at its end:
+launches and ledger are those of `kernels/additive`, and what is summed there is a product here.
 """
 
 from __future__ import annotations

@@ -19,6 +19,9 @@ from torch.autograd.function import once_differentiable
 
 __all__ = ["short_attention"]
 
+FORWARD_WARPS, BACKWARD_WARPS = 4, 8
+"""At least; the backward pass holds more at a time."""
+
 
 def short_attention(
     query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float, causal: bool
@@ -43,8 +46,8 @@ def _sizes(query: Tensor, keys: Tensor, values: Tensor) -> dict[str, int]:
     return {name: max(16, triton.next_power_of_2(length)) for name, length in lengths.items()}
 
 
-def _warps(sizes: dict[str, int]) -> int:
-    return 4 if sizes["BLOCK_T"] * sizes["BLOCK_S"] <= 64 * 64 else 8
+def _warps(sizes: dict[str, int], least: int) -> int:
+    return max(least, min(8, sizes["BLOCK_T"] * sizes["BLOCK_S"] // 1024))
 
 
 def _laid(x: Tensor) -> Tensor:
@@ -72,7 +75,7 @@ class _Attention(torch.autograd.Function):
             query, keys, values, seen, out, heads, length, keys.shape[2], width, values.shape[3], scale,
             *query.stride()[:3], *keys.stride()[:3], *values.stride()[:3], *out.stride()[:3],
             0 if mask is None else mask.stride(0), 0 if mask is None else mask.stride(1),
-            MASKED=mask is not None, CAUSAL=causal, FAST=_FAST, **sizes, num_warps=_warps(sizes),
+            MASKED=mask is not None, CAUSAL=causal, FAST=_FAST, **sizes, num_warps=_warps(sizes, FORWARD_WARPS),
         )  # fmt: skip
         ctx.save_for_backward(query, keys, values, mask)
         ctx.scale, ctx.causal = scale, causal
@@ -93,7 +96,7 @@ class _Attention(torch.autograd.Function):
             *query.stride()[:3], *keys.stride()[:3], *values.stride()[:3], *slope.stride()[:3],
             *to_query.stride()[:3], *to_keys.stride()[:3], *to_values.stride()[:3],
             0 if mask is None else mask.stride(0), 0 if mask is None else mask.stride(1),
-            MASKED=mask is not None, CAUSAL=ctx.causal, FAST=_FAST, **sizes, num_warps=_warps(sizes),
+            MASKED=mask is not None, CAUSAL=ctx.causal, FAST=_FAST, **sizes, num_warps=_warps(sizes, BACKWARD_WARPS),
         )  # fmt: skip
         return to_query, to_keys, to_values, None, None, None
 
