@@ -37,7 +37,16 @@ def fusable(*tensors: Tensor | None) -> bool:
 
 
 def _on_gpu(tensor: Tensor) -> bool:
-    return tensor.is_cuda
+    return tensor.is_cuda and _recent(tensor.device)
+
+
+@functools.cache
+def _recent(device: torch.device) -> bool:
+    """Whether a GPU is one that Triton's compiler still serves."""
+    recent = torch.cuda.get_device_capability(device) >= (8, 0)
+    if not recent:
+        logging.getLogger("saccade").info("%s works without fused kernels: it is too old for Triton", device)
+    return recent
 
 
 @functools.cache

@@ -11,6 +11,8 @@ __all__ = ["Sight", "fused_attention"]
 
 Sight = Literal["any", "some", "causal"]
 """What is known of a mask beside the mask: nothing; that every query sees some key; that query t sees keys 0..t."""
+LONGEST, WIDEST = 128, 64
+"""Queries or keys, and width of a head, that a single program can hold in the shared memory of any recent GPU."""
 
 
 def fused_attention(
@@ -35,6 +37,10 @@ def fused_attention(
     lead = query.shape[:-2]
     if keys.shape[:-2] != lead:  # queries or keys shared along an axis: the fused kernels want them spelled out
         keys, values = keys.expand(*lead, *keys.shape[-2:]), values.expand(*lead, *values.shape[-2:])
+    if not dropout and _is_short(query, keys, values, mask, sight):
+        from saccade.kernels.dot.short import short_attention
+
+        return short_attention(query, keys, values, None if sight == "causal" else mask, scale, sight == "causal")
     if mask is None:
         return F.scaled_dot_product_attention(query, keys, values, dropout_p=dropout, scale=scale)
     if sight != "any" and fusable(query, keys, values):
@@ -46,3 +52,14 @@ def fused_attention(
     mask = mask.expand(*lead, query.shape[-2], keys.shape[-2])
     context = F.scaled_dot_product_attention(query, keys, values, mask, dropout_p=dropout, scale=scale)
     return context.masked_fill(~sees, 0.0)
+
+
+def _is_short(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, sight: Sight) -> bool:
+    """Whether all queries and keys of a head fit into one program, and the mask is one for all queries, or causal."""
+    if not fusable(query, keys, values) or not (query.dtype == keys.dtype == values.dtype) or query.dim() != 4:
+        return False
+    length, size = query.shape[-2], keys.shape[-2]
+    fits = 16 <= length <= LONGEST and size <= LONGEST and query.shape[-1] == values.shape[-1] <= WIDEST
+    causal = sight == "causal" and length == size
+    shared = sight != "causal" and (mask is None or (mask.dim() == 4 and mask.shape[1:3] == (1, 1)))
+    return query.dtype.itemsize == 2 and fits and (causal or shared)
