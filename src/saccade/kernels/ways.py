@@ -20,7 +20,7 @@ _plain: ContextVar[bool] = ContextVar("plain", default=False)
 
 @contextmanager
 def plain() -> Iterator[None]:
-    """Inside, every operation is torch's own: to compare with, to debug with, and for second derivatives."""
+    """Inside, a GPU does everything by torch's own operations: to compare with, and for second derivatives."""
     token = _plain.set(True)
     try:
         yield

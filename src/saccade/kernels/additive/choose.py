@@ -11,6 +11,7 @@ from torch import Tensor
 
 from saccade.kernels.additive.blocked import blocked_scores
 from saccade.kernels.additive.naive import naive_scores
+from saccade.kernels.ways import fusable
 
 __all__ = ["additive_scores"]
 
@@ -43,8 +44,8 @@ def _way(query: Tensor, keys: Tensor, v: Tensor) -> Way | None:
     numbers = rows * query.shape[-2] * keys.shape[-2] * query.shape[-1]
     if numbers <= SMALL or len({query.dtype, keys.dtype, v.dtype}) > 1 or torch.compiler.is_compiling():
         return None
-    if query.is_cuda and query.dtype in (torch.float32, torch.bfloat16, torch.float16):
-        return _fused()
+    if query.is_cuda:
+        return _fused() if fusable(query, keys, v) else None
     if query.device.type == "cpu" and query.dtype in (torch.float32, torch.float64) and query.shape[-2] > FEW:
         return blocked_scores
     return None
