@@ -325,7 +325,7 @@ def steps(options: argparse.Namespace) -> Iterator[tuple[str, Step]]:
     sizes = {"width": options.width, "feed_forward": options.inner, "layers": options.layers, "dropout": 0.1}
     model = build_seq2seq("transformer-base", options.vocabulary, options.vocabulary, **sizes).to(DEVICE)
     objective = WordLoss(model, label_smoothing=0.1)
-    optimiser = torch.optim.Adam(model.parameters(), 1e-4, (0.9, 0.98), 1e-9, fused=True)
+    optimiser = torch.optim.Adam(model.parameters(), 1e-4, (0.9, 0.98), 1e-9, fused=True, capturable=DEVICE == "cuda")
     batch = batch_of(options.sentences, options.words, options.vocabulary)
 
     def through_objective() -> Tensor:

@@ -10,9 +10,10 @@ from torch import Tensor, nn
 
 from saccade.attention.losses import guided_loss
 from saccade.attention.tape import Tape
-from saccade.batch import UNK, Batch
+from saccade.batch import PAD, UNK, Batch
 from saccade.errors import ConfigError
 from saccade.kernels.cross_entropy import cross_entropy, from_logits
+from saccade.kernels.ways import fusable
 from saccade.models.base import Classifying, Seq2Seq
 
 __all__ = ["ClassLoss", "Losses", "WordLoss", "losses_of"]
@@ -58,13 +59,12 @@ class WordLoss(nn.Module):
         batch = Batch(**parts)
         tape = Tape() if self.guided and links is not None else None
         fed = self._fed(batch)
-        expected, mask = batch.expected[batch.expected_mask], batch.expected_mask
         if "output" in self.model._modules:
             output = self.model.output
-            vectors = self.model.vectors(fed, tape=tape)[mask]
+            vectors, expected = _real_rows(self.model.vectors(fed, tape=tape), batch)
             losses = cross_entropy(vectors, output.weight, output.bias, expected, smoothing=self.label_smoothing)
         else:
-            logits = self.model(fed, tape=tape)[mask]
+            logits, expected = self.model(fed, tape=tape)[batch.expected_mask], batch.expected[batch.expected_mask]
             losses = from_logits(logits, expected, smoothing=self.label_smoothing)
         total = losses.smoothed
         if tape is not None and links is not None:
@@ -115,6 +115,18 @@ class ClassLoss(nn.Module):
         assert batch.labels is not None
         total = F.cross_entropy(logits, batch.labels, label_smoothing=self.label_smoothing, reduction="sum")
         return Losses(total, F.cross_entropy(logits.detach(), batch.labels, reduction="sum"))
+
+
+def _real_rows(vectors: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    """(B, T, D) -> (N, D) at the real words, and those words (N,).
+
+    By our kernels it is all words, of which those of padding count nothing: to select the others, the processor would
+    have to wait until the GPU is done with all that it was given, and leave it idle while it prepares more.
+    """
+    expected, mask = batch.expected, batch.expected_mask
+    if fusable(vectors):
+        return vectors.flatten(0, 1), expected.masked_fill(~mask, PAD).flatten()
+    return vectors[mask], expected[mask]
 
 
 def _unknown(tokens: Tensor, share: float) -> Tensor:

@@ -12,6 +12,7 @@ from saccade.attention import Tape
 from saccade.batch import BOS, EOS, PAD, UNK, Batch
 from saccade.errors import ConfigError
 from saccade.models import MODELS, build_classifier
+from saccade.train import objective
 from saccade.train.objective import ClassLoss, WordLoss, losses_of
 
 SOURCES = [[4, 5, 6, EOS], [7, EOS], [8, 9, EOS]]
@@ -169,3 +170,16 @@ def test_classes_are_told_with_words_missing_only_in_training():
     seen = losses_of(objective.eval(), batch).plain
     assert_close(seen, losses_of(ClassLoss(objective.model).eval(), batch).plain)
     assert not torch.equal(losses_of(objective.train(), batch).plain, seen)
+
+
+def test_where_our_kernels_do_it_no_word_is_selected(monkeypatch):
+    """To select is to wait for the device; words of padding count nothing instead."""
+    pytest.importorskip("triton", reason="needs Triton")
+    vectors = torch.randn(2, 3, 4)
+    batch = Batch.of(targets=[[5, 6], [7]])
+    some = objective._real_rows(vectors, batch)
+    assert [len(part) for part in some] == [5, 5]
+    monkeypatch.setattr(objective, "fusable", lambda *tensors: True)
+    rows, expected = objective._real_rows(vectors, batch)
+    assert torch.equal(rows, vectors.flatten(0, 1))
+    assert expected.tolist() == [5, 6, EOS, 7, EOS, PAD]

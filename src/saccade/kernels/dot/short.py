@@ -106,9 +106,8 @@ def _product(left, right, PLAY: tl.constexpr):
 
 @triton.jit
 def _tile(x, n, h, by_row, by_head, by_position, position, column, inside):
-    """Where a head's vectors lie, and the vectors."""
-    place = x + n * by_row + h * by_head + position[:, None] * by_position + column[None, :]
-    return place, tl.load(place, inside, 0.0)
+    """A head's vectors, one a position."""
+    return tl.load(x + n * by_row + h * by_head + position[:, None] * by_position + column[None, :], inside, 0.0)
 
 
 @triton.jit
@@ -139,9 +138,9 @@ def _forward_kernel(
     t, s, d = tl.arange(0, TILE_T), tl.arange(0, TILE_S), tl.arange(0, TILE_D)
     asks = (t < length)[:, None] & (d < width)[None, :]
     there = (s < size)[:, None] & (d < width)[None, :]
-    _, q = _tile(query, n, h, q_n, q_h, q_t, t, d, asks)
-    _, k = _tile(keys, n, h, k_n, k_h, k_s, s, d, there)
-    _, v = _tile(values, n, h, v_n, v_h, v_s, s, d, there)
+    q = _tile(query, n, h, q_n, q_h, q_t, t, d, asks)
+    k = _tile(keys, n, h, k_n, k_h, k_s, s, d, there)
+    v = _tile(values, n, h, v_n, v_h, v_s, s, d, there)
     e, total = _exponentials(q, k, t, s, shown, n, size, scale, m_n, m_s, MASK, CAUSAL, PLAY)
     made = _product(e.to(v.dtype), v, PLAY) / total[:, None]
     place = context + n * c_n + h * c_h + t[:, None] * c_t + d[None, :]
@@ -160,10 +159,10 @@ def _backward_kernel(
     t, s, d = tl.arange(0, TILE_T), tl.arange(0, TILE_S), tl.arange(0, TILE_D)
     asks = (t < length)[:, None] & (d < width)[None, :]
     there = (s < size)[:, None] & (d < width)[None, :]
-    _, q = _tile(query, n, h, q_n, q_h, q_t, t, d, asks)
-    _, k = _tile(keys, n, h, k_n, k_h, k_s, s, d, there)
-    _, v = _tile(values, n, h, v_n, v_h, v_s, s, d, there)
-    _, g = _tile(slope, n, h, g_n, g_h, g_t, t, d, asks)
+    q = _tile(query, n, h, q_n, q_h, q_t, t, d, asks)
+    k = _tile(keys, n, h, k_n, k_h, k_s, s, d, there)
+    v = _tile(values, n, h, v_n, v_h, v_s, s, d, there)
+    g = _tile(slope, n, h, g_n, g_h, g_t, t, d, asks)
     e, total = _exponentials(q, k, t, s, shown, n, size, scale, m_n, m_s, MASK, CAUSAL, PLAY)
     weights = e / total[:, None]
     to_v = _product(tl.trans(weights.to(v.dtype)), g, PLAY)
