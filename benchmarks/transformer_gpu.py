@@ -30,6 +30,8 @@ from saccade import kernels
 from saccade.batch import PAD, Batch
 from saccade.kernels.cross_entropy import cross_entropy
 from saccade.kernels.cross_entropy.naive import naive_cross_entropy
+from saccade.kernels.dot import fused_attention
+from saccade.kernels.dot.naive import naive_attention
 from saccade.kernels.feed_forward.naive import naive_feed_forward
 from saccade.kernels.linear.naive import naive_linear
 from saccade.kernels.residual import residual_and_norm, residual_norm
@@ -127,6 +129,7 @@ def checks() -> bool:
             say(check=f"columns {rows}x{width}", dtype=str(dtype)[6:], error=off, ok=off < 1e-5)
             fine &= off < 1e-5
         fine &= check_loss(dtype)
+    fine &= check_attention()
     return fine & check_dropout()
 
 
@@ -154,6 +157,24 @@ def check_loss(dtype: torch.dtype) -> bool:
         same = int(ours.correct) == int(truth.correct)
         say(check="correct", found=int(ours.correct), truth=int(truth.correct), ok=same)
         fine &= same
+    return fine
+
+
+def check_attention() -> bool:
+    fine = True
+    for length, size, width in ((64, 64, 64), (17, 40, 64), (128, 128, 64), (100, 33, 24)):
+        parts = [numbers(8, 4, n, width, dtype=HALF) for n in (length, size, size)]
+        padding = (torch.arange(size, device=DEVICE) < torch.randint(1, size + 1, (8, 1), device=DEVICE))[:, None, None]
+        causal = torch.ones(1, 1, length, size, dtype=torch.bool, device=DEVICE).tril()
+        for name, mask, sight in (("open", None, "any"), ("padding", padding, "some"), ("causal", causal, "causal")):
+            if sight == "causal" and length != size:
+                continue
+            fine &= compare(
+                f"attention {length}x{size}x{width} {name}",
+                lambda *parts, mask=mask, sight=sight: fused_attention(*parts, mask, 0.2, sight=sight),
+                lambda *parts, mask=mask: naive_attention(*parts, mask, 0.2),
+                parts, HALF, [(8, 4, length, width)],
+            )  # fmt: skip
     return fine
 
 
@@ -198,7 +219,7 @@ def passes(made: Callable[[], Tensor], leaves: list[Tensor]) -> tuple[Step, Step
     return made, lambda: torch.autograd.grad(out, leaves, slope, retain_graph=True)
 
 
-def ops(rows: int, width: int, inner: int, classes: int) -> None:
+def ops(rows: int, words: int, width: int, inner: int, classes: int) -> None:
     from saccade.kernels.columns.fused import column_sums, gate_
 
     size = rows * width * 2  # bytes of a stream
@@ -214,8 +235,29 @@ def ops(rows: int, width: int, inner: int, classes: int) -> None:
         slope, made = numbers(rows, columns, dtype=HALF), numbers(rows, columns, dtype=HALF)
         report(f"column_sums {columns}", lambda slope=slope: column_sums(slope), rows * columns * 2)
         report(f"gate_ {columns}", lambda slope=slope, made=made: gate_(slope, made), rows * columns * 6)
+    attention(x, words)
     layers(x, inner)
     loss(x, classes)
+
+
+def attention(x: Tensor, words: int) -> None:
+    """Eight heads over sentences: with a padding mask, as an encoder does it, and causal."""
+    rows, width = x.shape
+    joint = numbers(rows // words, words, 3 * width, dtype=HALF).requires_grad_()
+    padding = torch.ones(rows // words, 1, 1, words, dtype=torch.bool, device=DEVICE)
+    causal = torch.ones(1, 1, words, words, dtype=torch.bool, device=DEVICE).tril()
+    size = rows * width * 2
+    for mask, sight in ((padding, "some"), (causal, "causal")):
+        for name, way in (("ours", nullcontext), ("torch", kernels.plain)):
+
+            def attend(mask: Tensor = mask, sight: Any = sight) -> Tensor:
+                parts = (part.unflatten(-1, (8, -1)).transpose(1, 2) for part in joint.split(width, -1))
+                return fused_attention(*parts, mask, 0.125, sight=sight)
+
+            with way():
+                forward, backward = passes(attend, [joint])
+                report(f"attention, {sight}, {name}, forward", forward, 4 * size)
+                report(f"attention, {sight}, {name}, backward and copy together", backward, 7 * size)
 
 
 def layers(x: Tensor, inner: int) -> None:
@@ -283,7 +325,7 @@ def steps(options: argparse.Namespace) -> Iterator[tuple[str, Step]]:
     sizes = {"width": options.width, "feed_forward": options.inner, "layers": options.layers, "dropout": 0.1}
     model = build_seq2seq("transformer-base", options.vocabulary, options.vocabulary, **sizes).to(DEVICE)
     objective = WordLoss(model, label_smoothing=0.1)
-    optimiser = torch.optim.Adam(model.parameters(), 1e-4, (0.9, 0.98), 1e-9, fused=True, capturable=True)
+    optimiser = torch.optim.Adam(model.parameters(), 1e-4, (0.9, 0.98), 1e-9, fused=True, capturable=DEVICE == "cuda")
     batch = batch_of(options.sentences, options.words, options.vocabulary)
 
     def through_objective() -> Tensor:
@@ -395,7 +437,7 @@ def main() -> None:
         say(device=torch.cuda.get_device_name(), torch=torch.__version__)
     fine = checks() if "check" in parts else True
     if "ops" in parts:
-        ops(options.sentences * options.words, options.width, options.inner, options.vocabulary)
+        ops(options.sentences * options.words, options.words, options.width, options.inner, options.vocabulary)
     if "step" in parts:
         measure(options)
     if "profile" in parts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ _plain: ContextVar[bool] = ContextVar("plain", default=False)
 
 @contextmanager
 def plain() -> Iterator[None]:
-    """Inside, every operation is torch's own: to compare with, to debug with, and for second derivatives."""
+    """Inside, a GPU does everything by torch's own operations: to compare with, and for second derivatives."""
     token = _plain.set(True)
     try:
         yield
@@ -33,20 +32,34 @@ def fusable(*tensors: Tensor | None) -> bool:
     if torch.compiler.is_compiling() or _plain.get():
         return False
     there = [tensor for tensor in tensors if tensor is not None]
-    return all(_on_gpu(tensor) and tensor.dtype in DTYPES and tensor.numel() for tensor in there) and _has_triton()
+    fits = all(_on_gpu(tensor) and tensor.dtype in DTYPES and tensor.numel() for tensor in there)
+    return fits and all(_triton_works(tensor.device) for tensor in there)
 
 
 def _on_gpu(tensor: Tensor) -> bool:
-    return tensor.is_cuda
+    return tensor.is_cuda and _recent(tensor.device)
 
 
 @functools.cache
-def _has_triton() -> bool:
-    """Whether Triton is installed; it is imported by the first kernel that needs it, since that takes seconds."""
-    found = importlib.util.find_spec("triton") is not None
-    if not found:
-        logging.getLogger("saccade").info("the GPU works without fused kernels: Triton is not installed")
-    return found
+def _recent(device: torch.device) -> bool:
+    """Whether a GPU is one that Triton's compiler still serves."""
+    recent = torch.cuda.get_device_capability(device) >= (8, 0)
+    if not recent:
+        logging.getLogger("saccade").info("%s works without fused kernels: it is too old for Triton", device)
+    return recent
+
+
+@functools.cache
+def _triton_works(device: torch.device) -> bool:
+    """Whether Triton is installed and can build a kernel, for which it needs a compiler; tried when first needed."""
+    try:
+        from saccade.kernels.columns.fused import column_sums
+
+        column_sums(torch.ones(1, 1, device=device))
+    except Exception as error:  # whatever is missing: torch's own operations need none of it
+        logging.getLogger("saccade").info("%s works without fused kernels: %s", device, error)
+        return False
+    return True
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from saccade.attention import Bank, Cache, MultiHead, Past, Tape
 from saccade.errors import ShapeError
 from saccade.kernels.dropout import dropout
 from saccade.kernels.feed_forward import feed_forward
-from saccade.kernels.residual import layer_norm, residual, residual_and_norm, residual_norm
+from saccade.kernels.residual import layer_norm, residual, residual_and_norm, residual_norm, residual_norm_twice
 from saccade.layers.encoder import Encoder, Reading
 from saccade.layers.positions import Learned, Sinusoidal
 from saccade.layers.reader import Reader
@@ -71,11 +71,8 @@ class Residual(nn.Module):
 
     def go_on(self, x: Tensor, out: Tensor, following: Residual) -> tuple[Tensor, Tensor]:
         """What its output becomes, and what the sub-layer of the `following` is then given."""
-        if not self.pre:
-            x = self.leave(x, out)
-            return x, x
-        norm = following.norm
-        return residual_and_norm(x, out, norm.weight, norm.bias, norm.eps, self.dropout, self.training)
+        norm, both = (following.norm, residual_and_norm) if self.pre else (self.norm, residual_norm_twice)
+        return both(x, out, norm.weight, norm.bias, norm.eps, self.dropout, self.training)
 
 
 def normed(norm: nn.Module, x: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 pytest.importorskip("triton", reason="needs Triton")
 
 from saccade.kernels import plain, ways
-from saccade.kernels.residual import fused, layer_norm, residual, residual_and_norm, residual_norm
+from saccade.kernels.residual import fused, layer_norm, residual, residual_and_norm, residual_norm, residual_norm_twice
 from saccade.kernels.residual.naive import naive_layer_norm, naive_residual, naive_residual_norm
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -65,6 +65,10 @@ WAYS = {
         lambda x, out, w, b: residual_norm(x, out, w, b, EPS, 0.0, True),
         lambda x, out, w, b: naive_residual_norm(x, out, w, b, EPS, 0.0, True)[1],
     ),
+    "norm of sum twice": (
+        lambda x, out, w, b: residual_norm_twice(x, out, w, b, EPS, 0.0, True),
+        lambda x, out, w, b: (naive_residual_norm(x, out, w, b, EPS, 0.0, True)[1],) * 2,
+    ),
     "both": (
         lambda x, out, w, b: residual_and_norm(x, out, w, b, EPS, 0.0, True),
         lambda x, out, w, b: naive_residual_norm(x, out, w, b, EPS, 0.0, True),
@@ -106,11 +110,20 @@ def test_a_sum_is_kept_in_bfloat16_only_where_autocast_says_so(by_our_kernels):
         assert residual(wide, narrow, 0.0, True).dtype == torch.float32
 
 
-@pytest.mark.parametrize("which", [(True, False), (False, True), (True, True)], ids=["sum", "norm", "both"])
-def test_only_one_of_two_results_may_be_used(by_our_kernels, which):
+def naive_twice(*parts):
+    return (naive_residual_norm(*parts)[1],) * 2
+
+
+@pytest.mark.parametrize("which", [(True, False), (False, True), (True, True)], ids=["first", "second", "both"])
+@pytest.mark.parametrize(
+    "ways",
+    [(residual_and_norm, naive_residual_norm), (residual_norm_twice, naive_twice)],
+    ids=["sum and norm", "twice"],
+)
+def test_only_one_of_two_results_may_be_used(by_our_kernels, ways, which):
     (x, out, w, b), slopes = inputs((3, 10), torch.float64)
     results = []
-    for way, dtype in ((residual_and_norm, torch.float32), (naive_residual_norm, torch.float64)):
+    for way, dtype in zip(ways, (torch.float32, torch.float64), strict=True):
         leaves = [part.to(dtype).requires_grad_() for part in (x, out, w, b)]
         made = way(*leaves, EPS, 0.0, True)
         loss = sum((one * slope.to(dtype)).sum() for one, slope, used in zip(made, slopes, which, strict=True) if used)

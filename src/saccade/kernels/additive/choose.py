@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import logging
 from collections.abc import Callable
 
 import torch
@@ -13,6 +11,7 @@ from saccade.kernels.additive import collect
 from saccade.kernels.additive.blocked import blocked_scores
 from saccade.kernels.additive.naive import naive_scores
 from saccade.kernels.additive.parts import Parts, Way
+from saccade.kernels.ways import fusable
 
 __all__ = ["additive_attend", "additive_collect", "additive_scores"]
 
@@ -25,8 +24,6 @@ ASKED = 8
 """Queries of a sentence up to which reading keys and values costs more than the tanh."""
 LARGE = 1 << 28
 """Weights, 1 GiB of them in float32, that are not kept if nobody needs them."""
-FUSED = (torch.float32, torch.bfloat16, torch.float16)
-"""What the kernels for a GPU take."""
 
 
 def additive_scores(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
@@ -79,8 +76,8 @@ def additive_attend(
 
 def additive_collect(keys: Tensor, values: Tensor, v: Tensor, matrix: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The same keys and values, with gradients that `additive_attend` leaves for the end where it does the work."""
-    if torch.is_grad_enabled() and _fits(keys, values) and (way := _few()) is not None:
-        return collect.collect(way, keys, values, v, matrix)
+    if torch.is_grad_enabled() and _fits(keys, values):
+        return collect.collect(_few(), keys, values, v, matrix)
     return keys, values
 
 
@@ -94,7 +91,7 @@ def _attend_way(length: int, keys: Tensor, values: Tensor) -> Way | None:
 
 
 def _fits(keys: Tensor, values: Tensor) -> bool:
-    return keys.is_cuda and keys.dtype in FUSED and values.dtype in FUSED and not torch.compiler.is_compiling()
+    return fusable(keys, values)
 
 
 def _scores_way(query: Tensor, keys: Tensor, v: Tensor) -> Scores | None:
@@ -103,29 +100,22 @@ def _scores_way(query: Tensor, keys: Tensor, v: Tensor) -> Scores | None:
     numbers = rows * query.shape[-2] * keys.shape[-2] * query.shape[-1]
     if numbers <= SMALL or len({query.dtype, keys.dtype, v.dtype}) > 1 or torch.compiler.is_compiling():
         return None
-    if query.is_cuda and query.dtype in FUSED:
-        return _fused()
+    if query.is_cuda:
+        return _fused() if fusable(query, keys, v) else None
     if query.device.type == "cpu" and query.dtype in (torch.float32, torch.float64) and query.shape[-2] > FEW:
         return blocked_scores
     return None
 
 
-@functools.cache
-def _fused() -> Scores | None:
-    """The fused kernels, if Triton is there; looked for when first needed, since it takes seconds to load."""
-    try:
-        from saccade.kernels.additive.fused import fused_scores
-    except ImportError as error:
-        logging.getLogger("saccade").info("additive scores are computed without Triton: %s", error)
-        return None
+def _fused() -> Scores:
+    """The fused kernels; imported when first needed, since Triton takes seconds to load."""
+    from saccade.kernels.additive.fused import fused_scores
+
     return fused_scores
 
 
-@functools.cache
-def _few() -> Way | None:
-    """The kernels for few queries, if Triton is there."""
-    if _fused() is None:
-        return None
+def _few() -> Way:
+    """The kernels for few queries."""
     from saccade.kernels.additive import one_query
 
     return one_query

@@ -178,7 +178,10 @@ def _rows_kernel(
             chosen += tl.load(bias + wanted, exists, 0.0)
         # The largest so far, Σ exp(z - largest), and for the uniform part of the target Σ (z - largest), which is
         # summed as differences because a common offset of all logits would drown them.
-        largest, total, below, count = -float("inf"), 0.0, 0.0, 0.0
+        largest = -float("inf")
+        total = 0.0
+        below = 0.0
+        count = 0.0
         for start in range(0, classes, BLOCK):
             column = start + tl.arange(0, BLOCK)
             z = _logits(logits, bias, column, column < classes, -float("inf"), BIAS)

@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -11,11 +10,10 @@ from saccade.kernels.ways import fusable
 
 __all__ = ["Sight", "fused_attention"]
 
-LONGEST, WIDEST = 128, 128
-"""Queries and keys, and numbers of each, up to which a head of a sentence is one program of a GPU."""
-
 Sight = Literal["any", "some", "causal"]
 """What is known of a mask beside the mask: nothing; that every query sees some key; that query t sees keys 0..t."""
+LONGEST, WIDEST = 128, 64
+"""Queries or keys, and width of a head, that a single program can hold in the shared memory of any recent GPU."""
 
 
 def fused_attention(
@@ -33,7 +31,7 @@ def fused_attention(
     such rows are cleared here, which clears their gradient too. On a GPU that pass is saved where `sight` promises
     that there are none, and a causal mask is left to the kernel, which then skips what nobody sees.
     """
-    few = None if dropout or torch.compiler.is_compiling() else few_attention(query, keys, values, mask, scale)
+    few = None if dropout else few_attention(query, keys, values, mask, scale)
     if few is not None:
         return few
     if query.dim() == 3:  # torch's fast kernels want an axis of heads
@@ -43,12 +41,14 @@ def fused_attention(
     lead = query.shape[:-2]
     if keys.shape[:-2] != lead:  # queries or keys shared along an axis: the fused kernels want them spelled out
         keys, values = keys.expand(*lead, *keys.shape[-2:]), values.expand(*lead, *values.shape[-2:])
-    causal = sight == "causal" and query.shape[-2] == keys.shape[-2]
-    if _is_short(query, keys, values) and dropout == 0 and (mask is None or causal or mask.shape[-3:-1] == (1, 1)):
-        return _short(query, keys, values, None if causal else mask, scale, causal)
+    if not dropout and _is_short(query, keys, values, mask, sight):
+        from saccade.kernels.dot.short import short_attention
+
+        return short_attention(query, keys, values, None if sight == "causal" else mask, scale, sight == "causal")
     if mask is None:
         return F.scaled_dot_product_attention(query, keys, values, dropout_p=dropout, scale=scale)
     if sight != "any" and fusable(query, keys, values):
+        causal = sight == "causal" and query.shape[-2] == keys.shape[-2]
         return F.scaled_dot_product_attention(
             query, keys, values, None if causal else mask, dropout_p=dropout, is_causal=causal, scale=scale
         )
@@ -58,17 +58,12 @@ def fused_attention(
     return context.masked_fill(~sees, 0.0)
 
 
-def _is_short(query: Tensor, keys: Tensor, values: Tensor) -> bool:
-    """Whether a head of a sentence fits into one program of a GPU."""
-    lengths, widths = (query.shape[-2], keys.shape[-2]), (query.shape[-1], values.shape[-1])
-    half = all(part.dtype in (torch.bfloat16, torch.float16) for part in (query, keys, values))
-    return (
-        query.dim() == 4 and half and max(lengths) <= LONGEST and max(widths) <= WIDEST and fusable(query, keys, values)
-    )
-
-
-def _short(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float, causal: bool) -> Tensor:
-    from saccade.kernels.dot.short import short_attention
-
-    rows = None if mask is None else mask[:, 0, 0].expand(query.shape[0], -1)
-    return short_attention(query, keys, values, rows, scale, causal)
+def _is_short(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, sight: Sight) -> bool:
+    """Whether all queries and keys of a head fit into one program, and the mask is one for all queries, or causal."""
+    if not fusable(query, keys, values) or not (query.dtype == keys.dtype == values.dtype) or query.dim() != 4:
+        return False
+    length, size = query.shape[-2], keys.shape[-2]
+    fits = length <= LONGEST and size <= LONGEST and query.shape[-1] == values.shape[-1] <= WIDEST
+    causal = sight == "causal" and length == size
+    shared = sight != "causal" and (mask is None or (mask.dim() == 4 and mask.shape[1:3] == (1, 1)))
+    return query.dtype.itemsize == 2 and fits and (causal or shared)

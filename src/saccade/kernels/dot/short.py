@@ -1,8 +1,8 @@
-"""Softmax attention over inner products of short sequences on a GPU: a head of a sentence is one program.
+"""Attention over short sequences on a GPU: a program has all queries and keys of a head, so nothing is done twice.
 
-Sentences are short. Kernels made for long sequences go over keys in blocks, keep what they need to put the blocks
-together, and make the gradients in three passes. When all queries and keys of a head fit into one program, its softmax
-is just a softmax, and a single pass backward makes all three gradients from queries, keys and values alone.
+For sentences the work is reading and writing. Here each of query, keys, values and context is read or written once in
+each direction, nothing but the inputs is kept for the backward pass, and gradients are written where a joint projection
+wants them.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
@@ -19,172 +19,157 @@ from torch.autograd.function import once_differentiable
 
 __all__ = ["short_attention"]
 
-FORWARD_WARPS, BACKWARD_WARPS = 4, 8
-"""At least; the backward pass holds more at a time."""
-
 
 def short_attention(
     query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float, causal: bool
 ) -> Tensor:
-    """What `naive_attention` computes: query (B, H, T, D), keys (B, H, S, D), values (B, H, S, E) -> (B, H, T, E).
+    """What `naive_attention` computes: query (B, H, T, D), keys and values (B, H, S, D) -> (B, H, T, D).
 
-    mask (B, S): the keys that are there, for all queries alike; `causal`: query t sees keys 0..t. For half precision,
-    and lengths and widths up to about 128: a program holds them all.
+    All in one half precision; T and S at most 128, D at most 64. mask (B or 1, 1, 1, S); `causal`: query t sees keys
+    0..t.
     """
-    out: Tensor = _Attention.apply(query, keys, values, mask, scale, causal)
-    return out
+    return _Short.apply(query, keys, values, mask, scale, causal)
 
 
-def _sizes(query: Tensor, keys: Tensor, values: Tensor) -> dict[str, int]:
-    """What a program holds: powers of two, and at least what the matrix units take."""
-    lengths = {
-        "BLOCK_T": query.shape[2],
-        "BLOCK_S": keys.shape[2],
-        "BLOCK_D": query.shape[3],
-        "BLOCK_E": values.shape[3],
-    }
-    return {name: max(16, triton.next_power_of_2(length)) for name, length in lengths.items()}
-
-
-def _warps(sizes: dict[str, int], least: int) -> int:
-    return max(least, min(8, sizes["BLOCK_T"] * sizes["BLOCK_S"] // 1024))
-
-
-def _laid(x: Tensor) -> Tensor:
-    """With the numbers of a row side by side."""
-    return x if x.stride(-1) == 1 else x.contiguous()
-
-
-def _by_position(like: Tensor, shape: tuple[int, ...] | torch.Size) -> Tensor:
-    """(B, H, T, D) that lies in memory as (B, T, H, D), so that joining the heads is free."""
-    rows, heads, length, width = shape
-    return like.new_empty(rows, length, heads, width).transpose(1, 2)
-
-
-class _Attention(torch.autograd.Function):
+class _Short(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float, causal: bool
     ) -> Tensor:
-        query, keys, values = _laid(query), _laid(keys), _laid(values)
-        rows, heads, length, width = query.shape
-        out = _by_position(query, (rows, heads, length, values.shape[3]))
-        sizes = _sizes(query, keys, values)
-        seen = query if mask is None else mask
-        _forward_kernel[(rows * heads,)](
-            query, keys, values, seen, out, heads, length, keys.shape[2], width, values.shape[3], scale,
-            *query.stride()[:3], *keys.stride()[:3], *values.stride()[:3], *out.stride()[:3],
-            0 if mask is None else mask.stride(0), 0 if mask is None else mask.stride(1),
-            MASKED=mask is not None, CAUSAL=causal, FAST=_FAST, **sizes, num_warps=_warps(sizes, FORWARD_WARPS),
-        )  # fmt: skip
+        query, keys, values = (x if x.stride(-1) == 1 else x.contiguous() for x in (query, keys, values))
+        context = _by_position(query)
+        _run(_forward_kernel, [query, keys, values, context], mask, scale, causal)
         ctx.save_for_backward(query, keys, values, mask)
         ctx.scale, ctx.causal = scale, causal
-        return out
+        return context
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         query, keys, values, mask = ctx.saved_tensors
-        slope = _laid(grads[0])
-        rows, heads, length, width = query.shape
-        to_query, to_keys, to_values = (_by_position(part, part.shape) for part in (query, keys, values))
-        sizes = _sizes(query, keys, values)
-        seen = query if mask is None else mask
-        _backward_kernel[(rows * heads,)](
-            query, keys, values, seen, slope, to_query, to_keys, to_values,
-            heads, length, keys.shape[2], width, values.shape[3], ctx.scale,
-            *query.stride()[:3], *keys.stride()[:3], *values.stride()[:3], *slope.stride()[:3],
-            *to_query.stride()[:3], *to_keys.stride()[:3], *to_values.stride()[:3],
-            0 if mask is None else mask.stride(0), 0 if mask is None else mask.stride(1),
-            MASKED=mask is not None, CAUSAL=ctx.causal, FAST=_FAST, **sizes, num_warps=_warps(sizes, BACKWARD_WARPS),
-        )  # fmt: skip
-        return to_query, to_keys, to_values, None, None, None
+        slope = grads[0] if grads[0].stride(-1) == 1 else grads[0].contiguous()
+        made = _gradients(query, keys, values)
+        _run(_backward_kernel, [query, keys, values, slope, *made], mask, ctx.scale, ctx.causal)
+        return *made, None, None, None
 
 
-_FAST = not triton.knobs.runtime.interpret
-"""Whether there are matrix units; the interpreter's products know no bfloat16."""
+def _by_position(like: Tensor) -> Tensor:
+    """Empty (B, H, T, D) that lies in memory as (B, T, H, D), so that the heads of a position are joined already."""
+    rows, heads, length, width = like.shape
+    return like.new_empty(rows, length, heads, width).transpose(1, 2)
+
+
+def _gradients(query: Tensor, keys: Tensor, values: Tensor) -> list[Tensor]:
+    """Empty gradients; those of inputs that lie side by side, because one product made them, lie side by side too."""
+    if _beside(keys, values):
+        together = [query, keys, values] if _beside(query, keys) else [keys, values]
+        rows, heads, size, width = keys.shape
+        joint = keys.new_empty(rows, size, len(together), heads, width)
+        parts = [part.transpose(1, 2) for part in joint.unbind(2)]
+        return parts if len(together) == 3 else [_by_position(query), *parts]
+    return [_by_position(x) for x in (query, keys, values)]
+
+
+def _beside(left: Tensor, right: Tensor) -> bool:
+    """Whether the heads of `right` follow those of `left` in the same memory, position by position."""
+    same = left.shape == right.shape and left.stride() == right.stride()
+    return same and right.data_ptr() - left.data_ptr() == left.shape[1] * left.shape[3] * left.element_size()
+
+
+def _run(kernel: Any, parts: list[Tensor], mask: Tensor | None, scale: float, causal: bool) -> None:
+    """Start a program for each head of each row; every part comes with its strides by row, head and position."""
+    query, keys = parts[:2]
+    rows, heads, length, width = query.shape
+    size = keys.shape[2]
+    tiles = [max(16, triton.next_power_of_2(n)) for n in (length, size, width)]
+    strides = [stride for part in parts for stride in part.stride()[:3]]
+    shown = query if mask is None else mask.view(torch.uint8)
+    apart = (0, 0) if mask is None else (mask.stride(0) if len(mask) > 1 else 0, mask.stride(3))
+    kernel[(rows * heads,)](
+        *parts, shown, heads, length, size, width, scale, *strides, *apart,
+        MASK=mask is not None, CAUSAL=causal, TILE_T=tiles[0], TILE_S=tiles[1], TILE_D=tiles[2],
+        PLAY=_PLAY, num_warps=4 if max(tiles) <= 64 else 8, num_stages=1,
+    )  # fmt: skip
+
+
+_PLAY = bool(triton.knobs.runtime.interpret)
+"""Whether Triton's interpreter plays the GPU: it multiplies matrices of bfloat16 as if they were whole numbers."""
 
 
 @triton.jit
-def _dot(a, b, FAST: tl.constexpr):
-    return tl.dot(a, b) if FAST else tl.dot(a.to(tl.float32), b.to(tl.float32))
+def _product(left, right, PLAY: tl.constexpr):
+    """A product of half-precision matrices, added up in float32."""
+    if PLAY:
+        left, right = left.to(tl.float32), right.to(tl.float32)
+    return tl.dot(left, right)
 
 
 @triton.jit
-def _tile(
-    start, row, head, row_stride, head_stride, place_stride, length, width, LENGTH: tl.constexpr, WIDTH: tl.constexpr
+def _tile(x, n, h, by_row, by_head, by_position, position, column, inside):
+    """A head's vectors, one a position."""
+    return tl.load(x + n * by_row + h * by_head + position[:, None] * by_position + column[None, :], inside, 0.0)
+
+
+@triton.jit
+def _exponentials(
+    q, k, t, s, shown, n, size, scale, m_n, m_s, MASK: tl.constexpr, CAUSAL: tl.constexpr, PLAY: tl.constexpr
 ):
-    """Where (length, width) numbers of a head stand, and which of them are there."""
-    place, column = tl.arange(0, LENGTH), tl.arange(0, WIDTH)
-    where = start + row * row_stride + head * head_stride + place[:, None].to(tl.int64) * place_stride + column[None, :]
-    return where, (place < length)[:, None] & (column < width)[None, :]
-
-
-@triton.jit
-def _weights(
-    q, k, mask, row, length, size, scale, mask_row, mask_key,
-    MASKED: tl.constexpr, CAUSAL: tl.constexpr, FAST: tl.constexpr, BLOCK_T: tl.constexpr, BLOCK_S: tl.constexpr,
-):  # fmt: skip
-    """softmax(scale · q kᵀ) in float32; a query that sees nothing has zeros."""
-    key, time = tl.arange(0, BLOCK_S), tl.arange(0, BLOCK_T)
-    sees = (key < size)[None, :] & (time < length)[:, None]
-    if MASKED:
-        sees = sees & (tl.load(mask + row * mask_row + key * mask_key, key < size, 0) != 0)[None, :]
+    """exp(score - the largest of its row), 0 for what is not seen, and their sums, 1 in rows that see nothing."""
+    sees = (s < size)[None, :]
+    if MASK:
+        sees = sees & (tl.load(shown + n * m_n + s * m_s, s < size, 0) != 0)[None, :]
     if CAUSAL:
-        sees = sees & (key[None, :] <= time[:, None])
-    scores = tl.where(sees, _dot(q, tl.trans(k), FAST) * scale, -float("inf"))
-    largest = tl.max(scores, 1)
-    largest = tl.where(largest == -float("inf"), 0.0, largest)
-    powers = tl.exp(scores - largest[:, None])
-    total = tl.sum(powers, 1)
-    return powers / tl.where(total == 0, 1.0, total)[:, None]
+        sees = sees & (s[None, :] <= t[:, None])
+    scores = tl.where(sees, _product(q, tl.trans(k), PLAY) * scale, -float("inf"))
+    top = tl.max(scores, 1)
+    e = tl.exp(scores - tl.where(top == -float("inf"), 0.0, top)[:, None])
+    total = tl.sum(e, 1)
+    return e, tl.where(total > 0, total, 1.0)
 
 
 @triton.jit
 def _forward_kernel(
-    query, keys, values, mask, out, heads, length, size, width, value_width, scale,
-    q_row, q_head, q_place, k_row, k_head, k_place, v_row, v_head, v_place, o_row, o_head, o_place, mask_row, mask_key,
-    MASKED: tl.constexpr, CAUSAL: tl.constexpr, FAST: tl.constexpr,
-    BLOCK_T: tl.constexpr, BLOCK_S: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_E: tl.constexpr,
+    query, keys, values, context, shown, heads, length, size, width, scale,
+    q_n, q_h, q_t, k_n, k_h, k_s, v_n, v_h, v_s, c_n, c_h, c_t, m_n, m_s,
+    MASK: tl.constexpr, CAUSAL: tl.constexpr, TILE_T: tl.constexpr, TILE_S: tl.constexpr, TILE_D: tl.constexpr,
+    PLAY: tl.constexpr,
 ):  # fmt: skip
-    program = tl.program_id(0)
-    row, head = (program // heads).to(tl.int64), (program % heads).to(tl.int64)
-    where, there = _tile(query, row, head, q_row, q_head, q_place, length, width, BLOCK_T, BLOCK_D)
-    q = tl.load(where, there, 0.0)
-    where, there = _tile(keys, row, head, k_row, k_head, k_place, size, width, BLOCK_S, BLOCK_D)
-    k = tl.load(where, there, 0.0)
-    where, there = _tile(values, row, head, v_row, v_head, v_place, size, value_width, BLOCK_S, BLOCK_E)
-    v = tl.load(where, there, 0.0)
-    p = _weights(q, k, mask, row, length, size, scale, mask_row, mask_key, MASKED, CAUSAL, FAST, BLOCK_T, BLOCK_S)
-    where, there = _tile(out, row, head, o_row, o_head, o_place, length, value_width, BLOCK_T, BLOCK_E)
-    tl.store(where, _dot(p.to(v.dtype), v, FAST), there)
+    n, h = (tl.program_id(0) // heads).to(tl.int64), tl.program_id(0) % heads
+    t, s, d = tl.arange(0, TILE_T), tl.arange(0, TILE_S), tl.arange(0, TILE_D)
+    asks = (t < length)[:, None] & (d < width)[None, :]
+    there = (s < size)[:, None] & (d < width)[None, :]
+    q = _tile(query, n, h, q_n, q_h, q_t, t, d, asks)
+    k = _tile(keys, n, h, k_n, k_h, k_s, s, d, there)
+    v = _tile(values, n, h, v_n, v_h, v_s, s, d, there)
+    e, total = _exponentials(q, k, t, s, shown, n, size, scale, m_n, m_s, MASK, CAUSAL, PLAY)
+    made = _product(e.to(v.dtype), v, PLAY) / total[:, None]
+    place = context + n * c_n + h * c_h + t[:, None] * c_t + d[None, :]
+    tl.store(place, made.to(v.dtype), asks)
 
 
 @triton.jit
 def _backward_kernel(
-    query, keys, values, mask, slope, to_query, to_keys, to_values, heads, length, size, width, value_width, scale,
-    q_row, q_head, q_place, k_row, k_head, k_place, v_row, v_head, v_place, s_row, s_head, s_place,
-    dq_row, dq_head, dq_place, dk_row, dk_head, dk_place, dv_row, dv_head, dv_place, mask_row, mask_key,
-    MASKED: tl.constexpr, CAUSAL: tl.constexpr, FAST: tl.constexpr,
-    BLOCK_T: tl.constexpr, BLOCK_S: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_E: tl.constexpr,
+    query, keys, values, slope, to_query, to_keys, to_values, shown, heads, length, size, width, scale,
+    q_n, q_h, q_t, k_n, k_h, k_s, v_n, v_h, v_s, g_n, g_h, g_t,
+    tq_n, tq_h, tq_t, tk_n, tk_h, tk_s, tv_n, tv_h, tv_s, m_n, m_s,
+    MASK: tl.constexpr, CAUSAL: tl.constexpr, TILE_T: tl.constexpr, TILE_S: tl.constexpr, TILE_D: tl.constexpr,
+    PLAY: tl.constexpr,
 ):  # fmt: skip
-    program = tl.program_id(0)
-    row, head = (program // heads).to(tl.int64), (program % heads).to(tl.int64)
-    where, there = _tile(query, row, head, q_row, q_head, q_place, length, width, BLOCK_T, BLOCK_D)
-    q = tl.load(where, there, 0.0)
-    where, there = _tile(keys, row, head, k_row, k_head, k_place, size, width, BLOCK_S, BLOCK_D)
-    k = tl.load(where, there, 0.0)
-    where, there = _tile(values, row, head, v_row, v_head, v_place, size, value_width, BLOCK_S, BLOCK_E)
-    v = tl.load(where, there, 0.0)
-    where, there = _tile(slope, row, head, s_row, s_head, s_place, length, value_width, BLOCK_T, BLOCK_E)
-    do = tl.load(where, there, 0.0)
-    p = _weights(q, k, mask, row, length, size, scale, mask_row, mask_key, MASKED, CAUSAL, FAST, BLOCK_T, BLOCK_S)
-    dv = _dot(tl.trans(p.to(do.dtype)), do, FAST)
-    where, there = _tile(to_values, row, head, dv_row, dv_head, dv_place, size, value_width, BLOCK_S, BLOCK_E)
-    tl.store(where, dv, there)
-    dp = _dot(do, tl.trans(v), FAST)
-    ds = (p * (dp - tl.sum(p * dp, 1)[:, None]) * scale).to(q.dtype)
-    where, there = _tile(to_query, row, head, dq_row, dq_head, dq_place, length, width, BLOCK_T, BLOCK_D)
-    tl.store(where, _dot(ds, k, FAST), there)
-    where, there = _tile(to_keys, row, head, dk_row, dk_head, dk_place, size, width, BLOCK_S, BLOCK_D)
-    tl.store(where, _dot(tl.trans(ds), q, FAST), there)
+    n, h = (tl.program_id(0) // heads).to(tl.int64), tl.program_id(0) % heads
+    t, s, d = tl.arange(0, TILE_T), tl.arange(0, TILE_S), tl.arange(0, TILE_D)
+    asks = (t < length)[:, None] & (d < width)[None, :]
+    there = (s < size)[:, None] & (d < width)[None, :]
+    q = _tile(query, n, h, q_n, q_h, q_t, t, d, asks)
+    k = _tile(keys, n, h, k_n, k_h, k_s, s, d, there)
+    v = _tile(values, n, h, v_n, v_h, v_s, s, d, there)
+    g = _tile(slope, n, h, g_n, g_h, g_t, t, d, asks)
+    e, total = _exponentials(q, k, t, s, shown, n, size, scale, m_n, m_s, MASK, CAUSAL, PLAY)
+    weights = e / total[:, None]
+    to_v = _product(tl.trans(weights.to(v.dtype)), g, PLAY)
+    tl.store(to_values + n * tv_n + h * tv_h + s[:, None] * tv_s + d[None, :], to_v.to(v.dtype), there)
+    to_weights = _product(g, tl.trans(v), PLAY)
+    level = tl.sum(weights * to_weights, 1)
+    to_scores = (weights * (to_weights - level[:, None]) * scale).to(v.dtype)
+    to_q, to_k = _product(to_scores, k, PLAY), _product(tl.trans(to_scores), q, PLAY)
+    tl.store(to_query + n * tq_n + h * tq_h + t[:, None] * tq_t + d[None, :], to_q.to(v.dtype), asks)
+    tl.store(to_keys + n * tk_n + h * tk_h + s[:, None] * tk_s + d[None, :], to_k.to(v.dtype), there)

@@ -20,7 +20,7 @@ def together(layers: list[nn.Linear], x: Tensor) -> tuple[Tensor, ...]:
     """layer(x) of each; where they learn on a GPU, as one product with their weights under each other."""
     if not learns(x, *layers):
         return tuple(layer(x) for layer in layers)
-    from saccade.kernels.linear.fused import fused_linear
+    from saccade.kernels.linear.fused import fused_linear, side_by_side
 
     first = layers[0]
     dtype = product_dtype(x, first.weight)
@@ -28,8 +28,7 @@ def together(layers: list[nn.Linear], x: Tensor) -> tuple[Tensor, ...]:
         return (fused_linear(x, first.weight, first.bias, dtype),)
     weight = torch.cat([layer.weight for layer in layers])
     bias = None if first.bias is None else torch.cat([layer.bias for layer in layers])
-    parts: tuple[Tensor, ...] = fused_linear(x, weight, bias, dtype).split([len(layer.weight) for layer in layers], -1)
-    return parts
+    return side_by_side(fused_linear(x, weight, bias, dtype), [len(layer.weight) for layer in layers])
 
 
 def learns(x: Tensor, *layers: nn.Linear) -> bool:

@@ -13,12 +13,17 @@ from torch.autograd.function import once_differentiable
 from saccade.kernels.columns.fused import column_sums
 from saccade.kernels.products import product
 
-__all__ = ["fused_linear", "rows_of"]
+__all__ = ["fused_linear", "rows_of", "side_by_side"]
 
 
 def fused_linear(x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
     """What `naive_linear` computes, with products in `dtype`."""
     return _Linear.apply(x, weight, bias, dtype)
+
+
+def side_by_side(joint: Tensor, widths: list[int]) -> tuple[Tensor, ...]:
+    """`joint.split(widths, -1)`, but gradients that lie side by side already are not copied together."""
+    return _Split.apply(joint, widths)
 
 
 def rows_of(x: Tensor, dtype: torch.dtype) -> Tensor:
@@ -48,3 +53,36 @@ class _Linear(torch.autograd.Function):
             column_sums(slope).to(ctx.bias_dtype) if wanted[2] else None,
             None,
         )
+
+
+class _Split(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, joint: Tensor, widths: list[int]) -> tuple[Tensor, ...]:
+        ctx.shape, ctx.dtype, ctx.device = joint.shape, joint.dtype, joint.device
+        ctx.widths = widths
+        ctx.set_materialize_grads(False)
+        return tuple(part.view_as(part) for part in joint.split(widths, -1))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor, None]:
+        parts = [
+            torch.zeros(*ctx.shape[:-1], width, dtype=ctx.dtype, device=ctx.device) if grad is None else grad
+            for grad, width in zip(grads, ctx.widths, strict=True)
+        ]
+        joint = _joined(parts, ctx.shape)
+        return torch.cat(parts, -1) if joint is None else joint, None
+
+
+def _joined(parts: list[Tensor], shape: torch.Size) -> Tensor | None:
+    """The tensor of which the parts are slices of the last axis, if they are."""
+    first = parts[0]
+    strides = torch.empty(shape, device="meta").stride()
+    place = first.data_ptr()
+    for part in parts:
+        if part.stride() != strides or part.data_ptr() != place or part.dtype != first.dtype:
+            return None
+        if part.untyped_storage().data_ptr() != first.untyped_storage().data_ptr():
+            return None
+        place += part.shape[-1] * part.element_size()
+    return first.as_strided(shape, strides)

@@ -1,5 +1,11 @@
 """x + Dropout(out) and LayerNorm, in one pass over the numbers where there is a GPU."""
 
-from saccade.kernels.residual.choose import layer_norm, residual, residual_and_norm, residual_norm
+from saccade.kernels.residual.choose import (
+    layer_norm,
+    residual,
+    residual_and_norm,
+    residual_norm,
+    residual_norm_twice,
+)
 
-__all__ = ["layer_norm", "residual", "residual_and_norm", "residual_norm"]
+__all__ = ["layer_norm", "residual", "residual_and_norm", "residual_norm", "residual_norm_twice"]

@@ -8,7 +8,7 @@ from torch import Tensor
 from saccade.kernels.residual.naive import naive_layer_norm, naive_residual, naive_residual_norm
 from saccade.kernels.ways import fusable
 
-__all__ = ["layer_norm", "residual", "residual_and_norm", "residual_norm"]
+__all__ = ["layer_norm", "residual", "residual_and_norm", "residual_norm", "residual_norm_twice"]
 
 WIDEST = 8192
 """Beyond, a row no longer fits into a program's registers."""
@@ -39,6 +39,18 @@ def residual_norm(x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: flo
     from saccade.kernels.residual.fused import fused_residual_norm
 
     return fused_residual_norm(x, out, weight, bias, eps, p if training else 0.0, stream_dtype(x, out))
+
+
+def residual_norm_twice(
+    x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float, training: bool
+) -> tuple[Tensor, Tensor]:
+    """`residual_norm` for two uses, the next sub-layer and the sum around it: the same numbers twice."""
+    if not _fits(x, out, weight, bias):
+        y = naive_residual_norm(x, out, weight, bias, eps, p, training)[1]
+        return y, y
+    from saccade.kernels.residual.fused import fused_residual_norm_twice
+
+    return fused_residual_norm_twice(x, out, weight, bias, eps, p if training else 0.0, stream_dtype(x, out))
 
 
 def residual_and_norm(

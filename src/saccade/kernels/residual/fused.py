@@ -18,7 +18,13 @@ from torch.autograd.function import once_differentiable
 
 from saccade.kernels.ways import multiprocessors
 
-__all__ = ["fused_layer_norm", "fused_residual", "fused_residual_and_norm", "fused_residual_norm"]
+__all__ = [
+    "fused_layer_norm",
+    "fused_residual",
+    "fused_residual_and_norm",
+    "fused_residual_norm",
+    "fused_residual_norm_twice",
+]
 
 LEVELS = 1 << 16
 """Values of the 16 random bits that decide about a number: a draw of 128 bits decides about eight."""
@@ -30,26 +36,33 @@ PROGRAMS = 4
 
 def fused_layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float, dtype: torch.dtype) -> Tensor:
     """LayerNorm(x), in `dtype`."""
-    return _apply(x, None, weight, bias, eps, 0.0, dtype, False)
+    return _apply(x, None, weight, bias, eps, 0.0, dtype, False, False)
 
 
 def fused_residual(x: Tensor, out: Tensor, p: float, dtype: torch.dtype) -> Tensor:
     """x + Dropout(out), in `dtype`."""
-    return _apply(x, out, None, None, 0.0, p, dtype, True)
+    return _apply(x, out, None, None, 0.0, p, dtype, True, False)
 
 
 def fused_residual_norm(
     x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float, dtype: torch.dtype
 ) -> Tensor:
     """LayerNorm(x + Dropout(out)), in `dtype`."""
-    return _apply(x, out, weight, bias, eps, p, dtype, False)
+    return _apply(x, out, weight, bias, eps, p, dtype, False, False)
+
+
+def fused_residual_norm_twice(
+    x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """The same, twice, for two uses: the backward pass adds up their slopes on its way."""
+    return _apply(x, out, weight, bias, eps, p, dtype, False, True)
 
 
 def fused_residual_and_norm(
     x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
     """x + Dropout(out) and LayerNorm of it, in `dtype`."""
-    return _apply(x, out, weight, bias, eps, p, dtype, True)
+    return _apply(x, out, weight, bias, eps, p, dtype, True, False)
 
 
 def _apply(*parts: Any) -> Any:
@@ -68,7 +81,7 @@ def _levels(p: float) -> tuple[int, float]:
 
 
 class _Residual(torch.autograd.Function):
-    """What is asked for of: the sum (`summed`), and its norm (if there is a weight)."""
+    """What is asked for of: the sum (`summed`), its norm (if there is a weight), and that once more (`twice`)."""
 
     @staticmethod
     def forward(
@@ -81,6 +94,7 @@ class _Residual(torch.autograd.Function):
         p: float,
         dtype: torch.dtype,
         summed: bool,
+        twice: bool,
         learns: bool,
     ) -> Tensor | tuple[Tensor, Tensor]:
         x = x.contiguous()
@@ -101,12 +115,14 @@ class _Residual(torch.autograd.Function):
             TILE=tile, BLOCK=block, num_warps=warps,
         )  # fmt: skip
         ctx.save_for_backward(total if weight is not None else None, weight, moments, seed)
-        ctx.dropped, ctx.scale, ctx.summed = dropped, scale, summed
+        ctx.dropped, ctx.scale, ctx.summed, ctx.twice = dropped, scale, summed, twice
         ctx.x, ctx.out = (x.shape, x.dtype), None if out is None else out.dtype
         ctx.bias_dtype = None if bias is None else bias.dtype
         ctx.set_materialize_grads(False)
         if y is None:
             return total
+        if twice:
+            return y, y.view_as(y)
         return (total, y) if summed else y
 
     @staticmethod
@@ -115,26 +131,31 @@ class _Residual(torch.autograd.Function):
         total, weight, moments, seed = ctx.saved_tensors
         given = [None if grad is None else grad.contiguous() for grad in grads]
         to_total = given[0] if ctx.summed else None
-        to_y = None if weight is None else given[-1]
+        to_y, also = None if weight is None else given[-1], given[0] if ctx.twice else None
+        if to_y is None:
+            to_y, also = also, None
         if to_total is None and to_y is None:
-            return (None,) * 9
+            return (None,) * 10
         (shape, dtype), out_dtype = ctx.x, ctx.out
         like = to_y if to_y is not None else to_total
         assert like is not None
         to_x = torch.empty(shape, dtype=dtype, device=like.device)
         apart = out_dtype is not None and (ctx.dropped > 0 or out_dtype != dtype)
         to_out = torch.empty(shape, dtype=out_dtype, device=like.device) if apart else to_x
-        shares = _slopes(to_total, to_y, total, weight, moments, seed, to_x, to_out, apart, ctx.dropped, ctx.scale)
+        shares = _slopes(
+            to_total, to_y, also, total, weight, moments, seed, to_x, to_out, apart, ctx.dropped, ctx.scale
+        )
         to_weight = to_bias = None
         if shares is not None:
             sums = shares.sum(0)
             to_weight, to_bias = sums[0].to(weight.dtype), sums[1].to(ctx.bias_dtype)
-        return to_x, None if out_dtype is None else to_out, to_weight, to_bias, None, None, None, None, None
+        return to_x, None if out_dtype is None else to_out, to_weight, to_bias, *[None] * 6
 
 
 def _slopes(
     to_total: Tensor | None,
     to_y: Tensor | None,
+    also: Tensor | None,
     total: Tensor | None,
     weight: Tensor | None,
     moments: Tensor,
@@ -153,9 +174,9 @@ def _slopes(
     norm = to_y is not None
     shares = to_x.new_empty(programs, 2, width, dtype=torch.float32) if norm else None
     _backward_kernel[(programs,)](
-        to_total, to_y, total, weight, moments, seed, to_x, to_out, shares,
+        to_total, to_y, also, total, weight, moments, seed, to_x, to_out, shares,
         rows, width, dropped, scale,
-        SUMMED=to_total is not None, NORM=norm, DROP=dropped > 0, APART=apart,
+        SUMMED=to_total is not None, NORM=norm, TWICE=also is not None, DROP=dropped > 0, APART=apart,
         TILE=tile, BLOCK=block, num_warps=warps,
     )  # fmt: skip
     return shares
@@ -209,8 +230,8 @@ def _forward_kernel(
 
 @triton.jit
 def _backward_kernel(
-    to_total, to_y, total, weight, moments, seed, to_x, to_out, shares, rows, width, dropped, scale,
-    SUMMED: tl.constexpr, NORM: tl.constexpr, DROP: tl.constexpr, APART: tl.constexpr,
+    to_total, to_y, also, total, weight, moments, seed, to_x, to_out, shares, rows, width, dropped, scale,
+    SUMMED: tl.constexpr, NORM: tl.constexpr, TWICE: tl.constexpr, DROP: tl.constexpr, APART: tl.constexpr,
     TILE: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Tiles of rows, one after the other; the norm's own gradients grow in registers until the last."""
@@ -227,6 +248,8 @@ def _backward_kernel(
             slope = tl.load(to_total + place, inside, 0.0).to(tl.float32)
         if NORM:
             g = tl.load(to_y + place, inside, 0.0).to(tl.float32)
+            if TWICE:
+                g += tl.load(also + place, inside, 0.0).to(tl.float32)
             mean = tl.load(moments + row, row < rows, 0.0)
             spread = tl.load(moments + rows + row, row < rows, 0.0)
             value = tl.load(total + place, inside, 0.0).to(tl.float32)

@@ -1,0 +1,49 @@
+"""Where our kernels are used, and where torch's own operations are."""
+
+import logging
+
+import pytest
+import torch
+
+pytest.importorskip("triton", reason="needs Triton")
+
+from saccade.kernels import plain, ways
+from saccade.kernels.columns import fused
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@pytest.fixture
+def as_on_a_gpu(monkeypatch):
+    monkeypatch.setattr(ways, "_on_gpu", lambda tensor: True)
+
+
+def test_a_cpu_goes_its_own_way():
+    assert not ways.fusable(torch.ones(2))
+
+
+def test_what_our_kernels_take(as_on_a_gpu):
+    ones = torch.ones(2, device=DEVICE)
+    assert ways.fusable(ones, None, ones.bfloat16(), ones.half())
+    assert not ways.fusable(ones, ones.double())
+    assert not ways.fusable(ones[:0])
+    with plain():
+        assert not ways.fusable(ones)
+    assert ways.fusable(ones)
+
+
+def test_where_triton_does_not_work_torch_does_and_it_is_said(as_on_a_gpu, monkeypatch, caplog):
+    def broken(x):
+        raise RuntimeError("failed to find a C compiler")
+
+    monkeypatch.setattr(fused, "column_sums", broken)
+    ways._triton_works.cache_clear()
+    try:
+        with caplog.at_level(logging.INFO, "saccade"):
+            assert not ways.fusable(torch.ones(2, device=DEVICE))
+            assert not ways.fusable(torch.ones(2, device=DEVICE))
+        assert caplog.messages == [
+            f"{torch.ones(2, device=DEVICE).device} works without fused kernels: failed to find a C compiler"
+        ]
+    finally:
+        ways._triton_works.cache_clear()
