@@ -13,7 +13,8 @@ from saccade.batch import EOS, PAD, Batch
 from saccade.errors import ConfigError
 from saccade.search.constraints import Required, Rule
 from saccade.search.history import Ending
-from saccade.search.loop import Choice, Strategy, View
+from saccade.search.loop import Choice, Strategy
+from saccade.search.view import View
 
 __all__ = ["Beam"]
 
@@ -74,7 +75,7 @@ class Beam(Strategy):
         shape = (batch.size, self.width)
         self._max_length, self._t = max_length, 0
         self._mask = batch.source_mask
-        self._required = next((rule for rule in constraints if isinstance(rule, Required)), None)
+        self._required = _find_required(constraints)
         self._slots = torch.arange(self.width, device=device).expand(shape)
         self._logs = torch.full(shape, -torch.inf, device=device)
         self._logs[:, 0] = 0.0  # all slots hold the same beginning, so one of them starts
@@ -88,12 +89,12 @@ class Beam(Strategy):
     def choose(self, view: View) -> Choice:
         if view.attended is not None:
             self._covered = view.attended if self._covered is None else self._covered + view.attended
-        totals = self._logs[..., None] + view.log_probabilities  # (B, K, V)
         if self._required is None:
-            best = _best(totals, 2 * self.width)  # at most K of them end, so K others remain
+            best = self._best(view, 2 * self.width)  # at most K of them end, so K others remain
             self._finish(Candidates(*(part[:, : self.width] for part in best)))
             live = _without_ends(best, self.width)
         else:
+            totals = self._logs[..., None] + view.log_probabilities  # (B, K, V)
             complete = _complete(self._required, view.written)
             self._finish(_best(totals.masked_fill(~complete[..., None], -torch.inf), self.width))
             live = _share_out(self._required, totals, view.written)
@@ -103,6 +104,15 @@ class Beam(Strategy):
     def done(self) -> Tensor:
         return self._done
 
+    def keep(self, rows: Tensor, constraints: Sequence[Rule]) -> bool:
+        self._required = _find_required(constraints)
+        self._mask = None if self._mask is None else self._mask[rows]
+        self._slots, self._logs, self._done = self._slots[rows], self._logs[rows], self._done[rows]
+        self._covered = None if self._covered is None else self._covered[rows]
+        self._finished = Pool(*(part[rows] for part in self._finished))
+        self._open = Pool(*(part[rows] for part in self._open))
+        return True
+
     def endings(self) -> list[list[Ending]]:
         found = []
         for row, dead in enumerate(self._logs.isneginf().all(1).tolist()):
@@ -111,6 +121,13 @@ class Beam(Strategy):
                 unfinished = []
             found.append([*finished, *unfinished][: self._nbest])
         return found
+
+    def _best(self, view: View, count: int) -> Candidates:
+        """The best continuations of a sentence are among the best of each of its hypotheses."""
+        logs, words = view.best(count)  # (B, K, count)
+        each = logs.shape[-1]
+        best = (self._logs[..., None] + logs).flatten(1).topk(min(count, self.width * each))
+        return Candidates(best.values, best.indices // each, words.flatten(1).gather(1, best.indices))
 
     def _finish(self, best: Candidates) -> None:
         """Put the candidates that end into the pool, where they are better than what it holds."""
@@ -148,6 +165,10 @@ class Beam(Strategy):
         nearest, furthest = self._length_divisor(self._t + 1), self._length_divisor(self._max_length)
         reachable = self._logs.amax(1) / max(nearest, furthest)
         return self._finished.scores[:, self._nbest - 1] >= reachable
+
+
+def _find_required(constraints: Sequence[Rule]) -> Required | None:
+    return next((rule for rule in constraints if isinstance(rule, Required)), None)
 
 
 def _pick(values: Tensor | None, parents: Tensor) -> Tensor | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from pydantic import Field, model_validator
@@ -37,6 +37,8 @@ class SearchConfig(Config):
     min_length: int = Field(0, ge=0)
     batch: int = Field(32, ge=1)
     """Sentences searched together."""
+    precision: Literal["full", "int8"] = "full"
+    """What products are computed in: "full", as the model is, or in eight bits where processor and model allow it."""
 
     @model_validator(mode="after")
     def _combines(self) -> SearchConfig:
@@ -65,6 +67,7 @@ def find(
             f"Make max_length at least {config.min_length + 1}."
         )
     limits |= {"max_length": min(longest, room or longest), "min_length": config.min_length}
+    limits |= {"precision": config.precision}
     if shortest < longest:
         limits["constraints"] = [MaximumLengths(lengths)]
     if config.sample:

@@ -1,0 +1,87 @@
+"""What a strategy decides on, no more of it computed than it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from saccade.batch import BOS
+from saccade.search.constraints import Constraint, Rule
+
+__all__ = ["View", "top"]
+
+
+class View:
+    """One step of a search: what may come next, and how likely it is.
+
+    written (B, K, t): the words so far. steps_left counts this step. attended (B, K, S): how much attention
+    each source word got in this step, where the strategy asked for it.
+    """
+
+    def __init__(
+        self,
+        logits: Tensor,
+        written: Tensor,
+        steps_left: int,
+        attended: Tensor | None = None,
+        constraints: Sequence[Rule] = (),
+    ) -> None:
+        self.written, self.steps_left, self.attended = written, steps_left, attended
+        self._logits = logits.float() if logits.dtype.itemsize < 4 else logits  # (B·K, V)
+        self._constraints = [rule for rule in constraints if not _rests(rule, written.shape[-1])]
+
+    @cached_property
+    def log_probabilities(self) -> Tensor:
+        """(B, K, V): of the next word, -inf where it is not allowed."""
+        logs = torch.log_softmax(self._logits, -1).view(*self.written.shape[:2], -1)
+        self._questionable = logs
+        logs[..., : BOS + 1] = -torch.inf  # PAD and BOS
+        for constraint in self._constraints:
+            logs = constraint(logs, self.written, self.steps_left)
+        return logs
+
+    def best(self, count: int) -> tuple[Tensor, Tensor]:
+        """The best continuations of every hypothesis: log-probabilities and words, both (B, K, count), best first."""
+        logs = self.log_probabilities
+        values, words = top(logs.flatten(0, 1), min(count, logs.shape[-1]))
+        if not self._constraints:
+            self._questionable = values  # a row with a NaN is NaN throughout, and NaN is above all numbers
+        return values.view(*logs.shape[:2], -1), words.view(*logs.shape[:2], -1)
+
+    @property
+    def broken(self) -> Tensor:
+        """Whether any of the numbers that were asked for was none."""
+        return self._questionable.isnan().any()
+
+    @cached_property
+    def _questionable(self) -> Tensor:
+        return self._logits[:0]
+
+
+def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """`values.topk(count)` of rows (N, V), for counts far below V: only blocks with the greatest maxima are searched.
+
+    The blocks are every C-th column, so that maxima are taken along memory. The greatest `count` numbers lie in the
+    `count` blocks with the greatest maxima, or in the columns that are left over.
+    """
+    size = values.shape[1]
+    blocks = int((size * count) ** 0.5)
+    if size < 1024 or 4 * blocks > size:
+        found = values.topk(count)
+        return found.values, found.indices
+    length = size // blocks
+    maxima = values[:, : length * blocks].unflatten(1, (length, blocks)).amax(1)
+    chosen = maxima.argmax(1, keepdim=True) if count == 1 else maxima.topk(count, sorted=False).indices
+    every = torch.arange(0, length * blocks, blocks, device=values.device)
+    places = (chosen[..., None] + every).flatten(1)
+    rest = torch.arange(length * blocks, size, device=values.device).expand(len(values), -1)
+    places = torch.cat([places, rest], 1)
+    found = values.gather(1, places).topk(count)
+    return found.values, places.gather(1, found.indices)
+
+
+def _rests(rule: Rule, written: int) -> bool:
+    return isinstance(rule, Constraint) and rule.rests(written)
