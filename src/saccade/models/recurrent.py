@@ -19,10 +19,12 @@ from saccade.layers.encoder import Encoder
 from saccade.layers.reader import PlainReader
 from saccade.layers.readout import Readout, build_readout
 from saccade.layers.starts import Start, build_start
-from saccade.models.base import Seq2Seq, check_fed, inputs_of, source_of, tie
+from saccade.models.base import Precision, Seq2Seq, Writer, check_fed, inputs_of, source_of, tie
 from saccade.models.classifier import Classifier
 from saccade.models.language import LanguageModel
+from saccade.models.recurrent_writer import RecurrentWriter
 from saccade.models.settings import AttentionConfig, DecoderConfig, EncoderConfig, InitConfig
+from saccade.models.writer import as_built, kept
 
 __all__ = ["Memory", "RecurrentConfig", "RecurrentSeq2Seq", "State", "attach_decoder"]
 
@@ -128,13 +130,31 @@ class RecurrentSeq2Seq(Seq2Seq):
     def step(self, memory: Memory, state: State, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, State]:
         check_fed(tokens, memory, state)
         word = self._embed(tokens)
-        read, context, state = self._advance(memory, state, self.cells.first.project(word), tape, self._loop())
+        vector, state = self.advance(memory, state, word, self.cells.first.project(word), self._loop(), tape)
+        return self.output(self.target_dropout(vector)), state
+
+    def advance(
+        self,
+        memory: Memory,
+        state: State,
+        word: Tensor,
+        gates: Tensor,
+        loop: tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]],
+        tape: Tape | None,
+    ) -> tuple[Tensor, State]:
+        """A step from an embedded word and its share of the gates: what the output layer reads (N, R), state."""
+        read, context, state = self._advance(memory, state, gates, tape, Loop(*loop))
         vector = self._read(read, context, word)
         if self.input_feeding:
             # as the start's: a read-out may be a view of the cells' state, and under autocast in half precision
             fed = vector.to(memory.start.dtype).clone(memory_format=torch.contiguous_format)
             state = State(state.cells, fed, state.position, state.past)
-        return self.output(self.target_dropout(vector)), state
+        return vector, state
+
+    def writer(self, precision: Precision = "full") -> Writer:
+        if not as_built(self, RecurrentSeq2Seq):
+            return super().writer(precision)
+        return kept(self, f"writer {precision}", lambda: RecurrentWriter(self, precision))
 
     def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         memory = self.encode(batch, tape=tape)

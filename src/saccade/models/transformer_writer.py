@@ -173,55 +173,108 @@ class TransformerDraft(Draft):
     """Caches (T, N, W) of what was written, first the time, so that what is filled lies together; banks of the source.
 
     A bank has keys (B·H, D, S) and values (B·H, S, D); the K hypotheses of a sentence are K queries of its row.
+    Sentences that took the place of others began later: they are `ages` old and do not see what stands in the cache
+    from before their time (`_early`). Everybody's time is the same, so writing to the cache stays one copy.
     """
+
+    replaces = True
 
     def __init__(
         self, writer: TransformerWriter, source: Tensor, mask: Tensor, full: bool, width: int, max_length: int
     ) -> None:
         self._writer, self._width, self._max_length = writer, width, max_length
         self._sentences, self._size = mask.shape
-        self._t = 0
+        self._heads = writer.decoder[0].heads.count
+        self._first, self._t = 0, 0  # the cache is used from here to there
         self._places = writer.places(max_length)
         self._banks = [self._bank(layer.cross, source) for layer in writer.decoder]
         self._hidden: Tensor | None = None  # (B·H, 1, S): what is added to scores
         if not full:
             hidden = torch.zeros(mask.shape, dtype=source.dtype, device=source.device).masked_fill_(~mask, -torch.inf)
-            self._hidden = hidden.repeat_interleave(writer.decoder[0].cross.count, 0)[:, None]
+            self._hidden = hidden.repeat_interleave(self._heads, 0)[:, None]
         room = min(_FIRST_ROOM, max_length)
         shape = (room, self._sentences * width, writer.decoder[0].heads.width)
-        self._caches = [(source.new_empty(shape), source.new_empty(shape)) for _ in writer.decoder]
+        self._caches = [(source.new_zeros(shape), source.new_zeros(shape)) for _ in writer.decoder]
         self._spare: list[tuple[Tensor, Tensor]] = []
+        self._sizes = mask.sum(1).tolist()  # of the sources
+        self._begun: list[int] | None = None  # when each sentence began, once that differs
+        self._ages: Tensor | None = None  # (N,)
+        self._early: Tensor | None = None  # (N·H, 1, T)
 
     def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
         writer, t = self._writer, self._t
         x = F.embedding(tokens, writer.target.weight) * writer.scale
         if self._places is not None:
-            x += self._places[t]
+            x += self._places[t] if self._ages is None else F.embedding(self._ages, self._places)
         if t == self._caches[0][0].shape[0]:
-            self._grow()
-        for layer, cache, bank in zip(writer.decoder, self._caches, self._banks, strict=True):
+            self._make_room()
+        size = self._size if tape is not None else max(self._sizes)
+        hidden = None if self._hidden is None else self._hidden[..., :size]
+        for layer, cache, (keys, values) in zip(writer.decoder, self._caches, self._banks, strict=True):
             x = self._look_back(layer, x, cache, tape)
-            x = self._look_at_source(layer, x, bank, tape)
+            x = self._look_at_source(layer, x, keys[..., :size], values[:, :size], hidden, tape)
             x = layer.feed(x, layer.around_feed)
-        self._t = t + 1
+        self._t += 1
+        if self._ages is not None:
+            self._ages.add_(1).clamp_(max=self._max_length - 1)  # those that are done wait for others to replace them
         return writer.output(writer.decoder_norm(x))
 
     def follow(self, rows: Tensor) -> None:
         if not self._spare:
-            self._spare = [(torch.empty_like(keys), torch.empty_like(values)) for keys, values in self._caches]
+            self._spare = [(torch.zeros_like(keys), torch.zeros_like(values)) for keys, values in self._caches]
+        filled = slice(self._first, self._t)
         for pair, spare in zip(self._caches, self._spare, strict=True):
             for cache, free in zip(pair, spare, strict=True):
-                torch.index_select(cache[: self._t], 1, rows, out=free[: self._t])
+                torch.index_select(cache[filled], 1, rows, out=free[filled])
         self._caches, self._spare = self._spare, self._caches
 
     def keep(self, sentences: Tensor) -> None:
-        rows, of_heads = rows_of(sentences, self._width), rows_of(sentences, self._writer.decoder[0].cross.count)
+        rows, of_heads = rows_of(sentences, self._width), rows_of(sentences, self._heads)
         self._caches = [(keys.index_select(1, rows), values.index_select(1, rows)) for keys, values in self._caches]
         self._banks = [
             (keys.index_select(0, of_heads), values.index_select(0, of_heads)) for keys, values in self._banks
         ]
         self._hidden = None if self._hidden is None else self._hidden.index_select(0, of_heads)
+        self._sizes = [self._sizes[row] for row in sentences.tolist()]
         self._sentences, self._spare = len(sentences), []
+        if self._begun is not None and self._ages is not None and self._early is not None:
+            self._begun = [self._begun[row] for row in sentences.tolist()]
+            self._ages = self._ages.index_select(0, rows)
+            self._early = self._early.index_select(0, rows_of(rows, self._heads))
+            self._first = min(self._begun)
+
+    def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
+        assert isinstance(others, TransformerDraft)
+        like = self._caches[0][0]
+        if self._begun is None or self._ages is None or self._early is None:
+            self._begun = [0] * self._sentences
+            self._ages = torch.full((like.shape[1],), self._t, device=like.device)
+            self._early = like.new_zeros(like.shape[1] * self._heads, 1, like.shape[0])
+        rows, of_heads = rows_of(sentences, self._width), rows_of(sentences, self._heads)
+        self._ages[rows] = 0
+        mine = rows_of(rows, self._heads)
+        self._early[mine, :, : self._t] = -torch.inf
+        self._early[mine, :, self._t :] = 0.0
+        for row in sentences.tolist():
+            self._begun[row] = self._t
+        self._first = min(self._begun)
+        self._read_instead(of_heads, others, rows_of(which, self._heads))
+        for row, other in zip(sentences.tolist(), which.tolist(), strict=True):
+            self._sizes[row] = others._sizes[other]
+
+    def _read_instead(self, places: Tensor, others: TransformerDraft, theirs: Tensor) -> None:
+        """Put the banks of other sentences in the places of some; shorter ones are hidden behind their end."""
+        if self._hidden is None:
+            self._hidden = self._banks[0][0].new_zeros(self._sentences * self._heads, 1, self._size)
+        more, size = others._size - self._size, others._size
+        if more > 0:
+            self._banks = [(F.pad(keys, (0, more)), F.pad(values, (0, 0, 0, more))) for keys, values in self._banks]
+            self._hidden, self._size = F.pad(self._hidden, (0, more), value=-torch.inf), size
+        self._hidden[places, :, size:] = -torch.inf
+        self._hidden[places, :, :size] = 0.0 if others._hidden is None else others._hidden[theirs]
+        for (keys, values), (new_keys, new_values) in zip(self._banks, others._banks, strict=True):
+            keys[places, :, :size] = new_keys[theirs]
+            values[places, :size] = new_values[theirs]
 
     def _bank(self, cross: Heads, source: Tensor) -> tuple[Tensor, Tensor]:
         split = cross.kept(source).view(self._sentences, self._size, 2, cross.count, -1)
@@ -230,14 +283,20 @@ class TransformerDraft(Draft):
             keys = cross.rotate(keys, None)
         return keys.mT.flatten(0, 1).contiguous(), values.flatten(0, 1).contiguous()
 
-    def _grow(self) -> None:
-        room = min(2 * self._t, self._max_length)
+    def _make_room(self) -> None:
+        """Forget what nobody sees any more, or else double the cache."""
+        used = slice(self._first, self._t)
+        have, need = self._caches[0][0].shape[0], 2 * (self._t - self._first)
+        room = max(need, min(have, need * 2))
         for number, pair in enumerate(self._caches):
-            wider = tuple(part.new_empty(room, *part.shape[1:]) for part in pair)
+            wider = tuple(part.new_zeros(room, *part.shape[1:]) for part in pair)
             for new, old in zip(wider, pair, strict=True):
-                new[: self._t] = old
+                new[: self._t - self._first] = old[used]
             self._caches[number] = wider
-        self._spare = []
+        if self._early is not None and self._begun is not None:
+            self._early = F.pad(self._early[..., used], (0, room - (self._t - self._first)))
+            self._begun = [begun - self._first for begun in self._begun]
+        self._first, self._t, self._spare = 0, self._t - self._first, []
 
     def _look_back(
         self, layer: PackedDecoderLayer, x: Tensor, cache: tuple[Tensor, Tensor], tape: Tape | None
@@ -250,8 +309,14 @@ class TransformerDraft(Draft):
             query, keys = self._rotated(heads.rotate, query), self._rotated(heads.rotate, keys)
         cache[0][t].view_as(keys).copy_(keys)
         cache[1][t].view_as(keys).copy_(joined[:, 2])
-        past_keys, past_values = (part[: t + 1].view(t + 1, rows * heads.count, -1) for part in cache)
-        scores = torch.bmm(query.reshape(rows * heads.count, 1, -1), past_keys.permute(1, 2, 0))  # (N·H, 1, t+1)
+        past_keys, past_values = (
+            part[self._first : t + 1].view(t + 1 - self._first, rows * heads.count, -1) for part in cache
+        )
+        asked, keys = query.reshape(rows * heads.count, 1, -1), past_keys.permute(1, 2, 0)
+        if self._early is None:
+            scores = torch.bmm(asked, keys)  # (N·H, 1, t+1)
+        else:
+            scores = torch.baddbmm(self._early[..., self._first : t + 1], asked, keys)
         weights = torch.softmax(scores, -1)
         if tape is not None:
             heads.record(F.pad(weights.view(rows, heads.count, 1, -1), (0, self._max_length - t - 1)), tape)
@@ -259,27 +324,31 @@ class TransformerDraft(Draft):
         return layer.around_self.after(heads.output.added(context, x))
 
     def _look_at_source(
-        self, layer: PackedDecoderLayer, x: Tensor, bank: tuple[Tensor, Tensor], tape: Tape | None
+        self,
+        layer: PackedDecoderLayer,
+        x: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        hidden: Tensor | None,
+        tape: Tape | None,
     ) -> Tensor:
         heads, sentences, width = layer.cross, self._sentences, self._width
         query = heads.query(layer.around_cross.before(x)).view(x.shape[0], heads.count, -1)
         if heads.rotate is not None:
             query = self._rotated(heads.rotate, query)
-        folded = (
-            query.view(sentences, width, heads.count, -1).transpose(1, 2).reshape(sentences * heads.count, width, -1)
-        )
-        hidden, keys = self._hidden, bank[0]
+        folded = query.view(sentences, width, heads.count, -1).transpose(1, 2)
+        folded = folded.reshape(sentences * heads.count, width, -1)
         scores = torch.bmm(folded, keys) if hidden is None else torch.baddbmm(hidden, folded, keys)  # (B·H, K, S)
         weights = torch.softmax(scores, -1)
         if tape is not None:
             spread = weights.view(sentences, heads.count, width, -1).transpose(1, 2)
             heads.record(spread.reshape(x.shape[0], heads.count, 1, -1), tape)
-        context = torch.bmm(weights, bank[1]).view(sentences, heads.count, width, -1).transpose(1, 2)
+        context = torch.bmm(weights, values).view(sentences, heads.count, width, -1).transpose(1, 2)
         return layer.around_cross.after(heads.output.added(context.reshape(x.shape[0], -1), x))
 
     def _rotated(self, rotate: Rotate, x: Tensor) -> Tensor:
-        """(N, H, D) turned by the present position."""
-        position = torch.full((1, 1), self._t, device=x.device)
+        """(N, H, D) turned by the present position of each."""
+        position = torch.full((1, 1), self._t, device=x.device) if self._ages is None else self._ages[:, None]
         return rotate(x.unsqueeze(-2), position).squeeze(-2)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -41,6 +41,13 @@ class Draft(ABC):
     @abstractmethod
     def keep(self, sentences: Tensor) -> None:
         """Go on with some of the sentences alone."""
+
+    replaces: ClassVar[bool] = False
+    """Whether sentences can take the places of others while these are being written."""
+
+    def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
+        """Let some of the sentences of a draft that has just begun take the places of some of this one's."""
+        raise TypeError(f"{type(self).__name__} does not say how sentences are replaced: write replace()")
 
 
 class Writer(ABC):

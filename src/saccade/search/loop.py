@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -19,7 +19,7 @@ from saccade.search.constraints import Constraint, Rule, narrowed
 from saccade.search.history import Ending, History, Hypothesis
 from saccade.search.view import View
 
-__all__ = ["Choice", "Strategy", "run"]
+__all__ = ["Choice", "Strategy", "check_numbers", "check_search", "evaluating", "run"]
 
 
 class Choice(NamedTuple):
@@ -54,12 +54,16 @@ class Strategy(ABC):
         """Which sentences need no further step, (B,)."""
 
     @abstractmethod
-    def endings(self) -> list[list[Ending]]:
-        """The answers, best first, for every sentence."""
+    def endings(self, rows: Sequence[int] | None = None) -> list[list[Ending]]:
+        """The answers, best first, for every sentence, or for some."""
 
     def keep(self, rows: Tensor, constraints: Sequence[Rule]) -> bool:
         """Go on with some of the sentences alone, under what constraints are left; False: it must go on with all."""
         return False
+
+    def replace(self, rows: Tensor, others: Self, which: Tensor) -> None:
+        """Let some of the sentences of a strategy that has just begun take the places of some of this one's."""
+        raise TypeError(f"{type(self).__name__} does not say how sentences are replaced: write replace()")
 
 
 @torch.no_grad()
@@ -80,9 +84,9 @@ def run(
     `attention` is whether to record where the model looked, `beams` whether to remember the hypotheses that were left
     behind, `steering` what interferes with where it looks, `precision` what a model that can do so computes in.
     """
-    _check(model, batch, strategy, max_length, constraints)
+    check_search(model, batch, strategy, max_length, constraints)
     check_finite(model)  # an align or a window can hide a NaN, so predictions alone do not tell
-    with _evaluating(model):
+    with evaluating(model):
         writer = model.writer(precision) if steering is None else StepWriter(model)
         encoding = Tape() if attention else None
         draft = writer.read(batch, strategy.width, max_length, tape=encoding)
@@ -129,7 +133,7 @@ class _Work:
             parents, tokens, likely = strategy.choose(view)
             broken = broken | view.broken
             if t == 0 or _worth_asking(t, device):
-                _check_numbers(self._model, broken)
+                check_numbers(self._model, broken)
             history.choose(parents, tokens, likely if beams else None)
             ask = _worth_asking(t, device)
             done = strategy.done() if ask else None
@@ -142,7 +146,7 @@ class _Work:
             written = torch.cat([written, tokens[..., None]], -1)
             if done is not None and (going := self._shrink(done)) is not None:
                 tokens, written = tokens[going], written[going]
-        _check_numbers(self._model, broken)
+        check_numbers(self._model, broken)
         for sentence, endings in zip(self._live, strategy.endings(), strict=True):
             self._endings[sentence] = endings
         return history.follow(self._endings)
@@ -175,7 +179,7 @@ _SHARE = 8
 
 
 @contextmanager
-def _evaluating(model: Seq2Seq) -> Iterator[None]:
+def evaluating(model: Seq2Seq) -> Iterator[None]:
     """The model without dropout, for a while; parts that were set apart by hand get their own mode back."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
@@ -202,7 +206,8 @@ def _worth_asking(t: int, device: torch.device) -> bool:
     return device.type == "cpu" or t % 8 == 7
 
 
-def _check_numbers(model: Seq2Seq, broken: Tensor) -> None:
+def check_numbers(model: Seq2Seq, broken: Tensor) -> None:
+    """Refuse predictions that are no numbers."""
     if broken:
         raise NumericsError(
             "the model's predictions are NaN though its parameters are finite. Decode in float32, or look for "
@@ -210,7 +215,8 @@ def _check_numbers(model: Seq2Seq, broken: Tensor) -> None:
         )
 
 
-def _check(model: Any, batch: Batch, strategy: Strategy, max_length: int, constraints: Sequence[Rule]) -> None:
+def check_search(model: Any, batch: Batch, strategy: Strategy, max_length: int, constraints: Sequence[Rule]) -> None:
+    """Refuse what cannot be searched."""
     if not isinstance(model, Seq2Seq):
         raise ConfigError(
             f"a search needs a model that writes (Seq2Seq), but was given a {type(model).__name__}. Of a compiled or "

@@ -68,8 +68,8 @@ def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     `count` blocks with the greatest maxima, or in the columns that are left over.
     """
     size = values.shape[1]
-    blocks = int((size * count) ** 0.5)
-    if size < 1024 or 4 * blocks > size:
+    blocks = 64 * round((size * count) ** 0.5 / 64)  # of whole vectors
+    if blocks == 0 or 4 * blocks > size:
         found = values.topk(count)
         return found.values, found.indices
     length = size // blocks

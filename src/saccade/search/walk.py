@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -48,15 +49,22 @@ class Greedy(Strategy):
     def done(self) -> Tensor:
         return self._stopped.all(-1)
 
-    def endings(self) -> list[list[Ending]]:
-        columns = zip(self._logs.tolist(), self._ended.tolist(), self._steps.tolist(), strict=True)
+    def endings(self, rows: Sequence[int] | None = None) -> list[list[Ending]]:
+        columns = list(zip(self._logs.tolist(), self._ended.tolist(), self._steps.tolist(), strict=True))
         found = []
-        for logs, ended, steps in columns:
+        for row in range(len(columns)) if rows is None else rows:
+            logs, ended, steps = columns[row]
             slots = sorted(range(self.width), key=lambda slot: -logs[slot])
             found.append(
                 [Ending(steps[slot], slot, EOS if ended[slot] else None, logs[slot], logs[slot]) for slot in slots]
             )
         return found
+
+    def replace(self, rows: Tensor, others: Self, which: Tensor) -> None:
+        self._logs = self._logs.index_copy(0, rows, others._logs[which].to(self._logs.dtype))
+        self._steps = self._steps.index_copy(0, rows, others._steps[which])
+        self._ended = self._ended.index_copy(0, rows, others._ended[which])
+        self._stopped = self._stopped.index_copy(0, rows, others._stopped[which])
 
     def keep(self, rows: Tensor, constraints: Sequence[Rule]) -> bool:
         self._logs, self._steps = self._logs[rows], self._steps[rows]

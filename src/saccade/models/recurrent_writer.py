@@ -1,0 +1,165 @@
+"""The recurrent encoder-decoder made ready to write: its own step, with the cells' and the output's weights packed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from saccade import tree
+from saccade.attention import Bank, Past, Tape
+from saccade.batch import Batch
+from saccade.kernels.linear import Precision, Product, pack
+from saccade.layers.cells import GRU, LSTM, Advance, Cell, CellStack, ResetBeforeGRU, Tanh
+from saccade.models.writer import Draft, StepDraft, Writer, rows_of
+
+if TYPE_CHECKING:
+    from saccade.models.recurrent import RecurrentSeq2Seq
+
+__all__ = ["RecurrentWriter"]
+
+
+class RecurrentWriter(Writer):
+    """Any recurrent encoder-decoder; the attention is the model's own."""
+
+    def __init__(self, model: RecurrentSeq2Seq, precision: Precision) -> None:
+        first, words = model.cells.first, model.target_embedding.embedding_dim
+        weight = first.input_weight
+        self.model = model
+        self.words = pack(weight[:, :words].contiguous(), first.input_bias, precision=precision)
+        late = weight[:, words:].contiguous()
+        self.late = pack(late, None, precision=precision) if late.shape[1] else None
+        self.advance = packed_stack(model.cells, precision)
+        self.output = pack(model.output.weight, model.output.bias, precision=precision)
+
+    def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:
+        memory = self.model.encode(batch, tape=tape)
+        state = tree.repeat_rows(self.model.start(memory, max_length), width)
+        return RecurrentDraft(self, memory, state, width)
+
+    def project(self, late: Tensor) -> Tensor:
+        """The share of the gates that what a step reads beside its word has."""
+        assert self.late is not None
+        return self.late(late)
+
+
+class RecurrentDraft(StepDraft):
+    """The model's memory and state; every row has its own position, so sentences can be replaced at any time."""
+
+    replaces = True
+
+    def __init__(self, writer: RecurrentWriter, memory: Any, state: Any, width: int) -> None:
+        super().__init__(writer.model, memory, state, width)
+        self._writer = writer
+
+    def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
+        writer = self._writer
+        word = F.embedding(tokens, writer.model.target_embedding.weight)
+        gates = writer.words(word)
+        vector, self._state = writer.model.advance(
+            self._memory, self._state, word, gates, (writer.project, writer.advance), tape
+        )
+        return writer.output(vector)
+
+    def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
+        assert isinstance(others, RecurrentDraft)
+        sizes = [0 if part._memory.bank is None else part._memory.bank.keys.shape[-2] for part in (self, others)]
+        rows, theirs = rows_of(sentences, self._width), rows_of(which, self._width)
+        longest = max(sizes)
+        for name, mine, of_others in (("_memory", sentences, which), ("_state", rows, theirs)):
+            old, new = (_padded(getattr(part, name), longest) for part in (self, others))
+            pairs = zip(tree.leaves(old), tree.leaves(new), strict=True)
+            made = iter([one.index_copy(0, mine, other.index_select(0, of_others)) for one, other in pairs])
+            setattr(self, name, tree.map_tensors(lambda _: next(made), old))  # noqa: B023 (used at once)
+
+
+def _padded(part: Any, size: int) -> Any:
+    """A memory or a state with room for `size` source words; what is added is hidden."""
+    changes: dict[str, Any] = {}
+    bank = getattr(part, "bank", None)
+    if isinstance(bank, Bank) and bank.mask is not None:
+        more = size - bank.keys.shape[-2]
+        mask = F.pad(bank.mask, (0, more), value=False)
+        changes["bank"] = Bank(F.pad(bank.keys, (0, 0, 0, more)), F.pad(bank.values, (0, 0, 0, more)), mask)
+    past = getattr(part, "past", None)
+    if isinstance(past, Past):
+        more = size - past.previous.shape[-1]
+        changes["past"] = Past(F.pad(past.previous, (0, more)), F.pad(past.total, (0, more)))
+    fields = {name: getattr(part, name) for name in part.__dataclass_fields__}
+    return type(part)(**{**fields, **changes})
+
+
+def packed_stack(stack: CellStack, precision: Precision) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    """`stack.recurrence()` without dropout, its weights packed."""
+    steps = [packed_recurrence(cell, precision) for cell in stack.cells]
+    inputs: list[Product] = [
+        pack(cell.input_weight, cell.input_bias, precision=precision) for cell in list(stack.cells)[1:]
+    ]
+
+    def advance(gates: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        after = steps[0](gates, state[:, 0])
+        output, states = after[:, : stack.width], [after]
+        for layer, (project, step) in enumerate(zip(inputs, steps[1:], strict=True), start=1):
+            after = step(project(output), state[:, layer])
+            hidden = after[:, : stack.width]
+            output = hidden + output if stack.residual else hidden
+            states.append(after)
+        return output, torch.stack(states, 1)
+
+    return advance
+
+
+def packed_recurrence(cell: Cell, precision: Precision) -> Advance:
+    """`cell.recurrence()` with the weights of the state packed; a cell that is not known here keeps its own."""
+    if type(cell) in (GRU, LSTM, Tanh):
+        recur = pack(cell.rnn.weight_hh_l0, cell.rnn.bias_hh_l0, precision=precision)  # type: ignore[attr-defined]
+        return {GRU: _gru, LSTM: _lstm, Tanh: _tanh}[type(cell)](recur, cell.width)
+    if isinstance(cell, ResetBeforeGRU):
+        return _reset_before(cell, precision)
+    return cell.recurrence()
+
+
+def _gru(recur: Product, width: int) -> Advance:
+    sizes = [2 * width, width]
+
+    def advance(gates: Tensor, state: Tensor) -> Tensor:
+        gates, proposal = gates.split(sizes, -1)
+        of_gates, of_proposal = recur(state.contiguous()).split(sizes, -1)
+        reset, update = (gates + of_gates).sigmoid_().chunk(2, -1)
+        return torch.lerp(torch.addcmul(proposal, reset, of_proposal).tanh_(), state, update)
+
+    return advance
+
+
+def _lstm(recur: Product, width: int) -> Advance:
+    def advance(gates: Tensor, state: Tensor) -> Tensor:
+        hidden, memory = state.chunk(2, -1)
+        i, f, g, o = recur.added(hidden.contiguous(), gates).chunk(4, -1)
+        memory = torch.sigmoid(f) * memory + torch.sigmoid(i) * torch.tanh(g)
+        return torch.cat([torch.sigmoid(o) * torch.tanh(memory), memory], -1)
+
+    return advance
+
+
+def _tanh(recur: Product, width: int) -> Advance:
+    return lambda gates, state: recur.added(state.contiguous(), gates).tanh_()
+
+
+def _reset_before(cell: ResetBeforeGRU, precision: Precision) -> Advance:
+    sizes = [2 * cell.width, cell.width]
+    of_gates, of_candidate = (
+        pack(part.contiguous(), None, precision=precision) for part in cell.weight_hh.split(sizes)
+    )
+    takes_new = cell.update_takes_new
+
+    def advance(gates: Tensor, state: Tensor) -> Tensor:
+        gates, proposal = gates.split(sizes, -1)
+        state = state.contiguous()
+        reset, update = of_gates.added(state, gates).sigmoid_().chunk(2, -1)
+        candidate = of_candidate.added(reset * state, proposal).tanh_()
+        return torch.lerp(state, candidate, update) if takes_new else torch.lerp(candidate, state, update)
+
+    return advance
