@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
 from pydantic import Field, model_validator
@@ -22,7 +21,7 @@ from saccade.layers.starts import Start, build_start
 from saccade.models.base import Precision, Seq2Seq, Writer, check_fed, inputs_of, source_of, tie
 from saccade.models.classifier import Classifier
 from saccade.models.language import LanguageModel
-from saccade.models.recurrent_writer import RecurrentWriter
+from saccade.models.recurrent_writer import Loop, RecurrentWriter
 from saccade.models.settings import AttentionConfig, DecoderConfig, EncoderConfig, InitConfig
 from saccade.models.writer import as_built, kept
 
@@ -46,13 +45,6 @@ class State:
     fed: Tensor | None
     position: Tensor
     past: Past | None
-
-
-class Loop(NamedTuple):
-    """The cells, made ready for many steps: what a step reads beside its word to gates, and gates to a state."""
-
-    project: Callable[[Tensor], Tensor]
-    advance: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 class RecurrentSeq2Seq(Seq2Seq):
@@ -139,12 +131,12 @@ class RecurrentSeq2Seq(Seq2Seq):
         state: State,
         word: Tensor,
         gates: Tensor,
-        loop: tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]],
+        loop: Loop,
         tape: Tape | None,
     ) -> tuple[Tensor, State]:
         """A step from an embedded word and its share of the gates: what the output layer reads (N, R), state."""
-        read, context, state = self._advance(memory, state, gates, tape, Loop(*loop))
-        vector = self._read(read, context, word)
+        read, context, state = self._advance(memory, state, gates, tape, loop)
+        vector = (loop.read or self.readout)(read, context, word if self.read_word else None)
         if self.input_feeding:
             # as the start's: a read-out may be a view of the cells' state, and under autocast in half precision
             fed = vector.to(memory.start.dtype).clone(memory_format=torch.contiguous_format)
@@ -198,7 +190,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         before, past = self.cells.top(state.cells), state.past
         context = None
         if self.from_previous:
-            context, past = self._attend(before, memory, state, tape)
+            context, past = self._attend(before, memory, state, tape, loop)
         elif memory.summary is not None:
             context = memory.summary.repeat_interleave(gates.shape[0] // memory.summary.shape[0], 0)
         late = [part for part in (context, state.fed) if part is not None]
@@ -206,16 +198,20 @@ class RecurrentSeq2Seq(Seq2Seq):
             gates = gates + loop.project(late[0] if len(late) == 1 else torch.cat(late, -1))
         output, cells = loop.advance(gates, state.cells)
         if self.attention is not None and not self.from_previous:
-            context, past = self._attend(output, memory, state, tape)
+            context, past = self._attend(output, memory, state, tape, loop)
         return before if self.read_previous else output, context, State(cells, state.fed, state.position + 1, past)
 
     def _loop(self) -> Loop:
         """What every step of a loop needs of the cells' weights."""
         return Loop(self.cells.first.projection(self.target_embedding.embedding_dim), self.cells.recurrence())
 
-    def _attend(self, query: Tensor, memory: Memory, state: State, tape: Tape | None) -> tuple[Tensor, Past | None]:
+    def _attend(
+        self, query: Tensor, memory: Memory, state: State, tape: Tape | None, loop: Loop
+    ) -> tuple[Tensor, Past | None]:
         assert self.attention is not None
         assert memory.bank is not None
+        if loop.attend is not None:
+            return loop.attend(query, memory.bank, tape), None
         attended = self.attention(
             query[:, None], memory.bank, positions=state.position[:, None], past=state.past, tape=tape
         )

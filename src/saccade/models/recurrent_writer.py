@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from saccade import tree
-from saccade.attention import Bank, Past, Tape
+from saccade.attention import Attention, Bank, MultiHead, Past, Tape
+from saccade.attention.aligns import Softmax
+from saccade.attention.scores import Additive, Concat
+from saccade.attention.windows import Global
 from saccade.batch import Batch
 from saccade.kernels.linear import Precision, Product, pack
 from saccade.layers.cells import GRU, LSTM, Advance, Cell, CellStack, ResetBeforeGRU, Tanh
+from saccade.layers.readout import Maxout, Readout, TanhReadout, side_by_side
 from saccade.models.writer import Draft, StepDraft, Writer, rows_of
 
 if TYPE_CHECKING:
     from saccade.models.recurrent import RecurrentSeq2Seq
 
-__all__ = ["RecurrentWriter"]
+__all__ = ["Loop", "RecurrentWriter"]
+
+
+class Loop(NamedTuple):
+    """The cells, made ready for many steps: what a step reads beside its word to gates, and gates to a state.
+
+    attend and read: other ways to do what the model's attention and read-out do, for a writer.
+    """
+
+    project: Callable[[Tensor], Tensor]
+    advance: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+    attend: Callable[[Tensor, Bank, Tape | None], Tensor] | None = None
+    read: Callable[[Tensor, Tensor | None, Tensor | None], Tensor] | None = None
 
 
 class RecurrentWriter(Writer):
@@ -32,7 +49,9 @@ class RecurrentWriter(Writer):
         self.words = pack(weight[:, :words].contiguous(), first.input_bias, precision=precision)
         late = weight[:, words:].contiguous()
         self.late = pack(late, None, precision=precision) if late.shape[1] else None
-        self.advance = packed_stack(model.cells, precision)
+        attend = packed_attention(model.attention, precision)
+        readout = packed_readout(model.readout, precision)
+        self.loop = Loop(self.project, packed_stack(model.cells, precision), attend, readout)
         self.output = pack(model.output.weight, model.output.bias, precision=precision)
 
     def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:
@@ -59,9 +78,7 @@ class RecurrentDraft(StepDraft):
         writer = self._writer
         word = F.embedding(tokens, writer.model.target_embedding.weight)
         gates = writer.words(word)
-        vector, self._state = writer.model.advance(
-            self._memory, self._state, word, gates, (writer.project, writer.advance), tape
-        )
+        vector, self._state = writer.model.advance(self._memory, self._state, word, gates, writer.loop, tape)
         return writer.output(vector)
 
     def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
@@ -90,6 +107,82 @@ def _padded(part: Any, size: int) -> Any:
         changes["past"] = Past(F.pad(past.previous, (0, more)), F.pad(past.total, (0, more)))
     fields = {name: getattr(part, name) for name in part.__dataclass_fields__}
     return type(part)(**{**fields, **changes})
+
+
+def packed_attention(
+    attention: Attention | MultiHead | None, precision: Precision
+) -> Callable[[Tensor, Bank, Tape | None], Tensor] | None:
+    """A step of the plain additive attention; None for others, which do it themselves.
+
+        tanh(q + k) = 1 - 2 / (e^2q e^2k + 1)
+
+    e^2k is the source's, so a step has one exponential for each number of the query and none for those of the keys.
+    """
+    if type(attention) is not Attention or type(attention.score) not in (Additive, Concat):
+        return None
+    score = attention.score
+    assert isinstance(score, Additive)
+    if type(attention.align) is not Softmax or not attention.align.fusable or type(attention.window) is not Global:
+        return None
+    ask = pack(score.query_weight, None, precision=precision)
+    v = score.v.detach().squeeze(0)
+    grown = _Grown()
+
+    def attend(query: Tensor, bank: Bank, tape: Tape | None) -> Tensor:
+        (sentences, size, width), rows = bank.keys.shape, query.shape[0]
+        asked = ask(query.contiguous()).clamp_(-_FAR, _FAR).mul_(2).exp_().view(sentences, -1, 1, width)
+        inner = (grown.of(bank.keys)[:, None] * asked).add_(1).reciprocal_()  # (B, K, S, A)
+        scores = torch.mv(inner.view(-1, width), v).mul_(-2).view(sentences, -1, size)  # v · 1 is the same for all keys
+        if bank.mask is not None:
+            scores.masked_fill_(~bank.mask, -torch.inf)
+        weights = torch.softmax(scores, -1)
+        if tape is not None:
+            tape.write(attention.site, weights.view(rows, 1, 1, size), owner=attention)
+        return torch.bmm(weights, bank.values).view(rows, -1)
+
+    return attend
+
+
+_FAR = 40.0
+"""Beyond it tanh is 1 to the last bit, and e^2x still a number."""
+
+
+class _Grown:
+    """e^2k of the keys seen last."""
+
+    def __init__(self) -> None:
+        self._last: tuple[weakref.ref[Tensor], Tensor] | None = None
+
+    def of(self, keys: Tensor) -> Tensor:
+        """Computed when the keys are others than before; a bank is never written to."""
+        last = self._last  # read once: another thread may write it
+        if last is not None and last[0]() is keys:
+            return last[1]
+        grown = keys.clamp(-_FAR, _FAR).mul_(2).exp_()
+        self._last = (weakref.ref(keys), grown)
+        return grown
+
+
+def packed_readout(
+    readout: Readout, precision: Precision
+) -> Callable[[Tensor, Tensor | None, Tensor | None], Tensor] | None:
+    """A read-out with its layer packed; None for one that has none or is not known here."""
+    if type(readout) is Maxout:
+        layer, width = pack(readout.layer.weight, readout.layer.bias, precision=precision), readout.width
+
+        def maxout(state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
+            return layer(side_by_side(state, context, word)).unflatten(-1, (width, 2)).amax(-1)
+
+        return maxout
+    if type(readout) is TanhReadout:
+        join = pack(readout.vector.join.weight, None, precision=precision)
+
+        def attentional(state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
+            parts = [part for part in (context, state, word) if part is not None]
+            return join(torch.cat(parts, -1)).tanh_()
+
+        return attentional
+    return None
 
 
 def packed_stack(stack: CellStack, precision: Precision) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:

@@ -91,7 +91,8 @@ class Beam(Strategy):
         if view.attended is not None:
             self._covered = view.attended if self._covered is None else self._covered + view.attended
         if self._required is None:
-            best = self._best(view, 2 * self.width)  # at most K of them end, so K others remain
+            logs, places = view.best_together(self._logs, 2 * self.width)  # at most K of them end, so K others remain
+            best = Candidates(logs, *_slot_and_word(places, view.vocabulary))
             self._finish(Candidates(*(part[:, : self.width] for part in best)))
             live = _without_ends(best, self.width)
         else:
@@ -135,13 +136,6 @@ class Beam(Strategy):
         )
         self._finished = Pool(*(put(*pair) for pair in zip(self._finished, others._finished, strict=True)))
         self._open = Pool(*(put(*pair) for pair in zip(self._open, others._open, strict=True)))
-
-    def _best(self, view: View, count: int) -> Candidates:
-        """The best continuations of a sentence are among the best of each of its hypotheses."""
-        logs, words = view.best(count)  # (B, K, count)
-        each = logs.shape[-1]
-        best = (self._logs[..., None] + logs).flatten(1).topk(min(count, self.width * each))
-        return Candidates(best.values, best.indices // each, words.flatten(1).gather(1, best.indices))
 
     def _finish(self, best: Candidates) -> None:
         """Put the candidates that end into the pool, where they are better than what it holds."""
@@ -197,7 +191,11 @@ def _best(totals: Tensor, count: int) -> Candidates:
     """The `count` best of all continuations (B, K, V)."""
     vocabulary = totals.shape[-1]
     best = totals.flatten(1).topk(min(count, totals[0].numel()))
-    return Candidates(best.values, best.indices // vocabulary, best.indices % vocabulary)
+    return Candidates(best.values, *_slot_and_word(best.indices, vocabulary))
+
+
+def _slot_and_word(places: Tensor, vocabulary: int) -> tuple[Tensor, Tensor]:
+    return places // vocabulary, places % vocabulary
 
 
 def _without_ends(best: Candidates, width: int) -> Candidates:

@@ -33,6 +33,11 @@ class View:
         self._logits = logits.float() if logits.dtype.itemsize < 4 else logits  # (B·K, V)
         self._constraints = [rule for rule in constraints if not _rests(rule, written.shape[-1])]
 
+    @property
+    def vocabulary(self) -> int:
+        """How many words there are to choose from."""
+        return self._logits.shape[-1]
+
     @cached_property
     def log_probabilities(self) -> Tensor:
         """(B, K, V): of the next word, -inf where it is not allowed."""
@@ -47,9 +52,22 @@ class View:
         """The best continuations of every hypothesis: log-probabilities and words, both (B, K, count), best first."""
         logs = self.log_probabilities
         values, words = top(logs.flatten(0, 1), min(count, logs.shape[-1]))
+        self._look_at(values)
+        return values.view(*logs.shape[:2], -1), words.view(*logs.shape[:2], -1)
+
+    def best_together(self, before: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        """The best continuations of every sentence, from hypotheses that are `before` (B, K) likely already.
+
+        Log-probabilities and places k·V + word, both (B, count), best first.
+        """
+        logs = self.log_probabilities
+        values, places = top(logs, min(count, logs[0].numel()), before)
+        self._look_at(values)
+        return values, places
+
+    def _look_at(self, values: Tensor) -> None:
         if not self._constraints:
             self._questionable = values  # a row with a NaN is NaN throughout, and NaN is above all numbers
-        return values.view(*logs.shape[:2], -1), words.view(*logs.shape[:2], -1)
 
     @property
     def broken(self) -> Tensor:
@@ -61,25 +79,37 @@ class View:
         return self._logits[:0]
 
 
-def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def top(values: Tensor, count: int, before: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """`values.topk(count)` of rows (N, V), for counts far below V: only blocks with the greatest maxima are searched.
 
+    With `before` (B, K), that of (before + values).flatten(1) for values (B, K, V).
+
     The blocks are every C-th column, so that maxima are taken along memory. The greatest `count` numbers lie in the
-    `count` blocks with the greatest maxima, or in the columns that are left over.
+    `count` blocks with the greatest maxima, or in the columns that are left over, which count as a block each.
     """
-    size = values.shape[1]
+    size = values.shape[-1]
     blocks = 64 * round((size * count) ** 0.5 / 64)  # of whole vectors
     if blocks == 0 or 4 * blocks > size:
-        found = values.topk(count)
+        found = (values if before is None else (values + before[..., None]).flatten(1)).topk(count)
         return found.values, found.indices
     length = size // blocks
-    maxima = values[:, : length * blocks].unflatten(1, (length, blocks)).amax(1)
+    maxima = values[..., : length * blocks].unflatten(-1, (length, blocks)).amax(-2)
+    firsts = torch.arange(blocks, device=values.device)
+    if before is not None:
+        maxima = (maxima + before[..., None]).flatten(1)
+        slots = torch.arange(before.shape[1], device=values.device)[:, None]
+        firsts = (slots * size + firsts).flatten()
     chosen = maxima.argmax(1, keepdim=True) if count == 1 else maxima.topk(count, sorted=False).indices
     every = torch.arange(0, length * blocks, blocks, device=values.device)
-    places = (chosen[..., None] + every).flatten(1)
-    rest = torch.arange(length * blocks, size, device=values.device).expand(len(values), -1)
-    places = torch.cat([places, rest], 1)
-    found = values.gather(1, places).topk(count)
+    places = (firsts[chosen][..., None] + every).flatten(1)
+    rest = torch.arange(length * blocks, size, device=values.device)
+    if before is not None:
+        rest = (slots * size + rest).flatten()
+    places = torch.cat([places, rest.expand(len(values), -1)], 1)
+    candidates = values.flatten(1).gather(1, places)
+    if before is not None:
+        candidates = candidates + before.gather(1, places // size)
+    found = candidates.topk(count)
     return found.values, places.gather(1, found.indices)
 
 
