@@ -32,7 +32,7 @@ class Linear(Readout):
         self.width = state_width + context_width + word_width
 
     def forward(self, state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
-        return _side_by_side(state, context, word)
+        return side_by_side(state, context, word)
 
 
 class TanhReadout(Readout):
@@ -48,7 +48,7 @@ class TanhReadout(Readout):
 
     def forward(self, state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
         context = state[..., :0] if context is None else context
-        out: Tensor = self.vector(context, _side_by_side(state, None, word))
+        out: Tensor = self.vector(context, side_by_side(state, None, word))
         return out
 
 
@@ -66,12 +66,13 @@ class Maxout(Readout):
         self.layer = nn.Linear(state_width + context_width + word_width, 2 * self.width)
 
     def forward(self, state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
-        pairs = self.layer(_side_by_side(state, context, word)).unflatten(-1, (self.width, 2))
+        pairs = self.layer(side_by_side(state, context, word)).unflatten(-1, (self.width, 2))
         out: Tensor = pairs.amax(-1)
         return out
 
 
-def _side_by_side(state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
+def side_by_side(state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
+    """The parts there are, joined."""
     parts = [part for part in (state, context, word) if part is not None]
     return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
 

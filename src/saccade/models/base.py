@@ -12,8 +12,10 @@ from saccade import tree
 from saccade.attention.tape import Tape
 from saccade.batch import Batch
 from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
+from saccade.kernels.packed import Precision
+from saccade.models.writer import Draft, StepWriter, Writer, kept
 
-__all__ = ["Classifying", "Seq2Seq", "check_finite", "tie"]
+__all__ = ["Classifying", "Draft", "Precision", "Seq2Seq", "StepWriter", "Writer", "check_finite", "tie"]
 
 
 class Seq2Seq(nn.Module, ABC):
@@ -50,6 +52,13 @@ class Seq2Seq(nn.Module, ABC):
     @abstractmethod
     def step(self, memory: Any, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
         """Feed one word (N,) to each hypothesis: logits (N, V) of the next, and the state after it."""
+
+    def writer(self, precision: Precision = "full") -> Writer:
+        """What a search writes with: `step`, or a faster way to the same words where a model knows one.
+
+        With precision "int8" a writer may compute in eight bits; one that cannot writes as it always does.
+        """
+        return StepWriter(self)
 
     def extend(self, memory: Any, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
         """Feed several words (N, T): logits (N, T, V), state."""
@@ -149,6 +158,10 @@ def tie(output: nn.Linear, embedding: nn.Embedding) -> None:
 
 def check_finite(model: nn.Module) -> None:
     """Refuse a model whose parameters are not all numbers; names the first that is not."""
+    kept(model, "finite", lambda: _check_each(model))
+
+
+def _check_each(model: nn.Module) -> None:
     for name, parameter in model.named_parameters():
         if not torch.isfinite(parameter).all():
             bad = int((~torch.isfinite(parameter)).sum())

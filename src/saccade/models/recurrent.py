@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -20,10 +19,12 @@ from saccade.layers.encoder import Encoder
 from saccade.layers.reader import PlainReader
 from saccade.layers.readout import Readout, build_readout
 from saccade.layers.starts import Start, build_start
-from saccade.models.base import Seq2Seq, check_fed, inputs_of, source_of, tie
+from saccade.models.base import Precision, Seq2Seq, Writer, check_fed, inputs_of, source_of, tie
 from saccade.models.classifier import Classifier
 from saccade.models.language import LanguageModel
+from saccade.models.recurrent_writer import Loop, RecurrentWriter
 from saccade.models.settings import AttentionConfig, DecoderConfig, EncoderConfig, InitConfig
+from saccade.models.writer import as_built, kept
 
 __all__ = ["Memory", "RecurrentConfig", "RecurrentSeq2Seq", "State", "attach_decoder"]
 
@@ -45,13 +46,6 @@ class State:
     fed: Tensor | None
     position: Tensor
     past: Past | None
-
-
-class Loop(NamedTuple):
-    """The cells, made ready for many steps: what a step reads beside its word to gates, and gates to a state."""
-
-    project: Callable[[Tensor], Tensor]
-    advance: Callable[[Tensor, Layered], tuple[Tensor, Layered]]
 
 
 class Now(NamedTuple):
@@ -137,13 +131,31 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def step(self, memory: Memory, state: State, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, State]:
         check_fed(tokens, memory, state)
-        word, now = self._embed(tokens), self._open(state)
-        read, context, now = self._advance(memory, now, self.cells.first.project(word), tape, self._loop())
-        vector = self._read(read, context, word)
+        word = self._embed(tokens)
+        vector, state = self.advance(memory, state, word, self.cells.first.project(word), self._loop(), tape)
+        return self.output(self.target_dropout(vector)), state
+
+    def advance(
+        self,
+        memory: Memory,
+        state: State,
+        word: Tensor,
+        gates: Tensor,
+        loop: Loop,
+        tape: Tape | None,
+    ) -> tuple[Tensor, State]:
+        """A step from an embedded word and its share of the gates: what the output layer reads (N, R), state."""
+        read, context, now = self._advance(memory, self._open(state), gates, tape, loop)
+        vector = (loop.read or self.readout)(read, context, word if self.read_word else None)
         # as the start's: under autocast some of it is in half precision, and a read-out may be a view of the cells
         cells = self.cells.join(now.cells).to(memory.start.dtype)
         fed = vector.to(memory.start.dtype).clone(memory_format=torch.contiguous_format) if self.input_feeding else None
-        return self.output(self.target_dropout(vector)), State(cells, fed, now.position, now.past)
+        return vector, State(cells, fed, now.position, now.past)
+
+    def writer(self, precision: Precision = "full") -> Writer:
+        if not as_built(self, RecurrentSeq2Seq):
+            return super().writer(precision)
+        return kept(self, f"writer {precision}", lambda: RecurrentWriter(self, precision))
 
     def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         memory = self.encode(batch, tape=tape)
@@ -191,7 +203,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         before, past = now.cells[-1][0], now.past
         context = None
         if self.from_previous:
-            context, past = self._attend(before, memory, now, tape)
+            context, past = self._attend(before, memory, now, tape, loop)
         elif memory.summary is not None:
             context = memory.summary.repeat_interleave(gates.shape[0] // memory.summary.shape[0], 0)
         late = [part for part in (context, now.fed) if part is not None]
@@ -199,16 +211,20 @@ class RecurrentSeq2Seq(Seq2Seq):
             gates = gates + loop.project(late[0] if len(late) == 1 else torch.cat(late, -1))
         output, cells = loop.advance(gates, now.cells)
         if self.attention is not None and not self.from_previous:
-            context, past = self._attend(output, memory, now, tape)
+            context, past = self._attend(output, memory, now, tape, loop)
         return before if self.read_previous else output, context, Now(cells, now.fed, now.position + 1, past)
 
     def _loop(self) -> Loop:
         """What every step of a loop needs of the cells' weights."""
         return Loop(self.cells.first.projection(self.target_embedding.embedding_dim), self.cells.recurrence())
 
-    def _attend(self, query: Tensor, memory: Memory, now: Now, tape: Tape | None) -> tuple[Tensor, Past | None]:
+    def _attend(
+        self, query: Tensor, memory: Memory, now: Now, tape: Tape | None, loop: Loop
+    ) -> tuple[Tensor, Past | None]:
         assert self.attention is not None
         assert memory.bank is not None
+        if loop.attend is not None:
+            return loop.attend(query, memory.bank, tape), None
         attended = self.attention(
             query[:, None], memory.bank, positions=now.position[:, None], past=now.past, sight="some", tape=tape
         )

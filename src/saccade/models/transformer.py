@@ -22,10 +22,12 @@ from saccade.layers.transformer import (
     TransformerEncoder,
     TransformerReader,
 )
-from saccade.models.base import Seq2Seq, check_fed, inputs_of, source_of, tie
+from saccade.models.base import Precision, Seq2Seq, Writer, check_fed, inputs_of, source_of, tie
 from saccade.models.classifier import Classifier
 from saccade.models.language import LanguageModel
 from saccade.models.settings import AttentionConfig
+from saccade.models.transformer_writer import TransformerWriter, fits
+from saccade.models.writer import as_built, kept
 
 __all__ = ["Memory", "State", "Transformer", "TransformerConfig"]
 
@@ -100,6 +102,26 @@ class Transformer(Seq2Seq):
         memory = self.encode(batch, tape=tape)
         out: Tensor = self.decoder(self._embed(inputs), memory.banks, tape=tape)
         return out
+
+    def writer(self, precision: Precision = "full") -> Writer:
+        encoder, decoder = list(self.encoder.layers), list(self.decoder.layers)
+        looks = [layer.self_attention for layer in encoder] + [layer.self_attention for layer in decoder]
+        looks += [layer.cross for layer in decoder if layer.cross is not None]
+        if not as_built(self, Transformer) or not all(fits(look) for look in looks):
+            return super().writer(precision)
+        return kept(
+            self,
+            f"writer {precision}",
+            lambda: TransformerWriter(
+                (self.source_embedding, self.target_embedding),
+                (self.source_place, self.target_place),
+                self.scale,
+                (encoder, self.encoder.norm),
+                (decoder, self.decoder.norm),
+                self.output,
+                precision,
+            ),
+        )
 
     def _embed(self, tokens: Tensor, positions: Tensor | None = None) -> Tensor:
         check_tokens("target", tokens, self.vocabulary)

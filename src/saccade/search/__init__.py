@@ -10,7 +10,7 @@ import torch
 from saccade.attention.steering import Steering
 from saccade.batch import Batch
 from saccade.errors import unknown_name
-from saccade.models.base import Seq2Seq
+from saccade.models.base import Precision, Seq2Seq
 from saccade.search.beam import Beam
 from saccade.search.constraints import Banned, Constraint, MaximumLengths, MinimumLength, Phrase, Prefix, Required, Rule
 from saccade.search.history import Hypothesis
@@ -62,6 +62,8 @@ class Limits(TypedDict, total=False):
     """Whether to remember the hypotheses that were left behind; it does not unless told so."""
     steering: Steering | None
     """What interferes with where the model looks."""
+    precision: Precision
+    """What the model computes in: "full", as it is, unless told "int8"."""
 
 
 def greedy(model: Seq2Seq, batch: Batch, **limits: Unpack[Limits]) -> list[Hypothesis]:
@@ -128,4 +130,5 @@ def _run(model: Seq2Seq, batch: Batch, strategy: Strategy, limits: Limits) -> li
         attention=attention,
         beams=beams,
         steering=steering,
+        precision=limits.get("precision", "full"),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -13,7 +13,8 @@ from saccade.batch import EOS, PAD, Batch
 from saccade.errors import ConfigError
 from saccade.search.constraints import Required, Rule
 from saccade.search.history import Ending
-from saccade.search.loop import Choice, Strategy, View
+from saccade.search.loop import Choice, Strategy
+from saccade.search.view import View
 
 __all__ = ["Beam"]
 
@@ -72,9 +73,10 @@ class Beam(Strategy):
 
     def begin(self, batch: Batch, max_length: int, constraints: Sequence[Rule], device: torch.device) -> None:
         shape = (batch.size, self.width)
-        self._max_length, self._t = max_length, 0
+        self._max_length = max_length
+        self._t = torch.zeros(batch.size, 1, dtype=torch.long, device=device)  # choices made so far
         self._mask = batch.source_mask
-        self._required = next((rule for rule in constraints if isinstance(rule, Required)), None)
+        self._required = _find_required(constraints)
         self._slots = torch.arange(self.width, device=device).expand(shape)
         self._logs = torch.full(shape, -torch.inf, device=device)
         self._logs[:, 0] = 0.0  # all slots hold the same beginning, so one of them starts
@@ -88,12 +90,13 @@ class Beam(Strategy):
     def choose(self, view: View) -> Choice:
         if view.attended is not None:
             self._covered = view.attended if self._covered is None else self._covered + view.attended
-        totals = self._logs[..., None] + view.log_probabilities  # (B, K, V)
         if self._required is None:
-            best = _best(totals, 2 * self.width)  # at most K of them end, so K others remain
+            logs, places = view.best_together(self._logs, 2 * self.width)  # at most K of them end, so K others remain
+            best = Candidates(logs, *_slot_and_word(places, view.vocabulary))
             self._finish(Candidates(*(part[:, : self.width] for part in best)))
             live = _without_ends(best, self.width)
         else:
+            totals = self._logs[..., None] + view.log_probabilities  # (B, K, V)
             complete = _complete(self._required, view.written)
             self._finish(_best(totals.masked_fill(~complete[..., None], -torch.inf), self.width))
             live = _share_out(self._required, totals, view.written)
@@ -103,36 +106,59 @@ class Beam(Strategy):
     def done(self) -> Tensor:
         return self._done
 
-    def endings(self) -> list[list[Ending]]:
+    def keep(self, rows: Tensor, constraints: Sequence[Rule]) -> bool:
+        self._required = _find_required(constraints)
+        self._mask = None if self._mask is None else self._mask[rows]
+        self._slots, self._logs, self._done = self._slots[rows], self._logs[rows], self._done[rows]
+        self._covered = None if self._covered is None else self._covered[rows]
+        self._t = self._t[rows]
+        self._finished = Pool(*(part[rows] for part in self._finished))
+        self._open = Pool(*(part[rows] for part in self._open))
+        return True
+
+    def endings(self, rows: Sequence[int] | None = None) -> list[list[Ending]]:
         found = []
-        for row, dead in enumerate(self._logs.isneginf().all(1).tolist()):
+        nothing_left = self._logs.isneginf().all(1).tolist()
+        for row in range(len(nothing_left)) if rows is None else rows:
+            dead = nothing_left[row]
             finished, unfinished = self._finished.endings(row, EOS), self._open.endings(row, None)
             if finished and dead:  # all that could be written was
                 unfinished = []
             found.append([*finished, *unfinished][: self._nbest])
         return found
 
+    def replace(self, rows: Tensor, others: Self, which: Tensor) -> None:
+        def put(old: Tensor, new: Tensor) -> Tensor:
+            return old.index_copy(0, rows, new[which].to(old.dtype))
+
+        self._logs, self._done, self._t = (
+            put(old, new) for old, new in ((self._logs, others._logs), (self._done, others._done), (self._t, others._t))
+        )
+        self._finished = Pool(*(put(*pair) for pair in zip(self._finished, others._finished, strict=True)))
+        self._open = Pool(*(put(*pair) for pair in zip(self._open, others._open, strict=True)))
+
     def _finish(self, best: Candidates) -> None:
         """Put the candidates that end into the pool, where they are better than what it holds."""
         scores = self._score(best.logs, self._t + 1, _pick(self._covered, best.parents))
         scores = scores.masked_fill((best.tokens != EOS) | self._done[:, None], -torch.inf)
         logs = best.logs.masked_fill(scores.isneginf(), -torch.inf)
-        news = Pool(scores, logs, torch.full_like(best.parents, self._t), best.parents)
+        news = Pool(scores, logs, self._t.expand_as(best.parents), best.parents)
         both = Pool(*(torch.cat(pair, 1) for pair in zip(self._finished, news, strict=True)))
         kept = both.scores.topk(self.width).indices
         self._finished = Pool(*(part.gather(1, kept) for part in both))
 
     def _advance(self, live: Candidates) -> None:
         self._logs, self._covered = live.logs, _pick(self._covered, live.parents)
-        self._t += 1
-        steps = torch.full_like(self._slots, self._t)
-        now = Pool(self._score(live.logs, self._t, self._covered), live.logs, steps, self._slots)
+        self._t = self._t + 1
+        now = Pool(
+            self._score(live.logs, self._t, self._covered), live.logs, self._t.expand_as(self._slots), self._slots
+        )
         alive = ~live.logs.isneginf().all(1, keepdim=True)  # else what was alive last stays on record
         self._open = Pool(*(torch.where(alive, new, old) for new, old in zip(now, self._open, strict=True)))
         self._done = self._done | self._settled()
 
-    def _score(self, logs: Tensor, length: int, covered: Tensor | None) -> Tensor:
-        scores = logs / self._length_divisor(length)
+    def _score(self, logs: Tensor, length: Tensor, covered: Tensor | None) -> Tensor:
+        scores = logs if self._alpha == 0 else logs / self._length_divisor(length)
         if covered is None:
             return scores
         shortfall = covered.clamp(1e-10, 1.0).log()  # (B, K, S)
@@ -140,14 +166,20 @@ class Beam(Strategy):
             shortfall = shortfall * self._mask[:, None]
         return scores + self._beta * shortfall.sum(-1)
 
-    def _length_divisor(self, length: int) -> float:
-        return float(((5 + length) / 6) ** self._alpha)
+    def _length_divisor(self, length: Tensor) -> Tensor:
+        return ((5 + length.double()) / 6) ** self._alpha
 
     def _settled(self) -> Tensor:
         """Sentences whose n best finished hypotheses no live one can pass any more."""
-        nearest, furthest = self._length_divisor(self._t + 1), self._length_divisor(self._max_length)
-        reachable = self._logs.amax(1) / max(nearest, furthest)
+        reachable = self._logs.amax(1)
+        if self._alpha != 0:
+            nearest = self._length_divisor(self._t[:, 0] + 1)
+            reachable = reachable / nearest.clamp_min(((5 + self._max_length) / 6) ** self._alpha)
         return self._finished.scores[:, self._nbest - 1] >= reachable
+
+
+def _find_required(constraints: Sequence[Rule]) -> Required | None:
+    return next((rule for rule in constraints if isinstance(rule, Required)), None)
 
 
 def _pick(values: Tensor | None, parents: Tensor) -> Tensor | None:
@@ -159,7 +191,11 @@ def _best(totals: Tensor, count: int) -> Candidates:
     """The `count` best of all continuations (B, K, V)."""
     vocabulary = totals.shape[-1]
     best = totals.flatten(1).topk(min(count, totals[0].numel()))
-    return Candidates(best.values, best.indices // vocabulary, best.indices % vocabulary)
+    return Candidates(best.values, *_slot_and_word(best.indices, vocabulary))
+
+
+def _slot_and_word(places: Tensor, vocabulary: int) -> tuple[Tensor, Tensor]:
+    return places // vocabulary, places % vocabulary
 
 
 def _without_ends(best: Candidates, width: int) -> Candidates:

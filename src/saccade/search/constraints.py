@@ -16,7 +16,17 @@ from torch import Tensor
 from saccade.batch import EOS
 from saccade.errors import ConfigError, DataError
 
-__all__ = ["Banned", "Constraint", "MaximumLengths", "MinimumLength", "Phrase", "Prefix", "Required", "Rule"]
+__all__ = [
+    "Banned",
+    "Constraint",
+    "MaximumLengths",
+    "MinimumLength",
+    "Phrase",
+    "Prefix",
+    "Required",
+    "Rule",
+    "narrowed",
+]
 
 Phrase = Sequence[int]
 Rule = Callable[[Tensor, Tensor, int], Tensor]
@@ -34,6 +44,14 @@ class Constraint(ABC):
     @abstractmethod
     def __call__(self, log_probabilities: Tensor, written: Tensor, steps_left: int) -> Tensor:
         """The same with -inf for words that may not come next."""
+
+    def rests(self, written: int) -> bool:
+        """Whether it changes nothing when so many words are written: then it need not be asked."""
+        return False
+
+    def of(self, rows: Sequence[int]) -> Constraint | None:
+        """The same for some of the sentences alone; None: only for all of them."""
+        return None
 
 
 class MinimumLength(Constraint):
@@ -57,6 +75,12 @@ class MinimumLength(Constraint):
             log_probabilities[..., EOS] = -torch.inf
         return log_probabilities
 
+    def rests(self, written: int) -> bool:
+        return written >= self.length
+
+    def of(self, rows: Sequence[int]) -> Constraint:
+        return self
+
 
 class MaximumLengths(Constraint):
     """Each sentence stops, finished or not, after so many words of its own, the end included.
@@ -77,6 +101,12 @@ class MaximumLengths(Constraint):
             return log_probabilities
         stopped = torch.tensor(over, device=log_probabilities.device)[:, None, None]
         return log_probabilities.masked_fill(stopped, -torch.inf)
+
+    def rests(self, written: int) -> bool:
+        return written < min(self.lengths)
+
+    def of(self, rows: Sequence[int]) -> Constraint:
+        return MaximumLengths([self.lengths[row] for row in rows])
 
 
 class Prefix(Constraint):
@@ -108,6 +138,12 @@ class Prefix(Constraint):
             forced[row, :, allowed] = log_probabilities[row, :, allowed]
         return forced
 
+    def rests(self, written: int) -> bool:
+        return written >= max(map(len, self.prefixes))
+
+    def of(self, rows: Sequence[int]) -> Constraint:
+        return Prefix([self.prefixes[row] for row in rows], banned=self._banned)
+
 
 class Banned(Constraint):
     """Words or phrases that must not be written; [word, EOS] means that no sentence ends with the word."""
@@ -132,6 +168,9 @@ class Banned(Constraint):
             begun = (tail == tail.new_tensor(opening)).all(-1)  # (B, K)
             log_probabilities[..., last] = log_probabilities[..., last].masked_fill(begun, -torch.inf)
         return log_probabilities
+
+    def of(self, rows: Sequence[int]) -> Constraint:
+        return self
 
 
 class Required(Constraint):
@@ -182,6 +221,10 @@ class Required(Constraint):
                     limited[row, slot] = self._in_time(limited[row, slot], row, words, steps_left - 2)
         return limited
 
+    def of(self, rows: Sequence[int]) -> Constraint:
+        prefixes = [self._prefixes[row] for row in rows]
+        return Required([self.phrases[row] for row in rows], prefixes=prefixes, banned=self._banned)
+
     def missing(self, row: int, words: Sequence[int]) -> int:
         """With how many more words a sentence can have all it requires.
 
@@ -219,6 +262,13 @@ class Required(Constraint):
             fits[word] = self.missing(row, [*words, word]) <= room
         kept = logs.masked_fill(~fits, -torch.inf)
         return logs if kept.isneginf().all() else kept
+
+
+def narrowed(rules: Sequence[Rule], rows: Sequence[int]) -> list[Rule] | None:
+    """The same rules for some of the sentences alone; None where one of them knows only how to rule all."""
+    parts = [rule.of(rows) if isinstance(rule, Constraint) else None for rule in rules]
+    kept: list[Rule] = [part for part in parts if part is not None]
+    return kept if len(kept) == len(parts) else None
 
 
 def _phrases(kind: str, phrases: Sequence[Phrase]) -> list[tuple[int, ...]]:

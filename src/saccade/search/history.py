@@ -13,6 +13,9 @@ from saccade.attention.tape import Tape
 
 __all__ = ["Ending", "History", "Hypothesis", "Kept"]
 
+Steps = list[list[list[int]]]
+"""By step, sentence and slot."""
+
 
 class Kept(NamedTuple):
     """The K hypotheses of a sentence after a step: the word each took, the slot it came from, its log-probability."""
@@ -66,37 +69,51 @@ class History:
         self._source_lengths = [] if source_mask is None else source_mask.sum(-1).tolist()
         self._source_size = 0 if source_mask is None else source_mask.shape[1]
         self._source_sites, self._max_length = frozenset(source_sites), max_length
-        self._parents: list[Tensor] = []
+        self._parents: list[Tensor | None] = []
         self._tokens: list[Tensor] = []
         self._logs: list[Tensor] = []
         self._looks: list[Tape] = []
+        self._place: dict[int, int] | None = None  # of each sentence that is left, once some are not
+        self._places: list[dict[int, int] | None] = []
 
     def look(self, tape: Tape) -> None:
         """Remember the attention (B·K, H, 1, S) of a step."""
         self._looks.append(tape)
 
-    def choose(self, parents: Tensor, tokens: Tensor, logs: Tensor | None = None) -> None:
-        """Remember the slot each hypothesis came from and the word it took, both (B, K), and how likely it is so."""
+    def choose(self, parents: Tensor | None, tokens: Tensor, logs: Tensor | None = None) -> None:
+        """Remember the slot each hypothesis came from (None: its own), the word it took, and how likely it is so."""
         self._parents.append(parents)
         self._tokens.append(tokens)
+        self._places.append(self._place)
         if logs is not None:
             self._logs.append(logs)
 
+    def keep(self, sentences: Sequence[int]) -> None:
+        """From now on only these sentences are told of, in this order."""
+        self._place = {sentence: place for place, sentence in enumerate(sentences)}
+
     def follow(self, endings: list[list[Ending]]) -> list[list[Hypothesis]]:
         """Walk from each ending back to the start."""
-        parents, tokens = ([step.cpu() for step in steps] for steps in (self._parents, self._tokens))
+        tokens = [step.tolist() for step in self._tokens]
+        own = list(range(self._tokens[0].shape[1]))
+        parents = [
+            [own] * len(step) if step_parents is None else step_parents.tolist()
+            for step, step_parents in zip(tokens, self._parents, strict=True)
+        ]
+        looks = self._all_looks()
         return [
-            [self._follow(row, ending, parents, tokens) for ending in row_endings]
+            [self._follow(row, ending, parents, tokens, looks) for ending in row_endings]
             for row, row_endings in enumerate(endings)
         ]
 
-    def _follow(self, row: int, ending: Ending, parents: list[Tensor], tokens: list[Tensor]) -> Hypothesis:
+    def _follow(self, row: int, ending: Ending, parents: Steps, tokens: Steps, looks: dict[str, Tensor]) -> Hypothesis:
         slot = ending.slot
         words: list[int] = [] if ending.last is None else [ending.last]
         slots = [] if ending.last is None else [slot]  # the slot that each word was chosen from
         for step in reversed(range(ending.steps)):
-            words.append(int(tokens[step][row, slot]))
-            slot = int(parents[step][row, slot])
+            place = self._at(step, row)
+            words.append(tokens[step][place][slot])
+            slot = parents[step][place][slot]
             slots.append(slot)
         words.reverse()
         slots.reverse()
@@ -107,27 +124,41 @@ class History:
             ending.score,
             ending.log_probability,
             finished,
-            self._attention(row, slots),
+            self._attention(row, slots, looks),
             stood,
             self._beams(row, parents, tokens),
         )
 
-    def _beams(self, row: int, parents: list[Tensor], tokens: list[Tensor]) -> list[Kept]:
-        steps = zip(tokens, parents, self._logs, strict=False)  # there are no logs where nobody asked for them
-        return [Kept(*(part[row].tolist() for part in step)) for step in steps]
+    def _at(self, step: int, row: int) -> int:
+        """The place of a sentence among those that were there in a step."""
+        places = self._places[step]
+        return row if places is None else places[row]
 
-    def _attention(self, row: int, slots: list[int]) -> dict[str, Tensor]:
+    def _beams(self, row: int, parents: Steps, tokens: Steps) -> list[Kept]:
+        steps = zip(tokens, parents, self._logs, strict=False)  # there are no logs where nobody asked for them
+        return [
+            Kept(step_tokens[row], step_parents[row], logs[row].tolist()) for step_tokens, step_parents, logs in steps
+        ]
+
+    def _all_looks(self) -> dict[str, Tensor]:
+        """By site, what all hypotheses looked at in all steps, one below the other: (ΣN, H, 1, S)."""
+        if self._encoding is None or not self._looks:
+            return {}
+        return {site: torch.cat([tape[site] for tape in self._looks]) for site in self._looks[0]}
+
+    def _attention(self, row: int, slots: list[int], looks: dict[str, Tensor]) -> dict[str, Tensor]:
         """By site, without columns that stand for padding or for words that were never written."""
         if self._encoding is None:
             return {}
         found = {site: self._without_padding(self._encoding[site][row], row) for site in self._encoding}
-        if not self._looks:
-            return found
-        width = self._parents[0].shape[1]
-        for site in self._looks[0]:
-            rows = [self._looks[t][site][row * width + slot] for t, slot in enumerate(slots)]
-            none = self._looks[0][site][row * width, :, :0]
-            weights = torch.cat(rows or [none], 1)  # (H, T, S)
+        width = self._tokens[0].shape[1]
+        first, rows = 0, []
+        for step, slot in enumerate(slots):
+            rows.append(first + self._at(step, row) * width + slot)
+            first += self._tokens[step].numel()
+        for site, every in looks.items():
+            index = torch.tensor(rows, dtype=torch.long, device=every.device)
+            weights = every.index_select(0, index).squeeze(2).transpose(0, 1)  # (H, T, S)
             if site in self._source_sites:
                 found[site] = weights[..., : self._source_lengths[row]]
             else:

@@ -5,34 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
 
-from saccade import tree
 from saccade.attention.steering import Steering
 from saccade.attention.tape import Tape
 from saccade.batch import BOS, Batch
 from saccade.errors import ConfigError, DataError, NumericsError
-from saccade.models.base import Seq2Seq, check_finite
-from saccade.search.constraints import Constraint, Rule
+from saccade.models.base import Draft, Precision, Seq2Seq, StepWriter, check_finite
+from saccade.search.constraints import Constraint, Rule, narrowed
 from saccade.search.history import Ending, History, Hypothesis
+from saccade.search.view import View
 
-__all__ = ["Choice", "Strategy", "View", "run"]
-
-
-class View(NamedTuple):
-    """What a strategy decides on: log-probabilities (B, K, V) of the next word, -inf where it is not allowed.
-
-    written (B, K, t): the words so far. steps_left counts this step. attended (B, K, S): how much attention
-    each source word got in this step, where the strategy asked for it.
-    """
-
-    log_probabilities: Tensor
-    written: Tensor
-    steps_left: int
-    attended: Tensor | None
+__all__ = ["Choice", "Strategy", "check_numbers", "check_search", "evaluating", "run"]
 
 
 class Choice(NamedTuple):
@@ -67,8 +54,16 @@ class Strategy(ABC):
         """Which sentences need no further step, (B,)."""
 
     @abstractmethod
-    def endings(self) -> list[list[Ending]]:
-        """The answers, best first, for every sentence."""
+    def endings(self, rows: Sequence[int] | None = None) -> list[list[Ending]]:
+        """The answers, best first, for every sentence, or for some."""
+
+    def keep(self, rows: Tensor, constraints: Sequence[Rule]) -> bool:
+        """Go on with some of the sentences alone, under what constraints are left; False: it must go on with all."""
+        return False
+
+    def replace(self, rows: Tensor, others: Self, which: Tensor) -> None:
+        """Let some of the sentences of a strategy that has just begun take the places of some of this one's."""
+        raise TypeError(f"{type(self).__name__} does not say how sentences are replaced: write replace()")
 
 
 @torch.no_grad()
@@ -82,66 +77,109 @@ def run(
     attention: bool = True,
     beams: bool = False,
     steering: Steering | None = None,
+    precision: Precision = "full",
 ) -> list[list[Hypothesis]]:
     """Write an answer to every source, a word at a time; the memory of a source serves all its hypotheses.
 
     `attention` is whether to record where the model looked, `beams` whether to remember the hypotheses that were left
-    behind, `steering` what interferes with where it looks.
+    behind, `steering` what interferes with where it looks, `precision` what a model that can do so computes in.
     """
-    _check(model, batch, strategy, max_length, constraints)
+    check_search(model, batch, strategy, max_length, constraints)
     check_finite(model)  # an align or a window can hide a NaN, so predictions alone do not tell
-    with _evaluating(model):
-        return _write(model, batch, strategy, max_length, constraints, attention, beams, steering)
+    with evaluating(model):
+        writer = model.writer(precision) if steering is None else StepWriter(model)
+        encoding = Tape() if attention else None
+        draft = writer.read(batch, strategy.width, max_length, tape=encoding)
+        history = History(encoding, batch.source_mask, model.source_sites, max_length)
+        device = next(model.parameters(), torch.empty(0)).device if batch.source is None else batch.source.device
+        strategy.begin(batch, max_length, constraints, device)
+        work = _Work(model, draft, strategy, history, list(constraints), list(range(batch.size)), device)
+        return work.write(max_length, attention, beams, steering)
 
 
-def _write(
-    model: Seq2Seq,
-    batch: Batch,
-    strategy: Strategy,
-    max_length: int,
-    constraints: Sequence[Rule],
-    attention: bool,
-    beams: bool,
-    steering: Steering | None,
-) -> list[list[Hypothesis]]:
-    sentences, width = batch.size, strategy.width
-    encoding = Tape() if attention else None
-    memory = model.encode(batch, tape=encoding)
-    state = tree.repeat_rows(model.start(memory, max_length), width)
-    device = next(tree.leaves(memory)).device
-    strategy.begin(batch, max_length, constraints, device)
-    history = History(encoding, batch.source_mask, model.source_sites, max_length)
-    tokens = torch.full((sentences, width), BOS, device=device)
-    written = tokens.new_empty(sentences, width, 0)
-    slots = torch.arange(width, device=device).expand(sentences, width)
-    broken = torch.zeros((), dtype=torch.bool, device=device)
-    for t in range(max_length):
+class _Work:
+    """A search under way: the sentences that are still being written, and the answers to those that are not."""
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        draft: Draft,
+        strategy: Strategy,
+        history: History,
+        constraints: list[Rule],
+        live: list[int],
+        device: torch.device,
+    ) -> None:
+        self._model, self._draft, self._strategy, self._history = model, draft, strategy, history
+        self._constraints, self._live, self._device = constraints, live, device
+        self._endings: list[list[Ending]] = [[] for _ in live]
+        self._may_shrink = True
+
+    def write(self, max_length: int, attention: bool, beams: bool, steering: Steering | None) -> list[list[Hypothesis]]:
+        strategy, history, device = self._strategy, self._history, self._device
+        width = strategy.width
+        self._may_shrink = not beams and device.type == "cpu"  # elsewhere rows cost little and changing shapes much
+        tokens = torch.full((len(self._live), width), BOS, device=device)
+        written = tokens.new_empty(len(self._live), width, 0)
+        broken = torch.zeros((), dtype=torch.bool, device=device)
         looked_at = attention or strategy.wants_attention or steering is not None
-        tape = Tape(steering=steering, first=t) if looked_at else None
-        logits, state = model.step(memory, state, tokens.flatten(), tape=tape)
-        logs = torch.log_softmax(_precise(logits), -1).view(sentences, width, -1)
-        broken = broken | logs.isnan().any()
-        if t == 0 or _worth_asking(t, device):
-            _check_numbers(model, broken)
-        if attention and tape is not None:
-            history.look(tape)
-        attended = _source_attention(model, tape, width) if strategy.wants_attention else None
-        logs = _allowed(logs, written, max_length - t, constraints)
-        parents, tokens, likely = strategy.choose(View(logs, written, max_length - t, attended))
-        history.choose(slots if parents is None else parents, tokens, likely if beams else None)
-        if parents is not None:
-            rows = (torch.arange(sentences, device=device)[:, None] * width + parents).flatten()
-            state = tree.take_rows(state, rows)
-            written = written.flatten(0, 1).index_select(0, rows).view(sentences, width, -1)
-        written = torch.cat([written, tokens[..., None]], -1)
-        if _worth_asking(t, device) and bool(strategy.done().all()):
-            break
-    _check_numbers(model, broken)
-    return history.follow(strategy.endings())
+        for t in range(max_length):
+            tape = Tape(steering=steering, first=t) if looked_at else None
+            logits = self._draft.step(tokens.flatten(), tape=tape)
+            if attention and tape is not None:
+                history.look(tape)
+            attended = _source_attention(self._model, tape, width) if strategy.wants_attention else None
+            view = View(logits, written, max_length - t, attended, self._constraints)
+            parents, tokens, likely = strategy.choose(view)
+            broken = broken | view.broken
+            if t == 0 or _worth_asking(t, device):
+                check_numbers(self._model, broken)
+            history.choose(parents, tokens, likely if beams else None)
+            ask = _worth_asking(t, device)
+            done = strategy.done() if ask else None
+            if done is not None and bool(done.all()):
+                break
+            if parents is not None:
+                rows = (torch.arange(len(self._live), device=device)[:, None] * width + parents).flatten()
+                self._draft.follow(rows)
+                written = written.flatten(0, 1).index_select(0, rows).view(*tokens.shape, -1)
+            written = torch.cat([written, tokens[..., None]], -1)
+            if done is not None and (going := self._shrink(done)) is not None:
+                tokens, written = tokens[going], written[going]
+        check_numbers(self._model, broken)
+        for sentence, endings in zip(self._live, strategy.endings(), strict=True):
+            self._endings[sentence] = endings
+        return history.follow(self._endings)
+
+    def _shrink(self, done: Tensor) -> Tensor | None:
+        """Leave the sentences that are done behind once they are a good part of all; the rows that go on.
+
+        Every row costs its share of a step, and leaving one behind a copy of the others. Nothing that is asked later
+        depends on the company that a sentence had.
+        """
+        if not self._may_shrink or int(done.sum()) * _SHARE < len(self._live):
+            return None
+        going = (~done).nonzero().squeeze(1)
+        places = going.tolist()
+        rules = narrowed(self._constraints, places)
+        found = self._strategy.endings()
+        if rules is None or not self._strategy.keep(going, rules):
+            self._may_shrink = False
+            return None
+        for sentence, endings in zip(self._live, found, strict=True):
+            self._endings[sentence] = endings
+        self._constraints, self._live = rules, [self._live[place] for place in places]
+        self._draft.keep(going)
+        self._history.keep(self._live)
+        return going
+
+
+_SHARE = 8
+"""Sentences are left behind when this part of them, one in so many, is done."""
 
 
 @contextmanager
-def _evaluating(model: Seq2Seq) -> Iterator[None]:
+def evaluating(model: Seq2Seq) -> Iterator[None]:
     """The model without dropout, for a while; parts that were set apart by hand get their own mode back."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
@@ -156,14 +194,6 @@ def _precise(values: Tensor) -> Tensor:
     return values.float() if values.dtype.itemsize < 4 else values
 
 
-def _allowed(logs: Tensor, written: Tensor, steps_left: int, constraints: Sequence[Rule]) -> Tensor:
-    """Log-probabilities (B, K, V) of the next word, without what may not be written."""
-    logs[..., : BOS + 1] = -torch.inf  # PAD and BOS
-    for constraint in constraints:
-        logs = constraint(logs, written, steps_left)
-    return logs
-
-
 def _source_attention(model: Seq2Seq, tape: Tape | None, width: int) -> Tensor:
     """(B, K, S): the mean over the sites that look at the source, and their heads."""
     assert tape is not None
@@ -176,7 +206,8 @@ def _worth_asking(t: int, device: torch.device) -> bool:
     return device.type == "cpu" or t % 8 == 7
 
 
-def _check_numbers(model: Seq2Seq, broken: Tensor) -> None:
+def check_numbers(model: Seq2Seq, broken: Tensor) -> None:
+    """Refuse predictions that are no numbers."""
     if broken:
         raise NumericsError(
             "the model's predictions are NaN though its parameters are finite. Decode in float32, or look for "
@@ -184,7 +215,8 @@ def _check_numbers(model: Seq2Seq, broken: Tensor) -> None:
         )
 
 
-def _check(model: Any, batch: Batch, strategy: Strategy, max_length: int, constraints: Sequence[Rule]) -> None:
+def check_search(model: Any, batch: Batch, strategy: Strategy, max_length: int, constraints: Sequence[Rule]) -> None:
+    """Refuse what cannot be searched."""
     if not isinstance(model, Seq2Seq):
         raise ConfigError(
             f"a search needs a model that writes (Seq2Seq), but was given a {type(model).__name__}. Of a compiled or "

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import torch
 from pydantic import Field, model_validator
 
+from saccade import tree
 from saccade.batch import Batch
 from saccade.config import Config
 from saccade.errors import ConfigError
 from saccade.models.base import Seq2Seq
-from saccade.search import Hypothesis, MaximumLengths, beam, greedy, sample
+from saccade.search import Beam, Greedy, Hypothesis, MaximumLengths, beam, greedy, sample
+from saccade.search.flow import flow
 
 __all__ = ["SearchConfig", "find"]
 
@@ -37,6 +40,8 @@ class SearchConfig(Config):
     min_length: int = Field(0, ge=0)
     batch: int = Field(32, ge=1)
     """Sentences searched together."""
+    precision: Literal["full", "int8"] = "full"
+    """What products are computed in: "full", as the model is, or in eight bits where processor and model allow it."""
 
     @model_validator(mode="after")
     def _combines(self) -> SearchConfig:
@@ -57,14 +62,30 @@ def find(
     """The answers a config asks for, best first, `nbest` for each sentence; limits: see search.Limits.
 
     `lengths`: the most tokens of each answer. `room`: the most tokens the model can write, where that is limited.
+    More sentences than `config.batch` are searched so many at a time.
     """
-    longest, shortest = max(lengths), min(lengths)
+    shortest = min(lengths)
     if config.min_length >= shortest:  # of each by itself, so that company changes nothing
         raise ConfigError(
             f"min_length is {config.min_length} words, but max_length {shortest} leaves no room for them and the end. "
             f"Make max_length at least {config.min_length + 1}."
         )
-    limits |= {"max_length": min(longest, room or longest), "min_length": config.min_length}
+    if batch.size <= config.batch:
+        return _find(model, batch, config, lengths, room, limits)
+    found = _flow(model, batch, config, lengths, room, limits)
+    return found if found is not None else _piecewise(model, batch, config, lengths, room, limits)
+
+
+def _find(
+    model: Seq2Seq, batch: Batch, config: SearchConfig, lengths: Sequence[int], room: int | None, asked: dict[str, Any]
+) -> list[list[Hypothesis]]:
+    longest, shortest = max(lengths), min(lengths)
+    limits: dict[str, Any] = {
+        **asked,
+        "max_length": min(longest, room or longest),
+        "min_length": config.min_length,
+        "precision": config.precision,
+    }
     if shortest < longest:
         limits["constraints"] = [MaximumLengths(lengths)]
     if config.sample:
@@ -75,6 +96,40 @@ def find(
         return [[found] for found in greedy(model, batch, **limits)]
     penalties: dict[str, Any] = {"length_penalty": config.length_penalty, "coverage_penalty": config.coverage_penalty}
     return beam(model, batch, config.beam, nbest=config.nbest, **penalties, **limits)
+
+
+def _flow(
+    model: Seq2Seq, batch: Batch, config: SearchConfig, lengths: Sequence[int], room: int | None, asked: dict[str, Any]
+) -> list[list[Hypothesis]] | None:
+    """All in one go, where nothing is asked for that needs a batch to stay together; None where something is."""
+    plain = not config.sample and not config.min_length and not config.coverage_penalty
+    if not plain or batch.source is None or batch.source.device.type != "cpu" or asked != {"attention": False}:
+        return None
+    make = Greedy
+    if config.beam > 1:
+        make = partial(Beam, config.beam, length_penalty=config.length_penalty, nbest=config.nbest)  # type: ignore[assignment]
+    most = [min(length, room or length) for length in lengths]
+    return flow(model, batch, make, rows=config.batch, lengths=most, precision=config.precision)
+
+
+def _piecewise(
+    model: Seq2Seq, batch: Batch, config: SearchConfig, lengths: Sequence[int], room: int | None, asked: dict[str, Any]
+) -> list[list[Hypothesis]]:
+    found = []
+    for start in range(0, batch.size, config.batch):
+        piece = slice(start, start + config.batch)
+        part = tree.map_tensors(lambda tensor: tensor[piece], batch)  # noqa: B023 (used at once)
+        limits = {**asked, **({"prefix": asked["prefix"][piece]} if asked.get("prefix") is not None else {})}
+        found += _find(model, _cut(part), config, lengths[piece], room, limits)
+    return found
+
+
+def _cut(batch: Batch) -> Batch:
+    """Without columns that are padding throughout."""
+    if batch.source is None or batch.source_mask is None:
+        return batch
+    size = int(batch.source_mask.sum(1).max())
+    return Batch(batch.source[:, :size], batch.source_mask[:, :size], batch.target, batch.target_mask, batch.labels)
 
 
 def _generators(batch: Batch, seed: int, prefixes: Sequence[Any] | None, device: torch.device) -> list[torch.Generator]:

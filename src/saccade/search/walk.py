@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -12,7 +13,8 @@ from saccade.batch import EOS, PAD, Batch
 from saccade.errors import ConfigError
 from saccade.search.constraints import Rule
 from saccade.search.history import Ending
-from saccade.search.loop import Choice, Strategy, View
+from saccade.search.loop import Choice, Strategy
+from saccade.search.view import View
 
 __all__ = ["Greedy", "Sample"]
 
@@ -29,13 +31,13 @@ class Greedy(Strategy):
         self._ended = torch.zeros(shape, dtype=torch.bool, device=device)
         self._stopped = self._ended  # by EOS or because nothing is allowed
 
-    def pick(self, log_probabilities: Tensor) -> Tensor:
-        """(B, K, V) -> (B, K); any word where none is allowed."""
-        return log_probabilities.argmax(-1)
+    def pick(self, view: View) -> tuple[Tensor, Tensor]:
+        """The next words (B, K) and their log-probabilities; any word where none is allowed."""
+        logs, tokens = view.best(1)
+        return tokens.squeeze(-1), logs.squeeze(-1)
 
     def choose(self, view: View) -> Choice:
-        tokens = self.pick(view.log_probabilities)
-        gained = view.log_probabilities.gather(-1, tokens[..., None]).squeeze(-1)
+        tokens, gained = self.pick(view)
         going = ~self._stopped & (gained > -torch.inf)
         ending = going & (tokens == EOS)
         self._logs = self._logs + torch.where(going, gained, 0.0)
@@ -47,15 +49,27 @@ class Greedy(Strategy):
     def done(self) -> Tensor:
         return self._stopped.all(-1)
 
-    def endings(self) -> list[list[Ending]]:
-        columns = zip(self._logs.tolist(), self._ended.tolist(), self._steps.tolist(), strict=True)
+    def endings(self, rows: Sequence[int] | None = None) -> list[list[Ending]]:
+        columns = list(zip(self._logs.tolist(), self._ended.tolist(), self._steps.tolist(), strict=True))
         found = []
-        for logs, ended, steps in columns:
+        for row in range(len(columns)) if rows is None else rows:
+            logs, ended, steps = columns[row]
             slots = sorted(range(self.width), key=lambda slot: -logs[slot])
             found.append(
                 [Ending(steps[slot], slot, EOS if ended[slot] else None, logs[slot], logs[slot]) for slot in slots]
             )
         return found
+
+    def replace(self, rows: Tensor, others: Self, which: Tensor) -> None:
+        self._logs = self._logs.index_copy(0, rows, others._logs[which].to(self._logs.dtype))
+        self._steps = self._steps.index_copy(0, rows, others._steps[which])
+        self._ended = self._ended.index_copy(0, rows, others._ended[which])
+        self._stopped = self._stopped.index_copy(0, rows, others._stopped[which])
+
+    def keep(self, rows: Tensor, constraints: Sequence[Rule]) -> bool:
+        self._logs, self._steps = self._logs[rows], self._steps[rows]
+        self._ended, self._stopped = self._ended[rows], self._stopped[rows]
+        return True
 
 
 class Sample(Greedy):
@@ -88,7 +102,17 @@ class Sample(Greedy):
         self._temperature, self._top_k, self._top_p = temperature, top_k, top_p
         self._generator = generator
 
-    def pick(self, log_probabilities: Tensor) -> Tensor:
+    def pick(self, view: View) -> tuple[Tensor, Tensor]:
+        tokens = self._draw(view.log_probabilities)
+        return tokens, view.log_probabilities.gather(-1, tokens[..., None]).squeeze(-1)
+
+    def keep(self, rows: Tensor, constraints: Sequence[Rule]) -> bool:
+        if not isinstance(self._generator, Sequence):  # one for all draws other numbers for fewer sentences
+            return False
+        self._generator = [self._generator[row] for row in rows.tolist()]
+        return super().keep(rows, constraints)
+
+    def _draw(self, log_probabilities: Tensor) -> Tensor:
         best = log_probabilities.amax(-1, keepdim=True)  # taken off first: nothing overflows at low temperatures
         logs = (log_probabilities - best) / self._temperature
         if self._top_k is not None and self._top_k < logs.shape[-1]:

@@ -62,6 +62,8 @@ class Task(ABC):
     """A kind of work: translation, language or classification. Holds the model that does it."""
 
     name: ClassVar[str]
+    takes_many: ClassVar[bool] = False
+    """Whether `predict` does better with more inputs than are searched together."""
 
     def __init__(self, recipe: Recipe, tokenizers: Tokenizers) -> None:
         self.recipe, self.tokenizers = recipe, tokenizers

@@ -47,6 +47,7 @@ def stream(
             return workers.predict(batches, search, attention, prefix)
         return (task.predict(batch, search, attention=attention, prefix=prefix) for batch in batches)
 
+    joined = task.takes_many and not attention and prefix is None
     window: list[tuple[int, str]] = []
     number = 0
     for text in texts:
@@ -54,9 +55,9 @@ def stream(
             number += 1
             window.append((number, text))
         if len(window) >= search.batch * _WINDOW or (text is None and window):
-            yield from _window(task, window, search.batch, predict, refuse)
+            yield from _window(task, window, search.batch, predict, refuse, joined)
             window = []
-    yield from _window(task, window, search.batch, predict, refuse)
+    yield from _window(task, window, search.batch, predict, refuse, joined)
 
 
 def _window(
@@ -65,6 +66,7 @@ def _window(
     size: int,
     predict: Callable[[list[list[str]]], Iterable[list[Prediction]]],
     refuse: Callable[[str], None] | None,
+    joined: bool,
 ) -> list[Prediction]:
     found: dict[int, Prediction] = {number: blank(text) for number, text in window if not text.strip()}
     sized = sorted((task.length(text), number, text) for number, text in window if number not in found)
@@ -76,6 +78,8 @@ def _window(
         refuse(why)
         found[number] = blank(text)
     batches = list(_cut(sized, size))[::-1]  # the longest first, so that workers end together
+    if joined:
+        batches = _loads(batches, size)
     for batch, made in zip(batches, predict([[text for _, _, text in batch] for batch in batches]), strict=True):
         found |= {number: prediction for (_, number, _), prediction in zip(batch, made, strict=True)}
     return [found[number] for number, _ in window]
@@ -90,6 +94,21 @@ def _cut(sized: list[tuple[int, int, str]], size: int) -> Iterator[list[tuple[in
         batch.append(entry)
     if batch:
         yield batch
+
+
+def _loads(batches: list[list[tuple[int, int, str]]], size: int) -> list[list[tuple[int, int, str]]]:
+    """Full batches joined to larger loads, through which a search keeps its rows full; ever smaller ones.
+
+    Workers take what comes next, so the last loads are small enough for all to end at about the same time.
+    """
+    loads: list[list[tuple[int, int, str]]] = []
+    while batches:
+        count = max(1, len(batches) // 4)
+        if any(len(batch) < size for batch in batches[:count]):  # cut short because its sentences are long
+            count = 1
+        loads.append([entry for batch in batches[:count] for entry in batch])
+        batches = batches[count:]
+    return loads
 
 
 def blank(text: str) -> Prediction:

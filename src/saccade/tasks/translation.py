@@ -41,6 +41,7 @@ class Translation(Task):
     """Any sequence-to-sequence model between two texts."""
 
     name = "translation"
+    takes_many = True
     model: Seq2Seq
 
     @property

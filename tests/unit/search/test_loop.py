@@ -103,7 +103,9 @@ def test_going_on_after_the_end_changes_nothing(search, name, request):
     request.getfixturevalue("rarely_asked")
     for some, others in zip(search(model, batch, max_length=2 * MAX_LENGTH), wanted, strict=True):
         if search is not SEARCHES["sample"]:  # which draws on
-            assert [(one.tokens, one.score) for one in some] == [(one.tokens, one.score) for one in others]
+            assert [one.tokens for one in some] == [one.tokens for one in others]
+            # sums of fewer rows, where some were left behind, may round in another way
+            assert [one.score for one in some] == pytest.approx([one.score for one in others], rel=1e-12)
         assert all(one.tokens.count(EOS) == one.finished for one in some)
 
 

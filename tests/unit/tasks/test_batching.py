@@ -15,6 +15,7 @@ class Echo:
     """A task that answers with what it reads, and remembers how it was asked."""
 
     longest = 100
+    takes_many = False
 
     def __init__(self):
         self.asked = []

@@ -1,0 +1,36 @@
+"""x Wᵀ + b as torch has it: what packed products must agree with, and what stands in where none can be had."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch.nn.functional as F
+from torch import Tensor
+
+__all__ = ["PlainProduct", "Product"]
+
+
+class Product(ABC):
+    """product(x (M, K)) -> x Wᵀ + b (M, N), for M rows of any number."""
+
+    @abstractmethod
+    def __call__(self, x: Tensor) -> Tensor:
+        """The product itself."""
+
+    def rectified(self, x: Tensor) -> Tensor:
+        """max(0, product)."""
+        return self(x).relu_()
+
+    def added(self, x: Tensor, to: Tensor) -> Tensor:
+        """to + product."""
+        return self(x).add_(to)
+
+
+class PlainProduct(Product):
+    """The weights as they are."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self._weight, self._bias = weight, bias
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return F.linear(x, self._weight, self._bias)

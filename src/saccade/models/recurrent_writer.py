@@ -1,0 +1,260 @@
+"""The recurrent encoder-decoder made ready to write: its own step, with the cells' and the output's weights packed."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from saccade import tree
+from saccade.attention import Attention, Bank, MultiHead, Past, Tape
+from saccade.attention.aligns import Softmax
+from saccade.attention.scores import Additive, Concat
+from saccade.attention.windows import Global
+from saccade.batch import Batch
+from saccade.kernels.packed import Precision, Product, pack
+from saccade.layers.cells import GRU, LSTM, Advance, Cell, CellStack, Layered, Parts, ResetBeforeGRU, Tanh
+from saccade.layers.readout import Maxout, Readout, TanhReadout, side_by_side
+from saccade.models.writer import Draft, StepDraft, Writer, rows_of
+
+if TYPE_CHECKING:
+    from saccade.models.recurrent import RecurrentSeq2Seq
+
+__all__ = ["Loop", "RecurrentWriter"]
+
+
+class Loop(NamedTuple):
+    """The cells, made ready for many steps: what a step reads beside its word to gates, and gates to a state.
+
+    attend and read: other ways to do what the model's attention and read-out do, for a writer.
+    """
+
+    project: Callable[[Tensor], Tensor]
+    advance: Callable[[Tensor, Layered], tuple[Tensor, Layered]]
+    attend: Callable[[Tensor, Bank, Tape | None], Tensor] | None = None
+    read: Callable[[Tensor, Tensor | None, Tensor | None], Tensor] | None = None
+
+
+class RecurrentWriter(Writer):
+    """Any recurrent encoder-decoder; the attention is the model's own."""
+
+    def __init__(self, model: RecurrentSeq2Seq, precision: Precision) -> None:
+        first, words = model.cells.first, model.target_embedding.embedding_dim
+        weight = first.input_weight
+        self.model = model
+        self.words = pack(weight[:, :words].contiguous(), first.input_bias, precision=precision)
+        late = weight[:, words:].contiguous()
+        self.late = pack(late, None, precision=precision) if late.shape[1] else None
+        on_cpu = weight.device.type == "cpu"  # elsewhere attention and cells have kernels of their own
+        attend = packed_attention(model.attention, precision) if on_cpu else None
+        cells = packed_stack(model.cells, precision) if on_cpu else model.cells.recurrence()
+        self.loop = Loop(self.project, cells, attend, packed_readout(model.readout, precision))
+        self.output = pack(model.output.weight, model.output.bias, precision=precision)
+
+    def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:
+        memory = self.model.encode(batch, tape=tape)
+        state = tree.repeat_rows(self.model.start(memory, max_length), width)
+        return RecurrentDraft(self, memory, state, width)
+
+    def project(self, late: Tensor) -> Tensor:
+        """The share of the gates that what a step reads beside its word has."""
+        assert self.late is not None
+        return self.late(late)
+
+
+class RecurrentDraft(StepDraft):
+    """The model's memory and state; every row has its own position, so sentences can be replaced at any time."""
+
+    replaces = True
+
+    def __init__(self, writer: RecurrentWriter, memory: Any, state: Any, width: int) -> None:
+        super().__init__(writer.model, memory, state, width)
+        self._writer = writer
+
+    def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
+        writer = self._writer
+        word = F.embedding(tokens, writer.model.target_embedding.weight)
+        gates = writer.words(word)
+        vector, self._state = writer.model.advance(self._memory, self._state, word, gates, writer.loop, tape)
+        return writer.output(vector)
+
+    def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
+        assert isinstance(others, RecurrentDraft)
+        sizes = [0 if part._memory.bank is None else part._memory.bank.keys.shape[-2] for part in (self, others)]
+        rows, theirs = rows_of(sentences, self._width), rows_of(which, self._width)
+        longest = max(sizes)
+        for name, mine, of_others in (("_memory", sentences, which), ("_state", rows, theirs)):
+            old, new = (_padded(getattr(part, name), longest) for part in (self, others))
+            pairs = zip(tree.leaves(old), tree.leaves(new), strict=True)
+            made = iter([one.index_copy(0, mine, other.index_select(0, of_others)) for one, other in pairs])
+            setattr(self, name, tree.map_tensors(lambda _: next(made), old))  # noqa: B023 (used at once)
+
+
+def _padded(part: Any, size: int) -> Any:
+    """A memory or a state with room for `size` source words; what is added is hidden."""
+    changes: dict[str, Any] = {}
+    bank = getattr(part, "bank", None)
+    if isinstance(bank, Bank) and bank.mask is not None:
+        more = size - bank.keys.shape[-2]
+        mask = F.pad(bank.mask, (0, more), value=False)
+        changes["bank"] = Bank(F.pad(bank.keys, (0, 0, 0, more)), F.pad(bank.values, (0, 0, 0, more)), mask)
+    past = getattr(part, "past", None)
+    if isinstance(past, Past):
+        more = size - past.previous.shape[-1]
+        changes["past"] = Past(F.pad(past.previous, (0, more)), F.pad(past.total, (0, more)))
+    fields = {name: getattr(part, name) for name in part.__dataclass_fields__}
+    return type(part)(**{**fields, **changes})
+
+
+def packed_attention(
+    attention: Attention | MultiHead | None, precision: Precision
+) -> Callable[[Tensor, Bank, Tape | None], Tensor] | None:
+    """A step of the plain additive attention; None for others, which do it themselves.
+
+        tanh(q + k) = 1 - 2 / (e^2q e^2k + 1)
+
+    e^2k is the source's, so a step has one exponential for each number of the query and none for those of the keys.
+    """
+    if type(attention) is not Attention or type(attention.score) not in (Additive, Concat):
+        return None
+    score = attention.score
+    assert isinstance(score, Additive)
+    if type(attention.align) is not Softmax or not attention.align.fusable or type(attention.window) is not Global:
+        return None
+    ask = pack(score.query_weight, None, precision=precision)
+    v = score.v.detach().squeeze(0)
+    grown = _Grown()
+
+    def attend(query: Tensor, bank: Bank, tape: Tape | None) -> Tensor:
+        (sentences, size, width), rows = bank.keys.shape, query.shape[0]
+        asked = ask(query.contiguous()).clamp_(-_FAR, _FAR).mul_(2).exp_().view(sentences, -1, 1, width)
+        inner = (grown.of(bank.keys)[:, None] * asked).add_(1).reciprocal_()  # (B, K, S, A)
+        scores = torch.mv(inner.view(-1, width), v).mul_(-2).view(sentences, -1, size)  # v · 1 is the same for all keys
+        if bank.mask is not None:
+            scores.masked_fill_(~bank.mask, -torch.inf)
+        weights = torch.softmax(scores, -1)
+        if tape is not None:
+            tape.write(attention.site, weights.view(rows, 1, 1, size), owner=attention)
+        return torch.bmm(weights, bank.values).view(rows, -1)
+
+    return attend
+
+
+_FAR = 40.0
+"""Beyond it tanh is 1 to the last bit, and e^2x still a number."""
+
+
+class _Grown:
+    """e^2k of the keys seen last."""
+
+    def __init__(self) -> None:
+        self._last: tuple[weakref.ref[Tensor], Tensor] | None = None
+
+    def of(self, keys: Tensor) -> Tensor:
+        """Computed when the keys are others than before; a bank is never written to."""
+        last = self._last  # read once: another thread may write it
+        if last is not None and last[0]() is keys:
+            return last[1]
+        grown = keys.clamp(-_FAR, _FAR).mul_(2).exp_()
+        self._last = (weakref.ref(keys), grown)
+        return grown
+
+
+def packed_readout(
+    readout: Readout, precision: Precision
+) -> Callable[[Tensor, Tensor | None, Tensor | None], Tensor] | None:
+    """A read-out with its layer packed; None for one that has none or is not known here."""
+    if type(readout) is Maxout:
+        layer, width = pack(readout.layer.weight, readout.layer.bias, precision=precision), readout.width
+
+        def maxout(state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
+            pairs: Tensor = layer(side_by_side(state, context, word)).unflatten(-1, (width, 2))
+            return pairs.amax(-1)
+
+        return maxout
+    if type(readout) is TanhReadout:
+        join = pack(readout.vector.join.weight, None, precision=precision)
+
+        def attentional(state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
+            parts = [part for part in (context, state, word) if part is not None]
+            return join(torch.cat(parts, -1)).tanh_()
+
+        return attentional
+    return None
+
+
+def packed_stack(stack: CellStack, precision: Precision) -> Callable[[Tensor, Layered], tuple[Tensor, Layered]]:
+    """`stack.recurrence()` without dropout, its weights packed."""
+    steps = [packed_recurrence(cell, precision) for cell in stack.cells]
+    inputs: list[Product] = [
+        pack(cell.input_weight, cell.input_bias, precision=precision) for cell in list(stack.cells)[1:]
+    ]
+
+    def advance(gates: Tensor, layered: Layered) -> tuple[Tensor, Layered]:
+        after = steps[0](gates, layered[0])
+        output, states = after[0], [after]
+        for project, step, before in zip(inputs, steps[1:], layered[1:], strict=True):
+            after = step(project(output), before)
+            output = after[0] + output if stack.residual else after[0]
+            states.append(after)
+        return output, tuple(states)
+
+    return advance
+
+
+def packed_recurrence(cell: Cell, precision: Precision) -> Advance:
+    """`cell.recurrence()` with the weights of the state packed; a cell that is not known here keeps its own."""
+    if isinstance(cell, GRU | LSTM | Tanh):
+        recur = pack(*cell.rnn.all_weights[0][1::2], precision=precision)
+        return {GRU: _gru, LSTM: _lstm, Tanh: _tanh}[type(cell)](recur, cell.width)
+    if isinstance(cell, ResetBeforeGRU):
+        return _reset_before(cell, precision)
+    return cell.recurrence()
+
+
+def _gru(recur: Product, width: int) -> Advance:
+    sizes = [2 * width, width]
+
+    def advance(gates: Tensor, parts: Parts) -> Parts:
+        (state,) = parts
+        gates, proposal = gates.split(sizes, -1)
+        of_gates, of_proposal = recur(state.contiguous()).split(sizes, -1)
+        reset, update = (gates + of_gates).sigmoid_().chunk(2, -1)
+        return (torch.lerp(torch.addcmul(proposal, reset, of_proposal).tanh_(), state, update),)
+
+    return advance
+
+
+def _lstm(recur: Product, width: int) -> Advance:
+    def advance(gates: Tensor, parts: Parts) -> Parts:
+        hidden, memory = parts
+        i, f, g, o = recur.added(hidden.contiguous(), gates).chunk(4, -1)
+        memory = torch.sigmoid(f) * memory + torch.sigmoid(i) * torch.tanh(g)
+        return torch.sigmoid(o) * torch.tanh(memory), memory
+
+    return advance
+
+
+def _tanh(recur: Product, width: int) -> Advance:
+    return lambda gates, parts: (recur.added(parts[0].contiguous(), gates).tanh_(),)
+
+
+def _reset_before(cell: ResetBeforeGRU, precision: Precision) -> Advance:
+    sizes = [2 * cell.width, cell.width]
+    of_gates, of_candidate = (
+        pack(part.contiguous(), None, precision=precision) for part in cell.weight_hh.split(sizes)
+    )
+    takes_new = cell.update_takes_new
+
+    def advance(gates: Tensor, parts: Parts) -> Parts:
+        state = parts[0].contiguous()
+        gates, proposal = gates.split(sizes, -1)
+        reset, update = of_gates.added(state, gates).sigmoid_().chunk(2, -1)
+        candidate = of_candidate.added(reset * state, proposal).tanh_()
+        return (torch.lerp(state, candidate, update) if takes_new else torch.lerp(candidate, state, update),)
+
+    return advance

@@ -1,0 +1,359 @@
+"""The Transformer made ready to write: packed weights, flat tensors, caches that grow with what is written."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from saccade.attention import MultiHead, Tape, site_of
+from saccade.attention.aligns import Softmax
+from saccade.attention.multihead import Rotate
+from saccade.attention.scores import DotScore, ScaledDot
+from saccade.attention.windows import Global
+from saccade.batch import Batch, check_tokens
+from saccade.kernels.packed import Precision, Product, pack
+from saccade.layers.transformer import DecoderLayer, EncoderLayer, FeedForward, PlacedEmbedding, Residual
+from saccade.models.base import source_of
+from saccade.models.writer import Draft, Writer, rows_of
+
+__all__ = ["TransformerWriter", "fits"]
+
+_FIRST_ROOM = 16
+"""The words that a cache has room for at first."""
+
+
+def fits(attention: nn.Module) -> bool:
+    """Whether an attention is the plain one: scaled or unscaled inner products, softmax, nothing hidden."""
+    if type(attention) is not MultiHead:
+        return False
+    inner = attention.inner
+    plain = type(inner.score) in (DotScore, ScaledDot) and type(inner.align) is Softmax and type(inner.window) is Global
+    return plain and inner.align.fusable
+
+
+class Norm:
+    """LayerNorm, or nothing."""
+
+    def __init__(self, norm: nn.Module) -> None:
+        self._norm = norm if isinstance(norm, nn.LayerNorm) else None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        norm = self._norm
+        return x if norm is None else F.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+
+
+class Around:
+    """The norm before a sub-layer and the one after it, of which one is nothing."""
+
+    def __init__(self, around: Residual) -> None:
+        nothing = nn.Identity()
+        self.before = Norm(around.norm if around.pre else nothing)
+        self.after = Norm(nothing if around.pre else around.norm)
+
+
+class Heads:
+    """A MultiHead with its products packed: queries, keys and values of one input in one, the scale inside."""
+
+    def __init__(self, attention: MultiHead, precision: Precision, *, apart: bool) -> None:
+        self.site, self.owner = site_of(attention), attention.inner
+        self.count, self.width = attention.heads, attention.width
+        self.rotate: Rotate | None = attention.rotate
+        scale = attention.inner.score.as_dot(attention.query.weight, attention.query.weight)
+        assert scale is not None
+        query, key, value = attention.query, attention.key, attention.value
+        asked = (query.weight * scale.scale, None if query.bias is None else query.bias * scale.scale)
+        kept = _side_by_side([(key.weight, key.bias), (value.weight, value.bias)])
+        self.joined: Product | None = None
+        if apart:
+            self.query, self.kept = pack(*asked, precision=precision), pack(*kept, precision=precision)
+        else:
+            self.joined = pack(*_side_by_side([asked, kept]), precision=precision)
+        self.output = pack(attention.output.weight, attention.output.bias, precision=precision)
+
+    def record(self, weights: Tensor, tape: Tape) -> None:
+        """Put weights (N, H, T, S) on a tape."""
+        tape.write(self.site, weights, owner=self.owner)
+
+
+class Feed:
+    """The feed-forward layers, packed."""
+
+    def __init__(self, layers: FeedForward, precision: Precision) -> None:
+        inner, outer = (part for part in layers if isinstance(part, nn.Linear))
+        self.inner = pack(inner.weight, inner.bias, precision=precision)
+        self.outer = pack(outer.weight, outer.bias, precision=precision)
+
+    def __call__(self, x: Tensor, around: Around) -> Tensor:
+        return around.after(self.outer.added(self.inner.rectified(around.before(x)), x))
+
+
+class PackedEncoderLayer:
+    """An EncoderLayer on flat rows (B·S, W)."""
+
+    def __init__(self, layer: EncoderLayer, precision: Precision) -> None:
+        self.heads = Heads(layer.self_attention, precision, apart=False)
+        self.feed = Feed(layer.feed_forward, precision)
+        self.around_self, self.around_feed = Around(layer.around_self), Around(layer.around_feed)
+
+    def __call__(self, x: Tensor, mask: Tensor, full: bool, tape: Tape | None) -> Tensor:
+        """mask (B, S); `full`: whether it keeps everything."""
+        heads, (sentences, size) = self.heads, mask.shape
+        assert heads.joined is not None
+        joined = heads.joined(self.around_self.before(x)).view(sentences, size, 3, heads.count, -1)
+        query, keys, values = joined.permute(2, 0, 3, 1, 4)  # each (B, H, S, D)
+        if heads.rotate is not None:
+            query, keys = heads.rotate(query, None), heads.rotate(keys, None)
+        seen = None if full else mask[:, None, None]
+        if tape is None:
+            context = F.scaled_dot_product_attention(query, keys, values, seen, scale=1.0)
+        else:
+            scores = query @ keys.mT
+            weights = torch.softmax(scores if seen is None else scores.masked_fill(~seen, -torch.inf), -1)
+            heads.record(weights, tape)
+            context = weights @ values
+        context = context.transpose(1, 2).reshape(sentences * size, -1)
+        x = self.around_self.after(heads.output.added(context, x))
+        return self.feed(x, self.around_feed)
+
+
+class PackedDecoderLayer:
+    """A DecoderLayer for one word at a time on rows (N, W)."""
+
+    def __init__(self, layer: DecoderLayer, precision: Precision) -> None:
+        assert layer.cross is not None
+        assert layer.around_cross is not None
+        self.heads = Heads(layer.self_attention, precision, apart=False)
+        self.cross = Heads(layer.cross, precision, apart=True)
+        self.feed = Feed(layer.feed_forward, precision)
+        self.around_self, self.around_feed = Around(layer.around_self), Around(layer.around_feed)
+        self.around_cross = Around(layer.around_cross)
+
+
+class TransformerWriter(Writer):
+    """A Transformer with plain attention everywhere; see `fits`."""
+
+    def __init__(
+        self,
+        embeddings: tuple[nn.Embedding, nn.Embedding],
+        places: tuple[PlacedEmbedding, PlacedEmbedding],
+        scale: float,
+        encoder: tuple[list[EncoderLayer], nn.Module],
+        decoder: tuple[list[DecoderLayer], nn.Module],
+        output: nn.Linear,
+        precision: Precision,
+    ) -> None:
+        self.source, self.target = embeddings
+        self.source_place, self.target_place = places
+        self.scale = scale
+        self.encoder, self.encoder_norm = [PackedEncoderLayer(part, precision) for part in encoder[0]], Norm(encoder[1])
+        self.decoder, self.decoder_norm = [PackedDecoderLayer(part, precision) for part in decoder[0]], Norm(decoder[1])
+        self.output = pack(output.weight, output.bias, precision=precision)
+
+    def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:
+        tokens, mask = source_of(batch)
+        check_tokens("source", tokens, self.source.num_embeddings)
+        self.target_place.check_length(max_length)
+        x = self.source_place(F.embedding(tokens, self.source.weight) * self.scale).flatten(0, 1)
+        full = bool(mask.all())
+        for layer in self.encoder:
+            x = layer(x, mask, full, tape)
+        return TransformerDraft(self, self.encoder_norm(x), mask, full, width, max_length)
+
+    def places(self, max_length: int) -> Tensor | None:
+        """The position codes (T, W) of the words to be written."""
+        codes = self.target_place.positions
+        if codes is None:
+            return None
+        table: Tensor = codes(torch.arange(max_length, device=self.target.weight.device)[None])[0]
+        return table.to(self.target.weight.dtype)
+
+
+class TransformerDraft(Draft):
+    """Caches (T, N, W) of what was written, first the time, so that what is filled lies together; banks of the source.
+
+    A bank has keys (B·H, D, S) and values (B·H, S, D); the K hypotheses of a sentence are K queries of its row.
+    Sentences that took the place of others began later: they are `ages` old and do not see what stands in the cache
+    from before their time (`_early`). Everybody's time is the same, so writing to the cache stays one copy.
+    """
+
+    replaces = True
+
+    def __init__(
+        self, writer: TransformerWriter, source: Tensor, mask: Tensor, full: bool, width: int, max_length: int
+    ) -> None:
+        self._writer, self._width, self._max_length = writer, width, max_length
+        self._sentences, self._size = mask.shape
+        self._heads = writer.decoder[0].heads.count
+        self._first, self._t = 0, 0  # the cache is used from here to there
+        self._places = writer.places(max_length)
+        self._banks = [self._bank(layer.cross, source) for layer in writer.decoder]
+        self._hidden: Tensor | None = None  # (B·H, 1, S): what is added to scores
+        if not full:
+            hidden = torch.zeros(mask.shape, dtype=source.dtype, device=source.device).masked_fill_(~mask, -torch.inf)
+            self._hidden = hidden.repeat_interleave(self._heads, 0)[:, None]
+        room = min(_FIRST_ROOM, max_length)
+        shape = (room, self._sentences * width, writer.decoder[0].heads.width)
+        self._caches = [(source.new_zeros(shape), source.new_zeros(shape)) for _ in writer.decoder]
+        self._spare: list[tuple[Tensor, Tensor]] = []
+        self._sizes = mask.sum(1).tolist()  # of the sources
+        self._begun: list[int] | None = None  # when each sentence began, once that differs
+        self._ages: Tensor | None = None  # (N,)
+        self._early: Tensor | None = None  # (N·H, 1, T)
+
+    def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
+        writer, t = self._writer, self._t
+        x = F.embedding(tokens, writer.target.weight) * writer.scale
+        if self._places is not None:
+            x += self._places[t] if self._ages is None else F.embedding(self._ages, self._places)
+        if t == self._caches[0][0].shape[0]:
+            self._make_room()
+        size = self._size if tape is not None else max(self._sizes)
+        hidden = None if self._hidden is None else self._hidden[..., :size]
+        for layer, cache, (keys, values) in zip(writer.decoder, self._caches, self._banks, strict=True):
+            x = self._look_back(layer, x, cache, tape)
+            x = self._look_at_source(layer, x, keys[..., :size], values[:, :size], hidden, tape)
+            x = layer.feed(x, layer.around_feed)
+        self._t += 1
+        if self._ages is not None:
+            self._ages.add_(1).clamp_(max=self._max_length - 1)  # those that are done wait for others to replace them
+        return writer.output(writer.decoder_norm(x))
+
+    def follow(self, rows: Tensor) -> None:
+        if not self._spare:
+            self._spare = [(torch.zeros_like(keys), torch.zeros_like(values)) for keys, values in self._caches]
+        filled = slice(self._first, self._t)
+        for pair, spare in zip(self._caches, self._spare, strict=True):
+            for cache, free in zip(pair, spare, strict=True):
+                torch.index_select(cache[filled], 1, rows, out=free[filled])
+        self._caches, self._spare = self._spare, self._caches
+
+    def keep(self, sentences: Tensor) -> None:
+        rows, of_heads = rows_of(sentences, self._width), rows_of(sentences, self._heads)
+        self._caches = [(keys.index_select(1, rows), values.index_select(1, rows)) for keys, values in self._caches]
+        self._banks = [
+            (keys.index_select(0, of_heads), values.index_select(0, of_heads)) for keys, values in self._banks
+        ]
+        self._hidden = None if self._hidden is None else self._hidden.index_select(0, of_heads)
+        self._sizes = [self._sizes[row] for row in sentences.tolist()]
+        self._sentences, self._spare = len(sentences), []
+        if self._begun is not None and self._ages is not None and self._early is not None:
+            self._begun = [self._begun[row] for row in sentences.tolist()]
+            self._ages = self._ages.index_select(0, rows)
+            self._early = self._early.index_select(0, rows_of(rows, self._heads))
+            self._first = min(self._begun)
+
+    def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
+        assert isinstance(others, TransformerDraft)
+        like = self._caches[0][0]
+        if self._begun is None or self._ages is None or self._early is None:
+            self._begun = [0] * self._sentences
+            self._ages = torch.full((like.shape[1],), self._t, device=like.device)
+            self._early = like.new_zeros(like.shape[1] * self._heads, 1, like.shape[0])
+        rows, of_heads = rows_of(sentences, self._width), rows_of(sentences, self._heads)
+        self._ages[rows] = 0
+        mine = rows_of(rows, self._heads)
+        self._early[mine, :, : self._t] = -torch.inf
+        self._early[mine, :, self._t :] = 0.0
+        for row in sentences.tolist():
+            self._begun[row] = self._t
+        self._first = min(self._begun)
+        self._read_instead(of_heads, others, rows_of(which, self._heads))
+        for row, other in zip(sentences.tolist(), which.tolist(), strict=True):
+            self._sizes[row] = others._sizes[other]
+
+    def _read_instead(self, places: Tensor, others: TransformerDraft, theirs: Tensor) -> None:
+        """Put the banks of other sentences in the places of some; shorter ones are hidden behind their end."""
+        if self._hidden is None:
+            self._hidden = self._banks[0][0].new_zeros(self._sentences * self._heads, 1, self._size)
+        more, size = others._size - self._size, others._size
+        if more > 0:
+            self._banks = [(F.pad(keys, (0, more)), F.pad(values, (0, 0, 0, more))) for keys, values in self._banks]
+            self._hidden, self._size = F.pad(self._hidden, (0, more), value=-torch.inf), size
+        self._hidden[places, :, size:] = -torch.inf
+        self._hidden[places, :, :size] = 0.0 if others._hidden is None else others._hidden[theirs]
+        for (keys, values), (new_keys, new_values) in zip(self._banks, others._banks, strict=True):
+            keys[places, :, :size] = new_keys[theirs]
+            values[places, :size] = new_values[theirs]
+
+    def _bank(self, cross: Heads, source: Tensor) -> tuple[Tensor, Tensor]:
+        split = cross.kept(source).view(self._sentences, self._size, 2, cross.count, -1)
+        keys, values = split.permute(2, 0, 3, 1, 4)  # each (B, H, S, D)
+        if cross.rotate is not None:
+            keys = cross.rotate(keys, None)
+        return keys.mT.flatten(0, 1).contiguous(), values.flatten(0, 1).contiguous()
+
+    def _make_room(self) -> None:
+        """Forget what nobody sees any more, or else double the cache."""
+        used = slice(self._first, self._t)
+        have, need = self._caches[0][0].shape[0], 2 * (self._t - self._first)
+        room = max(need, min(have, need * 2))
+        for number, pair in enumerate(self._caches):
+            keys, values = (part.new_zeros(room, *part.shape[1:]) for part in pair)
+            for new, old in zip((keys, values), pair, strict=True):
+                new[: self._t - self._first] = old[used]
+            self._caches[number] = keys, values
+        if self._early is not None and self._begun is not None:
+            self._early = F.pad(self._early[..., used], (0, room - (self._t - self._first)))
+            self._begun = [begun - self._first for begun in self._begun]
+        self._first, self._t, self._spare = 0, self._t - self._first, []
+
+    def _look_back(
+        self, layer: PackedDecoderLayer, x: Tensor, cache: tuple[Tensor, Tensor], tape: Tape | None
+    ) -> Tensor:
+        heads, t, rows = layer.heads, self._t, x.shape[0]
+        assert heads.joined is not None
+        joined = heads.joined(layer.around_self.before(x)).view(rows, 3, heads.count, -1)
+        query, keys = joined[:, 0], joined[:, 1]
+        if heads.rotate is not None:
+            query, keys = self._rotated(heads.rotate, query), self._rotated(heads.rotate, keys)
+        cache[0][t].view_as(keys).copy_(keys)
+        cache[1][t].view_as(keys).copy_(joined[:, 2])
+        past_keys, past_values = (
+            part[self._first : t + 1].view(t + 1 - self._first, rows * heads.count, -1) for part in cache
+        )
+        asked, keys = query.reshape(rows * heads.count, 1, -1), past_keys.permute(1, 2, 0)
+        if self._early is None:
+            scores = torch.bmm(asked, keys)  # (N·H, 1, t+1)
+        else:
+            scores = torch.baddbmm(self._early[..., self._first : t + 1], asked, keys)
+        weights = torch.softmax(scores, -1)
+        if tape is not None:
+            heads.record(F.pad(weights.view(rows, heads.count, 1, -1), (0, self._max_length - t - 1)), tape)
+        context = torch.bmm(weights, past_values.transpose(0, 1)).view(rows, -1)
+        return layer.around_self.after(heads.output.added(context, x))
+
+    def _look_at_source(
+        self,
+        layer: PackedDecoderLayer,
+        x: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        hidden: Tensor | None,
+        tape: Tape | None,
+    ) -> Tensor:
+        heads, sentences, width = layer.cross, self._sentences, self._width
+        query = heads.query(layer.around_cross.before(x)).view(x.shape[0], heads.count, -1)
+        if heads.rotate is not None:
+            query = self._rotated(heads.rotate, query)
+        folded = query.view(sentences, width, heads.count, -1).transpose(1, 2)
+        folded = folded.reshape(sentences * heads.count, width, -1)
+        scores = torch.bmm(folded, keys) if hidden is None else torch.baddbmm(hidden, folded, keys)  # (B·H, K, S)
+        weights = torch.softmax(scores, -1)
+        if tape is not None:
+            spread = weights.view(sentences, heads.count, width, -1).transpose(1, 2)
+            heads.record(spread.reshape(x.shape[0], heads.count, 1, -1), tape)
+        context = torch.bmm(weights, values).view(sentences, heads.count, width, -1).transpose(1, 2)
+        return layer.around_cross.after(heads.output.added(context.reshape(x.shape[0], -1), x))
+
+    def _rotated(self, rotate: Rotate, x: Tensor) -> Tensor:
+        """(N, H, D) turned by the present position of each."""
+        position = torch.full((1, 1), self._t, device=x.device) if self._ages is None else self._ages[:, None]
+        return rotate(x.unsqueeze(-2), position).squeeze(-2)
+
+
+def _side_by_side(layers: list[tuple[Tensor, Tensor | None]]) -> tuple[Tensor, Tensor | None]:
+    """Weights and biases of several layers that read the same, as those of one."""
+    weights, biases = zip(*layers, strict=True)
+    bias = None if biases[0] is None else torch.cat([part for part in biases if part is not None])
+    return torch.cat(weights), bias

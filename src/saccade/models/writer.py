@@ -1,0 +1,137 @@
+"""Writers: models made ready to write, and the answers in the making.
+
+A search runs the same few layers hundreds of times on a few rows, where the arithmetic is small and everything around
+it is not. So a model may offer a writer of its own, which packs its weights once and steps on flat tensors; StepWriter
+does the same with the model's `step` alone. Both write the same words.
+"""
+
+from __future__ import annotations
+
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from saccade import tree
+from saccade.attention.tape import Tape
+from saccade.batch import Batch
+
+if TYPE_CHECKING:
+    from saccade.models.base import Seq2Seq
+
+__all__ = ["Draft", "StepWriter", "Writer", "as_built", "kept", "rows_of"]
+
+Made = TypeVar("Made")
+
+
+class Draft(ABC):
+    """Answers in the making: N = B·K hypotheses, K of each sentence in a run."""
+
+    @abstractmethod
+    def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
+        """Feed one word (N,) to each hypothesis: logits (N, V) of the next."""
+
+    @abstractmethod
+    def follow(self, rows: Tensor) -> None:
+        """Let hypothesis n go on from what hypothesis rows[n] was."""
+
+    @abstractmethod
+    def keep(self, sentences: Tensor) -> None:
+        """Go on with some of the sentences alone."""
+
+    replaces: ClassVar[bool] = False
+    """Whether sentences can take the places of others while these are being written."""
+
+    def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
+        """Let some of the sentences of a draft that has just begun take the places of some of this one's."""
+        raise TypeError(f"{type(self).__name__} does not say how sentences are replaced: write replace()")
+
+
+class Writer(ABC):
+    """writer.read(batch, …) reads the sources and begins a Draft."""
+
+    @abstractmethod
+    def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:
+        """Begin `width` hypotheses of every sentence, each of at most `max_length` words."""
+
+
+class StepWriter(Writer):
+    """Any model, by its `encode`, `start` and `step`."""
+
+    def __init__(self, model: Seq2Seq) -> None:
+        self._model = model
+
+    def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:
+        memory = self._model.encode(batch, tape=tape)
+        return StepDraft(self._model, memory, tree.repeat_rows(self._model.start(memory, max_length), width), width)
+
+
+class StepDraft(Draft):
+    """The memory and the state that a model's `step` asks for."""
+
+    def __init__(self, model: Seq2Seq, memory: Any, state: Any, width: int) -> None:
+        self._model, self._memory, self._state, self._width = model, memory, state, width
+
+    def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
+        logits, self._state = self._model.step(self._memory, self._state, tokens, tape=tape)
+        return logits
+
+    def follow(self, rows: Tensor) -> None:
+        self._state = tree.take_rows(self._state, rows)
+
+    def keep(self, sentences: Tensor) -> None:
+        self._memory = tree.take_rows(self._memory, sentences)
+        self._state = tree.take_rows(self._state, rows_of(sentences, self._width))
+
+
+def rows_of(sentences: Tensor, width: int) -> Tensor:
+    """(B,) -> (B·K,): the rows of all hypotheses of some sentences."""
+    return (sentences[:, None] * width + torch.arange(width, device=sentences.device)).flatten()
+
+
+def as_built(model: Seq2Seq, family: type[Seq2Seq]) -> bool:
+    """Whether a model is what its family's code says: no method overridden, no layer exchanged, no hook on any.
+
+    Only then may a writer of the family take the place of `step`. Autocast is a way to compute that belongs to `step`.
+    """
+    own = all(getattr(model, name) == getattr(family, name).__get__(model) for name in ("encode", "start", "step"))
+    device = next(model.parameters()).device.type
+    return own and not torch.is_autocast_enabled(device) and all(_untouched(part) for part in model.modules())
+
+
+def _untouched(module: nn.Module) -> bool:
+    built = type(module).__module__.startswith(("saccade.", "torch.nn.modules."))
+    return built and not (module._forward_hooks or module._forward_pre_hooks) and not module.__dict__.get("forward")
+
+
+_kept: weakref.WeakKeyDictionary[nn.Module, dict[str, tuple[Any, Any]]] = weakref.WeakKeyDictionary()
+
+
+def kept(model: nn.Module, name: str, make: Callable[[], Made]) -> Made:
+    """What was made of a model's parameters, by name; made again once they have changed."""
+    now = _fingerprint(model)
+    if now is None:
+        return make()
+    of_model = _kept.setdefault(model, {})
+    if name in of_model and of_model[name][0] == now:
+        found: Made = of_model[name][1]
+        return found
+    made = make()
+    of_model[name] = (now, made)
+    return made
+
+
+def _fingerprint(model: nn.Module) -> Any:
+    """Something else after every change of parameters; None where that cannot be told.
+
+    In-place operations count on the tensor. Writing to `.data` does not, so one number of each is looked at as well.
+    """
+    parameters = list(model.parameters())
+    if not parameters or any(type(part) not in (nn.Parameter, Tensor) or part.is_inference() for part in parameters):
+        return None
+    places = tuple((part.data_ptr(), part._version, part.dtype, part.shape) for part in parameters)
+    probes = [part.detach().view(-1)[part.numel() // 2] for part in parameters if part.is_contiguous() and part.numel()]
+    return places, torch.stack([probe.float() for probe in probes]).tolist()

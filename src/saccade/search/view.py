@@ -1,0 +1,117 @@
+"""What a strategy decides on, no more of it computed than it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from saccade.batch import BOS
+from saccade.search.constraints import Constraint, Rule
+
+__all__ = ["View", "top"]
+
+
+class View:
+    """One step of a search: what may come next, and how likely it is.
+
+    written (B, K, t): the words so far. steps_left counts this step. attended (B, K, S): how much attention
+    each source word got in this step, where the strategy asked for it.
+    """
+
+    def __init__(
+        self,
+        logits: Tensor,
+        written: Tensor,
+        steps_left: int,
+        attended: Tensor | None = None,
+        constraints: Sequence[Rule] = (),
+    ) -> None:
+        self.written, self.steps_left, self.attended = written, steps_left, attended
+        self._logits = logits.float() if logits.dtype.itemsize < 4 else logits  # (B·K, V)
+        self._constraints = [rule for rule in constraints if not _rests(rule, written.shape[-1])]
+
+    @property
+    def vocabulary(self) -> int:
+        """How many words there are to choose from."""
+        return self._logits.shape[-1]
+
+    @cached_property
+    def log_probabilities(self) -> Tensor:
+        """(B, K, V): of the next word, -inf where it is not allowed."""
+        logs = torch.log_softmax(self._logits, -1).view(*self.written.shape[:2], -1)
+        self._questionable = logs
+        logs[..., : BOS + 1] = -torch.inf  # PAD and BOS
+        for constraint in self._constraints:
+            logs = constraint(logs, self.written, self.steps_left)
+        return logs
+
+    def best(self, count: int) -> tuple[Tensor, Tensor]:
+        """The best continuations of every hypothesis: log-probabilities and words, both (B, K, count), best first."""
+        logs = self.log_probabilities
+        values, words = top(logs.flatten(0, 1), min(count, logs.shape[-1]))
+        self._look_at(values)
+        return values.view(*logs.shape[:2], -1), words.view(*logs.shape[:2], -1)
+
+    def best_together(self, before: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        """The best continuations of every sentence, from hypotheses that are `before` (B, K) likely already.
+
+        Log-probabilities and places k·V + word, both (B, count), best first.
+        """
+        logs = self.log_probabilities
+        values, places = top(logs, min(count, logs[0].numel()), before)
+        self._look_at(values)
+        return values, places
+
+    def _look_at(self, values: Tensor) -> None:
+        if not self._constraints:
+            self._questionable = values  # a row with a NaN is NaN throughout, and NaN is above all numbers
+
+    @property
+    def broken(self) -> Tensor:
+        """Whether any of the numbers that were asked for was none."""
+        return self._questionable.isnan().any()
+
+    @cached_property
+    def _questionable(self) -> Tensor:
+        return self._logits[:0]
+
+
+def top(values: Tensor, count: int, before: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """`values.topk(count)` of rows (N, V), for counts far below V: only blocks with the greatest maxima are searched.
+
+    With `before` (B, K), that of (before + values).flatten(1) for values (B, K, V).
+
+    The blocks are every C-th column, so that maxima are taken along memory. The greatest `count` numbers lie in the
+    `count` blocks with the greatest maxima, or in the columns that are left over, which count as a block each.
+    """
+    size = values.shape[-1]
+    blocks = 64 * round((size * count) ** 0.5 / 64)  # of whole vectors
+    if blocks == 0 or 4 * blocks > size:
+        found = (values if before is None else (values + before[..., None]).flatten(1)).topk(count)
+        return found.values, found.indices
+    length = size // blocks
+    maxima = values[..., : length * blocks].unflatten(-1, (length, blocks)).amax(-2)
+    firsts = torch.arange(blocks, device=values.device)
+    if before is not None:
+        maxima = (maxima + before[..., None]).flatten(1)
+        slots = torch.arange(before.shape[1], device=values.device)[:, None]
+        firsts = (slots * size + firsts).flatten()
+    chosen = maxima.argmax(1, keepdim=True) if count == 1 else maxima.topk(count, sorted=False).indices
+    every = torch.arange(0, length * blocks, blocks, device=values.device)
+    places = (firsts[chosen][..., None] + every).flatten(1)
+    rest = torch.arange(length * blocks, size, device=values.device)
+    if before is not None:
+        rest = (slots * size + rest).flatten()
+    places = torch.cat([places, rest.expand(len(values), -1)], 1)
+    candidates = values.flatten(1).gather(1, places)
+    if before is not None:
+        candidates = candidates + before.gather(1, places // size)
+    found = candidates.topk(count)
+    return found.values, places.gather(1, found.indices)
+
+
+def _rests(rule: Rule, written: int) -> bool:
+    return isinstance(rule, Constraint) and rule.rests(written)
