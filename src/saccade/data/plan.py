@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.batch import round_up
 from saccade.errors import ConfigError, DataError
 
-__all__ = ["Place", "Plan", "round_up", "shard"]
+__all__ = ["Place", "Plan", "shard"]
 
 Rows = NDArray[np.int64]
 
@@ -87,7 +88,7 @@ class Plan:
 
     def _lengths(self, rows: Rows) -> NDArray[np.integer[Any]]:
         """(n, sides): what sentences take of a batch."""
-        return round_up(self.lengths[rows]) if self.rounded else self.lengths[rows]
+        return _rounded(self.lengths[rows]) if self.rounded else self.lengths[rows]
 
     def _window(self) -> int:
         mean = float(self.lengths.max(1).mean())
@@ -110,12 +111,10 @@ class Plan:
             yield rows[start:]
 
 
-def round_up(lengths: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """The next of few lengths: multiples of 4 up to 64, of 8 up to 128, and so on, each at most an eighth further."""
-    lengths = np.maximum(lengths.astype(np.int64), 1)
-    powers = np.ceil(np.log2(lengths)).astype(np.int64)
-    steps = np.left_shift(1, np.maximum(powers - 4, 2))
-    rounded: NDArray[np.int64] = -(-lengths // steps) * steps
+def _rounded(lengths: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """`round_up` of each."""
+    table = np.array([round_up(length) for length in range(int(lengths.max()) + 1)])
+    rounded: NDArray[np.int64] = table[lengths]
     return rounded
 
 

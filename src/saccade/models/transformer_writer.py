@@ -155,7 +155,7 @@ class TransformerWriter(Writer):
         check_tokens("source", tokens, self.source.num_embeddings)
         self.target_place.check_length(max_length)
         x = self.source_place(F.embedding(tokens, self.source.weight) * self.scale).flatten(0, 1)
-        full = bool(mask.all())
+        full = mask.device.type == "cpu" and bool(mask.all())  # elsewhere to ask is to wait
         for layer in self.encoder:
             x = layer(x, mask, full, tape)
         return TransformerDraft(self, self.encoder_norm(x), mask, full, width, max_length)
@@ -196,7 +196,8 @@ class TransformerDraft(Draft):
         shape = (room, self._sentences * width, writer.decoder[0].heads.width)
         self._caches = [(source.new_zeros(shape), source.new_zeros(shape)) for _ in writer.decoder]
         self._spare: list[tuple[Tensor, Tensor]] = []
-        self._sizes = mask.sum(1).tolist()  # of the sources
+        # of the sources, where to ask is not to wait
+        self._sizes = mask.sum(1).tolist() if mask.device.type == "cpu" else [self._size] * self._sentences
         self._begun: list[int] | None = None  # when each sentence began, once that differs
         self._ages: Tensor | None = None  # (N,)
         self._early: Tensor | None = None  # (N·H, 1, T)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -17,6 +17,9 @@ from saccade.errors import ConfigError
 from saccade.models.base import Seq2Seq
 from saccade.search import Beam, Greedy, Hypothesis, MaximumLengths, beam, greedy, sample
 from saccade.search.flow import flow
+from saccade.search.look_again import look_again
+from saccade.search.loop import Strategy
+from saccade.search.recorded import recorded
 
 __all__ = ["SearchConfig", "find"]
 
@@ -79,6 +82,9 @@ def find(
 def _find(
     model: Seq2Seq, batch: Batch, config: SearchConfig, lengths: Sequence[int], room: int | None, asked: dict[str, Any]
 ) -> list[list[Hypothesis]]:
+    found = _recorded(model, batch, config, lengths, room, asked)
+    if found is not None:
+        return found
     longest, shortest = max(lengths), min(lengths)
     limits: dict[str, Any] = {
         **asked,
@@ -98,6 +104,27 @@ def _find(
     return beam(model, batch, config.beam, nbest=config.nbest, **penalties, **limits)
 
 
+def _recorded(
+    model: Seq2Seq, batch: Batch, config: SearchConfig, lengths: Sequence[int], room: int | None, asked: dict[str, Any]
+) -> list[list[Hypothesis]] | None:
+    """By a recorded search, where there is a GPU and nothing is asked for that needs the processor in each step."""
+    plain = not config.sample and not config.min_length and not config.coverage_penalty
+    if not plain or batch.source is None or batch.source.device.type != "cuda" or not set(asked) <= {"attention"}:
+        return None
+    key = (config.beam, config.nbest, config.length_penalty)
+    most = [min(length, room or length) for length in lengths]
+    found = recorded(model, batch, _strategy(config), key, lengths=most, precision=config.precision)
+    if found is None or not asked.get("attention", True):
+        return found
+    return look_again(model, batch, found)
+
+
+def _strategy(config: SearchConfig) -> Callable[[], Strategy]:
+    if config.beam == 1:
+        return Greedy
+    return partial(Beam, config.beam, length_penalty=config.length_penalty, nbest=config.nbest)
+
+
 def _flow(
     model: Seq2Seq, batch: Batch, config: SearchConfig, lengths: Sequence[int], room: int | None, asked: dict[str, Any]
 ) -> list[list[Hypothesis]] | None:
@@ -105,11 +132,8 @@ def _flow(
     plain = not config.sample and not config.min_length and not config.coverage_penalty
     if not plain or batch.source is None or batch.source.device.type != "cpu" or asked != {"attention": False}:
         return None
-    make = Greedy
-    if config.beam > 1:
-        make = partial(Beam, config.beam, length_penalty=config.length_penalty, nbest=config.nbest)  # type: ignore[assignment]
     most = [min(length, room or length) for length in lengths]
-    return flow(model, batch, make, rows=config.batch, lengths=most, precision=config.precision)
+    return flow(model, batch, _strategy(config), rows=config.batch, lengths=most, precision=config.precision)
 
 
 def _piecewise(

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saccade.data.plan import Place, Plan, round_up, shard
+from saccade.batch import round_up
+from saccade.data.plan import Place, Plan, shard
 from saccade.errors import ConfigError, DataError
 
 lengths_of_corpora = st.integers(1, 2).flatmap(
@@ -118,9 +119,9 @@ def test_a_plan_for_nothing():
 
 
 def test_lengths_are_rounded_up_to_few():
-    assert round_up(np.array([1, 4, 5, 63, 64, 65, 128, 129, 1000])).tolist() == [4, 4, 8, 64, 64, 72, 128, 144, 1024]
+    assert [round_up(n) for n in (0, 1, 4, 5, 63, 64, 65, 128, 129, 1000)] == [4, 4, 4, 8, 64, 64, 72, 128, 144, 1024]
     lengths = np.arange(8, 5000)
-    rounded = round_up(lengths)
+    rounded = np.array([round_up(length) for length in lengths.tolist()])
     assert (rounded >= lengths).all()
     assert (rounded <= lengths * 1.5).all()
     assert (rounded[lengths > 32] <= lengths[lengths > 32] * 1.125 + 1).all()

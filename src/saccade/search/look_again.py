@@ -1,0 +1,61 @@
+"""Where a model looked, found out afterwards: the answers are known, so one pass over them tells."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+from torch import Tensor
+
+from saccade import tree
+from saccade.attention.tape import Tape
+from saccade.batch import BOS, PAD, Batch
+from saccade.models.base import Seq2Seq
+from saccade.search.history import Hypothesis
+from saccade.search.loop import evaluating
+
+__all__ = ["look_again"]
+
+
+@torch.no_grad()
+def look_again(model: Seq2Seq, batch: Batch, found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
+    """The hypotheses with their attention, as a search that records it step by step would have it."""
+    rows = [row for row, hypotheses in enumerate(found) for _ in hypotheses]
+    written = [hypothesis.tokens for hypotheses in found for hypothesis in hypotheses]
+    assert batch.source_mask is not None
+    longest = max(map(len, written))
+    if longest == 0:
+        return found
+    device = batch.source_mask.device
+    target = torch.tensor([[BOS, *tokens, *[PAD] * (longest - len(tokens))] for tokens in written], device=device)
+    sources = tree.take_rows(Batch(batch.source, batch.source_mask), torch.tensor(rows, device=device))
+    reading, tape = Tape(), Tape()
+    with evaluating(model):
+        model.encode(Batch(batch.source, batch.source_mask), tape=reading)
+        forced = Batch(sources.source, sources.source_mask, target, torch.ones_like(target, dtype=torch.bool))
+        if "output" in model._modules:
+            model.vectors(forced, tape=tape)
+        else:
+            model(forced, tape=tape)
+    sizes, of_source = batch.source_mask.sum(1).tolist(), frozenset(model.source_sites)
+    read = {site: reading[site] for site in reading}
+    wrote = {site: tape[site] for site in tape if site not in read}
+    looked = []
+    for place, (row, tokens) in enumerate(zip(rows, written, strict=True)):
+        size, length = sizes[row], len(tokens)
+        seen = {
+            site: _without_padding(weights[row], size, batch.source_mask.shape[1]) for site, weights in read.items()
+        }
+        for site, weights in wrote.items():
+            columns = size if site in of_source else weights.shape[-1] - longest + length
+            seen[site] = weights[place, :, :length, :columns]
+        looked.append(seen)
+    after = iter(looked)
+    return [
+        [dataclasses.replace(hypothesis, attention=next(after)) for hypothesis in hypotheses] for hypotheses in found
+    ]
+
+
+def _without_padding(weights: Tensor, size: int, room: int) -> Tensor:
+    """What an encoder looked at, (H, S, S) where it keeps a place for every word of the source."""
+    return weights[:, :size, :size] if weights.shape[-2:] == (room, room) else weights

@@ -1,0 +1,251 @@
+"""Searches on a GPU, recorded once for each shape and replayed from then on.
+
+A step of a search is a few hundred small kernels, and Python takes longer to start them than the device to run them. So
+the steps are recorded, a few at a time, as CUDA graphs with the search inside: a replay writes that many words of every
+answer without the processor, which only asks between the pieces whether all sentences are done. Nothing about the steps
+changes; what is recorded is what the plain search does.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from saccade.batch import BOS, Batch, round_up
+from saccade.models.base import Draft, Precision, Seq2Seq, check_finite
+from saccade.search.history import History, Hypothesis
+from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
+from saccade.search.view import View
+
+__all__ = ["recorded"]
+
+STEPS = 8
+"""Words that a piece writes: after so many, the processor asks whether that was all."""
+MOST = 32
+"""Shapes of searches that are kept for a model."""
+
+_searches: weakref.WeakKeyDictionary[Seq2Seq, _Searches]
+
+
+@torch.no_grad()
+def recorded(
+    model: Seq2Seq,
+    batch: Batch,
+    make: Callable[[], Strategy],
+    key: object,
+    *,
+    lengths: list[int],
+    precision: Precision = "full",
+) -> list[list[Hypothesis]] | None:
+    """What a search by the strategy that `make` makes finds; None where it is not worth it.
+
+    `key` tells strategies apart; `lengths`: the most words of each sentence, the end included. Where the model looked
+    is not recorded.
+    """
+    if batch.source is None or batch.source.device.type != "cuda" or batch.source.dim() != 2:
+        return None
+    searches = _searches.setdefault(model, _Searches())
+    with searches.lock, evaluating(model):
+        return searches.find(model, batch, make, key, lengths, precision)
+
+
+class _Searches:
+    """The recordings of one model."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._recordings: dict[Any, _Recording] = {}
+        self._seen: set[Any] = set()
+        self._refused = False
+
+    def find(
+        self,
+        model: Seq2Seq,
+        batch: Batch,
+        make: Callable[[], Strategy],
+        key: object,
+        lengths: list[int],
+        precision: Precision,
+    ) -> list[list[Hypothesis]] | None:
+        assert batch.source is not None
+        one_length = min(lengths) == max(lengths)
+        longest = max(lengths) if one_length else round_up(max(lengths))
+        sentences, size = (round_up(part) for part in batch.source.shape)
+        writer = model.writer(precision)
+        shape = (key, precision, id(writer), sentences, size, longest, one_length)
+        recording = self._recordings.get(shape)
+        if recording is None:
+            # the first one of a shape goes without, which gets all kernels ready
+            if self._refused or shape not in self._seen or len(self._recordings) >= MOST:
+                self._seen.add(shape)
+                return None
+            check_search(model, batch, make(), longest, ())
+            check_finite(model)
+            limits = None if one_length else torch.zeros(sentences, dtype=torch.long, device=batch.source.device)
+            recording = _Recording(model, writer, make(), sentences, size, longest, limits, batch.source.device)
+            self._recordings[shape] = recording
+        try:
+            return recording.run(batch, lengths)
+        except RuntimeError as error:
+            if "captur" not in str(error).lower():
+                raise
+            self._refused, self._recordings = True, {}
+            logging.getLogger("saccade").warning("searches go on without CUDA graphs: %s", str(error).splitlines()[0])
+            return None
+
+
+@dataclass
+class _Piece:
+    """Some steps: their graph, the words (n, B, K) they write, the slots these come from, and the strategy after them.
+
+    flags (2,): whether all sentences are done, and whether a prediction was no number.
+    """
+
+    graph: torch.cuda.CUDAGraph
+    tokens: Tensor
+    parents: Tensor | None
+    strategy: Strategy
+    flags: Tensor
+
+
+@dataclass
+class _Steps:
+    """What the recorded steps work on, at the end of what was recorded so far."""
+
+    draft: Draft
+    tokens: Tensor
+    written: Tensor
+    done: int = 0
+    pieces: list[_Piece] = field(default_factory=list)
+
+
+class _Recording:
+    """A search for batches of one shape."""
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        writer: Any,
+        strategy: Strategy,
+        sentences: int,
+        size: int,
+        longest: int,
+        limits: Tensor | None,
+        device: torch.device,
+    ) -> None:
+        self._model, self._writer, self._strategy, self._longest = weakref.ref(model), writer, strategy, longest
+        self._limits, self._device = limits, device
+        source = torch.full((sentences, size), BOS, device=device)
+        self._batch = Batch(source, torch.ones_like(source, dtype=torch.bool))
+        self._stream, self._pool = torch.cuda.Stream(device), torch.cuda.graph_pool_handle()
+        self._steps: _Steps | None = None
+
+    def run(self, batch: Batch, lengths: list[int]) -> list[list[Hypothesis]]:
+        self._fill(batch, lengths)
+        model = self._model()
+        assert model is not None
+        self._stream.wait_stream(torch.cuda.current_stream(self._device))
+        pieces = []
+        with torch.cuda.stream(self._stream):
+            number = 0
+            while True:
+                if self._steps is None or number == len(self._steps.pieces):
+                    self._record()
+                assert self._steps is not None
+                piece = self._steps.pieces[number]
+                piece.graph.replay()
+                pieces.append(piece)
+                number += 1
+                done, broken = piece.flags.tolist()
+                if broken:
+                    check_numbers(model, torch.tensor(True))
+                if done or number * STEPS >= self._longest:
+                    break
+            found = self._answers(pieces)
+        torch.cuda.current_stream(self._device).wait_stream(self._stream)
+        return found[: batch.size]
+
+    def _fill(self, batch: Batch, lengths: list[int]) -> None:
+        """The batch in the place of the recorded one; what is more there repeats its first sentence."""
+        source, mask = self._batch.source, self._batch.source_mask
+        assert batch.source is not None
+        assert batch.source_mask is not None
+        assert source is not None
+        assert mask is not None
+        (rows, size), more = batch.source.shape, len(source) - len(batch.source)
+        mask.fill_(False)
+        for own, new in ((source, batch.source), (mask, batch.source_mask)):
+            own[:rows, :size].copy_(new)
+            if more:
+                own[rows:, :size].copy_(new[:1].expand(more, -1))
+        if self._limits is not None:
+            self._limits.copy_(torch.tensor([*lengths, *[lengths[0]] * more]))
+
+    def _record(self) -> None:
+        """The next few steps."""
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize(self._device)
+        with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
+            piece = self._write(graph)
+        assert self._steps is not None
+        self._steps.pieces.append(piece)
+
+    def _write(self, graph: torch.cuda.CUDAGraph) -> _Piece:
+        strategy = self._strategy
+        if self._steps is None:
+            draft = self._writer.read(self._batch, strategy.width, self._longest)
+            strategy.begin(self._batch, self._longest, (), self._device)
+            start = torch.full((self._batch.size, strategy.width), BOS, device=self._device)
+            self._steps = _Steps(draft, start, start.new_empty(*start.shape, 0))
+        steps, rules = self._steps, [] if self._limits is None else [self._within]
+        tokens, parents = [], []
+        broken = torch.zeros((), dtype=torch.bool, device=self._device)
+        for t in range(steps.done, min(steps.done + STEPS, self._longest)):
+            view = View(steps.draft.step(steps.tokens.flatten()), steps.written, self._longest - t, None, rules)
+            chosen, steps.tokens, _ = strategy.choose(view)
+            broken = broken | view.broken
+            tokens.append(steps.tokens)
+            if chosen is not None:
+                parents.append(chosen)
+                rows = torch.arange(len(chosen), device=self._device)[:, None] * strategy.width + chosen
+                steps.draft.follow(rows.flatten())
+            steps.written = steps.tokens.new_empty(*steps.tokens.shape, t + 1)  # nobody reads but its size
+        steps.done += len(tokens)
+        flags = torch.stack([strategy.done().all(), broken]).to(torch.uint8)
+        slots = torch.stack(parents) if parents else None
+        return _Piece(graph, torch.stack(tokens), slots, copy.copy(strategy), flags)
+
+    def _within(self, logs: Tensor, written: Tensor, steps_left: int) -> Tensor:
+        """Each sentence stops after so many words of its own; see MaximumLengths."""
+        assert self._limits is not None
+        return logs.masked_fill((self._limits <= written.shape[-1])[:, None, None], -torch.inf)
+
+    def _answers(self, pieces: list[_Piece]) -> list[list[Hypothesis]]:
+        history = History(None, None, (), self._longest)
+        for piece in pieces:
+            tokens, parents = piece.tokens.cpu(), None if piece.parents is None else piece.parents.cpu()
+            for step in range(len(tokens)):
+                history.choose(None if parents is None else parents[step], tokens[step])
+        return history.follow(_on_host(pieces[-1].strategy).endings())
+
+
+def _on_host(strategy: Strategy) -> Strategy:
+    """A copy of it with all its numbers where the processor can read them one by one."""
+    there = copy.copy(strategy)
+    for name, value in vars(strategy).items():
+        if isinstance(value, Tensor):
+            setattr(there, name, value.cpu())
+        elif isinstance(value, tuple) and all(isinstance(part, Tensor) for part in value):
+            setattr(there, name, type(value)(*(part.cpu() for part in value)))
+    return there
+
+
+_searches = weakref.WeakKeyDictionary()

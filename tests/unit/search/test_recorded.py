@@ -1,0 +1,71 @@
+"""Searches replayed from graphs find what searches find; needs a GPU."""
+
+import random
+
+import pytest
+import torch
+
+from saccade.batch import Batch
+from saccade.models import MODELS, build_seq2seq
+from saccade.search import recorded
+from saccade.search.settings import SearchConfig, find
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+]
+WORDS = 11
+
+
+def batches(count):
+    """Of a few shapes, each several times."""
+    chance = random.Random(1)
+    for number in range(count):
+        size = (5, 8)[number % 2]
+        rows = [
+            [chance.randrange(4, WORDS) for _ in range(chance.randrange(1, size))] for _ in range(chance.choice((3, 4)))
+        ]
+        rows[0] = [4] * size
+        yield Batch.of(rows).to("cuda")
+
+
+@pytest.mark.parametrize("lengths", ["one", "own"])
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_same_answers(monkeypatch, name, beam, lengths):
+    torch.manual_seed(0)
+    model = build_seq2seq(name, WORDS, WORDS, **MODELS[name].tiny).double().cuda()
+    config = SearchConfig(beam=beam, nbest=beam, length_penalty=0.6)
+    replays = []
+    run = recorded._Recording.run
+    monkeypatch.setattr(recorded._Recording, "run", lambda self, *given: replays.append(1) or run(self, *given))
+    for batch in batches(8):
+        most = [12 if lengths == "one" else 6 + 2 * row for row in range(batch.size)]
+        ours = find(model, batch, config, lengths=most)
+        with monkeypatch.context() as patch:
+            patch.setattr("saccade.search.settings.recorded", lambda *given, **options: None)
+            theirs = find(model, batch, config, lengths=most)
+        for one, other in zip(ours, theirs, strict=True):
+            assert [h.tokens for h in one] == [h.tokens for h in other]
+            assert [h.finished for h in one] == [h.finished for h in other]
+            for mine, usual in zip(one, other, strict=True):
+                assert mine.score == pytest.approx(usual.score)
+                assert mine.slots == usual.slots
+                for site, weights in usual.attention.items():
+                    torch.testing.assert_close(mine.attention[site], weights)
+    if not recorded._searches[model]._refused:
+        assert len(replays) >= 4
+
+
+def test_another_model_in_the_same_place_is_another_search():
+    torch.manual_seed(0)
+    model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).double().cuda()
+    config, batch = SearchConfig(), next(batches(1))
+    before = [find(model, batch, config, lengths=[9] * batch.size)[0][0].log_probability for _ in range(3)]
+    assert before[0] == pytest.approx(before[2])
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(1.5)
+    after = [find(model, batch, config, lengths=[9] * batch.size)[0][0].log_probability for _ in range(3)]
+    assert after[0] == pytest.approx(after[2])
+    assert after[0] != pytest.approx(before[0])
