@@ -171,7 +171,8 @@ def packed_readout(
         layer, width = pack(readout.layer.weight, readout.layer.bias, precision=precision), readout.width
 
         def maxout(state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
-            return layer(side_by_side(state, context, word)).unflatten(-1, (width, 2)).amax(-1)
+            pairs: Tensor = layer(side_by_side(state, context, word)).unflatten(-1, (width, 2))
+            return pairs.amax(-1)
 
         return maxout
     if type(readout) is TanhReadout:
@@ -207,9 +208,11 @@ def packed_stack(stack: CellStack, precision: Precision) -> Callable[[Tensor, Te
 
 def packed_recurrence(cell: Cell, precision: Precision) -> Advance:
     """`cell.recurrence()` with the weights of the state packed; a cell that is not known here keeps its own."""
-    if type(cell) in (GRU, LSTM, Tanh):
-        recur = pack(cell.rnn.weight_hh_l0, cell.rnn.bias_hh_l0, precision=precision)  # type: ignore[attr-defined]
-        return {GRU: _gru, LSTM: _lstm, Tanh: _tanh}[type(cell)](recur, cell.width)
+    ways: dict[type[Cell], Callable[[Product, int], Advance]] = {GRU: _gru, LSTM: _lstm, Tanh: _tanh}
+    if type(cell) in ways:
+        own = dict(cell.named_parameters())
+        recur = pack(own["rnn.weight_hh_l0"], own["rnn.bias_hh_l0"], precision=precision)
+        return ways[type(cell)](recur, cell.width)
     if isinstance(cell, ResetBeforeGRU):
         return _reset_before(cell, precision)
     return cell.recurrence()

@@ -23,7 +23,7 @@ _FIRST_ROOM = 16
 """The words that a cache has room for at first."""
 
 
-def fits(attention: nn.Module) -> bool:
+def fits(attention: object) -> bool:
     """Whether an attention is the plain one: scaled or unscaled inner products, softmax, nothing hidden."""
     if type(attention) is not MultiHead:
         return False
@@ -194,7 +194,7 @@ class TransformerDraft(Draft):
             self._hidden = hidden.repeat_interleave(self._heads, 0)[:, None]
         room = min(_FIRST_ROOM, max_length)
         shape = (room, self._sentences * width, writer.decoder[0].heads.width)
-        self._caches = [(source.new_zeros(shape), source.new_zeros(shape)) for _ in writer.decoder]
+        self._caches = [(source.new_empty(shape), source.new_empty(shape)) for _ in writer.decoder]
         self._spare: list[tuple[Tensor, Tensor]] = []
         self._sizes = mask.sum(1).tolist()  # of the sources
         self._begun: list[int] | None = None  # when each sentence began, once that differs
@@ -221,7 +221,7 @@ class TransformerDraft(Draft):
 
     def follow(self, rows: Tensor) -> None:
         if not self._spare:
-            self._spare = [(torch.zeros_like(keys), torch.zeros_like(values)) for keys, values in self._caches]
+            self._spare = [(torch.empty_like(keys), torch.empty_like(values)) for keys, values in self._caches]
         filled = slice(self._first, self._t)
         for pair, spare in zip(self._caches, self._spare, strict=True):
             for cache, free in zip(pair, spare, strict=True):
@@ -289,10 +289,10 @@ class TransformerDraft(Draft):
         have, need = self._caches[0][0].shape[0], 2 * (self._t - self._first)
         room = max(need, min(have, need * 2))
         for number, pair in enumerate(self._caches):
-            wider = tuple(part.new_zeros(room, *part.shape[1:]) for part in pair)
-            for new, old in zip(wider, pair, strict=True):
+            keys, values = (part.new_empty(room, *part.shape[1:]) for part in pair)
+            for new, old in zip((keys, values), pair, strict=True):
                 new[: self._t - self._first] = old[used]
-            self._caches[number] = wider
+            self._caches[number] = keys, values
         if self._early is not None and self._begun is not None:
             self._early = F.pad(self._early[..., used], (0, room - (self._t - self._first)))
             self._begun = [begun - self._first for begun in self._begun]

@@ -162,7 +162,7 @@ class _Stream:
         """Rows have new numbers, so what was written on them must be found there."""
         self._here, self._begun = [self._here[row] for row in left], [self._begun[row] for row in left]
         oldest = min(self._begun)
-        for steps in (self._tokens, self._parents):
-            for number in range(oldest, len(steps)):
-                entry = steps[number]
-                steps[number] = None if entry is None else [entry[row] for row in left]  # type: ignore[call-overload]
+        for step in range(oldest, len(self._tokens)):
+            tokens, parents = self._tokens[step], self._parents[step]
+            self._tokens[step] = [tokens[row] for row in left]
+            self._parents[step] = None if parents is None else [parents[row] for row in left]

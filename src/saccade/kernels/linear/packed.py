@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ def pack(weight: Tensor, bias: Tensor | None, *, rows: int = 32, precision: Prec
     """
     weight, bias = weight.detach(), None if bias is None else bias.detach()
     fitting = weight.device.type == "cpu" and weight.dtype == torch.float32 and weight.numel() >= _LEAST
-    if fitting and precision == "int8" and int8_reason() is None:
+    if fitting and precision == "int8" and _int8_or_tell():
         return Int8Product(weight, bias)
     if fitting and _onednn_packs():
         return OneDNNProduct(weight, bias, rows)
@@ -112,6 +113,15 @@ def _onednn_packs() -> bool:
     except (AttributeError, RuntimeError, NotImplementedError):  # the operators are torch's own business and may go
         return False
     return torch.allclose(got, x + x @ weight.T, atol=1e-4)
+
+
+@functools.cache
+def _int8_or_tell() -> bool:
+    """Whether there are eight-bit products; if not, a log entry says once why."""
+    if (reason := int8_reason()) is not None:
+        logging.getLogger("saccade").warning("int8 was asked for, but %s: products stay in float32", reason)
+        return False
+    return True
 
 
 @functools.cache
