@@ -286,8 +286,7 @@ class TransformerDraft(Draft):
     def _make_room(self) -> None:
         """Forget what nobody sees any more, or else double the cache."""
         used = slice(self._first, self._t)
-        have, need = self._caches[0][0].shape[0], 2 * (self._t - self._first)
-        room = max(need, min(have, need * 2))
+        room = max(_FIRST_ROOM, 2 * (self._t - self._first))
         for number, pair in enumerate(self._caches):
             keys, values = (part.new_empty(room, *part.shape[1:]) for part in pair)
             for new, old in zip((keys, values), pair, strict=True):

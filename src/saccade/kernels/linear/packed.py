@@ -74,14 +74,9 @@ class Int8Product(Product):
             with _engine("onednn" if len(weight) >= _WIDE else "x86"):
                 self._packed: Any = torch.ops.quantized.linear_prepack(small, bias)
         self._run = torch.ops.quantized.linear_dynamic.default
-        self._run_relu = torch.ops.quantized.linear_relu_dynamic.default
 
     def __call__(self, x: Tensor) -> Tensor:
         out: Tensor = self._run(x, self._packed, False)
-        return out
-
-    def rectified(self, x: Tensor) -> Tensor:
-        out: Tensor = self._run_relu(x, self._packed, False)
         return out
 
 
