@@ -1,9 +1,9 @@
 """Decoding on a GPU: 128 sentences of 30 tokens, 40 new tokens each, bf16, random weights that never end a sentence.
 
-    python benchmarks/decoding_gpu.py        greedy and a beam of 5; base Transformer, and a recurrent model of like size
+    python benchmarks/decoding_gpu.py        greedy and a beam of 5; base Transformer, and a recurrent model
 
-Sentences per second of the whole call, from tokens to hypotheses; medians. Checked before: the words are those of the search
-without recordings. One JSON line each.
+Sentences per second of the whole call, from tokens to hypotheses; medians. Checked before: the words are those of the
+search without recordings. One JSON line each.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/recurrent_gpu.py            the decoder for each score, and the two readers
 
-Teacher-forced decoder: bi-LSTM 2 × 512, decoder 1024, embedding 512, vocabulary 32 000, 128 sentences of 50 words. Readers:
-LSTMN and self-attentive RNN of width 512 as language models, 64 sentences of 50 words, vocabulary 1000. bf16, random
-data, one whole optimiser step with clipping; medians, one JSON line each.
+Teacher-forced decoder: bi-LSTM 2 × 512, decoder 1024, embedding 512, vocabulary 32 000, 128 sentences of 50 words.
+Readers: LSTMN and self-attentive RNN of width 512 as language models, 64 sentences of 50 words, vocabulary 1000. bf16,
+random data, one whole optimiser step with clipping; medians, one JSON line each.
 """
 
 from __future__ import annotations

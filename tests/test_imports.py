@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "attention": FIRST | {"kernels"},
     "layers": FIRST | {"kernels", "attention"},
     "models": FIRST | {"kernels", "attention", "layers"},
-    "search": FIRST | {"attention.steering", "attention.tape", "models.base"},
+    "search": FIRST | {"attention.steering", "attention.tape", "kernels", "models.base"},
     "data": FIRST,
     "metrics": {"errors", "data.example"},
     "look": {"errors", "files"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -58,6 +59,10 @@ class Seq2Seq(nn.Module, ABC):
 
         With precision "int8" a writer may compute in eight bits; one that cannot writes as it always does.
         """
+        if precision == "int8":
+            logging.getLogger("saccade").warning(
+                "%s has no way to write in int8: it writes as it is", type(self).__name__
+            )
         return StepWriter(self)
 
     def extend(self, memory: Any, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:

@@ -208,9 +208,11 @@ def packed_stack(stack: CellStack, precision: Precision) -> Callable[[Tensor, La
 
 def packed_recurrence(cell: Cell, precision: Precision) -> Advance:
     """`cell.recurrence()` with the weights of the state packed; a cell that is not known here keeps its own."""
-    if isinstance(cell, GRU | LSTM | Tanh):
-        recur = pack(*cell.rnn.all_weights[0][1::2], precision=precision)
-        return {GRU: _gru, LSTM: _lstm, Tanh: _tanh}[type(cell)](recur, cell.width)
+    ways: dict[type[Cell], Callable[[Product, int], Advance]] = {GRU: _gru, LSTM: _lstm, Tanh: _tanh}
+    if type(cell) in ways:
+        own = dict(cell.named_parameters())
+        recur = pack(own["rnn.weight_hh_l0"], own["rnn.bias_hh_l0"], precision=precision)
+        return ways[type(cell)](recur, cell.width)
     if isinstance(cell, ResetBeforeGRU):
         return _reset_before(cell, precision)
     return cell.recurrence()

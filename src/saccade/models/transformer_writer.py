@@ -13,6 +13,8 @@ from saccade.attention.scores import DotScore, ScaledDot
 from saccade.attention.windows import Global
 from saccade.batch import Batch, check_tokens
 from saccade.kernels.packed import Precision, Product, pack
+from saccade.kernels.residual import residual_norm
+from saccade.kernels.ways import fusable
 from saccade.layers.transformer import DecoderLayer, EncoderLayer, FeedForward, PlacedEmbedding, Residual
 from saccade.models.base import source_of
 from saccade.models.writer import Draft, Writer, rows_of
@@ -23,7 +25,7 @@ _FIRST_ROOM = 16
 """The words that a cache has room for at first."""
 
 
-def fits(attention: nn.Module) -> bool:
+def fits(attention: object) -> bool:
     """Whether an attention is the plain one: scaled or unscaled inner products, softmax, nothing hidden."""
     if type(attention) is not MultiHead:
         return False
@@ -36,10 +38,10 @@ class Norm:
     """LayerNorm, or nothing."""
 
     def __init__(self, norm: nn.Module) -> None:
-        self._norm = norm if isinstance(norm, nn.LayerNorm) else None
+        self.norm = norm if isinstance(norm, nn.LayerNorm) else None
 
     def __call__(self, x: Tensor) -> Tensor:
-        norm = self._norm
+        norm = self.norm
         return x if norm is None else F.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
 
 
@@ -76,6 +78,14 @@ class Heads:
         tape.write(self.site, weights, owner=self.owner)
 
 
+def close(product: Product, inner: Tensor, x: Tensor, around: Around) -> Tensor:
+    """The end of a sub-layer: its last product, the sum with what it was given, and a norm after it."""
+    norm = around.after.norm
+    if norm is None or not fusable(x):
+        return around.after(product.added(inner, x))
+    return residual_norm(x, product(inner), norm.weight, norm.bias, norm.eps, 0.0, False)
+
+
 class Feed:
     """The feed-forward layers, packed."""
 
@@ -85,7 +95,7 @@ class Feed:
         self.outer = pack(outer.weight, outer.bias, precision=precision)
 
     def __call__(self, x: Tensor, around: Around) -> Tensor:
-        return around.after(self.outer.added(self.inner.rectified(around.before(x)), x))
+        return close(self.outer, self.inner.rectified(around.before(x)), x, around)
 
 
 class PackedEncoderLayer:
@@ -113,7 +123,7 @@ class PackedEncoderLayer:
             heads.record(weights, tape)
             context = weights @ values
         context = context.transpose(1, 2).reshape(sentences * size, -1)
-        x = self.around_self.after(heads.output.added(context, x))
+        x = close(heads.output, context, x, self.around_self)
         return self.feed(x, self.around_feed)
 
 
@@ -194,16 +204,21 @@ class TransformerDraft(Draft):
             self._hidden = hidden.repeat_interleave(self._heads, 0)[:, None]
         room = min(_FIRST_ROOM, max_length)
         shape = (room, self._sentences * width, writer.decoder[0].heads.width)
-        self._caches = [(source.new_zeros(shape), source.new_zeros(shape)) for _ in writer.decoder]
+        self._caches = [(source.new_empty(shape), source.new_empty(shape)) for _ in writer.decoder]
         self._spare: list[tuple[Tensor, Tensor]] = []
         # of the sources, where to ask is not to wait
         self._sizes = mask.sum(1).tolist() if mask.device.type == "cpu" else [self._size] * self._sentences
         self._begun: list[int] | None = None  # when each sentence began, once that differs
         self._ages: Tensor | None = None  # (N,)
+        self._by_kernels = False
+        self._origins: Tensor | None = None  # (T, N): where in the caches a row's past is, if that is not its own row
         self._early: Tensor | None = None  # (N·H, 1, T)
 
     def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
         writer, t = self._writer, self._t
+        if t == 0:  # a search records all steps or none
+            rotates = writer.decoder[0].heads.rotate is not None
+            self._by_kernels = tape is None and not rotates and fusable(writer.target.weight)
         x = F.embedding(tokens, writer.target.weight) * writer.scale
         if self._places is not None:
             x += self._places[t] if self._ages is None else F.embedding(self._ages, self._places)
@@ -221,8 +236,13 @@ class TransformerDraft(Draft):
         return writer.output(writer.decoder_norm(x))
 
     def follow(self, rows: Tensor) -> None:
+        if self._by_kernels:
+            if self._origins is None:
+                self._origins = torch.arange(len(rows), device=rows.device).repeat(self._max_length, 1)
+            self._origins[: self._t] = self._origins[: self._t].index_select(1, rows)
+            return
         if not self._spare:
-            self._spare = [(torch.zeros_like(keys), torch.zeros_like(values)) for keys, values in self._caches]
+            self._spare = [(torch.empty_like(keys), torch.empty_like(values)) for keys, values in self._caches]
         filled = slice(self._first, self._t)
         for pair, spare in zip(self._caches, self._spare, strict=True):
             for cache, free in zip(pair, spare, strict=True):
@@ -230,6 +250,7 @@ class TransformerDraft(Draft):
         self._caches, self._spare = self._spare, self._caches
 
     def keep(self, sentences: Tensor) -> None:
+        assert self._origins is None, "rows of a GPU cost little, and are kept"
         rows, of_heads = rows_of(sentences, self._width), rows_of(sentences, self._heads)
         self._caches = [(keys.index_select(1, rows), values.index_select(1, rows)) for keys, values in self._caches]
         self._banks = [
@@ -245,6 +266,7 @@ class TransformerDraft(Draft):
             self._first = min(self._begun)
 
     def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
+        assert not self._by_kernels, "rows of a GPU cost little, and are not exchanged"
         assert isinstance(others, TransformerDraft)
         like = self._caches[0][0]
         if self._begun is None or self._ages is None or self._early is None:
@@ -287,10 +309,9 @@ class TransformerDraft(Draft):
     def _make_room(self) -> None:
         """Forget what nobody sees any more, or else double the cache."""
         used = slice(self._first, self._t)
-        have, need = self._caches[0][0].shape[0], 2 * (self._t - self._first)
-        room = max(need, min(have, need * 2))
+        room = max(_FIRST_ROOM, 2 * (self._t - self._first))
         for number, pair in enumerate(self._caches):
-            keys, values = (part.new_zeros(room, *part.shape[1:]) for part in pair)
+            keys, values = (part.new_empty(room, *part.shape[1:]) for part in pair)
             for new, old in zip((keys, values), pair, strict=True):
                 new[: self._t - self._first] = old[used]
             self._caches[number] = keys, values
@@ -304,7 +325,13 @@ class TransformerDraft(Draft):
     ) -> Tensor:
         heads, t, rows = layer.heads, self._t, x.shape[0]
         assert heads.joined is not None
-        joined = heads.joined(layer.around_self.before(x)).view(rows, 3, heads.count, -1)
+        joined = heads.joined(layer.around_self.before(x))
+        if self._by_kernels:
+            from saccade.kernels.dot.step import attend_written
+
+            context = attend_written(joined, *cache, self._origins, t, heads.count)
+            return close(heads.output, context, x, layer.around_self)
+        joined = joined.view(rows, 3, heads.count, -1)
         query, keys = joined[:, 0], joined[:, 1]
         if heads.rotate is not None:
             query, keys = self._rotated(heads.rotate, query), self._rotated(heads.rotate, keys)
@@ -322,7 +349,7 @@ class TransformerDraft(Draft):
         if tape is not None:
             heads.record(F.pad(weights.view(rows, heads.count, 1, -1), (0, self._max_length - t - 1)), tape)
         context = torch.bmm(weights, past_values.transpose(0, 1)).view(rows, -1)
-        return layer.around_self.after(heads.output.added(context, x))
+        return close(heads.output, context, x, layer.around_self)
 
     def _look_at_source(
         self,
@@ -334,7 +361,13 @@ class TransformerDraft(Draft):
         tape: Tape | None,
     ) -> Tensor:
         heads, sentences, width = layer.cross, self._sentences, self._width
-        query = heads.query(layer.around_cross.before(x)).view(x.shape[0], heads.count, -1)
+        query = heads.query(layer.around_cross.before(x))
+        if self._by_kernels:
+            from saccade.kernels.dot.step import attend_source
+
+            context = attend_source(query, keys, values, hidden, heads.count)
+            return close(heads.output, context, x, layer.around_cross)
+        query = query.view(x.shape[0], heads.count, -1)
         if heads.rotate is not None:
             query = self._rotated(heads.rotate, query)
         folded = query.view(sentences, width, heads.count, -1).transpose(1, 2)
@@ -345,7 +378,7 @@ class TransformerDraft(Draft):
             spread = weights.view(sentences, heads.count, width, -1).transpose(1, 2)
             heads.record(spread.reshape(x.shape[0], heads.count, 1, -1), tape)
         context = torch.bmm(weights, values).view(sentences, heads.count, width, -1).transpose(1, 2)
-        return layer.around_cross.after(heads.output.added(context.reshape(x.shape[0], -1), x))
+        return close(heads.output, context.reshape(x.shape[0], -1), x, layer.around_cross)
 
     def _rotated(self, rotate: Rotate, x: Tensor) -> Tensor:
         """(N, H, D) turned by the present position of each."""

@@ -35,11 +35,14 @@ class Pool(NamedTuple):
     steps: Tensor
     slots: Tensor
 
-    def endings(self, row: int, last: int | None) -> list[Ending]:
-        """Those of one sentence, best first, each with a `last` word still to come."""
-        entries = zip(*(part[row].tolist() for part in self), strict=True)
-        real = (Ending(steps, slot, last, score, log) for score, log, steps, slot in entries if log > -torch.inf)
-        return sorted(real, key=lambda ending: -ending.score)
+    def endings(self, last: int | None) -> list[list[Ending]]:
+        """Those of each sentence, best first, each with a `last` word still to come."""
+        found = []
+        for row in zip(*(part.tolist() for part in self), strict=True):
+            entries = zip(*row, strict=True)
+            real = [Ending(steps, slot, last, score, log) for score, log, steps, slot in entries if log > -torch.inf]
+            found.append(sorted(real, key=lambda ending: -ending.score))
+        return found
 
 
 class Beam(Strategy):
@@ -117,15 +120,17 @@ class Beam(Strategy):
         return True
 
     def endings(self, rows: Sequence[int] | None = None) -> list[list[Ending]]:
-        found = []
-        nothing_left = self._logs.isneginf().all(1).tolist()
-        for row in range(len(nothing_left)) if rows is None else rows:
-            dead = nothing_left[row]
-            finished, unfinished = self._finished.endings(row, EOS), self._open.endings(row, None)
-            if finished and dead:  # all that could be written was
-                unfinished = []
-            found.append([*finished, *unfinished][: self._nbest])
-        return found
+        pools = (self._finished, self._open)
+        dead, some = self._logs.isneginf().all(1), rows
+        if some is not None:
+            kept = torch.tensor(list(some), dtype=torch.long, device=dead.device)
+            dead, pools = dead[kept], tuple(Pool(*(part[kept] for part in pool)) for pool in pools)  # type: ignore[assignment]
+        ended = zip(pools[0].endings(EOS), pools[1].endings(None), dead.tolist(), strict=True)
+        # where something ended and nothing is left, all that could be written was
+        return [
+            [*finished, *([] if finished and over else unfinished)][: self._nbest]
+            for finished, unfinished, over in ended
+        ]
 
     def replace(self, rows: Tensor, others: Self, which: Tensor) -> None:
         def put(old: Tensor, new: Tensor) -> Tensor:

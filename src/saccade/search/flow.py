@@ -162,7 +162,7 @@ class _Stream:
         """Rows have new numbers, so what was written on them must be found there."""
         self._here, self._begun = [self._here[row] for row in left], [self._begun[row] for row in left]
         oldest = min(self._begun)
-        for number in range(oldest, len(self._tokens)):
-            self._tokens[number] = [self._tokens[number][row] for row in left]
-            parents = self._parents[number]
-            self._parents[number] = None if parents is None else [parents[row] for row in left]
+        for step in range(oldest, len(self._tokens)):
+            tokens, parents = self._tokens[step], self._parents[step]
+            self._tokens[step] = [tokens[row] for row in left]
+            self._parents[step] = None if parents is None else [parents[row] for row in left]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -94,6 +95,8 @@ class History:
 
     def follow(self, endings: list[list[Ending]]) -> list[list[Hypothesis]]:
         """Walk from each ending back to the start."""
+        if self._encoding is None and not self._logs and all(place is None for place in self._places):
+            return self._follow_all(endings)
         tokens = [step.tolist() for step in self._tokens]
         own = list(range(self._tokens[0].shape[1]))
         parents = [
@@ -105,6 +108,24 @@ class History:
             [self._follow(row, ending, parents, tokens, looks) for ending in row_endings]
             for row, row_endings in enumerate(endings)
         ]
+
+    def _follow_all(self, endings: list[list[Ending]]) -> list[list[Hypothesis]]:
+        """The same for all of them at once, where there is nothing to tell but words."""
+        rows = np.array([row for row, row_endings in enumerate(endings) for _ in row_endings], dtype=np.int64)
+        flat = [ending for row_endings in endings for ending in row_endings]
+        slots = np.array([ending.slot for ending in flat], dtype=np.int64)
+        steps = np.array([ending.steps for ending in flat], dtype=np.int64)
+        count = len(self._tokens)
+        words, stood = np.zeros((count, len(flat)), np.int64), np.zeros((count, len(flat)), np.int64)
+        for step in reversed(range(count)):
+            stood[step] = slots
+            words[step] = self._tokens[step].cpu().numpy()[rows, slots]
+            parents = self._parents[step]
+            if parents is not None:
+                slots = np.where(step < steps, parents.cpu().numpy()[rows, slots], slots)
+        columns = zip(flat, words.T.tolist(), stood.T.tolist(), strict=True)
+        made = iter([_bare(ending, said[: ending.steps], where[: ending.steps]) for ending, said, where in columns])
+        return [[next(made) for _ in row_endings] for row_endings in endings]
 
     def _follow(self, row: int, ending: Ending, parents: Steps, tokens: Steps, looks: dict[str, Tensor]) -> Hypothesis:
         slot = ending.slot
@@ -171,3 +192,10 @@ class History:
             return weights
         length = self._source_lengths[row]
         return weights[:, :length, :length]
+
+
+def _bare(ending: Ending, words: list[int], slots: list[int]) -> Hypothesis:
+    """A hypothesis of which nothing is known but its words, and where it stood after each."""
+    finished = ending.last is not None
+    tokens = [*words, ending.last] if ending.last is not None else words
+    return Hypothesis(tokens, ending.score, ending.log_probability, finished, {}, slots)

@@ -181,8 +181,9 @@ _SHARE = 8
 @contextmanager
 def evaluating(model: Seq2Seq) -> Iterator[None]:
     """The model without dropout, for a while; parts that were set apart by hand get their own mode back."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
+    modes = [(module, module.training) for module in model.modules() if module.training]
+    if modes:
+        model.eval()
     try:
         yield
     finally:

@@ -205,11 +205,13 @@ class _Recording:
             strategy.begin(self._batch, self._longest, (), self._device)
             start = torch.full((self._batch.size, strategy.width), BOS, device=self._device)
             self._steps = _Steps(draft, start, start.new_empty(*start.shape, 0))
-        steps, rules = self._steps, [] if self._limits is None else [self._within]
+        steps = self._steps
         tokens, parents = [], []
         broken = torch.zeros((), dtype=torch.bool, device=self._device)
         for t in range(steps.done, min(steps.done + STEPS, self._longest)):
-            view = View(steps.draft.step(steps.tokens.flatten()), steps.written, self._longest - t, None, rules)
+            logits = steps.draft.step(steps.tokens.flatten())
+            stopped = None if self._limits is None else self._limits <= t
+            view = View(logits, steps.written, self._longest - t, stopped=stopped)
             chosen, steps.tokens, _ = strategy.choose(view)
             broken = broken | view.broken
             tokens.append(steps.tokens)
@@ -222,11 +224,6 @@ class _Recording:
         flags = torch.stack([strategy.done().all(), broken]).to(torch.uint8)
         slots = torch.stack(parents) if parents else None
         return _Piece(graph, torch.stack(tokens), slots, copy.copy(strategy), flags)
-
-    def _within(self, logs: Tensor, written: Tensor, steps_left: int) -> Tensor:
-        """Each sentence stops after so many words of its own; see MaximumLengths."""
-        assert self._limits is not None
-        return logs.masked_fill((self._limits <= written.shape[-1])[:, None, None], -torch.inf)
 
     def _answers(self, pieces: list[_Piece]) -> list[list[Hypothesis]]:
         history = History(None, None, (), self._longest)

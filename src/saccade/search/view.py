@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from saccade.batch import BOS
+from saccade.kernels.ranking import best, best_together
 from saccade.search.constraints import Constraint, Rule
 
 __all__ = ["View", "top"]
@@ -18,7 +19,8 @@ class View:
     """One step of a search: what may come next, and how likely it is.
 
     written (B, K, t): the words so far. steps_left counts this step. attended (B, K, S): how much attention
-    each source word got in this step, where the strategy asked for it.
+    each source word got in this step, where the strategy asked for it. stopped (B,): sentences that may have no further
+    word.
     """
 
     def __init__(
@@ -28,9 +30,10 @@ class View:
         steps_left: int,
         attended: Tensor | None = None,
         constraints: Sequence[Rule] = (),
+        stopped: Tensor | None = None,
     ) -> None:
         self.written, self.steps_left, self.attended = written, steps_left, attended
-        self._logits = logits.float() if logits.dtype.itemsize < 4 else logits  # (B·K, V)
+        self._logits, self._stopped = logits, stopped  # (B·K, V), (B,)
         self._constraints = [rule for rule in constraints if not _rests(rule, written.shape[-1])]
 
     @property
@@ -41,29 +44,42 @@ class View:
     @cached_property
     def log_probabilities(self) -> Tensor:
         """(B, K, V): of the next word, -inf where it is not allowed."""
-        logs = torch.log_softmax(self._logits, -1).view(*self.written.shape[:2], -1)
+        logits = self._logits.float() if self._logits.dtype.itemsize < 4 else self._logits
+        logs = torch.log_softmax(logits, -1).view(*self.written.shape[:2], -1)
         self._questionable = logs
         logs[..., : BOS + 1] = -torch.inf  # PAD and BOS
         for constraint in self._constraints:
             logs = constraint(logs, self.written, self.steps_left)
-        return logs
+        return logs if self._stopped is None else logs.masked_fill(self._stopped[:, None, None], -torch.inf)
 
     def best(self, count: int) -> tuple[Tensor, Tensor]:
         """The best continuations of every hypothesis: log-probabilities and words, both (B, K, count), best first."""
-        logs = self.log_probabilities
-        values, words = top(logs.flatten(0, 1), min(count, logs.shape[-1]))
+        found = None if self._constraints else best(self._logits, BOS + 1, count)
+        if found is None:
+            logs = self.log_probabilities
+            found = top(logs.flatten(0, 1), min(count, logs.shape[-1]))
+        values, words = (part.view(*self.written.shape[:2], -1) for part in found)
         self._look_at(values)
-        return values.view(*logs.shape[:2], -1), words.view(*logs.shape[:2], -1)
+        return self._unless_stopped(values), words
 
     def best_together(self, before: Tensor, count: int) -> tuple[Tensor, Tensor]:
         """The best continuations of every sentence, from hypotheses that are `before` (B, K) likely already.
 
         Log-probabilities and places k·V + word, both (B, count), best first.
         """
-        logs = self.log_probabilities
-        values, places = top(logs, min(count, logs[0].numel()), before)
+        found = None if self._constraints else best_together(self._logits, before, BOS + 1, count)
+        if found is None:
+            logs = self.log_probabilities
+            found = top(logs, min(count, logs[0].numel()), before)
+        values, places = found
         self._look_at(values)
-        return values, places
+        return self._unless_stopped(values), places
+
+    def _unless_stopped(self, values: Tensor) -> Tensor:
+        """(B, ...): nothing for sentences that may have no further word."""
+        if self._stopped is None:
+            return values
+        return values.masked_fill(self._stopped.view(-1, *[1] * (values.dim() - 1)), -torch.inf)
 
     def _look_at(self, values: Tensor) -> None:
         if not self._constraints:

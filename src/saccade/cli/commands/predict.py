@@ -36,6 +36,9 @@ def predict(
     max_length: Annotated[int | None, typer.Option(min=1, help="The most tokens of an answer.")] = None,
     length_penalty: Annotated[float | None, typer.Option(help="For beams: above 0 favours longer answers.")] = None,
     batch: Annotated[int | None, typer.Option(min=1, help="Inputs searched together.")] = None,
+    precision: Annotated[
+        Literal["full", "int8"] | None, typer.Option(help="int8 is faster on a CPU, and a little less exact.")
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the work; for many inputs on a CPU.")] = 1,
     format: Annotated[Literal["text", "jsonl"], typer.Option(help="jsonl has scores and attention.")] = "text",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
@@ -64,6 +67,7 @@ def predict(
         "max_length": max_length,
         "length_penalty": length_penalty,
         "batch": batch,
+        "precision": precision,
     }
     chosen = {name: value for name, value in options.items() if value is not None}
     refused: list[str] = []

@@ -23,8 +23,8 @@ BLOCK, WARPS = 32, 2
 def attend_written(joined: Tensor, keys: Tensor, values: Tensor, origins: Tensor | None, t: int, heads: int) -> Tensor:
     """joined (N, 3·W): queries, keys and values of the words at time t, which are put into the caches (T, N, W) there.
 
-    -> context (N, W). origins (T, N) int64: the row of each time before t, None where it is everybody's own. The scale is
-    in the queries already.
+    -> context (N, W). origins (T, N) int64: the row of each time before t, None where it is everybody's own. The scale
+    is in the queries already.
     """
     rows, width = keys.shape[1:]
     context = joined.new_empty(rows, width)
@@ -38,9 +38,9 @@ def attend_written(joined: Tensor, keys: Tensor, values: Tensor, origins: Tensor
 
 
 def attend_source(query: Tensor, keys: Tensor, values: Tensor, hidden: Tensor | None, heads: int) -> Tensor:
-    """query (N, W); keys (B·H, D, S), values (B·H, S, D) of B sentences, N = B·K; hidden (B·H, 1, S) is added to scores.
+    """query (N, W) of K hypotheses of B sentences; keys (B·H, D, S), values (B·H, S, D) -> context (N, W).
 
-    -> context (N, W). The scale is in the queries already.
+    hidden (B·H, 1, S) is added to scores. The scale is in the queries already.
     """
     rows, width = query.shape
     size = width // heads

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -34,3 +35,8 @@ class PlainProduct(Product):
 
     def __call__(self, x: Tensor) -> Tensor:
         return F.linear(x, self._weight, self._bias)
+
+    def rectified(self, x: Tensor) -> Tensor:
+        if self._bias is None or not x.is_cuda:
+            return super().rectified(x)
+        return torch._addmm_activation(self._bias, x, self._weight.mT)  # bias and ReLU while it is written

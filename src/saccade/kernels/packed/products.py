@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ def pack(weight: Tensor, bias: Tensor | None, *, rows: int = 32, precision: Prec
     """
     weight, bias = weight.detach(), None if bias is None else bias.detach()
     fitting = weight.device.type == "cpu" and weight.dtype == torch.float32 and weight.numel() >= _LEAST
-    if fitting and precision == "int8" and int8_reason() is None:
+    if fitting and precision == "int8" and _int8_or_tell():
         return Int8Product(weight, bias)
     if fitting and _onednn_packs():
         return OneDNNProduct(weight, bias, rows)
@@ -73,14 +74,9 @@ class Int8Product(Product):
             with _engine("onednn" if len(weight) >= _WIDE else "x86"):
                 self._packed: Any = torch.ops.quantized.linear_prepack(small, bias)
         self._run = torch.ops.quantized.linear_dynamic.default
-        self._run_relu = torch.ops.quantized.linear_relu_dynamic.default
 
     def __call__(self, x: Tensor) -> Tensor:
         out: Tensor = self._run(x, self._packed, False)
-        return out
-
-    def rectified(self, x: Tensor) -> Tensor:
-        out: Tensor = self._run_relu(x, self._packed, False)
         return out
 
 
@@ -112,6 +108,15 @@ def _onednn_packs() -> bool:
     except (AttributeError, RuntimeError, NotImplementedError):  # the operators are torch's own business and may go
         return False
     return torch.allclose(got, x + x @ weight.T, atol=1e-4)
+
+
+@functools.cache
+def _int8_or_tell() -> bool:
+    """Whether there are eight-bit products; if not, a log entry says once why."""
+    if (reason := int8_reason()) is not None:
+        logging.getLogger("saccade").warning("int8 was asked for, but %s: products stay in float32", reason)
+        return False
+    return True
 
 
 @functools.cache

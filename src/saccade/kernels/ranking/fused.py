@@ -43,4 +43,4 @@ def _summary_kernel(logits, maxima, totals, vocabulary, blocks, first, apart, BL
         base = tl.where(top == -float("inf"), 0.0, top)
         total = total * tl.exp(largest - base) + tl.sum(tl.sum(tl.exp(z - base), 1), 0)
         largest = top
-    tl.store(totals + row, largest + tl.log(total))
+    tl.store(totals + row, largest + tl.log(tl.where(total == 0, 1.0, total)))

@@ -7,7 +7,7 @@ __all__ = ["naive_best", "naive_best_together"]
 
 
 def naive_best(logits: Tensor, first: int, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` likeliest words of each row, from word `first` on: log-probabilities and words, (N, V) -> (N, count)."""
+    """The likeliest words of each row, from word `first` on: log-probabilities and words, (N, V) -> (N, count)."""
     logs = torch.log_softmax(logits.float(), -1)
     logs[:, :first] = -torch.inf
     found = logs.topk(count)
@@ -15,7 +15,7 @@ def naive_best(logits: Tensor, first: int, count: int) -> tuple[Tensor, Tensor]:
 
 
 def naive_best_together(logits: Tensor, before: Tensor, first: int, count: int) -> tuple[Tensor, Tensor]:
-    """The same of the K rows of each sentence together, which are `before` (B, K) likely already; places are k·V + word."""
+    """The same of the K rows of each sentence together, which are `before` (B, K) likely; places are k·V + word."""
     logs = torch.log_softmax(logits.float(), -1)
     logs[:, :first] = -torch.inf
     found = (before[..., None] + logs.view(*before.shape, -1)).flatten(1).topk(count)

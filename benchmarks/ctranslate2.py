@@ -1,0 +1,239 @@
+"""Decoding on two CPU cores, side by side with CTranslate2 on the very same weights.
+
+    python benchmarks/ctranslate2.py MODEL --data DIR --peer-python VENV/bin/python [--recurrent MODEL]
+
+MODEL is a trained translation folder with a Transformer (`benchmarks/multi30k.py quality` makes one); DIR has the data
+set's test_2016_flickr.{en,de}.gz; VENV has ctranslate2 and numpy. The weights are handed to CTranslate2 as they are,
+so both engines do the same work: 1000 sentences in batches of 32, at most 60 tokens, no length penalty, two workers of
+one thread each. Runs alternate, figures are medians. CTranslate2 is timed from tokens to tokens; saccade from text to
+text, which is more. Results are one JSON line each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+BATCH, LONGEST, WORKERS = 32, 60, 2
+SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
+
+
+# The peer's side: needs nothing of saccade
+
+
+def serve(folder: Path) -> None:
+    """Answer requests on standard input, each a line of JSON: {"type", "beam", "sources"} -> {"seconds", "answers"}."""
+    import ctranslate2
+
+    convert(folder)
+    print(json.dumps({"version": ctranslate2.__version__}), flush=True)
+    translators: dict[str, Any] = {}
+    for line in sys.stdin:
+        asked = json.loads(line)
+        kind = asked["type"]
+        if kind not in translators:
+            options = {"compute_type": kind, "inter_threads": WORKERS, "intra_threads": 1}
+            translators[kind] = ctranslate2.Translator(str(folder / "peer"), device="cpu", **options)
+        sources = [[name(token) for token in source] for source in asked["sources"]]
+        began = time.perf_counter()
+        found = translators[kind].translate_batch(
+            sources, beam_size=asked["beam"], max_batch_size=BATCH, max_decoding_length=LONGEST, length_penalty=0
+        )
+        seconds = time.perf_counter() - began
+        answers = [[int(token) for token in result.hypotheses[0] if token not in SPECIALS] for result in found]
+        print(json.dumps({"seconds": seconds, "answers": answers}), flush=True)
+
+
+def name(token: int) -> str:
+    return SPECIALS[token] if token < len(SPECIALS) else str(token)
+
+
+def convert(folder: Path) -> None:
+    """Fill CTranslate2's Transformer with the weights in `folder`."""
+    from ctranslate2.specs import TransformerSpec
+
+    weights, facts = np.load(folder / "weights.npz"), json.loads((folder / "facts.json").read_text())
+    spec = TransformerSpec.from_config(tuple(facts["layers"]), facts["heads"], pre_norm=facts["pre_norm"])
+
+    def linear(part: Any, *names: str) -> None:
+        part.weight = np.concatenate([weights[f"{each}.weight"] for each in names])
+        part.bias = np.concatenate([weights[f"{each}.bias"] for each in names])
+
+    def norm(part: Any, site: str) -> None:
+        part.gamma, part.beta = weights[f"{site}.weight"], weights[f"{site}.bias"]
+
+    for side, part in (("encoder", spec.encoder), ("decoder", spec.decoder)):
+        embedding = part.embeddings[0] if side == "encoder" else part.embeddings
+        embedding.weight = weights["source_embedding.weight" if side == "encoder" else "target_embedding.weight"]
+        part.position_encodings.encodings = weights["positions"]
+        if facts["pre_norm"]:
+            norm(part.layer_norm, f"{side}.norm")
+        for number, layer in enumerate(part.layer):
+            at = f"{side}.layers.{number}"
+            own = [f"{at}.self_attention.{each}" for each in ("query", "key", "value")]
+            linear(layer.self_attention.linear[0], *own)
+            linear(layer.self_attention.linear[1], f"{at}.self_attention.output")
+            norm(layer.self_attention.layer_norm, f"{at}.around_self.norm")
+            if side == "decoder":
+                linear(layer.attention.linear[0], f"{at}.cross.query")
+                linear(layer.attention.linear[1], f"{at}.cross.key", f"{at}.cross.value")
+                linear(layer.attention.linear[2], f"{at}.cross.output")
+                norm(layer.attention.layer_norm, f"{at}.around_cross.norm")
+            linear(layer.ffn.linear_0, f"{at}.feed_forward.0")
+            linear(layer.ffn.linear_1, f"{at}.feed_forward.2")
+            norm(layer.ffn.layer_norm, f"{at}.around_feed.norm")
+    linear(spec.decoder.projection, "output")
+    vocabulary = [name(token) for token in range(len(weights["output.bias"]))]
+    spec.register_source_vocabulary(vocabulary)
+    spec.register_target_vocabulary(vocabulary)
+    spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = SPECIALS[1:]
+    spec.config.decoder_start_token = SPECIALS[1]
+    spec.validate()
+    (folder / "peer").mkdir()
+    spec.save(str(folder / "peer"))
+
+
+# Our side
+
+
+class Peer:
+    """CTranslate2 in a process of its own, with the weights of one of our models."""
+
+    def __init__(self, python: Path, model: Any) -> None:
+        import torch
+
+        self._folder = Path(tempfile.mkdtemp())
+        weights = {name: part.float().numpy() for name, part in model.state_dict().items()}
+        places = model.target_place.positions(torch.arange(1024)[None])[0]
+        np.savez(self._folder / "weights.npz", positions=places.numpy(), **weights)
+        layers = [len(model.encoder.layers), len(model.decoder.layers)]
+        first = model.decoder.layers[0]
+        facts = {"layers": layers, "heads": first.cross.heads, "pre_norm": first.around_self.pre}
+        (self._folder / "facts.json").write_text(json.dumps(facts))
+        # as a program, not as a module: this file has the name of the package that it needs
+        command = [str(python), "-P", __file__, "--serve", str(self._folder)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.version = self._answer()["version"]
+
+    def translate(self, kind: str, beam: int, sources: list[list[int]]) -> tuple[float, list[list[int]]]:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"type": kind, "beam": beam, "sources": sources}) + "\n")
+        self._process.stdin.flush()
+        answer = self._answer()
+        return answer["seconds"], answer["answers"]
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        shutil.rmtree(self._folder)
+
+    def _answer(self) -> Any:
+        assert self._process.stdout is not None
+        return json.loads(self._process.stdout.readline())
+
+
+class Ours:
+    """saccade's workers, from text to text."""
+
+    def __init__(self, folder: Path) -> None:
+        from saccade.tasks.folder import load_task
+        from saccade.tasks.workers import Workers
+
+        self.task, self.workers = load_task(folder), Workers(folder, WORKERS)
+
+    def translate(self, precision: str, beam: int, texts: list[str]) -> tuple[float, list[str]]:
+        from saccade.search.settings import SearchConfig
+        from saccade.tasks.batching import stream
+
+        search = SearchConfig(beam=beam, batch=BATCH, max_length=LONGEST, length_penalty=0, precision=precision)
+        began = time.perf_counter()
+        found = [each.text for each in stream(self.task, texts, search, workers=self.workers)]
+        return time.perf_counter() - began, found
+
+
+def compare(arguments: argparse.Namespace) -> None:
+    import sacrebleu
+
+    from saccade.batch import EOS
+    from saccade.data.formats import pairs
+
+    examples = list(pairs(*(arguments.data / f"test_2016_flickr.{side}.gz" for side in ("en", "de"))))
+    texts, references = [each.source or "" for each in examples], [[each.target or "" for each in examples]]
+    ours = Ours(arguments.model)
+    task = ours.task
+    peer = Peer(arguments.peer_python, task.model)
+    sources = [[*part.tokens, EOS] for part in task.source.encode_all(texts)]
+    for kind, precision in (("float32", "full"), ("int8", "int8")):
+        for beam in (1, 5):
+            times: dict[str, list[float]] = {"ctranslate2": [], "saccade": []}
+            peer.translate(kind, beam, sources[: 4 * BATCH])
+            ours.translate(precision, beam, texts[: 8 * BATCH])
+            for _ in range(arguments.runs):
+                seconds, answers = peer.translate(kind, beam, sources)
+                times["ctranslate2"].append(seconds)
+                seconds, written = ours.translate(precision, beam, texts)
+                times["saccade"].append(seconds)
+            theirs = [task.target.decode(answer) for answer in answers]
+            same = sum(one == other for one, other in zip(written, theirs, strict=True)) / len(texts)
+            speeds = {name: len(texts) / statistics.median(each) for name, each in times.items()}
+            say(
+                precision=kind,
+                beam=beam,
+                ctranslate2=round(speeds["ctranslate2"], 1),
+                saccade_text_to_text=round(speeds["saccade"], 1),
+                ratio=round(speeds["saccade"] / speeds["ctranslate2"], 3),
+                bleu_ctranslate2=round(sacrebleu.corpus_bleu(theirs, references).score, 2),
+                bleu_saccade=round(sacrebleu.corpus_bleu(written, references).score, 2),
+                same=round(same, 3),
+            )
+    peer.close()
+    if arguments.recurrent is not None:
+        recurrent(arguments, texts, references)
+
+
+def recurrent(arguments: argparse.Namespace, texts: list[str], references: list[list[str]]) -> None:
+    """A recurrent model alone, which CTranslate2 does not run."""
+    import sacrebleu
+
+    ours = Ours(arguments.recurrent)
+    for precision in ("full", "int8"):
+        for beam in (1, 5):
+            ours.translate(precision, beam, texts[: 8 * BATCH])
+            runs = [ours.translate(precision, beam, texts) for _ in range(arguments.runs)]
+            speed = len(texts) / statistics.median(seconds for seconds, _ in runs)
+            bleu = sacrebleu.corpus_bleu(runs[-1][1], references).score
+            say(model="recurrent", precision=precision, beam=beam, saccade=round(speed, 1), bleu=round(bleu, 2))
+
+
+def say(**result: Any) -> None:
+    print(json.dumps(result), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path, nargs="?")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--peer-python", type=Path)
+    parser.add_argument("--recurrent", type=Path, help="a recurrent model, to be timed by itself")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.serve is not None:
+        serve(arguments.serve)
+    else:
+        compare(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

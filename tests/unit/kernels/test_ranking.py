@@ -1,0 +1,66 @@
+"""The best of many words: Triton's kernel, on a GPU or through the interpreter, against the definition."""
+
+import pytest
+import torch
+
+pytest.importorskip("triton", reason="needs Triton")
+
+from saccade.kernels import ranking, ways
+from saccade.kernels.ranking import choose
+from saccade.kernels.ranking.fused import summaries
+from saccade.kernels.ranking.naive import naive_best, naive_best_together
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@pytest.fixture(autouse=True)
+def by_our_kernels(monkeypatch):
+    monkeypatch.setattr(ways, "_on_gpu", lambda tensor: True)
+    monkeypatch.setattr(choose, "SIZE", 16)
+
+
+def logits(rows, words):
+    """No two alike, so that there is one order."""
+    values = torch.arange(rows * words).float() / (rows * words)
+    return (20 * values[torch.randperm(rows * words)]).view(rows, words).to(DEVICE)
+
+
+@pytest.mark.parametrize("words", [640, 777])
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_best_of_each_row(words, count):
+    given = logits(4, words)
+    values, places = ranking.best(given, 2, count)
+    expected = naive_best(given, 2, count)
+    assert torch.equal(places, expected[1])
+    torch.testing.assert_close(values, expected[0], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("words", [640, 777])
+def test_the_best_of_several_rows_together(words):
+    given, before = logits(6, words), torch.tensor([[0.0, -3.0, -torch.inf], [-1.0, -0.5, -2.0]], device=DEVICE)
+    values, places = ranking.best_together(given, before, 2, 6)
+    expected = naive_best_together(given, before, 2, 6)
+    assert torch.equal(places, expected[1])
+    torch.testing.assert_close(values, expected[0], atol=1e-5, rtol=1e-5)
+
+
+def test_words_before_the_first_are_never_chosen():
+    given = logits(2, 640)
+    given[:, :2] = 1000.0
+    _, places = ranking.best(given, 2, 3)
+    assert (places >= 2).all()
+    assert torch.equal(places, naive_best(given, 2, 3)[1])
+
+
+def test_sums_and_what_is_no_number():
+    given = logits(3, 100)
+    given[1, 50], given[2] = torch.nan, -torch.inf
+    maxima, totals = summaries(given, 0, 16)
+    torch.testing.assert_close(totals[0], torch.logsumexp(given[0], 0))
+    assert totals[1].isnan()
+    torch.testing.assert_close(maxima[0, :6], given[0, :96].view(6, 16).amax(1))
+    torch.testing.assert_close(maxima[0, 6], given[0, 96:].amax())
+
+
+def test_few_words_are_left_to_torch():
+    assert ranking.best(logits(2, 40), 2, 1) is None

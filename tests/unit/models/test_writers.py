@@ -1,0 +1,174 @@
+"""Writers: faster ways to the words that a model's `step` writes."""
+
+import logging
+
+import pytest
+import torch
+
+from helpers_search import MAX_LENGTH, SEQ2SEQ, lively_case, make_batch, make_model
+from saccade.attention import Tape
+from saccade.models import build_seq2seq
+from saccade.models.base import StepWriter
+from saccade.models.writer import kept
+from saccade.search import beam, greedy
+
+FAST = [name for name in SEQ2SEQ if type(make_model(name).writer()) is not StepWriter]
+
+
+def drafts(model, batch, width, tapes=(None, None)):
+    return [
+        writer.read(batch, width, MAX_LENGTH, tape=tape)
+        for writer, tape in zip((model.writer(), StepWriter(model)), tapes, strict=True)
+    ]
+
+
+def test_most_models_have_a_writer_of_their_own():
+    assert {"bahdanau", "cho", "luong-general", "luong-local-p", "transformer-base", "transformer-big"} <= set(FAST)
+
+
+@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize("width", [1, 3])
+@torch.no_grad()
+def test_a_writer_writes_and_looks_as_step_does(name, width):
+    model, batch = make_model(name), make_batch(lengths=(5, 1, 3))
+    tapes = Tape(), Tape()
+    fast, plain = drafts(model, batch, width, tapes)
+    for site in tapes[0]:
+        torch.testing.assert_close(tapes[0][site], tapes[1][site])
+    generator = torch.Generator().manual_seed(1)
+    sentences = 3
+    for t in range(MAX_LENGTH):
+        tokens = torch.randint(0, 9, (sentences * width,), generator=generator)
+        tapes = Tape(first=t), Tape(first=t)
+        torch.testing.assert_close(fast.step(tokens, tape=tapes[0]), plain.step(tokens, tape=tapes[1]))
+        assert set(tapes[0]) == set(tapes[1])
+        for site in tapes[0]:
+            torch.testing.assert_close(tapes[0][site], tapes[1][site])
+        slots = torch.randint(0, width, (sentences, width), generator=generator)
+        rows = (torch.arange(sentences)[:, None] * width + slots).flatten()
+        for draft in (fast, plain):
+            draft.follow(rows)
+            if t == 3:
+                draft.keep(torch.tensor([0, 2]))
+        sentences = 3 if t < 3 else 2
+
+
+@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize("width", [1, 2])
+@torch.no_grad()
+def test_a_sentence_that_replaces_another_is_written_as_if_alone(name, width):
+    model, batch, others = make_model(name), make_batch(lengths=(2, 4, 3)), make_batch(lengths=(6, 3))
+    draft, late = model.writer().read(batch, width, MAX_LENGTH), model.writer().read(others, width, MAX_LENGTH)
+    alone = StepWriter(model).read(others, width, MAX_LENGTH)
+    generator = torch.Generator().manual_seed(2)
+    for _ in range(3):
+        draft.step(torch.randint(0, 9, (3 * width,), generator=generator))
+    draft.replace(torch.tensor([2, 0]), late, torch.tensor([0, 1]))
+    for t in range(MAX_LENGTH):
+        tokens = torch.randint(0, 9, (3, width), generator=generator)
+        got = draft.step(tokens.flatten()).view(3, width, -1)
+        wanted = alone.step(tokens[[2, 0]].flatten()).view(2, width, -1)
+        torch.testing.assert_close(got[[2, 0]], wanted)
+        slots = torch.randint(0, width, (3, width), generator=generator)
+        draft.follow((torch.arange(3)[:, None] * width + slots).flatten())
+        alone.follow((torch.arange(2)[:, None] * width + slots[[2, 0]]).flatten())
+        if t == 4:  # the sentence that was there from the beginning goes, and with it what nobody else sees
+            draft.keep(torch.tensor([0, 2]))
+            break
+    tokens = torch.randint(0, 9, (2, width), generator=generator)
+    got, wanted = draft.step(tokens.flatten()), alone.step(tokens[[1, 0]].flatten())
+    torch.testing.assert_close(got.view(2, width, -1)[[1, 0]], wanted.view(2, width, -1))
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "transformer-base"])
+def test_a_model_that_was_changed_by_hand_writes_by_its_own_step(name):
+    model = make_model(name)
+    model.step = lambda *args, **options: type(model).step(model, *args, **options)
+    assert type(model.writer()) is StepWriter
+    hooked = make_model(name)
+    hooked.output.register_forward_hook(lambda *_: None)
+    assert type(hooked.writer()) is StepWriter
+    exchanged = make_model(name)
+
+    class Louder(torch.nn.Linear):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    exchanged.output = Louder(exchanged.output.in_features, exchanged.output.out_features).double()
+    assert type(exchanged.writer()) is StepWriter
+
+
+@pytest.mark.parametrize("change", ["in place", "data", "exchanged"])
+@pytest.mark.parametrize("name", ["bahdanau", "transformer-base"])
+def test_what_was_packed_is_packed_again_once_parameters_change(name, change):
+    model, batch = make_model(name), make_batch()
+    before = model.writer()
+    assert model.writer() is before
+    weight = model.output.weight
+    with torch.no_grad():
+        if change == "in place":
+            weight[3, 3] += 1
+        elif change == "data":
+            weight.data.mul_(1.5)
+        else:
+            model.output.weight = torch.nn.Parameter(weight * 2)
+    fast, plain = drafts(model, batch, 1)
+    tokens = torch.tensor([1, 1, 1])
+    with torch.no_grad():
+        torch.testing.assert_close(fast.step(tokens), plain.step(tokens))
+
+
+def test_what_is_kept_goes_with_its_model():
+    import gc
+    import weakref
+
+    model = make_model("bahdanau")
+    made = kept(model, "something", lambda: torch.zeros(1))
+    assert kept(model, "something", lambda: torch.ones(1)) is made
+    gone = weakref.ref(made)
+    del made, model
+    gc.collect()
+    assert gone() is None
+
+
+def sizeable(name):
+    """A model large enough for its products to be packed."""
+    torch.manual_seed(3)
+    sizes = {
+        "transformer-base": {"width": 64, "feed_forward": 128, "layers": 2, "attention": {"heads": 2}},
+        "bahdanau": {"embedding": 64, "encoder": {"width": 64}, "decoder": {"width": 64, "output_width": 64}},
+    }
+    model = build_seq2seq(name, 100, 100, **sizes[name]).eval()
+    with torch.no_grad():
+        model.output.bias[2] -= 2  # or everything ends at once
+    return model, make_batch(vocabulary=100, lengths=(7, 3, 9, 5))
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "transformer-base"])
+@torch.no_grad()
+def test_packed_products_agree_in_float32_and_nearly_in_eight_bits(name):
+    model, batch = sizeable(name)
+    tokens = torch.tensor([5, 6, 7, 8])
+    wanted = StepWriter(model).read(batch, 1, 4).step(tokens)
+    torch.testing.assert_close(model.writer().read(batch, 1, 4).step(tokens), wanted, rtol=0, atol=1e-4)
+    rough = model.writer("int8").read(batch, 1, 4).step(tokens)
+    error = float((rough - wanted).pow(2).mean().sqrt() / wanted.std())
+    assert error < 0.05
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "transformer-base"])
+def test_searches_in_eight_bits_find_answers_of_the_same_worth(name):
+    model, batch = sizeable(name)
+    for search in (greedy, lambda *args, **options: [found[0] for found in beam(*args, **options)]):
+        exact = search(model, batch, max_length=6)
+        rough = search(model, batch, max_length=6, precision="int8")
+        for one, other in zip(exact, rough, strict=True):
+            assert one.log_probability == pytest.approx(other.log_probability, abs=0.5)
+
+
+def test_a_model_that_knows_no_eight_bits_says_so(caplog):
+    model, batch = lively_case("lstmn", "seq2seq")
+    with caplog.at_level(logging.WARNING, "saccade"):
+        rough = greedy(model, batch, max_length=4, precision="int8")
+    assert "has no way to write in int8" in caplog.text
+    assert [one.tokens for one in rough] == [one.tokens for one in greedy(model, batch, max_length=4)]

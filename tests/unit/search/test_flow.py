@@ -1,0 +1,100 @@
+"""Many sentences through a few rows: the same answers as one by one."""
+
+import pytest
+import torch
+
+from helpers_search import lively_case, make_batch, make_model
+from saccade.batch import Batch
+from saccade.errors import NumericsError
+from saccade.search import Beam, Greedy, beam, greedy
+from saccade.search.flow import flow
+from saccade.search.settings import SearchConfig, find
+from saccade.search.view import top
+
+NAMES = ["bahdanau", "luong-local-p", "transformer-base", "transformer-big"]
+
+
+def many(count=23, seed=4):
+    torch.manual_seed(seed)
+    return make_batch(lengths=torch.randint(1, 9, (count,)).tolist())
+
+
+def alone(batch, row):
+    length = int(batch.source_mask[row].sum())
+    return Batch(batch.source[row : row + 1, :length], batch.source_mask[row : row + 1, :length])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("rows", [1, 4, 40])
+@pytest.mark.parametrize("width", [1, 3])
+def test_every_sentence_gets_the_answer_it_gets_alone(name, rows, width):
+    (model, _), batch = lively_case(name, "seq2seq"), many()
+    lengths = [1 + (7 * row) % 19 for row in range(batch.size)]
+    make = Greedy if width == 1 else lambda: Beam(width, length_penalty=0.6, nbest=2)
+    found = flow(model, batch, make, rows=rows, lengths=lengths)
+    finished = set()
+    for row, (got, length) in enumerate(zip(found, lengths, strict=True)):
+        one = alone(batch, row)
+        if width == 1:
+            wanted = greedy(model, one, max_length=length, attention=False)
+        else:
+            wanted = beam(model, one, width, length_penalty=0.6, nbest=2, max_length=length, attention=False)[0]
+        assert [part.tokens for part in got] == [part.tokens for part in wanted]
+        assert [part.score for part in got] == pytest.approx([part.score for part in wanted], rel=1e-9)
+        assert [part.finished for part in got] == [part.finished for part in wanted]
+        assert [part.slots for part in got] == [part.slots for part in wanted]
+        finished |= {part.finished for part in got}
+    assert finished == {True, False}
+
+
+def test_a_model_whose_sentences_cannot_be_replaced_does_not_flow():
+    assert flow(make_model("lstmn"), many(5), Greedy, rows=2, lengths=[4] * 5) is None
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        SearchConfig(batch=4, max_length=6),
+        SearchConfig(batch=4, max_length=6, beam=3, nbest=2),
+        SearchConfig(batch=4, max_length=6, beam=3, coverage_penalty=0.2),
+        SearchConfig(batch=4, max_length=6, sample=True),
+        SearchConfig(batch=4, max_length=6, min_length=2),
+    ],
+)
+@pytest.mark.parametrize("limits", [{"attention": False}, {"attention": True}, {"attention": False, "prefix": True}])
+@pytest.mark.parametrize("name", ["transformer-base", "lstmn"])
+def test_more_sentences_than_are_searched_together(search, limits, name):
+    model, batch = make_model(name), many(11)
+    lengths = [6] * batch.size
+    prefixes = [[3 + row % 3] for row in range(batch.size)] if limits.get("prefix") else None
+    found = find(model, batch, search, lengths=lengths, **limits | ({"prefix": prefixes} if prefixes else {}))
+    for row, got in enumerate(found):
+        own = {"prefix": [prefixes[row]]} if prefixes else {}
+        wanted = find(model, alone(batch, row), search, lengths=[6], **limits | own)[0]
+        assert [one.tokens for one in got] == [one.tokens for one in wanted]
+        assert [one.attention.keys() for one in got] == [one.attention.keys() for one in wanted]
+
+
+def test_a_broken_model_is_noticed():
+    model, batch = make_model("transformer-base"), many(5)
+    with torch.no_grad():
+        model.output.bias[7] = 1e308
+        model.output.weight[7] = 1e308
+    with pytest.raises(NumericsError, match="predictions are NaN"):
+        flow(model, batch, Greedy, rows=2, lengths=[4] * 5)
+
+
+@pytest.mark.parametrize("size", [7, 1000, 1024, 8000, 8191])
+@pytest.mark.parametrize("count", [1, 5, 10])
+def test_the_greatest_are_found_in_blocks(size, count):
+    torch.manual_seed(size + count)
+    values = torch.randn(6, size)
+    got, places = top(values, min(count, size))
+    wanted = values.topk(min(count, size))
+    assert torch.equal(got, wanted.values)
+    assert torch.equal(places, wanted.indices)
+    before = torch.randn(2, 3)
+    together = (values.view(2, 3, size) + before[..., None]).flatten(1).topk(min(count, 3 * size))
+    got, places = top(values.view(2, 3, size), min(count, 3 * size), before)
+    assert torch.equal(got, together.values)
+    assert torch.equal(places, together.indices)
