@@ -89,6 +89,7 @@ class Beam(Strategy):
         self._finished = Pool(nothing, nothing, nowhere, nowhere)
         self._open = Pool(self._logs, self._logs, nowhere, self._slots)
         self._done = torch.zeros(batch.size, dtype=torch.bool, device=device)
+        self._over = self._done  # nothing was left to be written, though there was room
 
     def choose(self, view: View) -> Choice:
         if view.attended is not None:
@@ -103,7 +104,7 @@ class Beam(Strategy):
             complete = _complete(self._required, view.written)
             self._finish(_best(totals.masked_fill(~complete[..., None], -torch.inf), self.width))
             live = _share_out(self._required, totals, view.written)
-        self._advance(live)
+        self._advance(live, view.stopped)
         return Choice(live.parents, torch.where(live.logs.isneginf(), PAD, live.tokens), live.logs)
 
     def done(self) -> Tensor:
@@ -113,6 +114,7 @@ class Beam(Strategy):
         self._required = _find_required(constraints)
         self._mask = None if self._mask is None else self._mask[rows]
         self._slots, self._logs, self._done = self._slots[rows], self._logs[rows], self._done[rows]
+        self._over = self._over[rows]
         self._covered = None if self._covered is None else self._covered[rows]
         self._t = self._t[rows]
         self._finished = Pool(*(part[rows] for part in self._finished))
@@ -121,24 +123,23 @@ class Beam(Strategy):
 
     def endings(self, rows: Sequence[int] | None = None) -> list[list[Ending]]:
         pools = (self._finished, self._open)
-        dead, some = self._logs.isneginf().all(1), rows
+        over, some = self._over, rows
         if some is not None:
-            kept = torch.tensor(list(some), dtype=torch.long, device=dead.device)
-            dead, pools = dead[kept], tuple(Pool(*(part[kept] for part in pool)) for pool in pools)  # type: ignore[assignment]
-        ended = zip(pools[0].endings(EOS), pools[1].endings(None), dead.tolist(), strict=True)
+            kept = torch.tensor(list(some), dtype=torch.long, device=over.device)
+            over, pools = over[kept], tuple(Pool(*(part[kept] for part in pool)) for pool in pools)  # type: ignore[assignment]
+        ended = zip(pools[0].endings(EOS), pools[1].endings(None), over.tolist(), strict=True)
         # where something ended and nothing is left, all that could be written was
         return [
-            [*finished, *([] if finished and over else unfinished)][: self._nbest]
-            for finished, unfinished, over in ended
+            [*finished, *([] if finished and nothing_left else unfinished)][: self._nbest]
+            for finished, unfinished, nothing_left in ended
         ]
 
     def replace(self, rows: Tensor, others: Self, which: Tensor) -> None:
         def put(old: Tensor, new: Tensor) -> Tensor:
             return old.index_copy(0, rows, new[which].to(old.dtype))
 
-        self._logs, self._done, self._t = (
-            put(old, new) for old, new in ((self._logs, others._logs), (self._done, others._done), (self._t, others._t))
-        )
+        for name in ("_logs", "_done", "_over", "_t"):
+            setattr(self, name, put(getattr(self, name), getattr(others, name)))
         self._finished = Pool(*(put(*pair) for pair in zip(self._finished, others._finished, strict=True)))
         self._open = Pool(*(put(*pair) for pair in zip(self._open, others._open, strict=True)))
 
@@ -152,7 +153,7 @@ class Beam(Strategy):
         kept = both.scores.topk(self.width).indices
         self._finished = Pool(*(part.gather(1, kept) for part in both))
 
-    def _advance(self, live: Candidates) -> None:
+    def _advance(self, live: Candidates, stopped: Tensor | None) -> None:
         self._logs, self._covered = live.logs, _pick(self._covered, live.parents)
         self._t = self._t + 1
         now = Pool(
@@ -161,6 +162,10 @@ class Beam(Strategy):
         alive = ~live.logs.isneginf().all(1, keepdim=True)  # else what was alive last stays on record
         self._open = Pool(*(torch.where(alive, new, old) for new, old in zip(now, self._open, strict=True)))
         self._done = self._done | self._settled()
+        if stopped is None:
+            self._over = self._over | ~alive[:, 0]
+        else:
+            self._over, self._done = self._over | (~alive[:, 0] & ~stopped), self._done | stopped
 
     def _score(self, logs: Tensor, length: Tensor, covered: Tensor | None) -> Tensor:
         scores = logs if self._alpha == 0 else logs / self._length_divisor(length)

@@ -96,11 +96,12 @@ class MaximumLengths(Constraint):
             raise DataError(f"there are {len(self.lengths)} lengths for {sentences} sentences. Pass one each.")
 
     def __call__(self, log_probabilities: Tensor, written: Tensor, steps_left: int) -> Tensor:
-        over = [length <= written.shape[-1] for length in self.lengths]
-        if not any(over):
-            return log_probabilities
-        stopped = torch.tensor(over, device=log_probabilities.device)[:, None, None]
-        return log_probabilities.masked_fill(stopped, -torch.inf)
+        stopped = self.stopped(written.shape[-1], log_probabilities.device)
+        return log_probabilities.masked_fill(stopped[:, None, None], -torch.inf)
+
+    def stopped(self, written: int, device: torch.device) -> Tensor:
+        """Which sentences (B,) may have no further word after so many."""
+        return torch.tensor([length <= written for length in self.lengths], device=device)
 
     def rests(self, written: int) -> bool:
         return written < min(self.lengths)

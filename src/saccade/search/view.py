@@ -10,7 +10,7 @@ from torch import Tensor
 
 from saccade.batch import BOS
 from saccade.kernels.ranking import best, best_together
-from saccade.search.constraints import Constraint, Rule
+from saccade.search.constraints import Constraint, MaximumLengths, Rule
 
 __all__ = ["View", "top"]
 
@@ -33,8 +33,12 @@ class View:
         stopped: Tensor | None = None,
     ) -> None:
         self.written, self.steps_left, self.attended = written, steps_left, attended
-        self._logits, self._stopped = logits, stopped  # (B·K, V), (B,)
-        self._constraints = [rule for rule in constraints if not _rests(rule, written.shape[-1])]
+        self._logits, self.stopped = logits, stopped  # (B·K, V), (B,)
+        asked = [rule for rule in constraints if not _rests(rule, written.shape[-1])]
+        self._constraints = [rule for rule in asked if not isinstance(rule, MaximumLengths)]
+        for rule in asked:
+            if isinstance(rule, MaximumLengths):
+                self.stopped = rule.stopped(written.shape[-1], logits.device)
 
     @property
     def vocabulary(self) -> int:
@@ -50,7 +54,7 @@ class View:
         logs[..., : BOS + 1] = -torch.inf  # PAD and BOS
         for constraint in self._constraints:
             logs = constraint(logs, self.written, self.steps_left)
-        return logs if self._stopped is None else logs.masked_fill(self._stopped[:, None, None], -torch.inf)
+        return logs if self.stopped is None else logs.masked_fill(self.stopped[:, None, None], -torch.inf)
 
     def best(self, count: int) -> tuple[Tensor, Tensor]:
         """The best continuations of every hypothesis: log-probabilities and words, both (B, K, count), best first."""
@@ -77,9 +81,9 @@ class View:
 
     def _unless_stopped(self, values: Tensor) -> Tensor:
         """(B, ...): nothing for sentences that may have no further word."""
-        if self._stopped is None:
+        if self.stopped is None:
             return values
-        return values.masked_fill(self._stopped.view(-1, *[1] * (values.dim() - 1)), -torch.inf)
+        return values.masked_fill(self.stopped.view(-1, *[1] * (values.dim() - 1)), -torch.inf)
 
     def _look_at(self, values: Tensor) -> None:
         if not self._constraints:
