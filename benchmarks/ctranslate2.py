@@ -4,9 +4,9 @@
 
 MODEL is a trained translation folder with a Transformer (`benchmarks/multi30k.py quality` makes one); DIR has the data
 set's test_2016_flickr.{en,de}.gz; VENV has ctranslate2 and numpy. The weights are handed to CTranslate2 as they are,
-so both engines do the same work: 1000 sentences in batches of 32, at most 60 tokens, no length penalty, two workers of
-one thread each. Runs alternate, figures are medians. CTranslate2 is timed from tokens to tokens; saccade from text to
-text, which is more. Results are one JSON line each.
+so both engines do the same work: 1000 sentences in batches of 32 (--batch), at most 60 tokens, no length penalty, two
+workers of one thread each. Runs alternate, figures are medians. CTranslate2 is timed from tokens to tokens, saccade
+from text to text, which is more. Results are one JSON line each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-BATCH, LONGEST, WORKERS = 32, 60, 2
+LONGEST, WORKERS = 60, 2
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 
@@ -32,7 +32,7 @@ SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 
 def serve(folder: Path) -> None:
-    """Answer requests on standard input, each a line of JSON: {"type", "beam", "sources"} -> {"seconds", "answers"}."""
+    """Answer requests, lines of JSON: {"type", "beam", "batch", "sources"} -> {"seconds", "answers"}."""
     import ctranslate2
 
     convert(folder)
@@ -47,7 +47,11 @@ def serve(folder: Path) -> None:
         sources = [[name(token) for token in source] for source in asked["sources"]]
         began = time.perf_counter()
         found = translators[kind].translate_batch(
-            sources, beam_size=asked["beam"], max_batch_size=BATCH, max_decoding_length=LONGEST, length_penalty=0
+            sources,
+            beam_size=asked["beam"],
+            max_batch_size=asked["batch"],
+            max_decoding_length=LONGEST,
+            length_penalty=0,
         )
         seconds = time.perf_counter() - began
         answers = [[int(token) for token in result.hypotheses[0] if token not in SPECIALS] for result in found]
@@ -125,9 +129,9 @@ class Peer:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.version = self._answer()["version"]
 
-    def translate(self, kind: str, beam: int, sources: list[list[int]]) -> tuple[float, list[list[int]]]:
+    def translate(self, kind: str, beam: int, batch: int, sources: list[list[int]]) -> tuple[float, list[list[int]]]:
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"type": kind, "beam": beam, "sources": sources}) + "\n")
+        self._process.stdin.write(json.dumps({"type": kind, "beam": beam, "batch": batch, "sources": sources}) + "\n")
         self._process.stdin.flush()
         answer = self._answer()
         return answer["seconds"], answer["answers"]
@@ -152,11 +156,11 @@ class Ours:
 
         self.task, self.workers = load_task(folder), Workers(folder, WORKERS)
 
-    def translate(self, precision: str, beam: int, texts: list[str]) -> tuple[float, list[str]]:
+    def translate(self, precision: str, beam: int, batch: int, texts: list[str]) -> tuple[float, list[str]]:
         from saccade.search.settings import SearchConfig
         from saccade.tasks.batching import stream
 
-        search = SearchConfig(beam=beam, batch=BATCH, max_length=LONGEST, length_penalty=0, precision=precision)
+        search = SearchConfig(beam=beam, batch=batch, max_length=LONGEST, length_penalty=0, precision=precision)
         began = time.perf_counter()
         found = [each.text for each in stream(self.task, texts, search, workers=self.workers)]
         return time.perf_counter() - began, found
@@ -177,12 +181,12 @@ def compare(arguments: argparse.Namespace) -> None:
     for kind, precision in (("float32", "full"), ("int8", "int8")):
         for beam in (1, 5):
             times: dict[str, list[float]] = {"ctranslate2": [], "saccade": []}
-            peer.translate(kind, beam, sources[: 4 * BATCH])
-            ours.translate(precision, beam, texts[: 8 * BATCH])
+            peer.translate(kind, beam, arguments.batch, sources[:128])
+            ours.translate(precision, beam, arguments.batch, texts[:256])
             for _ in range(arguments.runs):
-                seconds, answers = peer.translate(kind, beam, sources)
+                seconds, answers = peer.translate(kind, beam, arguments.batch, sources)
                 times["ctranslate2"].append(seconds)
-                seconds, written = ours.translate(precision, beam, texts)
+                seconds, written = ours.translate(precision, beam, arguments.batch, texts)
                 times["saccade"].append(seconds)
             theirs = [task.target.decode(answer) for answer in answers]
             same = sum(one == other for one, other in zip(written, theirs, strict=True)) / len(texts)
@@ -190,6 +194,7 @@ def compare(arguments: argparse.Namespace) -> None:
             say(
                 precision=kind,
                 beam=beam,
+                batch=arguments.batch,
                 ctranslate2=round(speeds["ctranslate2"], 1),
                 saccade_text_to_text=round(speeds["saccade"], 1),
                 ratio=round(speeds["saccade"] / speeds["ctranslate2"], 3),
@@ -209,8 +214,8 @@ def recurrent(arguments: argparse.Namespace, texts: list[str], references: list[
     ours = Ours(arguments.recurrent)
     for precision in ("full", "int8"):
         for beam in (1, 5):
-            ours.translate(precision, beam, texts[: 8 * BATCH])
-            runs = [ours.translate(precision, beam, texts) for _ in range(arguments.runs)]
+            ours.translate(precision, beam, arguments.batch, texts[:256])
+            runs = [ours.translate(precision, beam, arguments.batch, texts) for _ in range(arguments.runs)]
             speed = len(texts) / statistics.median(seconds for seconds, _ in runs)
             bleu = sacrebleu.corpus_bleu(runs[-1][1], references).score
             say(model="recurrent", precision=precision, beam=beam, saccade=round(speed, 1), bleu=round(bleu, 2))
@@ -226,6 +231,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--peer-python", type=Path)
     parser.add_argument("--recurrent", type=Path, help="a recurrent model, to be timed by itself")
+    parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

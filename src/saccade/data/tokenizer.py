@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import functools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -386,6 +387,7 @@ def _alphabet() -> dict[str, int]:
 _BYTES = _alphabet()
 
 
+@functools.lru_cache(1 << 16)
 def _bytes(piece: str) -> bytes:
     return bytes(_BYTES[letter] for letter in piece)
 

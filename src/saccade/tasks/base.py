@@ -95,6 +95,10 @@ class Task(ABC):
     def length(self, text: str) -> int:
         """The tokens of an input, as the model reads it."""
 
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of many inputs."""
+        return [self.length(text) for text in texts]
+
     @property
     def longest(self) -> int:
         """The most tokens an input may have."""

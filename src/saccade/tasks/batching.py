@@ -69,7 +69,9 @@ def _window(
     joined: bool,
 ) -> list[Prediction]:
     found: dict[int, Prediction] = {number: blank(text) for number, text in window if not text.strip()}
-    sized = sorted((task.length(text), number, text) for number, text in window if number not in found)
+    rest = [(number, text) for number, text in window if number not in found]
+    lengths = task.lengths([text for _, text in rest])
+    sized = sorted((length, number, text) for length, (number, text) in zip(lengths, rest, strict=True))
     while sized and sized[-1][0] > task.longest:
         length, number, text = sized.pop()
         why = f"input {number} has {length:,} tokens, but this model reads at most {task.longest:,}. Split it."

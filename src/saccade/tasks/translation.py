@@ -72,6 +72,9 @@ class Translation(Task):
     def length(self, text: str) -> int:
         return len(self.source.encode(text).tokens) + 1
 
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        return [len(part.tokens) + 1 for part in self.source.encode_all(texts)]
+
     def predict(
         self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
     ) -> list[Prediction]:

@@ -18,10 +18,10 @@ def read_side(tokenizer: Tokenizer, text: str, encoded: Encoded) -> Side:
     return side(tokenizer.pieces(encoded.tokens), words_of(text), encoded.words, SPECIALS[EOS])
 
 
-def written_side(tokenizer: Tokenizer, tokens: list[int], *, ends: bool) -> Side:
-    """A target as it was written; `ends`: whether it has its end."""
+def written_side(tokenizer: Tokenizer, tokens: list[int], *, ends: bool, text: str | None = None) -> Side:
+    """A target as it was written; `ends`: whether it has its end; `text`: what the tokens spell, where known."""
     encoded = tokenizer.decode_words(tokens)
-    words = words_of(tokenizer.decode(tokens))
+    words = words_of(tokenizer.decode(tokens) if text is None else text)
     return side(tokenizer.pieces(encoded.tokens), words, encoded.words, SPECIALS[EOS] if ends else None)
 
 
@@ -35,7 +35,8 @@ def answers(
 
 
 def _answer(model: Seq2Seq, tokenizer: Tokenizer, found: Hypothesis, source: Side, text: str | None) -> Prediction:
-    target = written_side(tokenizer, found.tokens, ends=found.finished)
+    written = tokenizer.decode(found.tokens)
+    target = written_side(tokenizer, found.tokens, ends=found.finished, text=written)
     weights = {name: part.float().cpu().numpy().astype(np.float32) for name, part in found.attention.items()}
     attention = Attention(source, target, weights, tuple(site for site in model.source_sites if site in weights))
-    return Prediction(tokenizer.decode(found.tokens), found.score, target.tokens, attention, text)
+    return Prediction(written, found.score, target.tokens, attention, text)
