@@ -45,7 +45,7 @@ class RecurrentWriter(Writer):
     def __init__(self, model: RecurrentSeq2Seq, precision: Precision) -> None:
         first, words = model.cells.first, model.target_embedding.embedding_dim
         weight = first.input_weight
-        self.model = model
+        self._model = weakref.ref(model)  # which keeps its writers
         self.words = pack(weight[:, :words].contiguous(), first.input_bias, precision=precision)
         late = weight[:, words:].contiguous()
         self.late = pack(late, None, precision=precision) if late.shape[1] else None
@@ -54,6 +54,13 @@ class RecurrentWriter(Writer):
         cells = packed_stack(model.cells, precision) if on_cpu else model.cells.recurrence()
         self.loop = Loop(self.project, cells, attend, packed_readout(model.readout, precision))
         self.output = pack(model.output.weight, model.output.bias, precision=precision)
+
+    @property
+    def model(self) -> RecurrentSeq2Seq:
+        """The model whose weights these are."""
+        model = self._model()
+        assert model is not None, "a writer does not outlive its model"
+        return model
 
     def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:
         memory = self.model.encode(batch, tape=tape)

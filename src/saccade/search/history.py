@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from saccade.attention.tape import Tape
 
-__all__ = ["Ending", "History", "Hypothesis", "Kept"]
+__all__ = ["Ending", "History", "Hypothesis", "Kept", "walk"]
 
 Steps = list[list[list[int]]]
 """By step, sentence and slot."""
@@ -111,21 +112,8 @@ class History:
 
     def _follow_all(self, endings: list[list[Ending]]) -> list[list[Hypothesis]]:
         """The same for all of them at once, where there is nothing to tell but words."""
-        rows = np.array([row for row, row_endings in enumerate(endings) for _ in row_endings], dtype=np.int64)
-        flat = [ending for row_endings in endings for ending in row_endings]
-        slots = np.array([ending.slot for ending in flat], dtype=np.int64)
-        steps = np.array([ending.steps for ending in flat], dtype=np.int64)
-        count = len(self._tokens)
-        words, stood = np.zeros((count, len(flat)), np.int64), np.zeros((count, len(flat)), np.int64)
-        for step in reversed(range(count)):
-            stood[step] = slots
-            words[step] = self._tokens[step].cpu().numpy()[rows, slots]
-            parents = self._parents[step]
-            if parents is not None:
-                slots = np.where(step < steps, parents.cpu().numpy()[rows, slots], slots)
-        columns = zip(flat, words.T.tolist(), stood.T.tolist(), strict=True)
-        made = iter([_bare(ending, said[: ending.steps], where[: ending.steps]) for ending, said, where in columns])
-        return [[next(made) for _ in row_endings] for row_endings in endings]
+        parents = None if None in self._parents else torch.stack(self._parents).cpu().numpy()  # type: ignore[arg-type]
+        return walk(torch.stack(self._tokens).cpu().numpy(), parents, endings)
 
     def _follow(self, row: int, ending: Ending, parents: Steps, tokens: Steps, looks: dict[str, Tensor]) -> Hypothesis:
         slot = ending.slot
@@ -192,6 +180,27 @@ class History:
             return weights
         length = self._source_lengths[row]
         return weights[:, :length, :length]
+
+
+def walk(
+    tokens: NDArray[np.int64], parents: NDArray[np.int64] | None, endings: list[list[Ending]]
+) -> list[list[Hypothesis]]:
+    """From endings back to the start, through tokens and parents (T, B, K); without parents each slot has its own."""
+    rows = np.array([row for row, row_endings in enumerate(endings) for _ in row_endings], dtype=np.int64)
+    flat = [ending for row_endings in endings for ending in row_endings]
+    slots = np.array([ending.slot for ending in flat], dtype=np.int64)
+    if parents is None:
+        words = tokens[:, rows, slots]
+        stood = np.broadcast_to(slots, words.shape)
+    else:
+        steps = np.array([ending.steps for ending in flat], dtype=np.int64)
+        words, stood = np.empty((2, len(tokens), len(flat)), np.int64)
+        for step in reversed(range(len(tokens))):
+            stood[step], words[step] = slots, tokens[step, rows, slots]
+            slots = np.where(step < steps, parents[step, rows, slots], slots)
+    columns = zip(flat, words.T.tolist(), stood.T.tolist(), strict=True)
+    made = iter([_bare(ending, said[: ending.steps], where[: ending.steps]) for ending, said, where in columns])
+    return [[next(made) for _ in row_endings] for row_endings in endings]
 
 
 def _bare(ending: Ending, words: list[int], slots: list[int]) -> Hypothesis:

@@ -13,6 +13,7 @@ import logging
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +22,7 @@ from torch import Tensor
 
 from saccade.batch import BOS, Batch, round_up
 from saccade.models.base import Draft, Precision, Seq2Seq, check_finite
-from saccade.search.history import History, Hypothesis
+from saccade.search.history import Hypothesis, walk
 from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
 from saccade.search.view import View
 
@@ -31,8 +32,8 @@ STEPS = 8
 """Words that a piece writes: after so many, the processor asks whether that was all."""
 MOST = 32
 """Shapes of searches that are kept for a model."""
-
-_searches: weakref.WeakKeyDictionary[Seq2Seq, _Searches]
+_NAME = "_recorded_searches"
+"""What they are called there: they hold the model and go with it, as no table of models would let them."""
 
 
 @torch.no_grad()
@@ -52,19 +53,38 @@ def recorded(
     """
     if batch.source is None or batch.source.device.type != "cuda" or batch.source.dim() != 2:
         return None
-    searches = _searches.setdefault(model, _Searches())
-    with searches.lock, evaluating(model):
+    searches: _Searches | None = model.__dict__.get(_NAME)
+    if searches is None:
+        searches = model.__dict__[_NAME] = _Searches(model)
+    with searches.lock, nullcontext() if searches.ready() else evaluating(model):
         return searches.find(model, batch, make, key, lengths, precision)
 
 
 class _Searches:
-    """The recordings of one model."""
+    """The recordings of one model, whose modules are expected to stay."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: Seq2Seq) -> None:
         self.lock = threading.Lock()
+        self._parts, self._parameters = weakref.WeakSet(model.modules()), list(model.parameters())
+        self._writers: dict[Precision, tuple[Any, Any]] = {}
         self._recordings: dict[Any, _Recording] = {}
         self._seen: set[Any] = set()
         self._refused = False
+
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        """A copy of a model has none yet."""
+        return _nothing, ()
+
+    def ready(self) -> bool:
+        """Whether the model is in no part that learns, or that somebody hooked into."""
+        return not any(part.training or part._forward_hooks or part._forward_pre_hooks for part in self._parts)
+
+    def _writer(self, model: Seq2Seq, precision: Precision) -> Any:
+        """The model's writer; to ask for it takes as long as some words do, so that is done when something changed."""
+        now = [(part._version, part.data_ptr()) for part in self._parameters] if self.ready() else None
+        if now is None or self._writers.get(precision, (None,))[0] != now:
+            self._writers[precision] = (now, model.writer(precision))
+        return self._writers[precision][1]
 
     def find(
         self,
@@ -79,7 +99,7 @@ class _Searches:
         one_length = min(lengths) == max(lengths)
         longest = max(lengths) if one_length else round_up(max(lengths))
         sentences, size = (round_up(part) for part in batch.source.shape)
-        writer = model.writer(precision)
+        writer = self._writer(model, precision)
         shape = (key, precision, id(writer), sentences, size, longest, one_length)
         recording = self._recordings.get(shape)
         if recording is None:
@@ -100,6 +120,10 @@ class _Searches:
             self._refused, self._recordings = True, {}
             logging.getLogger("saccade").warning("searches go on without CUDA graphs: %s", str(error).splitlines()[0])
             return None
+
+
+def _nothing() -> None:
+    return None
 
 
 @dataclass
@@ -226,12 +250,10 @@ class _Recording:
         return _Piece(graph, torch.stack(tokens), slots, copy.copy(strategy), flags)
 
     def _answers(self, pieces: list[_Piece]) -> list[list[Hypothesis]]:
-        history = History(None, None, (), self._longest)
-        for piece in pieces:
-            tokens, parents = piece.tokens.cpu(), None if piece.parents is None else piece.parents.cpu()
-            for step in range(len(tokens)):
-                history.choose(None if parents is None else parents[step], tokens[step])
-        return history.follow(_on_host(pieces[-1].strategy).endings())
+        tokens = torch.cat([piece.tokens for piece in pieces]).cpu().numpy()
+        parents = [piece.parents for piece in pieces if piece.parents is not None]
+        endings = _on_host(pieces[-1].strategy).endings()
+        return walk(tokens, torch.cat(parents).cpu().numpy() if parents else None, endings)
 
 
 def _on_host(strategy: Strategy) -> Strategy:
@@ -243,6 +265,3 @@ def _on_host(strategy: Strategy) -> Strategy:
         elif isinstance(value, tuple) and all(isinstance(part, Tensor) for part in value):
             setattr(there, name, type(value)(*(part.cpu() for part in value)))
     return there
-
-
-_searches = weakref.WeakKeyDictionary()

@@ -1,12 +1,15 @@
 """The loop: what it does to the model, what it records."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 
 from helpers_search import MAX_LENGTH, lively_case, make_batch, make_model
-from saccade.batch import EOS
+from saccade.batch import EOS, Batch
 from saccade.errors import NumericsError
-from saccade.models import build_seq2seq
+from saccade.models import MODELS, build_seq2seq
 from saccade.search import beam, greedy, sample
 
 SEARCHES = {
@@ -141,3 +144,13 @@ def test_the_numbers_of_a_hypothesis_are_plain_python(search):
             assert {type(token) for token in one.tokens} == {int}
             assert type(one.score) is type(one.log_probability) is float
             assert type(one.finished) is bool
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_that_was_searched_with_can_go(name):
+    model = build_seq2seq(name, 11, 11, **MODELS[name].tiny)
+    greedy(model, Batch.of([[4, 5]]), max_length=4)
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None

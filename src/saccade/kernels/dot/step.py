@@ -16,8 +16,8 @@ from torch import Tensor
 
 __all__ = ["attend_source", "attend_written"]
 
-BLOCK, WARPS = 32, 2
-"""Keys at a time, and warps of a program."""
+BLOCK, WARPS = 16, 1
+"""Keys at a time, and warps of a program: there are many small programs, so few threads each keep a device busy."""
 
 
 def attend_written(joined: Tensor, keys: Tensor, values: Tensor, origins: Tensor | None, t: int, heads: int) -> Tensor:
@@ -49,7 +49,7 @@ def attend_source(query: Tensor, keys: Tensor, values: Tensor, hidden: Tensor | 
     _source_kernel[(rows * heads,)](
         query, keys, values, added, context, keys.shape[2], heads, rows * heads // keys.shape[0], size, query.stride(0),
         keys.stride(0), keys.stride(1), values.stride(0), values.stride(1), added.stride(0),
-        HIDDEN=hidden is not None, BLOCK=BLOCK, SIZE=triton.next_power_of_2(size), num_warps=WARPS,
+        HIDDEN=hidden is not None, BLOCK=2 * BLOCK, SIZE=triton.next_power_of_2(size), num_warps=WARPS,
     )  # fmt: skip
     return context
 
