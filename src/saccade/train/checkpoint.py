@@ -150,12 +150,12 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> Ten
 def restore_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Tensors) -> None:
     """The inverse of `optimizer_tensors`."""
     parameters = dict(model.named_parameters())
-    fused = bool(optimizer.defaults.get("fused"))
+    on_device = bool(optimizer.defaults.get("fused") or optimizer.defaults.get("capturable"))
     for entry, value in tensors.items():
         name, _, key = entry.rpartition("/")
         parameter = parameters[name]
-        # only a fused optimiser counts its steps on the device; all else lives with its parameter
-        stays = key == "step" and not fused
+        # only some optimisers count their steps on the device; all else lives with its parameter
+        stays = key == "step" and not on_device
         optimizer.state[parameter][key] = value.clone() if stays else value.to(parameter.device).clone()
 
 

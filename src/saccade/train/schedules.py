@@ -37,7 +37,8 @@ def build_optimizer(
         case "adadelta":
             return torch.optim.Adadelta(groups, rate, config.rho, config.eps, **recorded)
         case "sgd":
-            return torch.optim.SGD(groups, rate, config.momentum)
+            # the fused one reads a rate that is a tensor on the device; the others would ask for its value
+            return torch.optim.SGD(groups, rate, config.momentum, fused=graphs_on is not None)
 
 
 def _cosine(step: int, config: TrainConfig) -> float:
