@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "data": FIRST,
     "metrics": {"errors", "data.example"},
     "look": {"errors", "files"},
-    "train": FIRST | {"kernels", "attention.losses", "attention.tape", "models.base", "data"},
+    "train": FIRST | {"kernels", "attention.aligns.hard", "attention.losses", "attention.tape", "models.base", "data"},
     "recipes": {"config", "errors", "files"},
     "prediction": {"batch", "errors", "look"},
     "trace": {"config", "errors", "files", "look", "prediction"},

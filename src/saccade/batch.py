@@ -22,7 +22,7 @@ class Batch:
 
     source (B, S) tokens, or (B, S, D) numbers for what is no text; source_mask (B, S) True = real.
     target (B, T+1): BOS, the words, EOS, padding. Language models have a target alone.
-    labels (B,): classes.
+    labels (B,): classes. pictures (B, 3, H, W): what captions are written to, in the place of a source.
     """
 
     source: Tensor | None = None
@@ -30,15 +30,16 @@ class Batch:
     target: Tensor | None = None
     target_mask: Tensor | None = None
     labels: Tensor | None = None
+    pictures: Tensor | None = None
 
     def __post_init__(self) -> None:
-        if self.source is None and self.target is None:
+        if self.source is None and self.target is None and self.pictures is None:
             raise DataError("a Batch needs a source, a target or both, but has neither.")
         for name in ("source", "target"):
             _check_side(name, getattr(self, name), getattr(self, f"{name}_mask"))
         sizes = {
             name: value.shape[0]
-            for name in ("source", "target", "labels")
+            for name in ("source", "target", "labels", "pictures")
             if (value := getattr(self, name)) is not None
         }
         if len(set(sizes.values())) > 1:

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from saccade.errors import ShapeError
 
-__all__ = ["coverage_loss", "guided_loss"]
+__all__ = ["coverage_loss", "doubly_stochastic_loss", "guided_loss"]
 
 
 def coverage_loss(weights: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -35,3 +35,19 @@ def guided_loss(weights: Tensor, gold: Tensor) -> Tensor:
     if weights.shape != gold.shape:
         raise ShapeError(f"weights are {tuple(weights.shape)}, but the gold alignment is {tuple(gold.shape)}.")
     return -(gold * weights.clamp_min(1e-9).log()).sum()
+
+
+def doubly_stochastic_loss(weights: Tensor, mask: Tensor | None = None) -> Tensor:
+    """How unevenly the words of a sentence looked at the places of its source, per sentence.
+
+        Σ_s (1 - Σ_t a[t, s])²
+
+    weights (B, T, S); mask (B, T) of the real output steps -> (B,). A sum over places, as the paper has it; their mean
+    would be as many times weaker as there are places.
+    Paper: Xu et al. 2015, arXiv:1502.03044, equation 14.
+    """
+    if weights.dim() != 3:
+        raise ShapeError(f"weights are {tuple(weights.shape)}, but must be (B, T, S): take the mean over heads first.")
+    if mask is not None:
+        weights = weights * mask[..., None]
+    return (1 - weights.sum(1)).square().sum(-1)

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from saccade.attention import AttentionalVector
-from saccade.errors import lookup
+from saccade.errors import ConfigError, lookup
 
-__all__ = ["READOUTS", "Linear", "Maxout", "Readout", "TanhReadout", "build_readout"]
+__all__ = ["READOUTS", "Linear", "Maxout", "Readout", "Sum", "TanhReadout", "build_readout"]
 
 
 class Readout(nn.Module):
@@ -77,7 +77,34 @@ def side_by_side(state: Tensor, context: Tensor | None, word: Tensor | None) -> 
     return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
 
 
-READOUTS = {"linear": Linear, "tanh": TanhReadout, "maxout": Maxout}
+class Sum(Readout):
+    """The word's embedding, with state and context brought to its width and added.
+
+        t = E y + L_h state + L_z context
+
+    Paper: Xu et al. 2015, arXiv:1502.03044, equation 7.
+    """
+
+    def __init__(self, state_width: int, context_width: int, word_width: int, width: int | None = None) -> None:
+        super().__init__()
+        if not word_width or width not in (None, word_width):
+            raise ConfigError(
+                f"output 'sum' adds to the last word's embedding, so it needs read_word and the width of that: the "
+                f"word is {word_width} wide and the output {width}. Set decoder.read_word, and leave output_width out."
+            )
+        self.width = word_width
+        self.of_state = nn.Linear(state_width, self.width, bias=False)
+        self.of_context = nn.Linear(context_width, self.width, bias=False) if context_width else None
+
+    def forward(self, state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
+        assert word is not None, "built with a word"
+        out: Tensor = word + self.of_state(state)
+        if self.of_context is not None and context is not None:
+            out = out + self.of_context(context)
+        return out
+
+
+READOUTS = {"linear": Linear, "tanh": TanhReadout, "maxout": Maxout, "sum": Sum}
 
 
 def build_readout(

@@ -115,6 +115,17 @@ class Mean(_Projected):
         return masks.mean(reading.annotations, mask)
 
 
+class MeanDeep(Mean):
+    """Two layers on the mean annotation, the first of which h and c share: tanh(W max(0, V mean)) (Xu)."""
+
+    def __init__(self, encoder: Encoder, decoder: CellStack) -> None:
+        super().__init__(encoder, decoder)
+        self.shared = nn.Linear(encoder.width, encoder.width)
+
+    def summary(self, reading: Reading, mask: Tensor) -> Tensor:
+        return torch.relu(self.shared(super().summary(reading, mask)))
+
+
 class Last(_Projected):
     """tanh(W · what the encoder ends with: the annotation that has read everything, of each direction)."""
 
@@ -137,6 +148,7 @@ STARTS = {
     "project": Project,
     "first-backward": FirstBackward,
     "mean": Mean,
+    "mean-deep": MeanDeep,
     "last": Last,
 }
 

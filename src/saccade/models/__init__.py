@@ -1,17 +1,19 @@
 """Models: every one is `encode`, `start`, `step` and `forward` (see `Seq2Seq`), or a classifier."""
 
 from saccade.models.base import Classifying, Seq2Seq, check_finite
-from saccade.models.build import build_classifier, build_language_model, build_seq2seq, configure
+from saccade.models.build import build_captioner, build_classifier, build_language_model, build_seq2seq, configure
+from saccade.models.captioning import RecurrentCaptionConfig, TransformerCaptionConfig
 from saccade.models.classifier import Classifier
 from saccade.models.ensemble import Ensemble
 from saccade.models.language import LanguageModel
 from saccade.models.lstmn import FusedLSTMN, LSTMNConfig
-from saccade.models.presets import MODELS, Preset
+from saccade.models.presets import CAPTIONERS, MODELS, Preset
 from saccade.models.recurrent import RecurrentConfig, RecurrentSeq2Seq
 from saccade.models.self_attentive import SelfAttentiveConfig
 from saccade.models.transformer import Transformer, TransformerConfig
 
 __all__ = [
+    "CAPTIONERS",
     "MODELS",
     "Classifier",
     "Classifying",
@@ -20,12 +22,15 @@ __all__ = [
     "LSTMNConfig",
     "LanguageModel",
     "Preset",
+    "RecurrentCaptionConfig",
     "RecurrentConfig",
     "RecurrentSeq2Seq",
     "SelfAttentiveConfig",
     "Seq2Seq",
     "Transformer",
+    "TransformerCaptionConfig",
     "TransformerConfig",
+    "build_captioner",
     "build_classifier",
     "build_language_model",
     "build_seq2seq",

@@ -9,11 +9,11 @@ from saccade.batch import EOS
 from saccade.config import Config, merge, parse
 from saccade.errors import ConfigError, lookup
 from saccade.models.base import Classifying, Seq2Seq
-from saccade.models.presets import MODELS
+from saccade.models.presets import CAPTIONERS, MODELS
 
-__all__ = ["build_classifier", "build_language_model", "build_seq2seq", "configure"]
+__all__ = ["build_captioner", "build_classifier", "build_language_model", "build_seq2seq", "configure"]
 
-Head = Literal["sequence_to_sequence", "language_model", "classifier"]
+Head = Literal["sequence_to_sequence", "language_model", "classifier", "captioner"]
 
 
 def configure(preset: str, **overrides: Any) -> Config:
@@ -21,7 +21,7 @@ def configure(preset: str, **overrides: Any) -> Config:
 
     configure("bahdanau", embedding=64, encoder={"width": 128}, attention={"align": "sparsemax"})
     """
-    entry = lookup("model", preset, MODELS)
+    entry = lookup("model", preset, CAPTIONERS if preset in CAPTIONERS else MODELS)
     return parse(entry.family, merge(_complete(entry.family, entry.settings), overrides), f"model {preset!r}")
 
 
@@ -34,6 +34,13 @@ def build_seq2seq(preset: str, source_vocabulary: int, target_vocabulary: int, *
 def build_language_model(preset: str, vocabulary: int, **overrides: Any) -> Seq2Seq:
     """A model that goes on writing."""
     model: Seq2Seq = _build(preset, "language_model", (vocabulary,), overrides)
+    return model
+
+
+def build_captioner(preset: str, vocabulary: int, **overrides: Any) -> Seq2Seq:
+    """A model that looks at pictures and writes what they show."""
+    lookup("captioner", preset, CAPTIONERS)
+    model: Seq2Seq = _build(preset, "captioner", (vocabulary,), overrides)
     return model
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from saccade.config import Config
+from saccade.config import Config, merge
+from saccade.models.captioning import RecurrentCaptionConfig, TransformerCaptionConfig
 from saccade.models.lstmn import LSTMNConfig
 from saccade.models.recurrent import RecurrentConfig
 from saccade.models.self_attentive import SelfAttentiveConfig
 from saccade.models.transformer import TransformerConfig
 
-__all__ = ["MODELS", "Preset"]
+__all__ = ["CAPTIONERS", "MODELS", "Preset"]
 
 
 class Preset(NamedTuple):
@@ -90,6 +91,22 @@ def _luong(attention: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+_SHOW_ATTEND_TELL: dict[str, Any] = {
+    "grid": {"kind": "vgg19", "frozen": True},
+    "embedding": 512,
+    "decoder": {
+        "cell": "lstm",
+        "width": 1800,
+        "start": "mean-deep",
+        "attend_from": "previous",
+        "output": "sum",
+        "read_word": True,
+        "gated": True,
+        "dropout": 0.5,
+    },
+    "attention": {"score": "additive"},
+}
+
 _TINY_RECURRENT = {
     "embedding": 6,
     "encoder": {"width": 8, "dropout": 0.0},
@@ -103,6 +120,11 @@ _TINY_STACK = {
     "init": {"kind": "default"},
 }
 _TINY_MAXOUT = {**_TINY_RECURRENT, "decoder": {"width": 8, "output_width": 5}}
+_TINY_CAPTION = {
+    "grid": {"kind": "small", "width": 6, "channels": (4,), "frozen": False},
+    "embedding": 5,
+    "decoder": {"width": 7, "dropout": 0.0},
+}
 _TINY_LSTMN = {"embedding": 6, "width": 8}
 _TINY_SELF = {"embedding": 6, "width": 8, "decoder": {"width": 8}}
 _TINY_TRANSFORMER = {"width": 8, "feed_forward": 12, "layers": 2, "dropout": 0.0, "attention": {"heads": 2}}
@@ -135,3 +157,28 @@ MODELS: dict[str, Preset] = {
         "Vaswani et al. 2017, arXiv:1706.03762",
     ),
 }
+
+CAPTIONERS: dict[str, Preset] = {
+    **{
+        f"show-attend-tell-{name}": Preset(
+            RecurrentCaptionConfig,
+            merge(_SHOW_ATTEND_TELL, changes),
+            _TINY_CAPTION,
+            "Xu et al. 2015, arXiv:1502.03044",
+        )
+        for name, changes in {"soft": {}, "hard": {"attention": {"align": "hard"}}}.items()
+    },
+    "transformer-captioner": Preset(
+        TransformerCaptionConfig,
+        {
+            "width": 256,
+            "feed_forward": 1024,
+            "layers": 2,
+            "norm": "pre",
+            "attention": {"score": "scaled-dot", "heads": 4},
+        },
+        {**_TINY_TRANSFORMER, "grid": {"width": 6, "channels": (4,)}},
+        "the decoder of Vaswani et al. 2017 over a grid",
+    ),
+}
+"""Those that look at pictures."""

@@ -15,7 +15,7 @@ from saccade.config import Config
 from saccade.kernels.deferred import deferred_gradients
 from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import CellStack, Layered
-from saccade.layers.encoder import Encoder
+from saccade.layers.encoder import Encoder, Reading
 from saccade.layers.reader import PlainReader
 from saccade.layers.readout import Readout, build_readout
 from saccade.layers.starts import Start, build_start
@@ -67,16 +67,16 @@ class RecurrentSeq2Seq(Seq2Seq):
         s[t] = cells([y ; c ; fed], s[t-1])           c = attention(s[t])
         vector = readout(s, c, y)                     vector = readout(s, c, y)
 
-    then logits = W_o vector. Without attention c is left out, or is the same summary in every step (Cho).
-    Where no step needs what the one before computed beyond its state, that is without input feeding and
-    attending from the current state, teacher forcing is one recurrent call and one attention call.
-    Elsewhere the words' share of the gates is computed for all steps at once, and so are the read-outs
+    then logits = W_o vector. Gated, c is multiplied by σ(w · s), of the state that asked. Without attention c is left
+    out, or is the same summary in every step (Cho). Where no step needs what the one before computed beyond its state,
+    that is without input feeding and attending from the current state, teacher forcing is one recurrent call and one
+    attention call. Elsewhere the words' share of the gates is computed for all steps at once, and so are the read-outs
     and the logits.
     """
 
     def __init__(
         self,
-        source_embedding: nn.Embedding,
+        source_embedding: nn.Embedding | None,
         target_embedding: nn.Embedding,
         encoder: Encoder,
         start: Start,
@@ -89,6 +89,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         summary: bool = False,
         read_state: Literal["previous", "current"] = "current",
         read_word: bool = False,
+        gated: bool = False,
         source_dropout: Dropout | None = None,
         target_dropout: Dropout | None = None,
     ) -> None:
@@ -101,6 +102,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.from_previous = attention is not None and attend_from == "previous"
         self.input_feeding, self.summary, self.read_word = input_feeding, summary, read_word
         self.read_previous = read_state == "previous"
+        self.gate = nn.Linear(cells.width, 1) if gated else None
         self.source_dropout, self.target_dropout = source_dropout or Dropout(0.0), target_dropout or Dropout(0.0)
         name_sites(self)
 
@@ -114,13 +116,18 @@ class RecurrentSeq2Seq(Seq2Seq):
         return [] if self.attention is None else [site_of(self.attention)]
 
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
-        tokens, mask = source_of(batch)
-        check_tokens("source", tokens, self.source_embedding.num_embeddings)
-        words = self.source_dropout(self.source_embedding(tokens))
-        reading = self.encoder(words, mask, tape=tape)
+        reading, mask = self.read_source(batch, tape)
         bank = None if self.attention is None else self.attention.bank(reading.annotations, mask=mask)
         summary = reading.last if self.summary else None
         return Memory(self.first_state(reading, mask), bank, summary)
+
+    def read_source(self, batch: Batch, tape: Tape | None) -> tuple[Reading, Tensor]:
+        """Annotations, and which of them are there (B, S)."""
+        tokens, mask = source_of(batch)
+        assert self.source_embedding is not None
+        check_tokens("source", tokens, self.source_embedding.num_embeddings)
+        words = self.source_dropout(self.source_embedding(tokens))
+        return self.encoder(words, mask, tape=tape), mask
 
     def start(self, memory: Memory, max_length: int) -> State:
         rows = memory.start.shape[0]
@@ -171,7 +178,7 @@ class RecurrentSeq2Seq(Seq2Seq):
             inputs = torch.cat([words, context], -1)
         outputs, _ = self.cells.sequence(inputs, memory.start)
         if self.attention is not None and memory.bank is not None:
-            context = self.attention(outputs, memory.bank, tape=tape).context
+            context = self._gated(self.attention(outputs, memory.bank, tape=tape).context, outputs)
         _note(tape, outputs, context)
         return self._read(outputs, context, words)
 
@@ -224,11 +231,14 @@ class RecurrentSeq2Seq(Seq2Seq):
         assert self.attention is not None
         assert memory.bank is not None
         if loop.attend is not None:
-            return loop.attend(query, memory.bank, tape), None
+            return self._gated(loop.attend(query, memory.bank, tape), query), None
         attended = self.attention(
             query[:, None], memory.bank, positions=now.position[:, None], past=now.past, sight="some", tape=tape
         )
-        return attended.context[:, 0], attended.past
+        return self._gated(attended.context[:, 0], query), attended.past
+
+    def _gated(self, context: Tensor, query: Tensor) -> Tensor:
+        return context if self.gate is None else context * torch.sigmoid(self.gate(query))
 
     def _embed(self, tokens: Tensor) -> Tensor:
         check_tokens("target", tokens, self.vocabulary)
@@ -304,13 +314,14 @@ class RecurrentConfig(Config):
 
 
 def attach_decoder(
-    source_embedding: nn.Embedding,
+    source_embedding: nn.Embedding | None,
     encoder: Encoder,
     target_vocabulary: int,
     embedding: int,
     settings: DecoderConfig,
     attention: AttentionConfig | None,
     source_dropout: Dropout,
+    family: type[RecurrentSeq2Seq] = RecurrentSeq2Seq,
 ) -> RecurrentSeq2Seq:
     """A recurrent decoder on any encoder."""
     attended = 0 if attention is None else encoder.width
@@ -331,7 +342,7 @@ def attach_decoder(
         residual=settings.residual,
         dropout=settings.drops(),
     )
-    return RecurrentSeq2Seq(
+    return family(
         source_embedding,
         nn.Embedding(target_vocabulary, embedding),
         encoder,
@@ -344,6 +355,7 @@ def attach_decoder(
         summary=settings.summary,
         read_state=settings.read_state,
         read_word=settings.read_word,
+        gated=settings.gated,
         source_dropout=source_dropout,
         target_dropout=settings.drops(),
     )

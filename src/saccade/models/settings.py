@@ -116,7 +116,7 @@ class DecoderConfig(Config):
     locked_dropout: bool = False
     """Whether what is dropped stays dropped through all words of a sentence."""
     start: Annotated[str, _of("start", STARTS)] = "mean"
-    """Where the first state comes from: zero, final, project, first-backward, mean or last."""
+    """Where the first state comes from: zero, final, project, first-backward, mean, mean-deep or last."""
     attend_from: Literal["previous", "current"] = "previous"
     """The state that asks: the one before this word was read, or the one after."""
     input_feeding: bool = False
@@ -124,12 +124,14 @@ class DecoderConfig(Config):
     summary: bool = False
     """Whether one fixed vector, the encoder's last state, enters every step and the read-out."""
     output: Annotated[str, _of("output layer", READOUTS)] = "tanh"
-    """The read-out: linear, tanh or maxout."""
+    """The read-out: linear, tanh, maxout or sum."""
     output_width: int | None = Field(None, ge=1)
     read_state: Literal["previous", "current"] = "current"
     """The state the read-out reads."""
     read_word: bool = False
     """Whether the read-out reads the last word too."""
+    gated: bool = False
+    """Whether a gate, one number read from the state that asks, says how much of the context enters."""
 
     def drops(self) -> Dropout:
         """The dropout of the embeddings and the read-out."""

@@ -169,7 +169,7 @@ class History:
             index = torch.tensor(rows, dtype=torch.long, device=every.device)
             weights = every.index_select(0, index).squeeze(2).transpose(0, 1)  # (H, T, S)
             if site in self._source_sites:
-                found[site] = weights[..., : self._source_lengths[row]]
+                found[site] = weights[..., : self._source_lengths[row]] if self._source_lengths else weights
             else:
                 found[site] = weights[..., : weights.shape[-1] - self._max_length + len(slots)]
         return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from saccade.attention.losses import guided_loss
+from saccade.attention.losses import doubly_stochastic_loss, guided_loss
 from saccade.attention.tape import Tape
 from saccade.batch import UNK, Batch
 from saccade.errors import ConfigError
@@ -45,18 +46,20 @@ class WordLoss(nn.Module):
         label_smoothing: float = 0.0,
         word_dropout: float = 0.0,
         guided_alignment: float = 0.0,
+        doubly_stochastic: float = 0.0,
     ) -> None:
         super().__init__()
-        if guided_alignment and not model.source_sites:
-            raise ConfigError("guided_alignment needs attention to the source, but this model has none. Set it to 0.")
-        self.model = model
+        asked = {"guided_alignment": guided_alignment, "doubly_stochastic": doubly_stochastic}
+        for name in (name for name, weight in asked.items() if weight and not model.source_sites):
+            raise ConfigError(f"{name} needs attention to the source, but this model has none. Set it to 0.")
+        self.model, self.doubly_stochastic = model, doubly_stochastic
         self.label_smoothing, self.word_dropout, self.guided = label_smoothing, word_dropout, guided_alignment
         self.own_words = 0.0
 
     def forward(self, links: Tensor | None = None, **parts: Tensor | None) -> Losses:
         """Losses of a batch, given by its parts; links (B, T, S) is gold attention."""
         batch = Batch(**parts)
-        tape = Tape() if self.guided and links is not None else None
+        tape = Tape() if self.doubly_stochastic or (self.guided and links is not None) else None
         fed = self._fed(batch)
         expected = _counted(batch.expected, batch)
         if "output" in self.model._modules:
@@ -66,11 +69,19 @@ class WordLoss(nn.Module):
         else:
             logits = _counted(self.model(fed, tape=tape), batch)
             losses = from_logits(logits, expected, smoothing=self.label_smoothing)
-        total = losses.smoothed
-        if tape is not None and links is not None:
-            weights = torch.stack([tape[site].float().mean(1) for site in self.model.source_sites]).mean(0)
-            total = total + self.guided * guided_loss(weights, links)
-        return Losses(total, losses.plain)
+        return Losses(losses.smoothed + self._looking(tape, batch, links), losses.plain)
+
+    def _looking(self, tape: Tape | None, batch: Batch, links: Tensor | None) -> Tensor | float:
+        """What is asked of the attention to the source, the mean of its sites and heads."""
+        if tape is None:
+            return 0.0
+        weights = torch.stack([tape[site].float().mean(1) for site in self.model.source_sites]).mean(0)  # (B, T, S)
+        asked: Tensor | float = 0.0
+        if self.guided and links is not None:
+            asked = asked + self.guided * guided_loss(weights, links)
+        if self.doubly_stochastic:
+            asked = asked + self.doubly_stochastic * doubly_stochastic_loss(weights, batch.expected_mask).sum()
+        return asked
 
     def _fed(self, batch: Batch) -> Batch:
         """The batch with some of what the model reads replaced."""
@@ -80,7 +91,7 @@ class WordLoss(nn.Module):
         if self.word_dropout:
             source = None if source is None else _unknown(source, self.word_dropout)
             target = None if target is None else _unknown(target, self.word_dropout)
-        batch = Batch(source, batch.source_mask, target, batch.target_mask, batch.labels)
+        batch = replace(batch, source=source, target=target)
         return self._with_own_words(batch) if self.own_words else batch
 
     @torch.no_grad()
@@ -95,7 +106,7 @@ class WordLoss(nn.Module):
             inputs[:, t + 1] = torch.where(own[:, t + 1], logits.argmax(-1), inputs[:, t + 1])
         assert batch.target is not None
         target = torch.cat([inputs, batch.target[:, -1:]], 1)
-        return Batch(batch.source, batch.source_mask, target, batch.target_mask, batch.labels)
+        return replace(batch, target=target)
 
 
 def _counted(values: Tensor, batch: Batch) -> Tensor:

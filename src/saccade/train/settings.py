@@ -50,6 +50,14 @@ class TrainConfig(Config):
     """The share of the model's own words that are fed to it at the end of training, rising from 0."""
     guided_alignment: float = Field(0.0, ge=0)
     """The weight of the loss that pulls attention towards gold alignments."""
+    doubly_stochastic: float = Field(0.0, ge=0)
+    """The weight of the loss that pulls what each place of the source gets of all words' attention towards 1."""
+    reinforce: float = Field(0.1, ge=0)
+    """For hard attention: what the likelihood of the words counts when it teaches where to look."""
+    reinforce_entropy: float = Field(0.002, ge=0)
+    """For hard attention: the weight of the spread of what it draws from."""
+    reinforce_expected: float = Field(0.5, ge=0, le=1)
+    """For hard attention: the share of sentences that look everywhere, as soft attention does, in an update."""
     ema: float | None = Field(None, gt=0, lt=1)
     """The decay of a running mean of the weights, which is what is validated and saved."""
     average: int = Field(0, ge=0)

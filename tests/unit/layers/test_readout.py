@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from saccade.errors import ConfigError
 from saccade.layers.readout import READOUTS, build_readout
 
 STATE, CONTEXT, WORD = torch.tensor([[1.0, -1.0]]), torch.tensor([[0.5]]), torch.tensor([[2.0]])
@@ -31,7 +32,7 @@ def test_maxout_lets_neighbours_compete():
     assert readout(STATE, CONTEXT, WORD).tolist() == [[1.0, 2.0]]
 
 
-@pytest.mark.parametrize("name", READOUTS)
+@pytest.mark.parametrize("name", [name for name in READOUTS if name != "sum"])
 @pytest.mark.parametrize("width", [None, 3])
 def test_width_is_what_comes_out_with_any_number_of_axes(name: str, width: int | None):
     readout = build_readout(name, 2, 1, 1, width)
@@ -39,3 +40,13 @@ def test_width_is_what_comes_out_with_any_number_of_axes(name: str, width: int |
     assert readout(*steps).shape == (1, 5, readout.width)
     torch.testing.assert_close(readout(*steps)[:, 3], readout(STATE, CONTEXT, WORD))
     assert readout.width == {"linear": 4}.get(name, width or 2)
+
+
+def test_sum_adds_state_and_context_to_the_word():
+    readout = build_readout("sum", 2, 1, 1)
+    readout.of_state.weight.data, readout.of_context.weight.data = torch.tensor([[3.0, 1.0]]), torch.tensor([[4.0]])
+    assert readout(STATE, CONTEXT, WORD).tolist() == [[2.0 + 3.0 - 1.0 + 2.0]]
+    assert build_readout("sum", 2, 0, 1).width == 1
+    for word, width in ((0, None), (1, 3)):
+        with pytest.raises(ConfigError, match="read_word"):
+            build_readout("sum", 2, 1, word, width)

@@ -15,7 +15,10 @@ def refused(body, kind=Predict):
 
 
 def test_options_are_those_of_a_recipe():
-    assert set(Options.model_fields) == set(SearchConfig.model_fields) - {"batch"}
+    assert set(Options.model_fields) == set(SearchConfig.model_fields) - {
+        "batch",
+        "precision",
+    }  # the server's own business
 
 
 def test_one_input_or_several():

@@ -36,6 +36,8 @@ class Hard(Softmax):
         if estimator not in ("reinforce", "gumbel"):
             raise unknown_name("estimator", estimator, ("reinforce", "gumbel"))
         self.estimator = estimator
+        self.expecting: Tensor | None = None
+        """While training: which rows (B,) look at all keys by their chances instead of at one; set for a call."""
 
     def choose(self, distribution: Tensor) -> Tensor:
         visible = distribution > 0
@@ -50,7 +52,10 @@ class Hard(Softmax):
         if self.estimator == "gumbel":
             soft = torch.softmax(noisy / self.temperature, -1)
             drawn = drawn + soft - soft.detach()
-        return drawn.masked_fill(~visible, 0.0).to(distribution.dtype)
+        drawn = drawn.masked_fill(~visible, 0.0).to(distribution.dtype)
+        if self.expecting is None:
+            return drawn
+        return torch.where(self.expecting.view(-1, *[1] * (drawn.dim() - 1)), distribution, drawn)
 
 
 def _one_hot(index: Tensor, like: Tensor) -> Tensor:

@@ -1,0 +1,125 @@
+"""Grids: a picture becomes annotations, one for each region."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from saccade.errors import ConfigError, ShapeError
+
+__all__ = ["VGG", "Grid", "SmallGrid", "check_pictures", "flatten", "sinusoidal_places"]
+
+
+class Grid(nn.Module):
+    """grid(pictures (B, 3, H, W)) -> a map (B, width, rows, columns), one vector for each region.
+
+    Any module that gives back such a map will do in its place, if it says how wide it is.
+    """
+
+    width: int
+    """The width of an annotation."""
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """The map."""
+        raise TypeError(f"{type(self).__name__} does not say how it sees: write forward()")
+
+
+class SmallGrid(Grid):
+    """A few convolutions that are learned from scratch, each halving the picture but the last.
+
+    Two further channels say where a pixel lies, across and down, since relations such as "left of" are about places.
+    Norms are over groups of channels, so that a picture alone is seen as it is in company.
+    """
+
+    def __init__(self, width: int = 128, channels: Sequence[int] = (32, 64, 96)) -> None:
+        super().__init__()
+        sizes = [5, *channels, width]
+        layers: list[nn.Module] = []
+        for number, (before, after) in enumerate(pairwise(sizes), 1):
+            stride = 2 if number < len(sizes) - 1 else 1
+            layers += [
+                nn.Conv2d(before, after, 3, stride, padding=1, bias=False),
+                nn.GroupNorm(_groups(after), after),
+                nn.ReLU(),
+            ]
+        self.layers, self.width = nn.Sequential(*layers), width
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        check_pictures(pictures)
+        rows, columns = pictures.shape[-2:]
+        down, across = (torch.linspace(-1, 1, n, device=pictures.device, dtype=pictures.dtype) for n in (rows, columns))
+        places = torch.stack(torch.meshgrid(across, down, indexing="xy")).expand(len(pictures), -1, -1, -1)
+        out: Tensor = self.layers(torch.cat([pictures, places], 1))
+        return out
+
+
+def _groups(channels: int) -> int:
+    """As many groups of at least eight channels as divide them."""
+    return max(n for n in range(1, max(channels // 8, 1) + 1) if channels % n == 0)
+
+
+_VGG: dict[int, tuple[int, ...]] = {16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
+"""Convolutions of each block."""
+
+
+class VGG(Grid):
+    """The convolutions of VGG-16 or -19 up to the last block, whose pooling is left out: 224 × 224 -> 14 × 14 × 512.
+
+    Parameters have the names and shapes of the published ImageNet weights, `features.0.weight` and so on; the
+    classifier behind them is not needed and not kept.
+    Paper: Simonyan and Zisserman 2015, arXiv:1409.1556; Xu et al. 2015, arXiv:1502.03044, reads it so.
+    """
+
+    def __init__(self, depth: int = 16) -> None:
+        super().__init__()
+        if depth not in _VGG:
+            raise ConfigError(f"there is no VGG of depth {depth}. Choose one of {', '.join(map(str, _VGG))}.")
+        layers: list[nn.Module] = []
+        before = 3
+        for block, count in enumerate(_VGG[depth]):
+            after = min(64 << block, 512)
+            for _ in range(count):
+                layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU()]
+                before = after
+            if block < 4:
+                layers.append(nn.MaxPool2d(2))
+        self.features, self.width = nn.Sequential(*layers), 512
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        check_pictures(pictures)
+        if min(pictures.shape[-2:]) < 16:
+            raise ShapeError(f"pictures are {tuple(pictures.shape)}, but VGG halves them four times: at least 16 × 16.")
+        out: Tensor = self.features(pictures)
+        return out
+
+
+def check_pictures(pictures: Tensor) -> None:
+    """Refuse what is not (B, 3, H, W) of numbers."""
+    if pictures.dim() != 4 or pictures.shape[1] != 3 or not pictures.is_floating_point() or 0 in pictures.shape:
+        raise ShapeError(
+            f"pictures are {tuple(pictures.shape)} of {pictures.dtype}, but must be (B, 3, H, W) of floating-point "
+            "numbers, none of them 0."
+        )
+
+
+def flatten(map_: Tensor) -> Tensor:
+    """A map (B, D, rows, columns) as annotations (B, rows · columns, D), in reading order."""
+    return map_.flatten(2).mT
+
+
+def sinusoidal_places(rows: int, columns: int, width: int, like: Tensor) -> Tensor:
+    """(rows · columns, width): half of the numbers tell how far down a region lies, half how far across."""
+    half = width // 2
+    waves = torch.exp(torch.arange(0, half, 2, device=like.device) * (-4.0 * torch.log(torch.tensor(10.0)) / half))
+
+    def code(count: int) -> Tensor:
+        angles = torch.arange(count, device=like.device)[:, None] * waves
+        return F.pad(torch.cat([angles.sin(), angles.cos()], 1), (0, half - 2 * len(waves)))[:, :half]
+
+    down, across = code(rows)[:, None].expand(-1, columns, -1), code(columns)[None].expand(rows, -1, -1)
+    places = torch.cat([down, across], -1).flatten(0, 1)
+    return F.pad(places, (0, width - places.shape[1])).to(like.dtype)

@@ -1,0 +1,141 @@
+"""Pictures to words: a grid of annotations in the place of a source, under a recurrent decoder or a Transformer's."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from saccade.attention import Tape
+from saccade.attention.aligns.hard import MovingBaseline
+from saccade.batch import Batch
+from saccade.config import Config
+from saccade.errors import DataError
+from saccade.layers.encoder import Encoder, Reading
+from saccade.layers.grids import VGG, Grid, SmallGrid, flatten, sinusoidal_places
+from saccade.models.base import Seq2Seq
+from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
+from saccade.models.settings import AttentionConfig, DecoderConfig, InitConfig
+from saccade.models.transformer import Memory, Transformer, TransformerConfig
+
+__all__ = ["GridConfig", "GridEncoder", "RecurrentCaptionConfig", "TransformerCaptionConfig", "pictures_of"]
+
+
+def pictures_of(batch: Batch) -> Tensor:
+    """The pictures (B, 3, H, W) of a batch that must have them."""
+    if not isinstance(batch, Batch) or batch.pictures is None:
+        raise DataError("this model looks at pictures, but the Batch has none. Pass Batch(pictures=…).")
+    return batch.pictures
+
+
+class GridConfig(Config):
+    """What sees a picture."""
+
+    kind: Annotated[str, Field(pattern="^(small|vgg16|vgg19)$")] = "small"
+    width: int = Field(128, ge=1)
+    """Of an annotation, for the small one; VGG's are 512 wide."""
+    channels: Annotated[tuple[int, ...], Field(strict=False)] = (32, 64, 96)
+    """For the small one: the channels of its convolutions before the last, each of which halves the picture."""
+    frozen: bool = False
+    """Whether it stays as it is while the rest learns."""
+
+    def build(self) -> Grid:
+        """The grid, untrained."""
+        grid: Grid = SmallGrid(self.width, self.channels) if self.kind == "small" else VGG(int(self.kind[3:]))
+        return grid.requires_grad_(not self.frozen)
+
+
+class GridEncoder(Encoder):
+    """A grid as an encoder: each region is an annotation, and all of them are there."""
+
+    def __init__(self, grid: nn.Module, width: int) -> None:
+        super().__init__()
+        self.grid, self.width = grid, width
+
+    def see(self, pictures: Tensor) -> tuple[Reading, Tensor]:
+        """Pictures (B, 3, H, W) -> annotations (B, L, D), and a mask (B, L) that keeps them all."""
+        annotations = flatten(self.grid(pictures))
+        return Reading(annotations, annotations.mean(1)), _all_there(annotations)
+
+    def shape(self, height: int, width: int, like: Tensor) -> tuple[int, int]:
+        """Rows and columns of the regions of a picture of this size."""
+        rows, columns = self.grid(like.new_zeros(1, 3, height, width)).shape[-2:]
+        return int(rows), int(columns)
+
+
+class RecurrentCaptioner(RecurrentSeq2Seq):
+    """Show, Attend and Tell: a recurrent decoder that looks at the regions of a picture.
+
+        z[t] = β[t] Σ_i a[t, i] annotation[i],   β[t] = σ(w · h[t-1])
+        h[t] = LSTM([y[t-1] ; z[t]], h[t-1])        logits = L_o (E y[t-1] + L_h h[t] + L_z z[t])
+
+    It starts from the mean annotation. Everything but what it looks at is the recurrent decoder's.
+    Paper: Xu et al. 2015, arXiv:1502.03044.
+    """
+
+    def read_source(self, batch: Batch, tape: Tape | None) -> tuple[Reading, Tensor]:
+        assert isinstance(self.encoder, GridEncoder)
+        return self.encoder.see(pictures_of(batch))
+
+
+class TransformerCaptioner(Transformer):
+    """A Transformer that reads the regions of a picture instead of words; their places are sines of row and column."""
+
+    def __init__(self, *parts: Any, grid: GridEncoder, **options: Any) -> None:
+        super().__init__(*parts, **options)
+        self.grid = grid
+        self.enter = nn.Linear(grid.width, self.encoder.width)
+
+    def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
+        seen = self.grid.grid(pictures_of(batch))
+        regions = self.enter(flatten(seen))
+        rows, columns = seen.shape[-2:]
+        regions = regions + sinusoidal_places(rows, columns, regions.shape[-1], regions)
+        mask = _all_there(regions)
+        return Memory(self.decoder.banks(self.encoder(regions, mask, tape=tape).annotations, mask))
+
+
+def _all_there(annotations: Tensor) -> Tensor:
+    return annotations.new_ones(annotations.shape[:2]).bool()
+
+
+class RecurrentCaptionConfig(Config):
+    """Show, Attend and Tell and its relatives."""
+
+    grid: GridConfig = GridConfig()
+    embedding: int = Field(256, ge=1)
+    decoder: DecoderConfig = DecoderConfig(cell="lstm", start="mean-deep", output="sum", read_word=True, gated=True)
+    attention: AttentionConfig | None = AttentionConfig()
+    init: InitConfig = InitConfig()
+
+    def captioner(self, vocabulary: int) -> Seq2Seq:
+        """A model that writes captions."""
+        grid = self.grid.build()
+        model = attach_decoder(
+            None,
+            GridEncoder(grid, grid.width),
+            vocabulary,
+            self.embedding,
+            self.decoder,
+            self.attention,
+            self.decoder.drops(),
+            RecurrentCaptioner,
+        )
+        if self.attention is not None and self.attention.align == "hard":
+            model.baseline = MovingBaseline()  # what its draws are compared with while it learns
+        self.init.apply(model)
+        return model
+
+
+class TransformerCaptionConfig(TransformerConfig):
+    """A Transformer over a grid."""
+
+    grid: GridConfig = GridConfig()
+
+    def captioner(self, vocabulary: int) -> Seq2Seq:
+        """A model that writes captions."""
+        grid = self.grid.build()
+        target = self._embedding(vocabulary)
+        parts = (target, target, self._encoder(), self._decoder(cross=True), self._place(), self._place())
+        return TransformerCaptioner(*parts, tied=self.tied, grid=GridEncoder(grid, grid.width))

@@ -1,0 +1,78 @@
+"""The objective of hard attention: words by their likelihood, where to look by what the words were worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from saccade.attention.aligns.hard import Hard, MovingBaseline, reinforce_loss
+from saccade.attention.tape import Tape
+from saccade.batch import PAD, Batch
+from saccade.errors import ConfigError
+from saccade.models.base import Seq2Seq
+from saccade.train.objective import Losses, WordLoss
+
+__all__ = ["HardLoss", "learns_by_reward"]
+
+
+def learns_by_reward(model: Seq2Seq) -> list[Hard]:
+    """The hard attentions of a model to which no gradient comes through what they draw."""
+    return [part for part in model.modules() if isinstance(part, Hard) and part.estimator == "reinforce"]
+
+
+class HardLoss(WordLoss):
+    """Cross-entropy of the words, and for the draws that led to them the gradient of their expected likelihood.
+
+        ∂ log p(y | s) + λ (log p(y | s) - b) ∂ log p(s) + ε ∂H(s),   b ← 0.9 b + 0.1 log p(y | s)
+
+    A share of the sentences looks everywhere, as soft attention does, which makes the estimate less noisy. The baseline
+    b belongs to the model, so that it is saved with it.
+    Paper: Xu et al. 2015, arXiv:1502.03044, equations 11 to 13.
+    """
+
+    def __init__(
+        self, model: Seq2Seq, *, reinforce: float = 0.1, entropy: float = 0.002, expected: float = 0.5, **options: Any
+    ) -> None:
+        super().__init__(model, **options)
+        self.draws = learns_by_reward(model)
+        baseline = getattr(model, "baseline", None)
+        if not self.draws or not isinstance(baseline, MovingBaseline):
+            raise ConfigError("this objective is for models with hard attention, but this one has none.")
+        self.reinforce, self.entropy, self.expected = reinforce, entropy, expected
+
+    def forward(self, links: Tensor | None = None, **parts: Tensor | None) -> Losses:
+        if not self.training:
+            return super().forward(links, **parts)
+        batch = Batch(**parts)
+        mask, tape = batch.expected_mask, Tape()
+        rows = torch.rand(batch.size, device=batch.expected.device) < self.expected
+        for draw in self.draws:
+            draw.expecting = rows
+        try:
+            logits = self.model(self._fed(batch), tape=tape)  # (B, T, V)
+        finally:
+            for draw in self.draws:
+                draw.expecting = None
+        expected = batch.expected.masked_fill(~mask, PAD).flatten()
+        flat = logits.flatten(0, 1).float()
+        smoothed = F.cross_entropy(
+            flat, expected, ignore_index=PAD, label_smoothing=self.label_smoothing, reduction="sum"
+        )
+        plain = F.cross_entropy(flat.detach(), expected, ignore_index=PAD, reduction="none").view(mask.shape).sum(1)
+        return Losses(smoothed + self._rewarded(tape, plain, mask) + self._looking(tape, batch, links), plain.sum())
+
+    def _rewarded(self, tape: Tape, plain: Tensor, mask: Tensor) -> Tensor:
+        """The loss that teaches where to look, from the negative log-likelihood (B,) of each sentence."""
+        reward = -self.reinforce * plain
+        baseline = self.model.baseline(reward)  # type: ignore[operator]
+        sites = [site for site in self.model.source_sites if f"{site}.distribution" in tape]
+        return sum(
+            (
+                reinforce_loss(tape[site], tape[f"{site}.distribution"], reward, baseline, self.entropy, mask).sum()
+                for site in sites
+            ),
+            start=plain.new_zeros(()),
+        )

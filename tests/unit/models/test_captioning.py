@@ -1,0 +1,198 @@
+"""Models that look at pictures: shapes, laws, the paper's equations, and that they learn to look."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from saccade import search
+from saccade.attention import Tape
+from saccade.batch import BOS, EOS, Batch
+from saccade.errors import ConfigError, DataError, ShapeError
+from saccade.layers.grids import VGG, SmallGrid, flatten, sinusoidal_places
+from saccade.models import CAPTIONERS, build_captioner
+from saccade.train.hard import HardLoss
+from saccade.train.objective import WordLoss, losses_of
+
+WORDS = 11
+each = pytest.mark.parametrize("name", CAPTIONERS)
+
+
+def tiny(name):
+    torch.manual_seed(0)
+    return build_captioner(name, WORDS, **CAPTIONERS[name].tiny).double()
+
+
+def batch(count=3, size=12):
+    pictures = torch.randn(count, 3, size, size, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    rows = [[BOS, *range(4, 4 + count - n), EOS] for n in range(count)]
+    target = torch.tensor([row + [0] * (count + 2 - len(row)) for row in rows])
+    return Batch(target=target, target_mask=target > 0, pictures=pictures)
+
+
+@each
+def test_steps_are_the_forced_pass(name):
+    model, given = tiny(name).eval(), batch()
+    whole = model(given)
+    memory = model.encode(given)
+    stepped, _ = model.extend(memory, model.start(memory, given.inputs.shape[1]), given.inputs)
+    assert_close(stepped, whole)
+
+
+@each
+def test_every_word_looks_at_the_regions(name):
+    model, given, tape = tiny(name).eval(), batch(), Tape()
+    model(given, tape=tape)
+    (site, *_) = model.source_sites
+    weights = tape[site]
+    assert weights.shape[0] == 3
+    assert weights.shape[2:] == (given.inputs.shape[1], 36)  # 12 × 12, halved once
+    assert_close(weights.sum(-1), torch.ones(weights.shape[:3], dtype=weights.dtype))
+
+
+@each
+def test_a_picture_alone_is_captioned_as_in_company(name):
+    model, given = tiny(name), batch()
+    together = search.beam(model, Batch(pictures=given.pictures), 3, max_length=8)
+    for row, (best, *_) in enumerate(together):
+        ((alone, *_),) = search.beam(model, Batch(pictures=given.pictures[row : row + 1]), 3, max_length=8)
+        assert alone.tokens == best.tokens
+        for site, weights in best.attention.items():
+            assert_close(alone.attention[site], weights)
+
+
+def test_the_papers_equations():
+    """One step of the soft model by hand."""
+    model, given = tiny("show-attend-tell-soft").eval(), batch(1)
+    annotations = flatten(model.encoder.grid(given.pictures))[0]
+    start = torch.tanh(model.first_state.layer(torch.relu(model.first_state.shared(annotations.mean(0)))))
+    h, c = start.chunk(2)
+    score = model.attention.score
+    energies = torch.tanh(score.query_weight @ h + annotations @ score.key_weight.T) @ score.v[0]
+    z = torch.softmax(energies, 0) @ annotations * torch.sigmoid(model.gate(h))
+    word = model.target_embedding.weight[BOS]
+    cell = model.cells.first.rnn
+    gates = cell.weight_ih_l0 @ torch.cat([word, z]) + cell.bias_ih_l0 + cell.weight_hh_l0 @ h + cell.bias_hh_l0
+    i, f, g, o = gates.chunk(4)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    h = torch.sigmoid(o) * torch.tanh(c)
+    logits = model.output(word + model.readout.of_state(h) + model.readout.of_context(z))
+    memory = model.encode(given)
+    found, _ = model.step(memory, model.start(memory, 3), torch.tensor([BOS]))
+    assert_close(found[0], logits)
+
+
+def test_vgg_has_the_published_names_and_shapes_and_the_map_before_the_last_pooling():
+    for depth, last in ((16, 28), (19, 34)):
+        grid = VGG(depth)
+        names = dict(grid.named_parameters())
+        assert names["features.0.weight"].shape == (64, 3, 3, 3)
+        assert names[f"features.{last}.weight"].shape == (512, 512, 3, 3)
+        assert f"features.{last + 1}.weight" not in names
+    with torch.no_grad():
+        assert VGG(16)(torch.zeros(1, 3, 64, 64)).shape == (1, 512, 4, 4)
+    with pytest.raises(ConfigError, match="depth 11"):
+        VGG(11)
+    with pytest.raises(ShapeError, match="at least 16"):
+        VGG(16)(torch.zeros(1, 3, 8, 8))
+
+
+def test_a_small_grid_knows_where_things_are():
+    grid = SmallGrid(8, (8,)).eval()
+    seen = grid(torch.zeros(1, 3, 8, 8))
+    assert seen.shape == (1, 8, 4, 4)
+    assert not torch.allclose(seen[0, :, 1, 1], seen[0, :, 2, 2])
+
+
+def test_places_tell_rows_from_columns():
+    places = sinusoidal_places(3, 4, 16, torch.zeros(1)).view(3, 4, 16)
+    assert_close(places[1, :, :8], places[1, :1, :8].expand(4, -1))
+    assert_close(places[:, 2, 8:], places[:1, 2, 8:].expand(3, -1))
+    assert len({tuple(place) for place in places.flatten(0, 1).tolist()}) == 12
+
+
+@pytest.mark.parametrize(
+    ("pictures", "match"),
+    [
+        (torch.zeros(1, 1, 8, 8), "3, H, W"),
+        (torch.zeros(3, 8, 8), "3, H, W"),
+        (torch.zeros(1, 3, 8, 8).int(), "floating"),
+    ],
+)
+def test_what_is_no_picture_is_refused(pictures, match):
+    with pytest.raises(ShapeError, match=match):
+        SmallGrid()(pictures)
+
+
+def test_a_batch_without_pictures_is_refused():
+    with pytest.raises(DataError, match="looks at pictures"):
+        tiny("show-attend-tell-soft").encode(Batch.of(targets=[[4]]))
+
+
+def test_soft_attention_can_be_asked_to_look_everywhere():
+    model, given = tiny("show-attend-tell-soft"), batch()
+    plain, asked = (losses_of(WordLoss(model, doubly_stochastic=weight).eval(), given) for weight in (0.0, 2.0))
+    tape = Tape()
+    model(given, tape=tape)
+    weights = tape["attention"][:, 0] * given.expected_mask[..., None]
+    assert_close(asked.total - plain.total, 2 * (1 - weights.sum(1)).square().sum())
+    assert_close(asked.plain, plain.plain)
+
+
+def test_hard_attention_learns_by_reward_and_keeps_its_baseline():
+    model, given = tiny("show-attend-tell-hard").train(), batch()
+    objective = HardLoss(model, reinforce=0.1, entropy=0.0, expected=0.0)
+    torch.manual_seed(3)
+    losses = losses_of(objective, given)
+    losses.total.backward()
+    assert model.attention.score.v.grad.abs().sum() > 0  # by nothing but the reward
+    assert model.baseline.value.item() == pytest.approx(0.1 * 0.1 * -(losses.plain.item() / 3))
+    assert "baseline.value" in model.state_dict()
+    with pytest.raises(ConfigError, match="hard attention"):
+        HardLoss(tiny("show-attend-tell-soft"))
+
+
+def test_expected_sentences_look_everywhere():
+    model, given, tape = tiny("show-attend-tell-hard").train(), batch(), Tape()
+    model.attention.align.expecting = torch.tensor([True, False, True])
+    model(given, tape=tape)
+    most = tape["attention"].amax(-1)
+    assert (most[1] == 1).all()
+    assert (most[[0, 2]] < 1).all()
+    assert_close(tape["attention"][0], tape["attention.distribution"][0])
+
+
+def colours(count, chance):
+    """Squares of one of two colours in one of four corners: "colour corner" as two words."""
+    pictures, rows = torch.zeros(count, 3, 16, 16), []
+    for n in range(count):
+        colour, corner = int(torch.randint(2, (), generator=chance)), int(torch.randint(4, (), generator=chance))
+        top, left = 9 * (corner // 2) + 1, 9 * (corner % 2) + 1
+        pictures[n, colour, top : top + 5, left : left + 5] = 1.0
+        rows.append([4 + colour, 6 + corner])
+    return pictures, rows
+
+
+@pytest.mark.parametrize("name", CAPTIONERS)
+def test_learns_what_is_where_in_a_picture(name):
+    torch.manual_seed(0)
+    settings = {"grid": {"kind": "small", "width": 24, "channels": (12,), "frozen": False}}
+    if name.startswith("show"):
+        settings |= {"embedding": 24, "decoder": {"width": 32, "dropout": 0.0}}
+    else:
+        settings |= {"width": 32, "feed_forward": 64, "layers": 1, "dropout": 0.0}
+    model = build_captioner(name, WORDS, **settings)
+    hard = name.endswith("hard")
+    objective = (HardLoss(model) if hard else WordLoss(model)).train()
+    optimizer = torch.optim.Adam(model.parameters(), 4e-3)
+    chance = torch.Generator().manual_seed(0)
+    for _ in range(120):
+        pictures, rows = colours(32, chance)
+        given = Batch.of(targets=rows)
+        losses = losses_of(objective, Batch(target=given.target, target_mask=given.target_mask, pictures=pictures))
+        optimizer.zero_grad()
+        (losses.total / 96).backward()
+        optimizer.step()
+    pictures, rows = colours(64, chance)
+    found = search.greedy(model, Batch(pictures=pictures), max_length=5)
+    right = sum(hypothesis.tokens == [*row, EOS] for hypothesis, row in zip(found, rows, strict=True))
+    assert right >= (45 if hard else 60)
