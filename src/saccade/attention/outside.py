@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from saccade.errors import ConfigError, lookup
 
-__all__ = ["find_part", "is_outside", "trusting"]
+__all__ = ["find_factory", "find_part", "is_outside", "trusting"]
 
 Part = TypeVar("Part")
 _trusted: ContextVar[bool] = ContextVar("trusted", default=False)
@@ -36,18 +36,7 @@ def find_part(kind: str, name: str, table: Mapping[str, type[Part]]) -> type[Par
     """A part by its name in a table, or by the place of its class."""
     if not is_outside(name):
         return lookup(kind, name, table)
-    if not _trusted.get():
-        raise ConfigError(
-            f"the {kind} {name!r} is code from outside saccade, which runs when it is loaded. If you trust where it "
-            "comes from, pass --trust-code (in Python, trust_code=True)."
-        )
-    module, _, attribute = name.partition(":")
-    try:
-        found: Any = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"the {kind} {name!r} cannot be imported: {error}. Is its folder on PYTHONPATH?") from error
-    except Exception as error:  # whatever the code does wrong while it is imported
-        raise ConfigError(f"the {kind} {name!r} cannot be imported: {type(error).__name__}: {error}.") from error
+    found = _imported(kind, name)
     bases = {base for entry in table.values() for base in entry.__mro__[1:] if base.__name__ == kind.capitalize()}
     if not (isinstance(found, type) and any(issubclass(found, base) for base in bases)):
         raise ConfigError(f"the {kind} {name!r} is no {kind.capitalize()}. Derive it from saccade.attention's class.")
@@ -58,3 +47,28 @@ def find_part(kind: str, name: str, table: Mapping[str, type[Part]]) -> type[Par
             f"saccade.attention's {kind.capitalize()} does."
         )
     return found
+
+
+def find_factory(kind: str, name: str) -> Callable[[], Any]:
+    """Something to call by its place, `package.module:name`."""
+    found = _imported(kind, name)
+    if not callable(found):
+        raise ConfigError(f"the {kind} {name!r} cannot be called. Name a class, or a function that makes one.")
+    made: Callable[[], Any] = found
+    return made
+
+
+def _imported(kind: str, name: str) -> Any:
+    """What stands at a place, if the user trusts it."""
+    if not _trusted.get():
+        raise ConfigError(
+            f"the {kind} {name!r} is code from outside saccade, which runs when it is loaded. If you trust where it "
+            "comes from, pass --trust-code (in Python, trust_code=True)."
+        )
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"the {kind} {name!r} cannot be imported: {error}. Is its folder on PYTHONPATH?") from error
+    except Exception as error:  # whatever the code does wrong while it is imported
+        raise ConfigError(f"the {kind} {name!r} cannot be imported: {type(error).__name__}: {error}.") from error

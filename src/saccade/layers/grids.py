@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from saccade.errors import ConfigError, ShapeError
+from saccade.errors import ConfigError, DataError, ShapeError
 
-__all__ = ["VGG", "Grid", "SmallGrid", "check_pictures", "flatten", "sinusoidal_places"]
+__all__ = ["VGG", "Grid", "SmallGrid", "check_pictures", "flatten", "load_weights", "sinusoidal_places"]
 
 
 class Grid(nn.Module):
@@ -74,6 +76,8 @@ class VGG(Grid):
     Paper: Simonyan and Zisserman 2015, arXiv:1409.1556; Xu et al. 2015, arXiv:1502.03044, reads it so.
     """
 
+    width = 512
+
     def __init__(self, depth: int = 16) -> None:
         super().__init__()
         if depth not in _VGG:
@@ -87,7 +91,7 @@ class VGG(Grid):
                 before = after
             if block < 4:
                 layers.append(nn.MaxPool2d(2))
-        self.features, self.width = nn.Sequential(*layers), 512
+        self.features = nn.Sequential(*layers)
 
     def forward(self, pictures: Tensor) -> Tensor:
         check_pictures(pictures)
@@ -95,6 +99,29 @@ class VGG(Grid):
             raise ShapeError(f"pictures are {tuple(pictures.shape)}, but VGG halves them four times: at least 16 × 16.")
         out: Tensor = self.features(pictures)
         return out
+
+
+def load_weights(grid: nn.Module, path: Path) -> None:
+    """Give a grid the weights of a file, PyTorch's (nothing in it is run) or safetensors.
+
+    Of a whole network only what the grid has is taken: a classifier behind it (`classifier.…`, `fc.…`) is left out.
+    """
+    try:
+        tensors = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
+    except Exception as error:  # a dozen kinds, all of which mean the same
+        raise DataError(f"{path} cannot be read as weights: {str(error).splitlines()[0]}") from error
+    if not isinstance(tensors, dict) or not all(isinstance(part, Tensor) for part in tensors.values()):
+        raise DataError(f"{path} holds no table of tensors. Save a model's state_dict there.")
+    own = grid.state_dict()
+    missing = [name for name in own if name not in tensors]
+    if missing:
+        raise DataError(f"{path} lacks {missing[0]} and {len(missing) - 1} more of the grid's {len(own)} tensors.")
+    for name, tensor in own.items():
+        if tensors[name].shape != tensor.shape:
+            raise DataError(
+                f"{path} has {name} as {tuple(tensors[name].shape)}, but the grid has it as {tuple(tensor.shape)}."
+            )
+    grid.load_state_dict({name: tensors[name] for name in own})
 
 
 def check_pictures(pictures: Tensor) -> None:

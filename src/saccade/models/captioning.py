@@ -9,11 +9,12 @@ from torch import Tensor, nn
 
 from saccade.attention import Tape
 from saccade.attention.aligns.hard import MovingBaseline
+from saccade.attention.outside import find_factory, is_outside
 from saccade.batch import Batch
 from saccade.config import Config
-from saccade.errors import DataError
+from saccade.errors import ConfigError, DataError, ShapeError
 from saccade.layers.encoder import Encoder, Reading
-from saccade.layers.grids import VGG, Grid, SmallGrid, flatten, sinusoidal_places
+from saccade.layers.grids import VGG, SmallGrid, flatten, sinusoidal_places
 from saccade.models.base import Seq2Seq
 from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
 from saccade.models.settings import AttentionConfig, DecoderConfig, InitConfig
@@ -32,18 +33,29 @@ def pictures_of(batch: Batch) -> Tensor:
 class GridConfig(Config):
     """What sees a picture."""
 
-    kind: Annotated[str, Field(pattern="^(small|vgg16|vgg19)$")] = "small"
+    kind: Annotated[str, Field(pattern=r"^(small|vgg16|vgg19|[\w.]+:\w+)$")] = "small"
+    """small, vgg16, vgg19, or `package.module:factory` of your own, which makes a module that gives a map back."""
     width: int = Field(128, ge=1)
-    """Of an annotation, for the small one; VGG's are 512 wide."""
+    """Of an annotation; VGG's are 512 wide."""
     channels: Annotated[tuple[int, ...], Field(strict=False)] = (32, 64, 96)
     """For the small one: the channels of its convolutions before the last, each of which halves the picture."""
+    weights: str | None = None
+    """A file of weights to begin with: PyTorch's, or safetensors. VGG takes the published ones as they are."""
     frozen: bool = False
     """Whether it stays as it is while the rest learns."""
 
-    def build(self) -> Grid:
-        """The grid, untrained."""
-        grid: Grid = SmallGrid(self.width, self.channels) if self.kind == "small" else VGG(int(self.kind[3:]))
-        return grid.requires_grad_(not self.frozen)
+    def build(self) -> GridEncoder:
+        """The grid as an encoder, untrained."""
+        grid: nn.Module
+        if is_outside(self.kind):
+            grid, width = find_factory("grid", self.kind)(), self.width
+            if not isinstance(grid, nn.Module):
+                raise ConfigError(f"the grid {self.kind!r} made a {type(grid).__name__}, but must make a torch module.")
+        elif self.kind == "small":
+            grid, width = SmallGrid(self.width, self.channels), self.width
+        else:
+            grid, width = VGG(int(self.kind[3:])), VGG.width
+        return GridEncoder(grid.requires_grad_(not self.frozen), width)
 
 
 class GridEncoder(Encoder):
@@ -55,12 +67,23 @@ class GridEncoder(Encoder):
 
     def see(self, pictures: Tensor) -> tuple[Reading, Tensor]:
         """Pictures (B, 3, H, W) -> annotations (B, L, D), and a mask (B, L) that keeps them all."""
-        annotations = flatten(self.grid(pictures))
+        annotations = flatten(self.map(pictures))
         return Reading(annotations, annotations.mean(1)), _all_there(annotations)
+
+    def map(self, pictures: Tensor) -> Tensor:
+        """(B, width, rows, columns)."""
+        seen = self.grid(pictures)
+        if not isinstance(seen, Tensor) or seen.dim() != 4 or seen.shape[:2] != (len(pictures), self.width):
+            was = tuple(seen.shape) if isinstance(seen, Tensor) else type(seen).__name__
+            raise ShapeError(
+                f"the grid made {was} of {len(pictures)} pictures, but must make ({len(pictures)}, {self.width}, rows, "
+                "columns): grid.width is what a recipe says it is."
+            )
+        return seen
 
     def shape(self, height: int, width: int, like: Tensor) -> tuple[int, int]:
         """Rows and columns of the regions of a picture of this size."""
-        rows, columns = self.grid(like.new_zeros(1, 3, height, width)).shape[-2:]
+        rows, columns = self.map(like.new_zeros(1, 3, height, width)).shape[-2:]
         return int(rows), int(columns)
 
 
@@ -88,7 +111,7 @@ class TransformerCaptioner(Transformer):
         self.enter = nn.Linear(grid.width, self.encoder.width)
 
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
-        seen = self.grid.grid(pictures_of(batch))
+        seen = self.grid.map(pictures_of(batch))
         regions = self.enter(flatten(seen))
         rows, columns = seen.shape[-2:]
         regions = regions + sinusoidal_places(rows, columns, regions.shape[-1], regions)
@@ -111,10 +134,9 @@ class RecurrentCaptionConfig(Config):
 
     def captioner(self, vocabulary: int) -> Seq2Seq:
         """A model that writes captions."""
-        grid = self.grid.build()
         model = attach_decoder(
             None,
-            GridEncoder(grid, grid.width),
+            self.grid.build(),
             vocabulary,
             self.embedding,
             self.decoder,
@@ -135,7 +157,6 @@ class TransformerCaptionConfig(TransformerConfig):
 
     def captioner(self, vocabulary: int) -> Seq2Seq:
         """A model that writes captions."""
-        grid = self.grid.build()
         target = self._embedding(vocabulary)
         parts = (target, target, self._encoder(), self._decoder(cross=True), self._place(), self._place())
-        return TransformerCaptioner(*parts, tied=self.tied, grid=GridEncoder(grid, grid.width))
+        return TransformerCaptioner(*parts, tied=self.tied, grid=self.grid.build())

@@ -2,13 +2,15 @@
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch.testing import assert_close
 
 from saccade import search
 from saccade.attention import Tape
+from saccade.attention.outside import trusting
 from saccade.batch import BOS, EOS, Batch
 from saccade.errors import ConfigError, DataError, ShapeError
-from saccade.layers.grids import VGG, SmallGrid, flatten, sinusoidal_places
+from saccade.layers.grids import VGG, SmallGrid, flatten, load_weights, sinusoidal_places
 from saccade.models import CAPTIONERS, build_captioner
 from saccade.train.hard import HardLoss
 from saccade.train.objective import WordLoss, losses_of
@@ -196,3 +198,58 @@ def test_learns_what_is_where_in_a_picture(name):
     found = search.greedy(model, Batch(pictures=pictures), max_length=5)
     right = sum(hypothesis.tokens == [*row, EOS] for hypothesis, row in zip(found, rows, strict=True))
     assert right >= (45 if hard else 60)
+
+
+def test_published_weights_are_taken_and_the_classifier_left_out(tmp_path):
+    torch.manual_seed(0)
+    published, grid = SmallGrid(8, (4,)), SmallGrid(8, (4,))
+    tensors = {**published.state_dict(), "classifier.0.weight": torch.zeros(2, 2)}
+    torch.save(tensors, tmp_path / "weights.pth")
+    save_file(tensors, tmp_path / "weights.safetensors")
+    for name in ("weights.pth", "weights.safetensors"):
+        grid = SmallGrid(8, (4,))
+        load_weights(grid, tmp_path / name)
+        assert all(torch.equal(grid.state_dict()[key], value) for key, value in published.state_dict().items())
+
+
+class Evil:
+    def __reduce__(self):
+        return print, ("run",)
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (Evil(), "cannot be read"),
+        ([1], "no table"),
+        ({"layers.0.weight": torch.zeros(1)}, "lacks layers.1.weight"),
+        ({**SmallGrid(8, (4,)).state_dict(), "layers.0.weight": torch.zeros(1)}, "has layers.0.weight as"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(tmp_path, capsys, content, match):
+    torch.save(content, tmp_path / "weights.pth")
+    with pytest.raises(DataError, match=match):
+        load_weights(SmallGrid(8, (4,)), tmp_path / "weights.pth")
+    assert "run" not in capsys.readouterr().out
+
+
+def own_grid():
+    return torch.nn.Conv2d(3, 6, 4, 4)
+
+
+@pytest.mark.parametrize("name", CAPTIONERS)
+def test_a_grid_of_ones_own(name):
+    settings = {**CAPTIONERS[name].tiny, "grid": {"kind": f"{__name__}:own_grid", "width": 6}}
+    with pytest.raises(ConfigError, match="trust"):
+        build_captioner(name, WORDS, **settings)
+    with trusting():
+        model = build_captioner(name, WORDS, **settings)
+        wrong = build_captioner(name, WORDS, **{**settings, "grid": {"kind": f"{__name__}:own_grid", "width": 5}})
+    assert (
+        model(Batch(target=batch().target, target_mask=batch().target_mask, pictures=batch().pictures.float())).shape[
+            -1
+        ]
+        == WORDS
+    )
+    with pytest.raises(ShapeError, match="rows, columns"):
+        wrong.encode(Batch(pictures=batch().pictures.float()))
