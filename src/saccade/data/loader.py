@@ -59,7 +59,7 @@ class Loader:
         mine = shard(rows, self._rank, self._ranks)
         weight = float(len(mine) > 0)
         mine = mine if len(mine) else rows[:1]
-        batch, links = collate(self.store, mine, self.plan.shape(rows) if self.plan.rounded else None)
+        batch, links = collate(self.store, mine, self._shape(rows) if self.plan.rounded else None)
         return Load(
             batch,
             count_expected(self.store, rows),
@@ -69,6 +69,11 @@ class Loader:
             links,
             weight,
         )
+
+    def _shape(self, rows: Rows) -> tuple[int, ...]:
+        """The share of a batch, with its padding, that one process has."""
+        sentences, *sides = self.plan.shape(rows)
+        return -(-sentences // self._ranks), *sides
 
 
 def lengths_of(store: Store) -> NDArray[np.integer[Any]]:

@@ -44,6 +44,8 @@ class Plan:
     seed: int = 1
     shuffle: bool = True
     rounded: bool = False
+    room: int | None = None
+    """The most tokens of a side that a model has places for; no rounding goes beyond."""
 
     def __post_init__(self) -> None:
         if self.tokens < 1:
@@ -88,7 +90,11 @@ class Plan:
 
     def _lengths(self, rows: Rows) -> NDArray[np.integer[Any]]:
         """(n, sides): what sentences take of a batch."""
-        return _rounded(self.lengths[rows]) if self.rounded else self.lengths[rows]
+        lengths = self.lengths[rows]
+        if not self.rounded:
+            return lengths
+        rounded = _rounded(lengths)
+        return rounded if self.room is None else np.maximum(np.minimum(rounded, self.room), lengths)
 
     def _window(self) -> int:
         mean = float(self.lengths.max(1).mean())

@@ -67,18 +67,28 @@ class Residual(nn.Module):
         if self.pre:
             return residual(x, out, self.dropout, self.training)
         norm = self.norm
+        if not _bare(norm):
+            return norm(residual(x, out, self.dropout, self.training))  # type: ignore[no-any-return]
         return residual_norm(x, out, norm.weight, norm.bias, norm.eps, self.dropout, self.training)
 
     def go_on(self, x: Tensor, out: Tensor, following: Residual) -> tuple[Tensor, Tensor]:
         """What its output becomes, and what the sub-layer of the `following` is then given."""
         norm, both = (following.norm, residual_and_norm) if self.pre else (self.norm, residual_norm_twice)
+        if not _bare(norm):
+            x = self.leave(x, out)
+            return x, following.enter(x)
         return both(x, out, norm.weight, norm.bias, norm.eps, self.dropout, self.training)
 
 
 def normed(norm: nn.Module, x: Tensor) -> Tensor:
     """A norm's output, by our kernels where they can do it."""
-    out: Tensor = layer_norm(x, norm.weight, norm.bias, norm.eps) if type(norm) is nn.LayerNorm else norm(x)
+    out: Tensor = layer_norm(x, norm.weight, norm.bias, norm.eps) if _bare(norm) else norm(x)  # type: ignore[arg-type]
     return out
+
+
+def _bare(norm: nn.Module) -> bool:
+    """Whether a norm is a LayerNorm and nothing else: one that was exchanged, or hooked into, wants to be called."""
+    return type(norm) is nn.LayerNorm and not norm._forward_hooks and not norm._forward_pre_hooks
 
 
 class EncoderLayer(nn.Module):

@@ -134,12 +134,19 @@ def packed_attention(
         return None
     ask = pack(score.query_weight, None, precision=precision)
     v = score.v.detach().squeeze(0)
+    if v.dtype not in _FAR:
+        return None
+    far = _FAR[v.dtype]
     grown = _Grown()
 
     def attend(query: Tensor, bank: Bank, tape: Tape | None) -> Tensor:
         (sentences, size, width), rows = bank.keys.shape, query.shape[0]
-        asked = ask(query.contiguous()).clamp_(-_FAR, _FAR).mul_(2).exp_().view(sentences, -1, 1, width)
-        inner = (grown.of(bank.keys)[:, None] * asked).add_(1).reciprocal_()  # (B, K, S, A)
+        powers = grown.of(bank.keys)
+        if powers is None:
+            context: Tensor = attention(query[:, None], bank, tape=tape).context
+            return context[:, 0]
+        asked = ask(query.contiguous()).clamp_(-far, far).mul_(2).exp_().view(sentences, -1, 1, width)
+        inner = (powers[:, None] * asked).add_(1).reciprocal_()  # (B, K, S, A)
         scores = torch.mv(inner.view(-1, width), v).mul_(-2).view(sentences, -1, size)  # v · 1 is the same for all keys
         if bank.mask is not None:
             scores.masked_fill_(~bank.mask, -torch.inf)
@@ -151,22 +158,24 @@ def packed_attention(
     return attend
 
 
-_FAR = 40.0
-"""Beyond it tanh is 1 to the last bit, and e^2x still a number."""
+_NEAR = 20.0
+"""Keys beyond it are left to the attention itself."""
+_FAR = {torch.float32: _NEAR + 10.0, torch.float64: _NEAR + 20.0}
+"""Queries beyond it are as good as there: with any key that is near, tanh is ±1 to the last bit."""
 
 
 class _Grown:
     """e^2k of the keys seen last."""
 
     def __init__(self) -> None:
-        self._last: tuple[weakref.ref[Tensor], Tensor] | None = None
+        self._last: tuple[weakref.ref[Tensor], Tensor | None] | None = None
 
-    def of(self, keys: Tensor) -> Tensor:
-        """Computed when the keys are others than before; a bank is never written to."""
+    def of(self, keys: Tensor) -> Tensor | None:
+        """Computed when the keys are others than before; a bank is never written to. None where some are not near."""
         last = self._last  # read once: another thread may write it
         if last is not None and last[0]() is keys:
             return last[1]
-        grown = keys.clamp(-_FAR, _FAR).mul_(2).exp_()
+        grown = (keys * 2).exp_() if float(keys.abs().amax()) <= _NEAR else None
         self._last = (weakref.ref(keys), grown)
         return grown
 

@@ -21,7 +21,9 @@ import torch
 from torch import Tensor
 
 from saccade.batch import BOS, Batch, round_up
-from saccade.models.base import Draft, Precision, Seq2Seq, check_finite
+from saccade.errors import NumericsError
+from saccade.kernels.recording import recording
+from saccade.models.base import Draft, Precision, Seq2Seq, check_finite, fingerprint
 from saccade.search.history import Hypothesis, walk
 from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
 from saccade.search.view import View
@@ -44,6 +46,7 @@ def recorded(
     key: object,
     *,
     lengths: list[int],
+    room: int | None = None,
     precision: Precision = "full",
 ) -> list[list[Hypothesis]] | None:
     """What a search by the strategy that `make` makes finds; None where it is not worth it.
@@ -57,7 +60,7 @@ def recorded(
     if searches is None:
         searches = model.__dict__[_NAME] = _Searches(model)
     with searches.lock, nullcontext() if searches.ready() else evaluating(model):
-        return searches.find(model, batch, make, key, lengths, precision)
+        return searches.find(model, batch, make, key, lengths, room, precision)
 
 
 class _Searches:
@@ -81,9 +84,11 @@ class _Searches:
 
     def _writer(self, model: Seq2Seq, precision: Precision) -> Any:
         """The model's writer; to ask for it takes as long as some words do, so that is done when something changed."""
-        now = [(part._version, part.data_ptr()) for part in self._parameters] if self.ready() else None
+        now = fingerprint(self._parameters) if self.ready() else None
         if now is None or self._writers.get(precision, (None,))[0] != now:
             self._writers[precision] = (now, model.writer(precision))
+            for shape in [shape for shape in self._recordings if shape[1] == precision]:
+                del self._recordings[shape]  # they write with weights of the past
         return self._writers[precision][1]
 
     def find(
@@ -93,16 +98,17 @@ class _Searches:
         make: Callable[[], Strategy],
         key: object,
         lengths: list[int],
+        room: int | None,
         precision: Precision,
     ) -> list[list[Hypothesis]] | None:
         assert batch.source is not None
         one_length = min(lengths) == max(lengths)
-        longest = max(lengths) if one_length else round_up(max(lengths))
-        sentences, size = (round_up(part) for part in batch.source.shape)
+        longest = max(lengths) if one_length else _within(max(lengths), room)
+        sentences, size = round_up(batch.size), _within(batch.source.shape[1], room)
         writer = self._writer(model, precision)
-        shape = (key, precision, id(writer), sentences, size, longest, one_length)
-        recording = self._recordings.get(shape)
-        if recording is None:
+        shape = (key, precision, sentences, size, longest, one_length)
+        made = self._recordings.get(shape)
+        if made is None:
             # the first one of a shape goes without, which gets all kernels ready
             if self._refused or shape not in self._seen or len(self._recordings) >= MOST:
                 self._seen.add(shape)
@@ -110,16 +116,23 @@ class _Searches:
             check_search(model, batch, make(), longest, ())
             check_finite(model)
             limits = None if one_length else torch.zeros(sentences, dtype=torch.long, device=batch.source.device)
-            recording = _Recording(model, writer, make(), sentences, size, longest, limits, batch.source.device)
-            self._recordings[shape] = recording
+            made = _Recording(model, writer, make(), sentences, size, longest, limits, batch.source.device)
+            self._recordings[shape] = made
         try:
-            return recording.run(batch, lengths)
-        except RuntimeError as error:
-            if "captur" not in str(error).lower():
-                raise
+            return made.run(batch, lengths)
+        except NumericsError:
+            raise
+        except Exception as error:  # whatever it is, the same search without a recording will tell if it is serious
             self._refused, self._recordings = True, {}
-            logging.getLogger("saccade").warning("searches go on without CUDA graphs: %s", str(error).splitlines()[0])
+            logging.getLogger("saccade").warning(
+                "searches go on without CUDA graphs: %s", str(error).splitlines()[0] if str(error) else error
+            )
             return None
+
+
+def _within(length: int, room: int | None) -> int:
+    """A length rounded up, but to none that a model has no places for."""
+    return round_up(length) if room is None else max(min(round_up(length), room), length)
 
 
 def _nothing() -> None:
@@ -216,8 +229,7 @@ class _Recording:
     def _record(self) -> None:
         """The next few steps."""
         graph = torch.cuda.CUDAGraph()
-        torch.cuda.synchronize(self._device)
-        with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
+        with recording(graph, self._pool, self._stream):
             piece = self._write(graph)
         assert self._steps is not None
         self._steps.pieces.append(piece)

@@ -113,7 +113,7 @@ def _recorded(
         return None
     key = (config.beam, config.nbest, config.length_penalty)
     most = [min(length, room or length) for length in lengths]
-    found = recorded(model, batch, _strategy(config), key, lengths=most, precision=config.precision)
+    found = recorded(model, batch, _strategy(config), key, lengths=most, room=room, precision=config.precision)
     if found is None or not asked.get("attention", True):
         return found
     return look_again(model, batch, found)

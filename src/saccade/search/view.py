@@ -38,7 +38,8 @@ class View:
         self._constraints = [rule for rule in asked if not isinstance(rule, MaximumLengths)]
         for rule in asked:
             if isinstance(rule, MaximumLengths):
-                self.stopped = rule.stopped(written.shape[-1], logits.device)
+                over = rule.stopped(written.shape[-1], logits.device)
+                self.stopped = over if self.stopped is None else self.stopped | over
 
     @property
     def vocabulary(self) -> int:

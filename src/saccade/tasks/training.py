@@ -55,7 +55,8 @@ class TrainingJob:
 
     def loader(self, rank: int, ranks: int, *, rounded: bool) -> Loader:
         train = self.task.recipe.train
-        plan = Plan(lengths_of(self._train), train.tokens_per_batch, train.seed, rounded=rounded)
+        lengths, room = lengths_of(self._train), self.task.room
+        plan = Plan(lengths, train.tokens_per_batch, train.seed, rounded=rounded, room=room)
         return Loader(self._train, plan, rank, ranks)
 
     def validate(self) -> dict[str, Any]:

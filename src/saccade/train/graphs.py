@@ -17,6 +17,7 @@ from torch import Tensor
 from saccade import tree
 from saccade.batch import Batch
 from saccade.data.loader import Load
+from saccade.kernels.recording import recording
 from saccade.train.settings import TrainConfig
 
 __all__ = ["Graphs", "graphs_fit"]
@@ -102,25 +103,15 @@ class Graphs:
 
     def _record(self, load: Load, step: Step) -> _Recording | None:
         own, share = self._moved(load)
-        random, graph = torch.cuda.get_rng_state(self._device), torch.cuda.CUDAGraph()
+        graph = torch.cuda.CUDAGraph()
         try:
-            torch.cuda.synchronize(self._device)
-            with torch.cuda.graph(graph, self._pool, self._stream, capture_error_mode="thread_local"):
+            with recording(graph, self._pool, self._stream):
                 numbers = step(own, share)
         except Exception as error:  # whatever it is, the same step without a recording will tell if it is serious
-            self._recover()
             self.refused = str(error).splitlines()[0] if str(error) else type(error).__name__
             logging.getLogger("saccade").warning("training goes on without CUDA graphs: %s", self.refused)
             return None
-        finally:
-            torch.cuda.set_rng_state(random, self._device)
         return _Recording(graph, own, share, numbers)
-
-    def _recover(self) -> None:
-        """After a recording that failed: the random numbers believe they are in it until another one ends well."""
-        torch.cuda.synchronize(self._device)
-        with torch.cuda.graph(torch.cuda.CUDAGraph(), stream=self._stream):
-            torch.zeros((), device=self._device)
 
 
 def _shape(load: Load) -> Shape:

@@ -124,6 +124,7 @@ class _Run:
         self.progress = Progress()
         self.stopping = False
         self.group: list[Load] = []
+        self.loss = math.nan  # the mean since the last entry of the log
 
     def go(self, resume: bool) -> Outcome:
         if self.fabric.is_global_zero:
@@ -196,7 +197,7 @@ class _Run:
         progress.step += 1
         if self.config.scheduled_sampling:
             self.job.objective.own_words = self.config.scheduled_sampling * progress.step / self.config.steps
-        self.updater.update(group, learning_rate(progress.step, self.config, self.job.width, progress.halvings))
+        self.updater.update(group, progress.step, self._rate())
         if self.ema is not None:
             self.ema.update(self.job.model)
         progress.place, progress.tokens = (*group[-1].place,), progress.tokens + tokens
@@ -209,6 +210,7 @@ class _Run:
         since["tokens"] += learnt.tokens
         since["padding"] += sum(load.padding for load in group) / len(group)
         since["n"] += 1
+        self.loss = since["loss"] / since["tokens"]
 
     def _check(self, learnt: Learnt) -> None:
         """Stop before numbers that are none reach the weights that are kept."""
@@ -220,17 +222,16 @@ class _Run:
         progress.skipped += 1
         if self.config.precision == "fp16" and math.isfinite(loss) and progress.skipped < _SKIPS_ALLOWED:
             return  # the scaler skips this update and lowers its scale
-        raise self._diverged(f"the loss is {loss:g} and the gradient's length {norm:g}")
+        raise self._diverged(f"the loss is {loss:g} and the gradient's length {norm:g}", learnt.step, learnt.rate)
 
-    def _diverged(self, how: str) -> NumericsError:
-        progress = self.progress
+    def _diverged(self, how: str, step: int, rate: float) -> NumericsError:
         lines = sorted(int(line) for load in self.group for line in load.lines)
         shown = ", ".join(map(str, lines[:12])) + (f" and {len(lines) - 12} more" if len(lines) > 12 else "")
         last = checkpoint.latest(self.checkpoints)
         kept = f"The last good checkpoint is {last}" if last else "No checkpoint had been written yet"
         return NumericsError(
-            f"training diverged at step {progress.step}: {how}. The batch holds the sentences {shown} of the training "
-            f"data. {kept}. Lower train.lr (it was {self._rate():g} here), set train.clip, or "
+            f"training diverged at step {step}: {how}. The batch holds the sentences {shown} of the training "
+            f"data. {kept}. Lower train.lr (it was {rate:g} here), set train.clip, or "
             "warm up longer, and look at these sentences if it happens there again."
         )
 
@@ -246,7 +247,7 @@ class _Run:
             left = min(left, 60 * config.minutes - progress.seconds)
         entry = {
             "step": step,
-            "loss": since["loss"] / max(since["tokens"], 1),
+            "loss": self.loss,
             "lr": self._rate(),
             "tokens": progress.tokens,
             "tokens_per_second": speed,
@@ -311,7 +312,8 @@ class _Run:
         sharded = self.sharded
         weights = checkpoint.weights_of(self.job.model) if sharded is None else sharded.weights(self.objective)
         if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
-            raise self._diverged("the update was so large that the weights are no numbers any more")
+            how = "the update was so large that the weights are no numbers any more"
+            raise self._diverged(how, self.progress.step, self._rate())
         return weights
 
     def _save(self) -> None:
@@ -341,6 +343,8 @@ class _Run:
         numbers = dict(state.progress)
         world, scale, _ = (numbers.pop(name, None) for name in ("world_size", "scale", "precision"))
         self.rounded = numbers.pop("rounded", False)  # a place counts batches, so they must stay as they are
+        if not self.rounded:
+            self.updater.graphs = None  # hardly a shape would come twice
         try:
             self.progress = Progress(**numbers)
         except TypeError as error:

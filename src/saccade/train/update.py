@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -21,11 +22,13 @@ __all__ = ["Learnt", "Updater"]
 
 @dataclass(frozen=True)
 class Learnt:
-    """What came of an update: the loss per token, the gradient's length before it was cut, and the batches."""
+    """What came of an update: the loss per token, the gradient's length before it was cut; which one it was."""
 
     loss: float
     norm: float
     group: list[Load]
+    step: int
+    rate: float
 
     @property
     def tokens(self) -> int:
@@ -51,34 +54,32 @@ class Updater:
     ) -> None:
         self.fabric, self.objective, self.optimizer, self.config = fabric, objective, optimizer, config
         self.learnt, self.graphs = learnt, graphs
-        self._waiting: list[tuple[list[Load], Tensor, torch.cuda.Event]] = []
+        self._waiting: list[tuple[Callable[[float, float], Learnt], Tensor, torch.cuda.Event]] = []
 
-    def update(self, group: list[Load], rate: float) -> None:
-        """One step along the gradient of some batches."""
+    def update(self, group: list[Load], step: int, rate: float) -> None:
+        """One step, the `step`-th, along the gradient of some batches."""
+        made = partial(Learnt, group=group, step=step, rate=rate)
         for part in self.optimizer.param_groups:
             _set(part, rate)
         if self.graphs is None or len(group) > 1:
-            self._at_once(group)
+            self._at_once(group, made)
             return
         numbers = self.graphs.run(group[0], self._step)
+        self._count_change()
         self.finish()  # while the device is at work on this one
         kept = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True).copy_(numbers, non_blocking=True)
         done = torch.cuda.Event()
         done.record()
-        self._waiting.append((group, kept, done))
+        self._waiting.append((made, kept, done))
 
     def finish(self) -> None:
         """Wait for what is under way, and tell of it."""
-        for group, numbers, done in self._take():
-            done.synchronize()
-            loss, norm = numbers.tolist()
-            self.learnt(Learnt(loss / sum(load.tokens for load in group), norm, group))
-
-    def _take(self) -> Iterator[tuple[list[Load], Tensor, torch.cuda.Event]]:
         while self._waiting:
-            yield self._waiting.pop(0)
+            made, numbers, done = self._waiting.pop(0)
+            done.synchronize()
+            self.learnt(made(*numbers.tolist()))
 
-    def _at_once(self, group: list[Load]) -> None:
+    def _at_once(self, group: list[Load], made: Callable[[float, float], Learnt]) -> None:
         fabric, tokens = self.fabric, sum(load.tokens for load in group)
         plain = torch.zeros((), device=fabric.device)
         for number, load in enumerate(group, 1):
@@ -89,18 +90,25 @@ class Updater:
                 fabric.backward(losses.total * (load.weight * fabric.world_size / tokens))
             plain += losses.plain.detach() * load.weight
         norm = self._clip()
-        self.learnt(Learnt(self._summed(plain) / tokens, float(norm), group))
+        self.learnt(made(self._summed(plain) / tokens, float(norm)))
         self.optimizer.step()
+        self._count_change()
         self.optimizer.zero_grad(set_to_none=True)
+
+    def _count_change(self) -> None:
+        """Fused optimisers and replays change weights without a trace; who keeps something made of them looks there."""
+        changed = [weight for part in self.optimizer.param_groups for weight in part["params"]]
+        torch.autograd.graph.increment_version(changed)
 
     def _step(self, load: Load, share: Tensor) -> Tensor:
         """The same for one batch, without ever looking at a number; `share`: 1 / its tokens. -> (2,): loss and norm."""
+        self.optimizer.zero_grad(set_to_none=True)  # a recording that failed may have left some
         losses = losses_of(self.objective, load.batch, load.links)
         self.fabric.backward(losses.total * share)
         norm = self._clip()
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return torch.stack([losses.plain.detach().float(), norm.float()])
+        return torch.stack([(losses.plain.detach() * share).float(), norm.float()])
 
     def _clip(self) -> Tensor:
         limit = self.config.clip if self.config.clip is not None else math.inf

@@ -149,3 +149,9 @@ def test_rounded_batches_come_in_few_shapes():
         for rounded in (True, False)
     )
     assert len(shapes) < len(plain) / 2
+
+
+def test_rounding_stops_where_a_model_has_no_more_places():
+    plan = plan_of([[50, 7], [49, 50], [50, 50]], 400, rounded=True, room=50)
+    for rows in plan.epoch(0):
+        assert max(plan.shape(rows)[1:]) == 50

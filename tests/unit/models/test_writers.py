@@ -7,8 +7,9 @@ import torch
 
 from helpers_search import MAX_LENGTH, SEQ2SEQ, lively_case, make_batch, make_model
 from saccade.attention import Tape
-from saccade.models import build_seq2seq
+from saccade.models import MODELS, build_seq2seq
 from saccade.models.base import StepWriter
+from saccade.models.recurrent_writer import packed_attention
 from saccade.models.writer import kept
 from saccade.search import beam, greedy
 
@@ -172,3 +173,26 @@ def test_a_model_that_knows_no_eight_bits_says_so(caplog):
         rough = greedy(model, batch, max_length=4, precision="int8")
     assert "has no way to write in int8" in caplog.text
     assert [one.tokens for one in rough] == [one.tokens for one in greedy(model, batch, max_length=4)]
+
+
+@pytest.mark.parametrize("far", [15.0, 45.0])
+@torch.no_grad()
+def test_keys_and_queries_may_be_far_from_nothing(far):
+    """Apart each of them says ±1; together they may cancel out."""
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", 11, 11, **MODELS["bahdanau"].tiny).eval()
+    score = model.attention.score
+    score.v.fill_(1.0)
+    query, keys = torch.full((1, 8), 1.0), torch.full((1, 3, 16), 0.0)
+    score.query_weight.zero_()[:, 0] = far
+    score.key_weight.zero_()[:, 0] = 1.0
+    keys[0, :, 0] = torch.tensor([1 - far, -1 - far, 1 - far])
+    bank = model.attention.bank(keys)
+    packed = packed_attention(model.attention, "full")
+    assert packed is not None
+    torch.testing.assert_close(packed(query, bank, None), model.attention(query[:, None], bank).context[:, 0])
+
+
+def test_half_precision_is_left_to_the_attention():
+    model = build_seq2seq("bahdanau", 11, 11, **MODELS["bahdanau"].tiny).half()
+    assert packed_attention(model.attention, "full") is None

@@ -7,9 +7,9 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from helpers_search import Penalties, Table, brute_force, contains, random_table
+from helpers_search import Penalties, Table, brute_force, contains, lively_case, random_table
 from saccade.batch import EOS, PAD, Batch
-from saccade.search import Constraint, beam, greedy, sample
+from saccade.search import Constraint, MaximumLengths, beam, greedy, sample
 
 A, B, C, D = 4, 5, 6, 7
 ONE = Batch.of([[3, 4, 5]])
@@ -340,3 +340,11 @@ def test_answers_from_a_list_are_all_there_is():
     (found,) = beam(random_table(9), ONE, 5, nbest=5, constraints=[known], max_length=6)
     assert sorted(one.tokens for one in found) == sorted(answers)
     assert greedy(random_table(9), ONE, constraints=[known], max_length=6)[0].tokens in answers
+
+
+def test_of_several_maximum_lengths_the_shortest_counts():
+    model, batch = lively_case("bahdanau", "seq2seq")
+    lengths = [1 + row % 2 for row in range(batch.size)]
+    rules = [MaximumLengths(lengths), MaximumLengths([3 - length for length in lengths])]
+    for hypothesis in greedy(model, batch, max_length=9, constraints=rules):
+        assert len(hypothesis.tokens) <= 1

@@ -357,3 +357,11 @@ def test_a_classifier_and_a_language_model_are_trained_too(tmp_path):
     for task, files in (("classification", str(tmp_path / "labels.tsv")), ("language", source)):
         recipe = recipe_of(made | {"task": task, "data": made["data"] | {"train": files}})
         assert train(recipe, tmp_path / task).progress.best is not None
+
+
+def test_updates_count_as_changes_of_the_weights(tmp_path):
+    """A fused optimiser changes weights without a trace, and what is kept of them would grow old."""
+    job = Sentences([[0, 1]])
+    before = [parameter._version for parameter in job.model.parameters()]
+    fit(job, TrainConfig(steps=2, validate_every=5, checkpoint_every=5), tmp_path)
+    assert all(parameter._version > old for parameter, old in zip(job.model.parameters(), before, strict=True))
