@@ -11,6 +11,17 @@ from saccade.metrics.alignment import (
 )
 from saccade.metrics.attention import AttentionStatistics, HeadStatistics, attention_statistics, complaints
 from saccade.metrics.bootstrap import Comparison, Interval, interval, paired, sums_interval
+from saccade.metrics.captions import (
+    CAPTION_METRICS,
+    CaptionScore,
+    CaptionStatistics,
+    caption_bleu,
+    caption_statistics,
+    cider_d,
+    meteor_lite,
+    rouge_l,
+)
+from saccade.metrics.cider import DocumentFrequency, document_frequency
 from saccade.metrics.classification import (
     ClassificationScore,
     ClassScore,
@@ -21,19 +32,34 @@ from saccade.metrics.classification import (
 )
 from saccade.metrics.lengths import LengthBin, equal_bounds, round_bounds, score_by_length
 from saccade.metrics.perplexity import Perplexity, perplexities
+from saccade.metrics.pointing import (
+    Box,
+    PointingScore,
+    mass_inside,
+    pointing_accuracy,
+    pointing_score,
+    pointing_statistics,
+)
 from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_statistics
+from saccade.metrics.words import caption_words
 
 __all__ = [
+    "CAPTION_METRICS",
     "TEXT_METRICS",
     "AlignmentScore",
     "AttentionStatistics",
+    "Box",
+    "CaptionScore",
+    "CaptionStatistics",
     "ClassScore",
     "ClassificationScore",
     "Comparison",
+    "DocumentFrequency",
     "HeadStatistics",
     "Interval",
     "LengthBin",
     "Perplexity",
+    "PointingScore",
     "ShiftReport",
     "TextScore",
     "TextStatistics",
@@ -44,16 +70,27 @@ __all__ = [
     "attention_statistics",
     "best_shift",
     "bleu",
+    "caption_bleu",
+    "caption_statistics",
+    "caption_words",
     "chrf",
+    "cider_d",
     "classification_score",
     "classification_statistics",
     "complaints",
+    "document_frequency",
     "equal_bounds",
     "error_rate",
     "interval",
     "macro_f1",
+    "mass_inside",
+    "meteor_lite",
     "paired",
     "perplexities",
+    "pointing_accuracy",
+    "pointing_score",
+    "pointing_statistics",
+    "rouge_l",
     "round_bounds",
     "score_by_length",
     "sums_interval",

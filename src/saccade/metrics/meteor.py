@@ -1,0 +1,110 @@
+"""METEOR-lite: the stages of METEOR that need no word lists. Exact words and stems, and how torn the matches are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from saccade.errors import ConfigError
+from saccade.metrics.stemming import stem
+
+__all__ = ["Matches", "MeteorWeights", "best_matches", "match_words", "meteor_formula"]
+
+AT_ONCE = 256
+"""How many partial alignments are kept a word. More than captions need; it bounds text that repeats itself."""
+
+NOWHERE = -1
+
+States = dict[tuple[int, int], int]
+"""(places used in the reference, as bits; the place that the word before matched) -> fewest chunks that lead there."""
+
+
+class MeteorWeights(NamedTuple):
+    """The numbers in METEOR's formula; these are the first paper's. For what they do see `meteor_formula`."""
+
+    alpha: float = 0.9
+    beta: float = 3.0
+    gamma: float = 0.5
+
+    def check(self) -> MeteorWeights:
+        """Refuse numbers that make no score from 0 to 1."""
+        for name, value in (("alpha", self.alpha), ("gamma", self.gamma)):
+            if not 0 <= value <= 1:
+                raise ConfigError(f"{name} is {value}, but must lie between 0 and 1.")
+        if self.beta < 0:
+            raise ConfigError(f"beta is {self.beta}, but must be 0 or more.")
+        return self
+
+
+class Matches(NamedTuple):
+    """What an alignment of a caption with a reference counts: matched words, both lengths, and chunks.
+
+    A chunk is a run of matched words that stand next to each other, in the same order, on both sides.
+    """
+
+    words: float
+    hypothesis: float
+    reference: float
+    chunks: float
+
+
+def meteor_formula(matches: Matches, weights: MeteorWeights) -> float:
+    """METEOR from its counts, of one caption or summed over many; 0 where no word matches.
+
+    P = words / hypothesis     R = words / reference
+    F = P·R / (α·P + (1 − α)·R)     score = F · (1 − γ·(chunks / words)^β)
+    """
+    words, hypothesis, reference, chunks = matches
+    if words <= 0:
+        return 0.0
+    precision, recall = words / hypothesis, words / reference
+    mean = precision * recall / (weights.alpha * precision + (1 - weights.alpha) * recall)
+    return mean * (1 - weights.gamma * math.pow(chunks / words, weights.beta))
+
+
+def best_matches(hypothesis: Sequence[str], references: Sequence[Sequence[str]], weights: MeteorWeights) -> Matches:
+    """The counts against the reference that gives the best score; of equals the shortest."""
+    found = (match_words(hypothesis, reference) for reference in references)
+    return max(found, key=lambda counts: (meteor_formula(counts, weights), -counts.reference, -counts.chunks))
+
+
+def match_words(hypothesis: Sequence[str], reference: Sequence[str]) -> Matches:
+    """Align two captions: as many words as can be, and of these alignments one with the fewest chunks.
+
+    A word matches its equals and words of the same stem, each at most once. An exact match is a match of stems too, so
+    both stages are resolved together, as METEOR has done since its version 1.0. How many words match follows from
+    counting stems; only how they hang together takes a search, from left to right, over what is used so far.
+    """
+    left, right = [stem(word) for word in hypothesis], [stem(word) for word in reference]
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(right):
+        places.setdefault(word, []).append(place)
+    words = sum(min(left.count(word), len(there)) for word, there in places.items())
+    states: States = {(0, NOWHERE): 0}
+    for position, word in enumerate(left):
+        there = places.get(word, [])
+        # A copy may be passed over only while enough are left to fill all places of the word.
+        seen, spare = left[:position].count(word), max(0, left.count(word) - len(there))
+        states = _extend(states, there, seen, spare)
+    return Matches(words, len(left), len(right), min(states.values()))
+
+
+def _extend(states: States, there: Sequence[int], seen: int, spare: int) -> States:
+    """All that the next word may do: match a free one of its places in the reference, or stay alone."""
+    grown: States = {}
+    for (used, before), chunks in states.items():
+        free = [place for place in there if not used >> place & 1]
+        for place in free:
+            begins = before == NOWHERE or place != before + 1
+            _keep(grown, (used | 1 << place, place), chunks + begins)
+        passed_over = seen - (len(there) - len(free))
+        if passed_over < spare or not there:
+            _keep(grown, (used, NOWHERE), chunks)
+    if len(grown) > AT_ONCE:
+        grown = dict(sorted(grown.items(), key=lambda item: item[1])[:AT_ONCE])
+    return grown
+
+
+def _keep(states: States, state: tuple[int, int], chunks: int) -> None:
+    states[state] = min(chunks, states.get(state, chunks))
