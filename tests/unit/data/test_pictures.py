@@ -144,7 +144,7 @@ def test_damage_anywhere_is_a_data_error_or_none(noise, form, at):
 
 @pytest.mark.parametrize("data", [b"GIF89a\0\0\0\0\0\0\0;", b"P6\n0 5\n255\n", png(0, 4)])
 def test_a_picture_without_pixels(data):
-    with pytest.raises(DataError, match="it is not a picture that can be opened: .* or tells of no pixels"):
+    with pytest.raises(DataError, match=r"it is not a picture that can be opened: .* or tells of no pixels"):
         open_picture(data, name="it")
 
 
