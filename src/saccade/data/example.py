@@ -1,17 +1,25 @@
-"""Example: one line of a corpus; Links: which of its words belong together."""
+"""Example: one line of a corpus; Links: which of its words belong together; Picture: an image yet to be opened."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 from saccade.errors import DataError
 
-__all__ = ["Example", "Link", "Links"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Box", "Example", "Link", "Links", "Picture"]
 
 Link = tuple[int, int]
 """A source word and a target word, both counted from 0."""
+
+Box = tuple[float, float, float, float]
+"""A region of a picture, (x0, y0, x1, y1) in fractions of its width and height; (0, 0) is the top left corner."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +63,32 @@ class Links:
 _LINK = re.compile(r"(\d{1,9})(?:-(\d{1,9})([SP]?)|p(\d{1,9}))")
 
 
+class Picture(Protocol):
+    """Where a picture is: a file, a member of an archive, or a scene that is drawn. Opened only when it is needed."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    def load(self) -> NDArray[np.uint8]:
+        """The picture as it stands, (height, width, 3); a DataError where it is missing or broken."""
+
+    def stamp(self) -> list[Any]:
+        """What changes whenever the picture does, as plain data."""
+
+
 @dataclass(frozen=True)
 class Example:
-    """One line: a source and its target, a text alone (`target`), or a text (`source`) with its label."""
+    """One line: a source and its target, a text alone (`target`), a text (`source`) with its label, or a caption.
+
+    For captioning, `target` is one caption of the `image` and `references` are all of them; the examples of an image
+    follow each other. `boxes` has an entry for every word of the target: the region it came from, or None.
+    """
 
     source: str | None = None
     target: str | None = None
     label: str | None = None
     links: Links | None = None
+    image: Picture | None = None
+    references: tuple[str, ...] = ()
+    boxes: tuple[Box | None, ...] | None = None

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from saccade.data.captions import captions
 from saccade.data.example import Example, Links
 from saccade.data.text import check_encodable, numbered, shorten, stem_suffix
 from saccade.errors import ConfigError, DataError, lookup, unknown_name
@@ -22,7 +23,12 @@ _FIELDS = ("source", "target", "label", "links")
 _SKIP = "_"
 """The name of a TSV column that is not read."""
 
-_NEEDED = {"translation": ("source", "target"), "language": ("target",), "classification": ("source", "label")}
+_NEEDED = {
+    "translation": ("source", "target"),
+    "language": ("target",),
+    "classification": ("source", "label"),
+    "captioning": ("image", "target"),
+}
 _COLUMNS = {
     "translation": ("source", "target", "links"),
     "language": ("target",),
@@ -49,9 +55,14 @@ def examples(
 
     One .tsv or one .jsonl (or .json, an object per line) holds everything. Plain text is two files for translation,
     or three with the alignments, one file of `LABEL text` for classification and one text for a language model. Any of
-    them may end in .gz, .xz or .zst besides. `columns` and `keys` are for `tsv` and `jsonl`.
+    them may end in .gz, .xz or .zst besides. `columns` and `keys` are for `tsv` and `jsonl`. Captions have formats of
+    their own: see `captions`.
     """
     needed = lookup("task", task, _NEEDED)
+    if task == "captioning":
+        if columns is not None or keys is not None:
+            raise ConfigError("files of captions have fixed columns and keys. Leave columns and keys out.")
+        return captions(paths)
     kinds = [_KINDS.get(stem_suffix(path), "plain") for path in paths]
     _check_files(task, paths, kinds)
     kind = kinds[0]

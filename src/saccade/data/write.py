@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 
+from saccade.data.captions import by_picture
 from saccade.data.example import Example
-from saccade.data.text import check_encodable, shorten
+from saccade.data.text import check_encodable, import_extra, shorten
 from saccade.errors import ConfigError, DataError
-from saccade.files import writing
+from saccade.files import writing, writing_folder
 
-__all__ = ["write_labelled", "write_pairs", "write_text"]
+__all__ = ["write_captions", "write_labelled", "write_pairs", "write_text"]
 
 _ALIGN = "align"
 
@@ -39,6 +42,32 @@ def write_text(examples: Iterable[Example], folder: Path, name: str, side: str =
 def write_labelled(examples: Iterable[Example], folder: Path, name: str) -> list[Path]:
     """Write labels and texts, a tab between them, to NAME.tsv. The path."""
     return _write(_labelled_rows(examples), folder, [f"{name}.tsv"])
+
+
+def write_captions(examples: Iterable[Example], folder: Path, name: str) -> list[Path]:
+    """Write pictures to the folder NAME.images and their captions, with boxes, to NAME.jsonl. Both paths.
+
+    The .jsonl names its pictures and is all that has to be read back.
+    """
+    import_extra("PIL", "pictures", "writing pictures")
+    library = importlib.import_module("PIL.Image")
+    images = folder / f"{name}.images"
+
+    def rows(place: Path) -> Iterator[list[str]]:
+        for number, group in groupby(by_picture(examples), lambda entry: entry[0]):
+            of_one = [example for _, example in group]
+            picture = of_one[0].image
+            assert picture is not None  # by_picture refuses examples without
+            library.fromarray(picture.load()).save(place / f"{number:06}.png")
+            record = {
+                "image": f"{images.name}/{number:06}.png",
+                "captions": [_text(example, "target", number + 1) for example in of_one],
+            }
+            boxes = [example.boxes for example in of_one]
+            yield [json.dumps(record if None in boxes else {**record, "boxes": boxes}, ensure_ascii=False)]
+
+    with writing_folder(images) as draft:
+        return [*_write(rows(draft), folder, [f"{name}.jsonl"]), images]
 
 
 def _pair_rows(examples: Iterable[Example], linked: bool) -> Iterator[list[str]]:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 import yaml
@@ -95,7 +96,7 @@ def test_a_trained_model_beats_an_untrained_one(capsys, translator, text, tmp_pa
 
 
 def test_data_are_listed(capsys):
-    assert set(json.loads(out_of(run(capsys, "data", "--json")))) == {"english-french", "reading"}
+    assert set(json.loads(out_of(run(capsys, "data", "--json")))) == {"english-french", "reading", "scenes"}
     shown = out_of(run(capsys, "data"))
     assert re.search(r"^english-french +translation +English sentences .* grammar\. *$", shown, re.M), "one line a row"
 
@@ -117,6 +118,15 @@ def test_data_that_are_written_read_back(capsys, tmp_path):
     assert all(4 <= len(example.source.split()) <= 9 for example in found)
     assert len(json.loads(out_of(run(capsys, "data", "reading", *words)))) == 3
     assert len(list(examples("language", [tmp_path / "corpus" / "valid.en"]))) == 3
+
+
+def test_pictures_that_are_written_read_back(capsys, tmp_path):
+    words = ("--size", 3, "--held-out", 2, "--out", tmp_path / "corpus", "--json")
+    written = [Path(path) for path in json.loads(out_of(run(capsys, "data", "scenes", *words)))]
+    assert [path.name for path in written[:2]] == ["train.jsonl", "train.images"]
+    found = list(examples("captioning", [written[2]]))
+    assert len({example.image for example in found}) == 2
+    assert all(example.boxes and example.image.load().shape == (64, 64, 3) for example in found)
 
 
 def test_the_cache_is_cleared(capsys, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Corpora written to disk: read back the same, whole or not at all."""
 
 import errno
+import sys
 import tracemalloc
 
 import pytest
@@ -8,9 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from saccade import files
+from saccade.data.corpora import scenes
 from saccade.data.example import Example, Links
 from saccade.data.formats import examples
-from saccade.data.write import write_labelled, write_pairs, write_text
+from saccade.data.write import write_captions, write_labelled, write_pairs, write_text
 from saccade.errors import CheckpointError, ConfigError, DataError
 
 fits = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=30).filter(
@@ -144,3 +146,40 @@ def test_a_place_that_is_no_folder_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match=r"file/train\.en lies inside something that is not a folder"):
         write_text([Example(target="a")], tmp_path / "file", "train")
+
+
+def test_captions_and_their_pictures_are_read_back(tmp_path):
+    corpus = list(scenes("train", 3))
+    written, images = write_captions(iter(corpus), tmp_path, "train")
+    assert names(images) == ["000000.png", "000001.png", "000002.png"]
+    found = list(examples("captioning", [written]))
+    for one, again in zip(corpus, found, strict=True):
+        assert (again.target, again.references, again.boxes) == (one.target, one.references, one.boxes)
+        assert (again.image.load() == one.image.load()).all()
+
+
+def test_captions_without_boxes_have_none_when_read_back(tmp_path):
+    first = next(scenes("train", 1))
+    written, _ = write_captions([Example(target="a café", image=first.image)], tmp_path, "train")
+    (again,) = examples("captioning", [written])
+    assert (again.target, again.boxes) == ("a café", None)
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (Example(target="a"), "example 4 has no image"),
+        (Example(image=next(scenes("train", 1)).image), "example 2 has no target to write"),
+    ],
+)
+def test_captions_that_cannot_be_written_leave_nothing(tmp_path, broken, message):
+    rows = [*list(scenes("test", 1))[:3], broken]
+    with pytest.raises(DataError, match=message):
+        write_captions(rows, tmp_path, "train")
+    assert names(tmp_path) == []
+
+
+def test_writing_pictures_without_the_library_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ConfigError, match=r"writing pictures needs the extra 'pictures': pip install"):
+        write_captions([], tmp_path, "train")

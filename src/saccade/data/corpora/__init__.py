@@ -1,4 +1,4 @@
-"""Corpora that come with saccade: written by small grammars, without end, with the true attention known."""
+"""Corpora that come with saccade: written by small programs, without end, with the true attention known."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import NamedTuple, Protocol
 
 from saccade.data.corpora.english_french import english_french
 from saccade.data.corpora.reading import reading
+from saccade.data.corpora.scenes import scenes
 from saccade.data.example import Example
 
-__all__ = ["CORPORA", "Corpus", "Generate", "english_french", "reading"]
+__all__ = ["CORPORA", "Corpus", "Generate", "english_french", "reading", "scenes"]
 
 
 class Generate(Protocol):
@@ -41,6 +42,12 @@ CORPORA: dict[str, Corpus] = {
         reading,
         "English sentences in which a late word must agree with a far earlier one, with gold links between the two.",
         "language",
+        ("en",),
+    ),
+    "scenes": Corpus(
+        scenes,
+        "Pictures of handwritten digits and drawn shapes with captions, and the region that each word is about.",
+        "captioning",
         ("en",),
     ),
 }

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError, unknown_name
 
-__all__ = ["LONGEST", "SHORTEST", "Dice", "Draft", "Writer", "split_of", "stream"]
+__all__ = ["LONGEST", "SHORTEST", "Dice", "Draft", "Writer", "check_request", "split_of", "stream"]
 
 SHORTEST, LONGEST = 3, 80
 _SPLITS = ("train", "valid", "test")
@@ -67,13 +67,8 @@ def split_of(text: str) -> str:
     return _split(_digest(text))
 
 
-def stream(
-    corpus: str, writer: Writer, split: str, size: int | None, seed: int, low: int, high: int
-) -> Iterator[Example]:
-    """The sentences of a split, `low` to `high` words long, the lengths evenly spread; faults are told at once.
-
-    writer(dice)(length) composes a sentence of about that length, or gives up with None.
-    """
+def check_request(corpus: str, split: str, size: int | None, low: int, high: int) -> None:
+    """Refuse what no corpus can answer."""
     if split not in _SPLITS:
         raise unknown_name(f"{corpus}: split", split, _SPLITS)
     if low > high:
@@ -85,6 +80,16 @@ def stream(
         )
     if size is not None and size < 0:
         raise ConfigError(f"{corpus}: size is {size}. Ask for 0 sentences or more, or None for no end.")
+
+
+def stream(
+    corpus: str, writer: Writer, split: str, size: int | None, seed: int, low: int, high: int
+) -> Iterator[Example]:
+    """The sentences of a split, `low` to `high` words long, the lengths evenly spread; faults are told at once.
+
+    writer(dice)(length) composes a sentence of about that length, or gives up with None.
+    """
+    check_request(corpus, split, size, low, high)
     sentences = _sentences(corpus, writer, split, seed, low, high)
     return sentences if size is None else _first(sentences, size)
 

@@ -1,0 +1,232 @@
+"""Pictures with captions, read from files: JSON lines, names and captions with tabs between, and COCO's one JSON.
+
+Every caption becomes an Example. Those of one picture follow each other, and each has all of them as references,
+wherever they stand in the file. A picture is only named here, not opened: one that is missing or broken is found, and
+left out with a note, when the pictures are prepared (see `image_store`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from saccade.data.example import Box, Example, Picture
+from saccade.data.picture_files import PictureFile, PicturePlace
+from saccade.data.text import COMPRESSIONS, check_encodable, lines, numbered, shorten, stem_suffix
+from saccade.errors import ConfigError, DataError
+
+__all__ = ["by_picture", "caption_lines", "captions", "coco", "flickr", "named"]
+
+Boxes = tuple[Box | None, ...]
+_NUMBERED = re.compile(r"(.+)#(\d+)")
+"""A name with the number of its caption, as Flickr8k writes them."""
+_BESIDE = ("{stem}.images.zip", "{stem}.images", "{stem}.zip", "{stem}", "images.zip", "images", "Images", "")
+"""Where pictures are looked for, beside the captions; the last is their own folder."""
+
+
+def captions(paths: Sequence[Path]) -> Iterator[Example]:
+    """The examples of a file of captions, in the format that it shows, and of the pictures in a folder or .zip.
+
+    Where only the captions are given, the pictures are looked for beside them: train.captions.tsv belongs to
+    train.images.zip, or to the folder train.images or images, or to the folder it lies in.
+    """
+    if not 1 <= len(paths) <= 2:
+        given = ", ".join(map(str, paths)) or "nothing"
+        raise ConfigError(
+            f"captioning reads a file of captions and, where they lie elsewhere, a folder or .zip of pictures; given "
+            f"is {given}. Name one or two."
+        )
+    path, images = paths[0], paths[1] if len(paths) == 2 else None
+    if path.suffix.lower() == ".zip" or path.is_dir():
+        raise ConfigError(f"{path} holds pictures, not captions. Name the file of captions first.")
+    suffix = stem_suffix(path)
+    if suffix in (".json", ".jsonl"):
+        return coco(path, images) if suffix == ".json" and _is_coco(path) else caption_lines(path, images)
+    first = next(iter(numbered(path)))[1].split("\t")[0]
+    return flickr(path, images) if _NUMBERED.fullmatch(first) else named(path, images)
+
+
+def caption_lines(path: Path, images: Path | None = None) -> Iterator[Example]:
+    """JSON lines: {"image": "dogs/7.jpg", "captions": ["a dog", "one dog"], "boxes": [...]}; a picture each.
+
+    Images are named from the folder of the file, or from `images`. `boxes`, which may be left out, has a list for each
+    caption, with an entry for each of its words: [x0, y0, x1, y1] in fractions of the picture, or null.
+    """
+    place = PicturePlace(images) if images is not None else None
+    for number, line in numbered(path):
+        where = f"{path}, line {number}"
+        record = _object(line, where)
+        name, texts = record.get("image"), record.get("captions")
+        if not isinstance(name, str) or not name:
+            raise DataError(f"{where} has no 'image' with the path of a picture. It has: {_keys(record)}.")
+        if not isinstance(texts, list) or not texts:
+            raise DataError(f"{where} has no 'captions', a list of at least one text. It has: {_keys(record)}.")
+        found = [_caption(text, f"{where}, caption {n}") for n, text in enumerate(texts, 1)]
+        picture = PictureFile(path.parent / name) if place is None else place.picture(name)
+        yield from _examples(picture, found, _boxes(record.get("boxes"), found, where))
+
+
+def flickr(path: Path, images: Path | None = None) -> Iterator[Example]:
+    """Flickr8k's layout: `name.jpg#0`, a tab and a caption; what stands after # is the caption's number."""
+    return _table(path, images, numbers=True)
+
+
+def named(path: Path, images: Path | None = None) -> Iterator[Example]:
+    """Lines of a picture's name, a tab and a caption, as many as the picture has captions."""
+    return _table(path, images, numbers=False)
+
+
+def coco(path: Path, images: Path | None = None) -> Iterator[Example]:
+    """COCO's layout: one JSON object with `images` (id, file_name) and `annotations` (image_id, caption)."""
+    place = _place(path, images)
+    whole = _whole(path)
+    names = {entry[0]: entry[1] for entry in _entries(whole, "images", ("id", "file_name"), path)}
+    found: dict[Any, list[str]] = {}
+    for number, (key, text) in enumerate(_entries(whole, "annotations", ("image_id", "caption"), path), 1):
+        where = f"{path}, annotations {number}"
+        if key not in names:
+            raise DataError(f"{where} is about image {key!r}, which 'images' does not list. Add it, or leave this out.")
+        found.setdefault(key, []).append(_caption(text, where))
+    if not found:
+        raise DataError(f"{path} has no annotations. A corpus needs at least one caption.")
+    for key, texts in found.items():
+        yield from _examples(place.picture(str(names[key])), texts)
+
+
+def by_picture(examples: Iterable[Example]) -> Iterator[tuple[int, Example]]:
+    """Each example with the number of its picture, from 0: as many as follow each other with the same image."""
+    number, last = -1, None
+    for position, example in enumerate(examples, 1):
+        if example.image is None:
+            raise DataError(f"example {position} has no image, which captioning needs. Add it.")
+        if number < 0 or (example.image is not last and example.image != last):
+            number, last = number + 1, example.image
+        yield number, example
+
+
+def _table(path: Path, images: Path | None, numbers: bool) -> Iterator[Example]:
+    place = _place(path, images)
+    found: dict[str, list[str]] = {}
+    for number, line in numbered(path):
+        where = f"{path}, line {number}"
+        name, tab, text = line.partition("\t")
+        match = _NUMBERED.fullmatch(name) if numbers else None
+        if not tab or not name or (numbers and match is None):
+            form = "name.jpg#0" if numbers else "a picture's name"
+            raise DataError(f"{where} is {shorten(line)}, but must be {form}, a tab, and a caption.")
+        found.setdefault(match[1] if match else name, []).append(_caption(text, where))
+    for name, texts in found.items():
+        yield from _examples(place.picture(name), texts)
+
+
+def _examples(picture: Picture, texts: Sequence[str], boxes: Sequence[Boxes | None] = ()) -> Iterator[Example]:
+    references = tuple(texts)
+    for number, text in enumerate(texts):
+        yield Example(target=text, image=picture, references=references, boxes=boxes[number] if boxes else None)
+
+
+def _place(path: Path, images: Path | None) -> PicturePlace:
+    if images is not None:
+        return PicturePlace(images)
+    stem = path.name
+    while Path(stem).suffix.lower() in (*COMPRESSIONS, ".tsv", ".txt", ".json", ".captions", ".token"):
+        stem = Path(stem).stem
+    places = [path.parent / name.format(stem=stem) for name in _BESIDE]
+    there = (place for place in places if place.is_dir() or (place.suffix == ".zip" and place.exists()))
+    return PicturePlace(next(there, path.parent))
+
+
+def _caption(text: object, where: str) -> str:
+    """A caption with single spaces, so that its words are what spaces separate."""
+    if not isinstance(text, str):
+        raise DataError(f"{where} must be text, but is {shorten(json.dumps(text))}.")
+    check_encodable(text, where)
+    clean = " ".join(text.split())
+    if not clean:
+        raise DataError(f"{where} has an empty caption. Write one, or leave it out.")
+    return clean
+
+
+def _boxes(value: object, texts: Sequence[str], where: str) -> list[Boxes | None]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or len(value) != len(texts):
+        raise DataError(f"{where}: 'boxes' must be a list with an entry for each of the {len(texts)} captions.")
+    return [_word_boxes(entry, texts[n], f"{where}, caption {n + 1}") for n, entry in enumerate(value)]
+
+
+def _word_boxes(value: object, text: str, where: str) -> Boxes | None:
+    if value is None:
+        return None
+    words = text.split()
+    if not isinstance(value, list) or len(value) != len(words):
+        raise DataError(f"{where}: its boxes must be a list with a box or null for each of its {len(words)} words.")
+    return tuple(_box(entry, f"{where}, word {n} ({words[n - 1]!r})") for n, entry in enumerate(value, 1))
+
+
+def _box(value: object, where: str) -> Box | None:
+    if value is None:
+        return None
+    good = isinstance(value, list) and len(value) == 4
+    if good and isinstance(value, list):
+        good = all(isinstance(edge, int | float) and math.isfinite(edge) for edge in value)
+        if good and 0 <= value[0] < value[2] <= 1 and 0 <= value[1] < value[3] <= 1:
+            return float(value[0]), float(value[1]), float(value[2]), float(value[3])
+    raise DataError(
+        f"{where}: {shorten(json.dumps(value))} is no box. Write [x0, y0, x1, y1] in fractions of the picture, left "
+        "and top first, or null."
+    )
+
+
+def _object(line: str, where: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where} is not JSON: {shorten(line)}. Every line must be one whole object.") from error
+    if not isinstance(record, dict):
+        raise DataError(f"{where} is {shorten(line)}, but must be an object with image and captions.")
+    return record
+
+
+def _keys(record: Mapping[str, Any]) -> str:
+    return ", ".join(list(record)[:12]) or "nothing"
+
+
+def _is_coco(path: Path) -> bool:
+    """Whether a .json is one object with annotations; if not, it has an object on every line."""
+    try:
+        first = json.loads(next(iter(numbered(path)))[1])
+    except (ValueError, RecursionError):
+        return True  # it goes on in the next line
+    return not isinstance(first, dict) or "annotations" in first or "image" not in first
+
+
+def _whole(path: Path) -> Mapping[str, Any]:
+    try:
+        whole = json.loads("\n".join(lines(path)))
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{path}, line {error.lineno} is not JSON ({error.msg}). Copy or download the file again."
+        ) from error
+    except RecursionError as error:
+        raise DataError(f"{path} is nested too deeply to be read.") from error
+    if not isinstance(whole, dict):
+        raise DataError(f"{path} must be one object with 'images' and 'annotations'.")
+    return whole
+
+
+def _entries(whole: Mapping[str, Any], name: str, keys: tuple[str, str], path: Path) -> Iterator[tuple[Any, Any]]:
+    """Two values of every entry of a list in COCO's object."""
+    entries = whole.get(name)
+    if not isinstance(entries, list):
+        raise DataError(f"{path} has no list {name!r}, which captions in COCO's layout need. It has: {_keys(whole)}.")
+    for number, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict) or any(key not in entry for key in keys):
+            raise DataError(f"{path}, {name} {number} must be an object with {keys[0]} and {keys[1]}.")
+        if not isinstance(entry[keys[0]], int | str):
+            raise DataError(f"{path}, {name} {number}: its {keys[0]} must be a number or text.")
+        yield entry[keys[0]], entry[keys[1]]

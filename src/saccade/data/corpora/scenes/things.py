@@ -1,0 +1,120 @@
+"""What scenes are made of: handwritten digits and drawn shapes, as masks of any size.
+
+A mask says how much of each pixel a thing covers, from 0 to 1. Its height and width are those of the thing itself, so
+the box around a thing is the box of its mask.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.data.text import import_extra
+
+__all__ = ["COLOURS", "DIGITS", "HOLLOW", "KINDS", "SHAPES", "Mask", "mask", "samples"]
+
+Mask = NDArray[np.float32]
+
+COLOURS: dict[str, tuple[int, int, int]] = {
+    "red": (214, 32, 38),
+    "orange": (243, 132, 22),
+    "yellow": (240, 208, 20),
+    "green": (34, 148, 58),
+    "blue": (32, 84, 206),
+    "purple": (126, 44, 160),
+    "pink": (246, 138, 196),
+    "brown": (118, 72, 36),
+    "black": (22, 22, 24),
+}
+DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+SHAPES = ("circle", "square", "triangle", "star", "cross", "diamond", "ring", "frame")
+KINDS = (*DIGITS, *SHAPES)
+HOLLOW = ("ring", "frame")
+"""Shapes that something else may lie inside of."""
+
+_FINE = 4
+"""Points across a pixel at which a shape is looked at."""
+_INNER = 0.7
+"""How far the hole of a hollow shape reaches."""
+_FAINT, _INK = 0.12, 1.8
+"""Handwriting fainter than this is left white, and the rest made this much darker, so that strokes have edges."""
+_HELD_OUT = {"valid": (0,), "test": (1,), "train": (2, 3, 4, 5, 6, 7)}
+"""Of every eight samples of a digit, those of each split."""
+
+Points = NDArray[np.float64]
+
+
+def samples(split: str) -> dict[str, list[int]]:
+    """Which handwritten samples of each digit a split may use; no sample is in two splits."""
+    labels = _handwriting()[1]
+    found: dict[str, list[int]] = {}
+    for digit, name in enumerate(DIGITS):
+        places: list[int] = np.flatnonzero(labels == digit).tolist()
+        found[name] = [place for order, place in enumerate(places) if order % 8 in _HELD_OUT[split]]
+    return found
+
+
+@lru_cache(maxsize=1 << 14)
+def mask(kind: str, height: int, sample: int = -1) -> Mask:
+    """A thing of this height; `sample` is which handwriting a digit is in. Not to be written to."""
+    made = _digit(sample, height) if kind in DIGITS else _shape(kind, height)
+    made.flags.writeable = False
+    return made
+
+
+@cache
+def _handwriting() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """(N, 8, 8) from 0 to 16, and which digit each of them is."""
+    import_extra("sklearn", "scenes", "the corpus 'scenes', whose digits come with scikit-learn,")
+    found: Any = importlib.import_module("sklearn.datasets").load_digits()
+    return found.images, found.target
+
+
+def _digit(sample: int, height: int) -> Mask:
+    drawn = _handwriting()[0][sample]
+    rows, columns = np.flatnonzero(drawn.max(1) > 2), np.flatnonzero(drawn.max(0) > 2)
+    drawn = drawn[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    width = max(2, round(height * drawn.shape[1] / drawn.shape[0]))
+    large = _stretch(drawn.shape[0], height) @ drawn @ _stretch(drawn.shape[1], width).T
+    return np.asarray(np.clip((large / 16 - _FAINT) * _INK, 0, 1), np.float32)
+
+
+@cache
+def _stretch(old: int, new: int) -> Points:
+    """(new, old): a matrix that makes `new` values of `old`, by lines between them."""
+    places = np.clip((np.arange(new) + 0.5) * old / new - 0.5, 0, old - 1)
+    return np.asarray(np.maximum(0, 1 - np.abs(places[:, None] - np.arange(old))))
+
+
+def _shape(kind: str, height: int) -> Mask:
+    """How much of each pixel lies inside, counted over a fine grid from -1 to 1 both ways."""
+    line = (np.arange(height * _FINE) + 0.5) * 2 / (height * _FINE) - 1
+    inside = _INSIDE[kind](line[None, :], line[:, None])
+    cover = np.broadcast_to(inside, (height * _FINE,) * 2).reshape(height, _FINE, height, _FINE).mean((1, 3))
+    return np.asarray(cover[:, cover.max(0) > 0], np.float32)
+
+
+def _star(x: Points, y: Points) -> NDArray[np.bool_]:
+    """Five points: inside at least four of the five lines through them, as the middle and the tips are."""
+    angles = -np.pi / 2 + np.arange(5) * 2 * np.pi / 5
+    across, down = 0.951 * x, 0.9045 * y - 0.0955  # a star of radius 1 is less wide and high than its circle
+    within = [across * np.cos(angle) + down * np.sin(angle) <= 0.309 for angle in angles]
+    return np.asarray(np.sum(within, 0) >= 4)
+
+
+_INSIDE: dict[str, Callable[[Points, Points], NDArray[np.bool_]]] = {
+    "circle": lambda x, y: x**2 + y**2 <= 1,
+    "square": lambda x, y: np.maximum(np.abs(x), np.abs(y)) <= 1,
+    "triangle": lambda x, y: np.abs(x) <= (y + 1) / 2,
+    "star": _star,
+    "cross": lambda x, y: np.minimum(np.abs(x), np.abs(y)) <= 0.3,
+    "diamond": lambda x, y: np.abs(x) * 1.25 + np.abs(y) <= 1,
+    "ring": lambda x, y: (x**2 + y**2 <= 1) & (x**2 + y**2 >= _INNER**2),
+    "frame": lambda x, y: (np.maximum(np.abs(x), np.abs(y)) <= 1) & (np.maximum(np.abs(x), np.abs(y)) >= _INNER),
+}
+"""Whether a point belongs to a shape; y grows downwards."""

@@ -1,0 +1,147 @@
+"""ImageStore: the pictures of a corpus, all of one size, in a file that is mapped into memory; made once.
+
+    store = ImageStore.open(cache, [example.image for example in examples], size=64)
+    store.rows([3, 1, 2])  # (3, 64, 64, 3) bytes
+
+A picture that is missing or broken is left out with a note: its row is grey, and `whole` says so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.data.example import Picture
+from saccade.data.pictures import Fitting, Frame, fit, frame
+from saccade.data.store import fingerprint
+from saccade.errors import DataError
+from saccade.files import writing_folder
+
+__all__ = ["ImageStore", "Skipped"]
+
+_CHUNK = 256
+_NAMED = 5
+"""So many of the pictures that were left out are named."""
+_GREY = 128
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """The pictures of a corpus that could not be used."""
+
+    count: int
+    total: int
+    first: tuple[str, ...]
+    """What was wrong with the first of them."""
+
+    @property
+    def note(self) -> str | None:
+        """A sentence for whoever trains; None where all were whole."""
+        if not self.count:
+            return None
+        more = f" and {self.count - len(self.first)} more" if self.count > len(self.first) else ""
+        return f"{self.count} of {self.total} pictures were left out: {' '.join(self.first)}{more}"
+
+
+class ImageStore:
+    """Pictures as bytes (N, size, size, 3), in the order they were given."""
+
+    def __init__(self, folder: Path) -> None:
+        about: dict[str, Any] = json.loads((folder / "about.json").read_text())
+        self.size: int = about["size"]
+        self.how: Fitting = about["how"]
+        self.images: NDArray[np.uint8] = np.load(folder / "images.npy", mmap_mode="r")
+        self.shapes: NDArray[np.int32] = np.load(folder / "shapes.npy")
+        """(N, 2): height and width before; 0 where the picture was left out."""
+        self.skipped = Skipped(about["skipped"], len(self.images), tuple(about["first"]))
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    @property
+    def whole(self) -> NDArray[np.bool_]:
+        """(N,): which pictures can be used."""
+        return self.shapes[:, 0] > 0
+
+    def rows(self, numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Some pictures, (len(numbers), size, size, 3), in memory."""
+        return np.asarray(self.images[np.asarray(numbers, np.int64)])
+
+    def frame(self, number: int) -> Frame:
+        """How a picture lies in its square: what maps its boxes."""
+        return frame(tuple(self.shapes[number].tolist()), self.size, self.how)
+
+    @classmethod
+    def open(
+        cls, cache: Path, pictures: Sequence[Picture], size: int, how: Fitting = "crop", *, key: str | None = None
+    ) -> ImageStore:
+        """The store of these pictures, made if the cache does not have it yet.
+
+        `key` is what tells this corpus from others; left out, every picture is asked for its stamp, so that a picture
+        that changed makes another store. Several processes may make the same one at once: the first to finish wins.
+        """
+        if not pictures:
+            raise DataError("there is no picture to prepare. A corpus needs at least one.")
+        key = key or fingerprint([picture.stamp() for picture in pictures])
+        folder = cache / fingerprint("images", key, size, how)
+        if folder.exists():
+            try:
+                return cls(folder)
+            except (OSError, ValueError, KeyError):  # damaged from outside, since it got its name only when whole
+                shutil.rmtree(folder)
+        with writing_folder(folder, replace=False) as draft:
+            _write(draft, pictures, size, how)
+        return cls(folder)
+
+
+def _write(folder: Path, pictures: Sequence[Picture], size: int, how: Fitting) -> None:
+    frame((1, 1), size, how)  # settings that cannot be are told before any work
+    shapes = np.zeros((len(pictures), 2), np.int32)
+    faults: list[str] = []
+    count = 0
+    with (folder / "images.npy").open("wb") as file:  # not mapped: a full disk then is an error, not a crash
+        shape = (len(pictures), size, size, 3)
+        np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
+        for number, (image, original, fault) in enumerate(_prepared(pictures, size, how)):
+            shapes[number] = original
+            if fault is not None:
+                count += 1
+                faults = [*faults, fault][:_NAMED]
+            file.write(image.tobytes())
+    if count == len(pictures):
+        raise DataError(
+            f"none of the {count} pictures can be used. {' '.join(faults)} Check where the pictures are, and that the "
+            "captions name them."
+        )
+    np.save(folder / "shapes.npy", shapes)
+    about = {"size": size, "how": how, "skipped": count, "first": faults}
+    (folder / "about.json").write_text(json.dumps(about))
+
+
+Prepared = tuple[NDArray[np.uint8], tuple[int, int], str | None]
+
+
+def _prepared(pictures: Sequence[Picture], size: int, how: Fitting) -> Iterator[Prepared]:
+    """Every picture in its order; decoding and resizing leave Python, so threads share the work."""
+    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        waiting = iter(pictures)
+        while chunk := list(islice(waiting, _CHUNK)):  # not all at once: results wait in memory
+            yield from pool.map(lambda picture: _prepare(picture, size, how), chunk)
+
+
+def _prepare(picture: Picture, size: int, how: Fitting) -> Prepared:
+    try:
+        image = picture.load()
+    except DataError as error:
+        return np.full((size, size, 3), _GREY, np.uint8), (0, 0), str(error)
+    return fit(image, size, how), (image.shape[0], image.shape[1]), None

@@ -1,0 +1,109 @@
+"""Pictures in folders and in .zip archives, found by their names and opened when they are needed."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.data.pictures import open_picture, read_limited
+from saccade.errors import DataError
+from saccade.files import explain
+
+__all__ = ["PictureFile", "PicturePlace"]
+
+
+@dataclass(frozen=True)
+class PictureFile:
+    """A picture in a file of its own, or inside an archive."""
+
+    path: Path
+    inside: str | None = None
+    """The name in the archive."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return str(self.path) if self.inside is None else f"{self.inside} in {self.path}"
+
+    def load(self) -> NDArray[np.uint8]:
+        """(height, width, 3)."""
+        source = self.path if self.inside is None else self._unpacked(self.inside)
+        return open_picture(source, name=self.name)
+
+    def stamp(self) -> list[Any]:
+        """Where it is, and size and time of the file; no size where it is missing."""
+        return [str(self.path), self.inside, *_stamp(self.path)]
+
+    def _unpacked(self, inside: str) -> bytes:
+        archive = _archive(self.path)
+        try:
+            entry = archive.getinfo(inside)
+            with archive.open(entry) as file:
+                return read_limited(file, entry.file_size, self.name)
+        except KeyError as error:
+            raise DataError(
+                f"{self.path} holds no picture named {inside!r}. Check the name, or leave its captions out."
+            ) from error
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            raise DataError(f"{self.name} is damaged ({error}). Copy or download the archive again.") from error
+        except (RuntimeError, NotImplementedError) as error:  # a password, or a rare compression
+            raise DataError(
+                f"{self.name} cannot be unpacked ({error}). Pack the archive again without that."
+            ) from error
+
+
+class PicturePlace:
+    """A folder or a .zip archive, and the pictures in it by name."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._names: dict[str, str] | None = None
+        if path.is_dir():
+            return
+        if path.exists() and not zipfile.is_zipfile(path):
+            raise DataError(f"{path} holds no pictures: it is neither a folder nor a whole .zip archive. Name one.")
+        self._names = _by_name(_archive(path).namelist())
+
+    def picture(self, name: str) -> PictureFile:
+        """The picture of that name, there or not. In an archive, the folder it lies in may be left out."""
+        if self._names is None:
+            return PictureFile(self.path / name)
+        return PictureFile(self.path, self._names.get(name, name))
+
+
+def _by_name(members: list[str]) -> dict[str, str]:
+    """Names as captions give them -> members: each by its whole name and, where only one has it, its last part."""
+    last: dict[str, list[str]] = {}
+    for member in members:
+        last.setdefault(PurePosixPath(member).name, []).append(member)
+    return {name: found[0] for name, found in last.items() if len(found) == 1} | {name: name for name in members}
+
+
+def _archive(path: Path) -> zipfile.ZipFile:
+    return _opened_archive(path, *_stamp(path))
+
+
+@lru_cache(maxsize=8)
+def _opened_archive(path: Path, *stamp: int) -> zipfile.ZipFile:
+    """Kept open: the list of its members is read once, not for every picture. The stamp tells a changed file."""
+    try:
+        return zipfile.ZipFile(path)
+    except zipfile.BadZipFile as error:
+        raise DataError(f"{path} is not a whole .zip archive ({error}). Copy or download it again.") from error
+    except OSError as error:
+        raise explain(error, path) from error
+
+
+def _stamp(path: Path) -> list[int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return []
+    return [status.st_size, status.st_mtime_ns]

@@ -1,0 +1,269 @@
+"""Pictures: opened with care, brought to one size, and made into what a network reads.
+
+Whatever stands in a picture file becomes height × width × 3 bytes: turned as its camera says, laid over white where it
+is transparent, with grey, palettes, 16 bits and print colours made red, green and blue. The content decides what a file
+is, not its name. Nothing is decoded before its header was found to be within the limits.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.data.example import Box
+from saccade.data.text import import_extra
+from saccade.errors import ConfigError, DataError, ShapeError
+from saccade.files import explain
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_PIXELS",
+    "MEAN",
+    "STD",
+    "Fitting",
+    "Frame",
+    "fit",
+    "frame",
+    "normalise",
+    "open_picture",
+    "read_limited",
+]
+
+MAX_BYTES = 32 * 10**6
+"""The largest picture file that is opened."""
+MAX_PIXELS = 50 * 10**6
+"""The largest picture that is decoded, width times height."""
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Of red, green and blue over ImageNet: networks trained on it expect the one taken away and the other divided by."""
+
+Fitting = Literal["crop", "pad", "squash"]
+"""How a picture becomes a square: the middle of it, all of it with grey bars, or all of it out of proportion."""
+_FITTINGS = ("crop", "pad", "squash")
+_BAR = 128
+"""The grey of bars; near the mean of all pictures."""
+
+_FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
+"""What is opened. Other formats of the library call programs from outside or have decoders that few people test."""
+_ORIENTATION = 0x0112
+_lock = threading.Lock()
+
+
+def open_picture(
+    source: Path | bytes, *, name: str | None = None, max_bytes: int = MAX_BYTES, max_pixels: int = MAX_PIXELS
+) -> NDArray[np.uint8]:
+    """A picture as (height, width, 3); `name` is what messages call it, the path if left out."""
+    name = name or (str(source) if isinstance(source, Path) else "the picture")
+    data = source if isinstance(source, bytes) else _read(source, name, max_bytes)
+    _check_bytes(len(data), name, max_bytes)
+    library = _pillow(f"opening {name}")
+    with _opened(library, data, name, max_pixels) as (image, orientation):
+        try:
+            image.load()
+            array = _colours(library, image)
+        except Exception as error:  # decoders raise whatever went wrong in them
+            raise DataError(
+                f"{name} is cut or damaged and cannot be decoded ({_reason(error)}). Copy, download or save it again."
+            ) from error
+    return np.ascontiguousarray(_turned(array, orientation))
+
+
+def read_limited(file: Any, size: int, name: str, max_bytes: int = MAX_BYTES) -> bytes:
+    """The bytes of an open file that says it has `size` of them; no more than the limit, whatever it says."""
+    _check_bytes(size, name, max_bytes)
+    data: bytes = file.read(max_bytes + 1)
+    _check_bytes(len(data), name, max_bytes)
+    return data
+
+
+@dataclass(frozen=True)
+class Frame:
+    """How a picture was brought to a square: `scale` and `shift` of fractions across and down."""
+
+    scale: tuple[float, float]
+    shift: tuple[float, float]
+
+    def box(self, box: Box) -> Box | None:
+        """A box of the original in fractions of the square; None where nothing of it is left."""
+        return _clipped(*(value * self.scale[i % 2] + self.shift[i % 2] for i, value in enumerate(box)))
+
+    def back(self, box: Box) -> Box | None:
+        """A box of the square in fractions of the original; None where it lies in the bars."""
+        return _clipped(*((value - self.shift[i % 2]) / self.scale[i % 2] for i, value in enumerate(box)))
+
+
+def frame(shape: tuple[int, ...], size: int, how: Fitting = "crop") -> Frame:
+    """The frame of a picture with this height and width; what `fit` does to boxes."""
+    (left, top, right, bottom), (x, y, wide, high) = _plan(shape, size, how)
+    scale = shape[1] / (right - left) * wide / size, shape[0] / (bottom - top) * high / size
+    shift = x / size - left / shape[1] * scale[0], y / size - top / shape[0] * scale[1]
+    return Frame(scale, shift)
+
+
+def fit(picture: NDArray[np.uint8], size: int, how: Fitting = "crop") -> NDArray[np.uint8]:
+    """The picture as (size, size, 3), smoothed before it is made smaller."""
+    if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8 or not picture.size:
+        raise ShapeError(
+            f"a picture must be bytes of (height, width, 3), but is {picture.dtype} of {tuple(picture.shape)}."
+        )
+    region, (x, y, wide, high) = _plan(picture.shape, size, how)
+    if picture.shape[:2] == (size, size):
+        return picture
+    library = _pillow("resizing pictures")
+    small = library.fromarray(picture).resize((wide, high), library.Resampling.BICUBIC, box=region)
+    if (wide, high) == (size, size):
+        return np.asarray(small, np.uint8)
+    square = np.full((size, size, 3), _BAR, np.uint8)
+    square[y : y + high, x : x + wide] = np.asarray(small)
+    return square
+
+
+def normalise(pictures: NDArray[np.uint8] | Tensor) -> Tensor:
+    """Bytes (B, H, W, 3) as numbers (B, 3, H, W) around 0, on the device they are on."""
+    import torch
+
+    found = pictures if isinstance(pictures, torch.Tensor) else torch.from_numpy(np.ascontiguousarray(pictures))
+    if found.dtype != torch.uint8 or found.ndim != 4 or found.shape[3] != 3:
+        raise ShapeError(
+            f"pictures must be bytes of (batch, height, width, 3), but are {found.dtype} of {tuple(found.shape)}."
+        )
+    scale = 1 / (255 * torch.tensor(STD, device=found.device))
+    shift = torch.tensor(MEAN, device=found.device) / torch.tensor(STD, device=found.device)
+    return (found * scale - shift).permute(0, 3, 1, 2).contiguous()
+
+
+def _plan(shape: tuple[int, ...], size: int, how: Fitting) -> tuple[Box, tuple[int, int, int, int]]:
+    """Which part of a picture is taken (left, top, right, bottom), and where it goes (x, y, width, height)."""
+    if how not in _FITTINGS:
+        raise ConfigError(f"a picture cannot be fitted by {how!r}. Choose crop, pad or squash.")
+    if size < 1:
+        raise ConfigError(f"pictures of {size} × {size} pixels are asked for. Ask for 1 or more.")
+    high, wide = shape[:2]
+    if how == "crop":
+        side = min(high, wide)
+        left, top = (wide - side) / 2, (high - side) / 2
+        return (left, top, left + side, top + side), (0, 0, size, size)
+    whole = (0.0, 0.0, float(wide), float(high))
+    if how == "squash":
+        return whole, (0, 0, size, size)
+    scale = size / max(high, wide)
+    new_wide, new_high = max(1, round(wide * scale)), max(1, round(high * scale))
+    return whole, ((size - new_wide) // 2, (size - new_high) // 2, new_wide, new_high)
+
+
+def _clipped(x0: float, y0: float, x1: float, y1: float) -> Box | None:
+    x0, y0, x1, y1 = max(x0, 0.0), max(y0, 0.0), min(x1, 1.0), min(y1, 1.0)
+    return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else None
+
+
+def _read(path: Path, name: str, max_bytes: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return read_limited(file, path.stat().st_size, name, max_bytes)
+    except OSError as error:
+        raise explain(error, path) from error
+
+
+def _check_bytes(size: int, name: str, max_bytes: int) -> None:
+    if size == 0:
+        raise DataError(f"{name} is empty: it has no bytes. Copy or download it again, or leave it out.")
+    if size > max_bytes:
+        raise DataError(
+            f"{name} has more than {max_bytes / 1e6:g} MB, the most that is opened. Save it smaller; networks look at "
+            "a few hundred pixels."
+        )
+
+
+def _pillow(purpose: str) -> Any:
+    import_extra("PIL", "pictures", purpose)
+    return importlib.import_module("PIL.Image")
+
+
+@contextmanager
+def _opened(library: Any, data: bytes, name: str, max_pixels: int) -> Iterator[tuple[Any, int]]:
+    """The image, its header read and found good, and how its camera was held."""
+    with _lock, warnings.catch_warnings():  # what is odd in a header is told by an error or of no interest
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", library.DecompressionBombWarning)
+        try:
+            image = library.open(BytesIO(data), formats=_FORMATS)
+        except (library.DecompressionBombError, library.DecompressionBombWarning) as error:
+            most = min(max_pixels, library.MAX_IMAGE_PIXELS)  # the library has a limit of its own
+            raise _too_large(name, "far more pixels", most) from error
+        except Exception as error:
+            raise DataError(
+                f"{name} is not a picture that can be opened: its content is none of {', '.join(_FORMATS)}, or its "
+                "header is damaged or tells of no pixels. Save it as PNG or JPEG, or leave it out."
+            ) from error
+        wide, high = image.size
+        try:
+            if wide * high > max_pixels:
+                raise _too_large(name, f"{wide} × {high} pixels, more", max_pixels)
+            orientation = _orientation(image)
+        except BaseException:
+            image.close()
+            raise
+    with image:
+        yield image, orientation
+
+
+def _too_large(name: str, size: str, max_pixels: int) -> DataError:
+    return DataError(
+        f"{name} has {size} than the {max_pixels / 1e6:g} million that are decoded. Make it smaller first."
+    )
+
+
+def _orientation(image: Any) -> int:
+    try:
+        return int(image.getexif().get(_ORIENTATION, 1))
+    except Exception:  # a camera's notes may be damaged where the picture is not
+        return 1
+
+
+def _turned(array: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
+    """Upright: orientations 5 to 8 lie on their side, and the others of each half are turned round or mirrored."""
+    if orientation in (5, 6, 7, 8):
+        array = array.transpose(1, 0, 2)
+    if orientation in (2, 3, 6, 7):
+        array = array[:, ::-1]
+    if orientation in (3, 4, 7, 8):
+        array = array[::-1]
+    return array
+
+
+def _colours(library: Any, image: Any) -> NDArray[np.uint8]:
+    """Red, green and blue of any kind of image."""
+    if image.mode.startswith("I") or image.mode == "F":
+        grey = _bytes_of(np.asarray(image), image.mode)
+        return np.repeat(grey[..., None], 3, axis=2)
+    if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
+        image = image.convert(image.mode.upper()) if image.mode in ("La", "RGBa") else image
+        image = image.convert("RGBA")
+        white = library.new("RGBA", image.size, (255, 255, 255, 255))
+        image = library.alpha_composite(white, image)
+    return np.asarray(image.convert("RGB"), np.uint8)
+
+
+def _bytes_of(grey: NDArray[Any], mode: str) -> NDArray[np.uint8]:
+    """Grey of 16 bits or more, or of fractions, as bytes."""
+    if mode == "F":
+        values = np.nan_to_num(grey.astype(np.float64))
+        return np.asarray(np.clip(values * (255 if values.max() <= 1 else 1), 0, 255).round(), np.uint8)
+    deep = mode.startswith("I;16") or int(grey.max()) > 255
+    return np.asarray(np.clip(grey / 257 if deep else grey, 0, 255).round(), np.uint8)
+
+
+def _reason(error: Exception) -> str:
+    return str(error).rstrip(".") or type(error).__name__

@@ -1,0 +1,260 @@
+"""Pictures of every kind are opened alike, and whatever is wrong with one is told with its name."""
+
+import struct
+import sys
+import zlib
+from contextlib import suppress
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from helpers_pictures import BLUE, GREEN, RED, WHITE, encoded, put_picture, quarters
+from saccade.data.pictures import MEAN, STD, Frame, fit, frame, normalise, open_picture
+from saccade.errors import ConfigError, DataError, ShapeError
+
+
+def opened(picture, form="PNG", **options):
+    return open_picture(encoded(picture, form, **options), name="it")
+
+
+def png(wide, high):
+    """A PNG of which there is hardly more than the header."""
+    header = struct.pack(">IIBBBBB", wide, high, 8, 2, 0, 0, 0)
+    parts = [(b"IHDR", header), (b"IDAT", zlib.compress(b"")), (b"IEND", b"")]
+    chunks = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+@pytest.mark.parametrize("form", ["PNG", "BMP", "GIF", "TIFF", "PPM"])
+def test_a_picture_comes_back_as_it_was(form):
+    np.testing.assert_array_equal(opened(quarters(), form), quarters())
+
+
+@pytest.mark.parametrize("form", ["JPEG", "WEBP"])
+def test_forms_that_lose_a_little_come_back_nearly(form):
+    found = opened(quarters(64, 64), form, quality=95)
+    assert np.abs(found.astype(int)[8:24, 8:24] - RED).max() < 12
+
+
+def test_the_content_decides_what_a_file_is_not_its_name(tmp_path):
+    path = put_picture(tmp_path / "really a png.jpg")
+    np.testing.assert_array_equal(open_picture(path), quarters())
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_pictures_stand_as_their_camera_says(orientation):
+    """Stored as the camera held it, the picture comes back upright."""
+    upright = Image.fromarray(quarters(8, 12))
+    back = {
+        1: None,
+        2: Image.Transpose.FLIP_LEFT_RIGHT,
+        3: Image.Transpose.ROTATE_180,
+        4: Image.Transpose.FLIP_TOP_BOTTOM,
+        5: Image.Transpose.TRANSPOSE,
+        6: Image.Transpose.ROTATE_90,
+        7: Image.Transpose.TRANSVERSE,
+        8: Image.Transpose.ROTATE_270,
+    }[orientation]
+    stored = upright if back is None else upright.transpose(back)
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    np.testing.assert_array_equal(opened(stored, exif=exif), quarters(8, 12))
+
+
+def test_what_is_transparent_is_laid_over_white():
+    clear = Image.new("RGBA", (4, 4), (255, 0, 0, 0))
+    half = Image.new("RGBA", (4, 4), (255, 0, 0, 128))
+    assert (opened(clear) == 255).all()
+    assert np.abs(opened(half).astype(int) - (255, 127, 127)).max() <= 1
+    assert np.abs(opened(Image.new("LA", (4, 4), (0, 128))).astype(int) - 127).max() <= 1
+
+
+def test_palettes_and_their_transparent_colour():
+    image = Image.fromarray(quarters()).quantize(4)
+    np.testing.assert_array_equal(opened(image), quarters())
+    number = image.getpixel((0, 0))
+    found = opened(image, transparency=number)
+    assert (found[0, 0] == 255).all()
+    assert tuple(found[0, -1]) == GREEN
+    assert (opened(image, transparency=bytes(0 if n == number else 255 for n in range(4)))[0, 0] == 255).all()
+
+
+def test_grey_of_one_eight_and_sixteen_bits():
+    grey = np.array([[0, 128], [255, 64]], np.uint8)
+    for image in (Image.fromarray(grey), Image.fromarray(grey.astype(np.uint16) * 257)):
+        np.testing.assert_array_equal(opened(image), np.repeat(grey[..., None], 3, 2))
+    assert sorted(np.unique(opened(Image.fromarray(grey > 100)))) == [0, 255]
+
+
+def test_grey_of_numbers():
+    deep = Image.fromarray(np.array([[0, 65535]], np.int32))
+    assert opened(deep, "TIFF")[0, :, 0].tolist() == [0, 255]
+    assert opened(Image.fromarray(np.array([[0, 0.5, 1]], np.float32)), "TIFF")[0, :, 1].tolist() == [0, 128, 255]
+    assert opened(Image.fromarray(np.array([[0, 300.0, 7]], np.float32)), "TIFF")[0, :, 1].tolist() == [0, 255, 7]
+
+
+def test_colours_for_print():
+    found = opened(Image.new("CMYK", (8, 8), (0, 255, 255, 0)), "JPEG", quality=95)
+    assert np.abs(found.astype(int) - RED).max() < 12
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(DataError, match=r"none\.png does not exist"):
+        open_picture(tmp_path / "none.png")
+
+
+def test_an_empty_file(tmp_path):
+    (tmp_path / "no.png").write_bytes(b"")
+    with pytest.raises(DataError, match=r"no\.png is empty: it has no bytes. Copy"):
+        open_picture(tmp_path / "no.png")
+
+
+def test_something_else_than_a_picture(tmp_path):
+    (tmp_path / "text.png").write_text("hello, I am a sentence")
+    with pytest.raises(DataError, match=r"text\.png is not a picture that can be opened.* Save it as PNG or JPEG"):
+        open_picture(tmp_path / "text.png")
+
+
+def test_formats_that_call_other_programs_are_not_opened():
+    with pytest.raises(DataError, match="the drawing is not a picture that can be opened"):
+        open_picture(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", name="the drawing")
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "BMP", "WEBP"])
+def test_a_file_that_was_cut(tmp_path, form):
+    noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)
+    data = encoded(noise, form)
+    (tmp_path / "cut.png").write_bytes(data[: len(data) // 2])
+    with pytest.raises(DataError, match=r"cut\.png is (cut or damaged and cannot be decoded|not a picture)"):
+        open_picture(tmp_path / "cut.png")
+
+
+@given(st.binary(max_size=200), st.sampled_from(["PNG", "JPEG", "GIF"]), st.integers(0, 400))
+def test_damage_anywhere_is_a_data_error_or_none(noise, form, at):
+    data = encoded(quarters(16, 16), form)
+    with suppress(DataError):
+        assert open_picture(data[:at] + noise + data[at + len(noise) :], name="it").shape[2] == 3
+
+
+@pytest.mark.parametrize("data", [b"GIF89a\0\0\0\0\0\0\0;", b"P6\n0 5\n255\n", png(0, 4)])
+def test_a_picture_without_pixels(data):
+    with pytest.raises(DataError, match=r"it is not a picture that can be opened: .* or tells of no pixels"):
+        open_picture(data, name="it")
+
+
+@pytest.mark.parametrize(
+    ("wide", "high", "said"),
+    [(8000, 8000, "8000 × 8000 pixels, more"), (10000, 10000, "far more pixels"), (60000, 60000, "far more pixels")],
+)
+def test_pictures_too_large_to_decode_are_refused_by_their_header(wide, high, said):
+    with pytest.raises(DataError, match=f"it has {said} than the 50 million that are decoded. Make it smaller"):
+        open_picture(png(wide, high), name="it")
+
+
+def test_files_too_large_to_open(tmp_path):
+    path = put_picture(tmp_path / "a.png")
+    with pytest.raises(DataError, match=r"a\.png has more than 5e-05 MB, the most that is opened. Save it smaller"):
+        open_picture(path, max_bytes=50)
+    with pytest.raises(DataError, match="the picture has more than"):
+        open_picture(path.read_bytes(), max_bytes=50)
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.delitem(sys.modules, "PIL.Image", raising=False)
+    with pytest.raises(ConfigError, match=r"opening it needs the extra 'pictures': pip install 'saccade\[pictures\]'"):
+        open_picture(b"data", name="it")
+
+
+def test_a_crop_is_the_middle():
+    wide = np.zeros((40, 120, 3), np.uint8)
+    wide[:, 40:80] = RED
+    assert (fit(wide, 10)[:, 1:-1] == RED).all()
+    assert (fit(wide.transpose(1, 0, 2).copy(), 10)[1:-1] == RED).all()
+
+
+def test_padding_keeps_all_in_its_shape():
+    found = fit(np.full((20, 40, 3), RED, np.uint8), 16, "pad")
+    assert (found[4:12] == RED).all()
+    assert (found[:4] == 128).all()
+    assert (found[12:] == 128).all()
+    assert fit(np.zeros((1, 900, 3), np.uint8), 8, "pad").shape == (8, 8, 3)
+
+
+def test_squashing_fills_the_square():
+    found = fit(quarters(20, 60), 10, "squash")
+    corners = [tuple(found[y, x].tolist()) for y in (0, -1) for x in (0, -1)]
+    assert corners == [RED, GREEN, BLUE, WHITE]
+
+
+def test_fine_patterns_become_grey_when_made_smaller():
+    """A picture that was only picked apart would stay black or white."""
+    stripes = np.zeros((64, 64, 3), np.uint8)
+    stripes[::2] = 255
+    assert np.abs(fit(stripes, 8).astype(int) - 127).max() < 12
+
+
+def test_a_picture_that_fits_stays_as_it_is():
+    picture = quarters(8, 8)
+    assert fit(picture, 8, "pad") is picture
+
+
+@pytest.mark.parametrize("how", ["crop", "pad", "squash"])
+@pytest.mark.parametrize("shape", [(60, 100), (100, 60), (50, 50)])
+def test_boxes_go_where_the_picture_goes(how, shape):
+    """A red spot, fitted, lies where its box says."""
+    picture = np.zeros((*shape, 3), np.uint8)
+    top, left = shape[0] // 2 - 10, shape[1] // 2 - 5
+    picture[top : top + 20, left : left + 20] = RED
+    box = (left / shape[1], top / shape[0], (left + 20) / shape[1], (top + 20) / shape[0])
+    placed = frame(shape, 200, how)
+    x0, y0, x1, y1 = (value * 200 for value in placed.box(box))
+    rows, columns = np.nonzero(fit(picture, 200, how)[..., 0] > fit(picture, 200, how)[..., 1].astype(int) + 100)
+    assert [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1] == pytest.approx([x0, y0, x1, y1], abs=1.5)
+    assert placed.back(placed.box(box)) == pytest.approx(box)
+
+
+def test_boxes_outside_are_gone_and_those_on_the_edge_are_cut():
+    placed = frame((50, 100), 10, "crop")
+    assert placed.box((0.0, 0.1, 0.2, 0.9)) is None
+    assert placed.box((0.0, 0.0, 0.5, 1.0)) == pytest.approx((0, 0, 0.5, 1))
+    assert frame((50, 100), 100, "pad").back((0.1, 0.0, 0.9, 0.2)) is None
+    assert frame((9, 9), 3, "pad") == Frame((1.0, 1.0), (0.0, 0.0))
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3)), np.zeros((0, 4, 3), np.uint8)])
+def test_what_is_no_picture_cannot_be_fitted(wrong):
+    with pytest.raises(ShapeError, match=r"a picture must be bytes of \(height, width, 3\), but is"):
+        fit(wrong, 4)
+
+
+def test_ways_and_sizes_that_do_not_exist():
+    with pytest.raises(ConfigError, match=r"cannot be fitted by 'stretch'. Choose crop, pad or squash"):
+        fit(quarters(), 4, "stretch")
+    with pytest.raises(ConfigError, match=r"pictures of 0 × 0 pixels are asked for. Ask for 1 or more"):
+        fit(quarters(), 0)
+
+
+def test_normalised_pictures_lie_around_zero():
+    pictures = np.stack([quarters(8, 8), np.zeros((8, 8, 3), np.uint8)])
+    found = normalise(pictures)
+    assert found.shape == (2, 3, 8, 8)
+    assert found.is_contiguous()
+    assert found[0, :, 0, 0].tolist() == pytest.approx(
+        [(c / 255 - m) / s for c, m, s in zip(RED, MEAN, STD, strict=True)], abs=1e-5
+    )
+    assert found[1, :, 3, 3].tolist() == pytest.approx([-m / s for m, s in zip(MEAN, STD, strict=True)], abs=1e-5)
+    torch.testing.assert_close(normalise(torch.from_numpy(pictures)), found)
+
+
+def test_pictures_of_another_shape_cannot_be_normalised():
+    with pytest.raises(ShapeError, match=r"bytes of \(batch, height, width, 3\), but are torch.uint8 of \(3, 8, 8\)"):
+        normalise(np.zeros((3, 8, 8), np.uint8))
+    with pytest.raises(ShapeError, match=r"but are torch.float32 of \(1, 8, 8, 3\)"):
+        normalise(np.zeros((1, 8, 8, 3), np.float32))
