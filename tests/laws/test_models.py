@@ -424,6 +424,8 @@ def recurrent_settings(choice: dict[str, Any]) -> dict[str, Any]:
     decoder = {**choice, "layers": layers, "width": 8, "residual": residual, "output_width": None}
     if decoder["attend_from"] == "current":
         decoder["read_state"] = "current"
+    if decoder["output"] == "sum":
+        decoder["read_word"] = True
     return {"embedding": 6, "encoder": encoder, "decoder": decoder, "attention": attention, "init": {"kind": "default"}}
 
 
@@ -439,6 +441,7 @@ RECURRENT = {
     "input_feeding": [False, True],
     "read_state": ["previous", "current"],
     "read_word": [False, True],
+    "gated": [False, True],
     "residual": [False, True],
 }
 WITHOUT_ATTENTION = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 from torch import nn
 
 from saccade.attention import ALIGNS, SCORES, WINDOWS, Attention, MultiHead, build_attention
@@ -132,6 +132,14 @@ class DecoderConfig(Config):
     """Whether the read-out reads the last word too."""
     gated: bool = False
     """Whether a gate, one number read from the state that asks, says how much of the context enters."""
+
+    @model_validator(mode="after")
+    def _sums(self) -> DecoderConfig:
+        if self.output == "sum" and (not self.read_word or self.output_width is not None):
+            raise ValueError(
+                "output 'sum' adds to the last word's embedding: set read_word, and leave output_width out"
+            )
+        return self
 
     def drops(self) -> Dropout:
         """The dropout of the embeddings and the read-out."""
