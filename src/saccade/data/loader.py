@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from saccade.batch import BOS, EOS, NO_LABEL, PAD, Batch
+from saccade.data.pictures import normalise
 from saccade.data.plan import Place, Plan, Rows, shard
 from saccade.data.store import Column, Store
 
@@ -102,7 +103,7 @@ def collate(store: Store, rows: Rows, shape: tuple[int, ...] | None = None) -> t
     they need; the sentences it adds are empty and expect nothing, so that they count for no loss.
     """
     columns = store.columns
-    source = source_mask = target = target_mask = labels = links = None
+    source = source_mask = target = target_mask = labels = links = pictures = None
     count, *sides = shape or (len(rows), *[0] * 2)
     if "source" in columns:
         source, source_mask = _padded(columns["source"], rows, 0, count, sides[0])
@@ -113,7 +114,16 @@ def collate(store: Store, rows: Rows, shape: tuple[int, ...] | None = None) -> t
         labels = torch.cat([known, known.new_full((count - len(rows),), NO_LABEL)])
     if "links" in columns and source is not None and target is not None:
         links = _gold(columns["links"], rows, (count, target.shape[1] - 1, source.shape[1]))
-    return Batch(source, source_mask, target, target_mask, labels), links
+    if "picture" in columns:
+        pictures = _pictures(store, rows, count)
+    return Batch(source, source_mask, target, target_mask, labels, pictures), links
+
+
+def _pictures(store: Store, rows: Rows, count: int) -> Tensor:
+    """(count, 3, size, size): the rows' pictures; sentences that are padding see the first one."""
+    assert store.images is not None, "a store of captions has pictures"
+    numbers = store.columns["picture"].rows(rows)[0]
+    return normalise(store.images.rows(np.concatenate([numbers, np.repeat(numbers[:1], count - len(rows))])))
 
 
 def _padded(column: Column, rows: Rows, begin: int, count: int, least: int) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from saccade.data.example import Example, Links
 from saccade.data.tokenizer import Encoded, Tokenizers
 from saccade.errors import DataError
 from saccade.files import writing_folder
+
+if TYPE_CHECKING:
+    from saccade.data.image_store import ImageStore
 
 __all__ = ["Column", "Store", "fingerprint"]
 
@@ -54,12 +57,14 @@ class Column:
 
 
 class Store:
-    """The columns of a corpus: tokens of each side, labels, gold links between tokens, and each row's line number."""
+    """The columns of a corpus: tokens of each side, labels, gold links, numbers of pictures; each row's line number."""
 
     def __init__(self, folder: Path) -> None:
         self.about: dict[str, Any] = json.loads((folder / "about.json").read_text())
         self.columns = {name: Column(folder, name) for name in self.about["columns"]}
         self.lines: NDArray[np.int64] = np.load(folder / "lines.npy", mmap_mode="r")
+        self.images: ImageStore | None = None
+        """The pictures that the column `picture` numbers."""
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -74,10 +79,12 @@ class Store:
         classes: list[str] | None = None,
         max_length: int = 1000,
         links: bool = False,
+        pictures: Sequence[int] | None = None,
     ) -> Store:
         """The store with this key, made from the examples if the cache does not have it yet.
 
-        Several processes may make the same one at once: the first to finish wins.
+        `pictures`: for captions, the number of each example's picture. Several processes may make the same one at
+        once: the first to finish wins.
         """
         folder = cache / key
         if folder.exists():
@@ -86,7 +93,7 @@ class Store:
             except (OSError, ValueError, KeyError):  # damaged from outside, since it got its name only when whole
                 shutil.rmtree(folder)
         with writing_folder(folder, replace=False) as draft:
-            _write(draft, examples, tokenizers, classes, max_length, links)
+            _write(draft, examples, tokenizers, classes, max_length, links, pictures)
         return cls(folder)
 
 
@@ -152,6 +159,7 @@ def _write(
     classes: list[str] | None,
     max_length: int,
     links: bool,
+    pictures: Sequence[int] | None,
 ) -> None:
     writers: dict[str, _ColumnWriter] = {}
     counts = {"read": 0, "empty": 0, "too_long": 0}
@@ -160,6 +168,8 @@ def _write(
         lines = files.enter_context(_Growing(folder / "lines.npy", np.dtype(np.int64)))
         while chunk := list(islice(numbered, _CHUNK)):
             columns = _columns(chunk, tokenizers, classes, links)
+            if pictures is not None:
+                columns["picture"] = [[pictures[number - 1]] for number, _ in chunk]
             if not writers:
                 writers = {name: _ColumnWriter(folder, name, _dtype(name, tokenizers), files) for name in columns}
             kept = _kept(columns, max_length, counts)

@@ -99,6 +99,13 @@ class Task(ABC):
         """The tokens of many inputs."""
         return [self.length(text) for text in texts]
 
+    def begin(self) -> None:  # noqa: B027 (most need none)
+        """Get an untrained model ready for training, where a recipe asks for more than chance."""
+
+    def refusal(self, text: str) -> str | None:
+        """Why an input cannot be read, if it cannot: in a bulk prediction, the others go on without it."""
+        return None
+
     @property
     def longest(self) -> int:
         """The most tokens an input may have."""

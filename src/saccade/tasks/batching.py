@@ -69,6 +69,12 @@ def _window(
     joined: bool,
 ) -> list[Prediction]:
     found: dict[int, Prediction] = {number: blank(text) for number, text in window if not text.strip()}
+    for number, text in window:
+        if number not in found and (why := task.refusal(text)) is not None:
+            if refuse is None:
+                raise DataError(why)
+            refuse(why)
+            found[number] = blank(text)
     rest = [(number, text) for number, text in window if number not in found]
     lengths = task.lengths([text for _, text in rest])
     sized = sorted((length, number, text) for length, (number, text) in zip(lengths, rest, strict=True))

@@ -6,15 +6,19 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import saccade
 from saccade.data import corpora
+from saccade.data.captions import by_picture
 from saccade.data.corpora import CORPORA
 from saccade.data.example import Example
 from saccade.data.formats import examples as read_files
 from saccade.data.hub import hub
+from saccade.data.image_store import ImageStore
 from saccade.data.store import Store, fingerprint
 from saccade.data.text import stem_suffix
 from saccade.data.tokenizer import Tokenizer, Tokenizers
@@ -44,6 +48,8 @@ class Corpus:
     def examples(self, split: str) -> Iterator[Example]:
         """The examples of train, valid or test, as they stand in the data."""
         data = self._data
+        if data.corpus is not None and self._recipe.task == "captioning":
+            return self._scenes(split)
         if data.corpus is not None:
             names = ("text.en", "text.fr", "text.align") if self._recipe.task == "translation" else ("text.en",)
             folder = self._built_in(split)
@@ -51,6 +57,20 @@ class Corpus:
         if data.hub is not None:
             return hub(data.hub, data.hub_config, _hub_split(split), data.columns, first_word=data.first_word)
         return self._from_files(split)
+
+    def _scenes(self, split: str) -> Iterator[Example]:
+        """Pictures are drawn as fast as files are read, so they are not written."""
+        data = self._data
+        low, high = data.lengths
+        size = data.size if split == "train" else data.held_out
+        return CORPORA[str(data.corpus)].generate(split, size, data.seed, min_length=low, max_length=high)
+
+    def images(self, split: str) -> ImageStore:
+        """The pictures of a split, prepared once and kept in the cache; by their numbers, see `by_picture`."""
+        pictures = [next(group)[1].image for _, group in groupby(by_picture(self.examples(split)), itemgetter(0))]
+        key = fingerprint(self._origin(split))
+        size, how = self._data.picture_size, self._data.picture_fit
+        return ImageStore.open(self.cache, [part for part in pictures if part is not None], size, how, key=key)
 
     def _built_in(self, split: str) -> Path:
         """The folder with the sentences of a built-in corpus; written once, since reading is much faster."""
@@ -112,7 +132,7 @@ class Corpus:
                 Tokenizer.train(config, self._texts("source"), "source"),
                 Tokenizer.train(config, self._texts("target"), "target"),
             )
-        if recipe.task == "language":
+        if recipe.task in ("language", "captioning"):
             return Tokenizers(None, Tokenizer.train(config, self._texts("target"), "text"))
         sides = ("source", "target") if recipe.task == "translation" else ("source",)
         both = Tokenizer.train(config, self._texts(*sides), "source and target" if len(sides) > 1 else "text")
@@ -132,15 +152,30 @@ class Corpus:
         # what is measured is measured whole; only training leaves long examples out
         longest = min(recipe.data.max_length if split == "train" else 10**9, (room or 10**9) - 1)
         key = fingerprint(recipe.task, split, self._origin(split), tokenizers.dump(), longest, links)
+        if recipe.task == "captioning":
+            return self._captions(split, key, tokenizers, longest)
         return Store.open(
             self.cache, key, self.examples(split), tokenizers, tokenizers.labels, max_length=longest, links=links
         )
+
+    def _captions(self, split: str, key: str, tokenizers: Tokenizers, longest: int) -> Store:
+        images = self.images(split)
+        whole = images.whole
+        seen = [(number, example) for number, example in by_picture(self.examples(split)) if whole[number]]
+        numbers = [number for number, _ in seen]
+        key = fingerprint(key, images.size, images.how)
+        captions = (example for _, example in seen)
+        store = Store.open(self.cache, key, captions, tokenizers, max_length=longest, pictures=numbers)
+        store.images = images
+        return store
 
     def _origin(self, split: str) -> list[Any]:
         """What tells one state of the data from another: settings, and files with their sizes and times."""
         data = self._data.model_dump(exclude={"cache", "max_length"})
         names = [data[part] for part in (split, "train") if data[part] is not None]
         files = [path for name in names for path in data_files(name)]
+        if self._data.corpus is not None and self._recipe.task == "captioning":
+            return [_grammar(), split, data]
         if self._data.corpus is not None:
             return [self._built_in(split).name]
         return [saccade.__version__, split, data, [_stamp(path) for path in files]]

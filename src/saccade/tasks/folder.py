@@ -10,6 +10,7 @@ from saccade.errors import CheckpointError, ConfigError, lookup
 from saccade.files import explain, write_atomically
 from saccade.recipes import parse_yaml, to_yaml
 from saccade.tasks.base import Task
+from saccade.tasks.captioning import Captioning
 from saccade.tasks.classification import Classification
 from saccade.tasks.language import Language
 from saccade.tasks.recipe import Recipe, parse_recipe
@@ -18,7 +19,7 @@ from saccade.train.checkpoint import Tensors, read_notes, read_weights, restore_
 
 __all__ = ["TASKS", "build_task", "load_task", "read_folder_recipe", "write_description", "write_model"]
 
-TASKS: dict[str, type[Task]] = {kind.name: kind for kind in (Translation, Language, Classification)}
+TASKS: dict[str, type[Task]] = {kind.name: kind for kind in (Translation, Language, Classification, Captioning)}
 VERSION = 1
 _TOKENIZER = "tokenizer"
 

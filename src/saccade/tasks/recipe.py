@@ -11,18 +11,19 @@ from saccade.config import Config, Fault, check, merge, refuse
 from saccade.data.corpora import CORPORA
 from saccade.data.tokenizer import TokenizerConfig
 from saccade.errors import unknown_name
-from saccade.models import MODELS, RecurrentConfig
+from saccade.models import CAPTIONERS, MODELS, RecurrentConfig
 from saccade.recipes import RecipeText, override, read_recipe
 from saccade.search.settings import SearchConfig
 from saccade.train.settings import TrainConfig
 
 __all__ = ["DataConfig", "Recipe", "TaskName", "load_recipe", "parse_recipe"]
 
-TaskName = Literal["translation", "language", "classification"]
+TaskName = Literal["translation", "language", "classification", "captioning"]
 METRICS = {
     "translation": ("loss", "bleu", "chrf", "ter", "aer"),
     "language": ("loss", "perplexity", "perplexity_per_word", "bits_per_character"),
     "classification": ("loss", "accuracy", "macro_f1"),
+    "captioning": ("loss", "cider_d", "bleu4", "rouge_l", "meteor_lite", "exact"),
 }
 """What validation can choose the best model by."""
 Files = str | list[str]
@@ -53,6 +54,10 @@ class DataConfig(Config):
     """Validation and test examples of a built-in corpus; training examples set aside where no valid is given."""
     max_length: int = Field(256, ge=1)
     """Training examples with more tokens than this on a side are left out."""
+    picture_size: int = Field(64, ge=8, le=1024)
+    """For captioning: pictures are brought to squares of so many pixels."""
+    picture_fit: Literal["crop", "pad", "squash"] = "crop"
+    """For captioning: how a picture that is no square becomes one."""
     cache: str | None = None
     """The folder for tokenised data; the user's cache folder if left out."""
 
@@ -129,10 +134,11 @@ def _complete_model(settings: Any) -> tuple[dict[str, Any] | None, list[Fault]]:
     if not isinstance(settings, dict):
         return None, []  # told with the other sections
     preset = settings.get("preset")
-    if preset is not None and (not isinstance(preset, str) or preset not in MODELS):
-        return None, [Fault(("model", "preset"), str(unknown_name("preset", preset, MODELS)))]
+    presets = {**MODELS, **CAPTIONERS}
+    if preset is not None and (not isinstance(preset, str) or preset not in presets):
+        return None, [Fault(("model", "preset"), str(unknown_name("preset", preset, presets)))]
     family = _family(preset)
-    base = family.model_validate(MODELS[preset].settings if preset else {}).model_dump(mode="json")
+    base = family.model_validate(presets[preset].settings if preset else {}).model_dump(mode="json")
     own = {name: value for name, value in settings.items() if name != "preset"}
     made, faults = check(family, merge(base, own), ("model",))
     if made is None:
@@ -141,7 +147,7 @@ def _complete_model(settings: Any) -> tuple[dict[str, Any] | None, list[Fault]]:
 
 
 def _family(preset: str | None) -> type[Config]:
-    return MODELS[preset].family if preset else RecurrentConfig
+    return {**MODELS, **CAPTIONERS}[preset].family if preset else RecurrentConfig
 
 
 def _combinations(recipe: _Sections, model: dict[str, Any]) -> list[Fault]:
@@ -149,6 +155,12 @@ def _combinations(recipe: _Sections, model: dict[str, Any]) -> list[Fault]:
     faults = []
     if recipe.data.corpus is not None and (made_for := CORPORA[recipe.data.corpus].task) != recipe.task:
         faults.append(Fault(("data", "corpus"), f"{recipe.data.corpus} is a corpus for {made_for}, not {recipe.task}"))
+    if (preset := model["preset"]) in CAPTIONERS or recipe.task == "captioning":
+        if recipe.task != "captioning":
+            faults.append(Fault(("model", "preset"), f"{preset} looks at pictures, which only captioning has"))
+        elif preset not in CAPTIONERS:
+            known = ", ".join(CAPTIONERS)
+            faults.append(Fault(("model", "preset"), f"captioning needs a model that looks at pictures: {known}"))
     if recipe.train.guided_alignment and recipe.task != "translation":
         faults.append(Fault(("train", "guided_alignment"), "only translation has gold alignments: set it to 0"))
     if recipe.train.metric not in METRICS[recipe.task]:

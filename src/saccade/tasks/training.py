@@ -99,6 +99,7 @@ def train(recipe: Recipe, folder: Path, *, resume: bool = False, watcher: Watche
         _check_tokenizers(folder, tokenizers)
     torch.manual_seed(recipe.train.seed)
     task = build_task(recipe, tokenizers)
+    task.begin()
     job = TrainingJob(task, corpus, folder)
     write_description(folder, recipe, tokenizers)
     return fit(job, recipe.train, folder, resume=resume, watcher=watcher)

@@ -1,0 +1,172 @@
+"""Captioning from recipe to captions: training, prediction, evaluation, and pictures that are none."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("PIL", reason="needs Pillow")
+pytest.importorskip("sklearn", reason="needs scikit-learn")
+
+from PIL import Image
+
+from saccade.errors import ConfigError, DataError
+from saccade.layers.grids import SmallGrid
+from saccade.recipes import RecipeText
+from saccade.search.settings import SearchConfig
+from saccade.tasks.batching import stream
+from saccade.tasks.corpus import Corpus
+from saccade.tasks.folder import build_task, load_task
+from saccade.tasks.recipe import load_recipe, parse_recipe
+from saccade.tasks.training import train
+
+GRID = {"kind": "small", "width": 8, "channels": [6, 6], "frozen": False}
+SMALL = {
+    "show-attend-tell-soft": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},
+    "show-attend-tell-hard": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},
+    "transformer-captioner": {"width": 8, "feed_forward": 12, "layers": 1, "attention": {"heads": 2}},
+}
+
+
+def recipe_of(cache, preset="show-attend-tell-soft", **changes):
+    settings = {
+        "task": "captioning",
+        "data": {"corpus": "scenes", "size": 30, "held_out": 8, "picture_size": 32, "cache": str(cache)},
+        "tokenizer": {"kind": "word"},
+        "model": {"preset": preset, "grid": GRID, **SMALL[preset]},
+        "train": {
+            "steps": 3,
+            "tokens_per_batch": 100,
+            "validate_every": 3,
+            "checkpoint_every": 3,
+            "accelerator": "cpu",
+        },
+    }
+    for section, change in changes.items():
+        settings[section] = {**settings[section], **change}
+    return parse_recipe(RecipeText(settings, "test"))
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module", params=SMALL)
+def trained(request, cache, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / request.param
+    train(recipe_of(cache, request.param, train={"metric": "cider_d", "doubly_stochastic": 0.1}), folder)
+    return folder
+
+
+def picture(path: Path, size=(40, 30)) -> str:
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (*size, 3), dtype=np.uint8)).save(path)
+    return str(path)
+
+
+def test_a_trained_model_describes_files_and_says_where_it_looked(trained, tmp_path):
+    task = load_task(trained)
+    (found,) = task.predict([picture(tmp_path / "a.png")], SearchConfig(beam=2, max_length=6))
+    assert found.source == str(tmp_path / "a.png")
+    assert set(found.text.split()) <= set(task.target.pieces(range(len(task.target))))
+    matrix = found.attention.matrix(words=False)
+    assert matrix.shape == (len(found.tokens), 64)  # 32 × 32 pixels, halved twice
+    np.testing.assert_allclose(matrix.sum(1), 1.0, rtol=1e-4)
+
+
+def test_evaluation_tells_captions_and_pointing(trained, cache):
+    task = load_task(trained)
+    recipe = recipe_of(cache, task.recipe.preset)
+    examples = list(Corpus(recipe).examples("valid"))
+    found = task.evaluate(examples, SearchConfig(batch=5, max_length=8))
+    assert next(iter(found.metrics)) == "cider_d"
+    assert {"bleu4", "rouge_l", "meteor_lite", "exact", "pointing", "mass_inside"} <= set(found.metrics)
+    assert found.details == {"pictures": 8, "captions": 32}
+    assert len(found.predictions) == len(found.lengths) == 8
+    assert 0 < found.metrics["mass_inside"] < 1
+    assert found.by_length()
+
+
+def test_a_model_that_says_a_reference_is_exact(cache, monkeypatch):
+    recipe = recipe_of(cache)
+    task = build_task(recipe, Corpus(recipe).tokenizers())
+    examples = list(Corpus(recipe).examples("valid"))
+    firsts = iter([example.references[2] for example in examples[::4]])
+    monkeypatch.setattr("saccade.tasks.words.Tokenizer.decode", lambda self, tokens: next(firsts))
+    found = task.evaluate(examples, SearchConfig(max_length=4))
+    assert found.metrics["exact"] == 1.0
+    assert found.metrics["cider_d"] > 3
+
+
+def test_pictures_that_are_none_are_told_and_the_others_go_on(trained, tmp_path):
+    task, told = load_task(trained), []
+    (tmp_path / "text.jpg").write_text("hello")
+    whole = Path(picture(tmp_path / "whole.png")).read_bytes()
+    (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "empty.png").write_bytes(b"")
+    names = ["whole.png", "text.jpg", "cut.png", "empty.png", "missing.png", "whole.png"]
+    paths = [str(tmp_path / name) for name in names]
+    found = list(stream(task, paths, SearchConfig(max_length=5), refuse=told.append))
+    assert [bool(prediction.tokens) for prediction in found] == [True, False, False, False, False, True]
+    assert len(told) == 4
+    assert all(any(name in message for message in told) for name in names[1:5])
+    with pytest.raises(DataError, match=r"text\.jpg"):
+        list(stream(task, paths, SearchConfig(max_length=5)))
+
+
+def test_training_resumes(cache, tmp_path):
+    steady = {"schedule": "constant"}
+    train(recipe_of(cache, "show-attend-tell-hard", train=steady), tmp_path / "whole")
+    longer = recipe_of(cache, "show-attend-tell-hard", train={**steady, "steps": 6})
+    train(longer, tmp_path / "whole", resume=True)
+    train(longer, tmp_path / "once")
+    one, other = (load_task(tmp_path / name).model.state_dict() for name in ("whole", "once"))
+    for name, tensor in one.items():
+        torch.testing.assert_close(tensor, other[name], msg=name)
+
+
+def test_a_grid_begins_with_the_weights_of_a_file(cache, tmp_path):
+    torch.manual_seed(5)
+    published = SmallGrid(8, (6, 6))
+    torch.save(published.state_dict(), tmp_path / "grid.pth")
+    settings = {"preset": "show-attend-tell-soft", **SMALL["show-attend-tell-soft"]}
+    grid = {**GRID, "weights": str(tmp_path / "grid.pth"), "frozen": True}
+    recipe = recipe_of(cache, model={**settings, "grid": grid})
+    train(recipe, tmp_path / "model")
+    (tmp_path / "grid.pth").unlink()  # the folder is the model
+    kept = load_task(tmp_path / "model").model.encoder.grid.state_dict()
+    assert all(torch.equal(kept[name], tensor) for name, tensor in published.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"model": {"preset": "bahdanau"}}, "looks at pictures"),
+        ({"data": {"corpus": "english-french"}}, "for translation, not captioning"),
+        ({"train": {"metric": "bleu"}}, "cider_d"),
+    ],
+)
+def test_recipes_that_cannot_be(cache, changes, match):
+    if "model" in changes:
+        changes = {"model": {**changes["model"], "grid": None}}
+        settings = {"task": "captioning", "data": {"corpus": "scenes"}, "model": {"preset": "bahdanau"}}
+        with pytest.raises(ConfigError, match=match):
+            parse_recipe(RecipeText(settings, "test"))
+        return
+    with pytest.raises(ConfigError, match=match):
+        recipe_of(cache, **changes)
+
+
+def test_a_model_for_pictures_reads_no_text():
+    settings = {
+        "task": "translation",
+        "data": {"corpus": "english-french"},
+        "model": {"preset": "show-attend-tell-soft"},
+    }
+    with pytest.raises(ConfigError, match="only captioning"):
+        parse_recipe(RecipeText(settings, "test"))
+
+
+def test_the_recipe_that_comes_along_is_whole():
+    assert load_recipe("scenes").task == "captioning"
