@@ -61,7 +61,10 @@ def test_three_typos_are_told_at_once_with_their_lines():
     ("text", "message"),
     [
         ("", r"- task: this setting is needed\n- data: this setting is needed"),
-        ("task: translate\ndata: {corpus: reading}", r"line 1, task: Input should be 'translation', 'language', 'class"),
+        (
+            "task: translate\ndata: {corpus: reading}",
+            r"line 1, task: Input should be 'translation', 'language', 'class",
+        ),
         ("task: language\ndata: {}", r"line 2, data: say where the data come from: .*there is nothing"),
         ("task: language\ndata: {corpus: reading, train: x}", r"there is corpus and train"),
         ("task: language\ndata: {corpus: english-french}", r"english-french is a corpus for translation, not language"),
