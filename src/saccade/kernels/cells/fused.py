@@ -15,13 +15,12 @@ import triton
 import triton.language as tl
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from triton.language.extra import libdevice
+
+from saccade.kernels.additive.fused import _FAST, _tanh
 
 __all__ = ["fused_gru_cell", "fused_lstm_cell"]
 
 BLOCK = 512
-_FAST = not triton.knobs.runtime.interpret
-"""Whether the processor's own functions can be called: the interpreter has none of them."""
 
 
 def fused_lstm_cell(
@@ -113,16 +112,6 @@ class _GRU(torch.autograd.Function):
             of_hidden.stride(0), hidden.stride(0), slope.stride(0), BLOCK=BLOCK, num_warps=4,
         )  # fmt: skip
         return to_gates, to_of_hidden, to_hidden
-
-
-@triton.jit
-def _tanh(x, FAST: tl.constexpr):
-    if FAST:
-        y = libdevice.tanh(x)
-    else:
-        e = tl.exp(-2 * tl.abs(x))
-        y = tl.where(x < 0, e - 1, 1 - e) / (1 + e)
-    return y
 
 
 @triton.jit
