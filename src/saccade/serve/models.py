@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from saccade.attention import Attention
+from saccade.errors import ConfigError
 from saccade.front import Model, load
 from saccade.search.settings import SearchConfig
 
@@ -53,6 +54,10 @@ class Served:
     """
 
     def __init__(self, name: str, model: Model) -> None:
+        if model.task.name == "captioning":  # its inputs are paths, and a client must not choose which files are read
+            raise ConfigError(
+                f"{name} describes picture files, which the server does not take yet. Use saccade predict."
+            )
         self.name, self._model = name, model
         self._check: Check = _never
         inner = model.task.model

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from types import SimpleNamespace
 
 import pytest
 
 import saccade
 from helpers_serve import application, post, run, until
 from helpers_tasks import MODEL, sentences, untrained, write_folder
+from saccade.errors import ConfigError
 from saccade.models import MODELS
 from saccade.serve.batcher import Stopped
 from saccade.serve.models import Served, load_models
@@ -162,3 +164,10 @@ def test_other_tasks_are_served_too():
         served = Served(task.name, saccade.front.Model(task))
         got = run(post(application(served), {"inputs": ["good cat", ""], "options": {"max_length": 3}}))
         assert [set(part) >= {"text", "score", "tokens"} for part in got.json["predictions"]] == [True, True]
+
+
+def test_a_model_whose_inputs_are_files_is_not_served():
+    """Whoever may ask could have any file of the server's machine opened."""
+    model = SimpleNamespace(task=SimpleNamespace(name="captioning"))
+    with pytest.raises(ConfigError, match="picture files"):
+        Served("pictures", model)
