@@ -212,6 +212,7 @@ class TransformerDraft(Draft):
         self._ages: Tensor | None = None  # (N,)
         self._by_kernels = False
         self._origins: Tensor | None = None  # (T, N): where in the caches a row's past is, if that is not its own row
+        self._other_origins = mask  # where the next ones are written
         self._early: Tensor | None = None  # (N·H, 1, T)
 
     def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
@@ -219,9 +220,12 @@ class TransformerDraft(Draft):
         if t == 0:  # a search records all steps or none
             rotates = writer.decoder[0].heads.rotate is not None
             self._by_kernels = tape is None and not rotates and fusable(writer.target.weight)
-        x = F.embedding(tokens, writer.target.weight) * writer.scale
-        if self._places is not None:
-            x += self._places[t] if self._ages is None else F.embedding(self._ages, self._places)
+        x = F.embedding(tokens, writer.target.weight)
+        if self._places is None:
+            x *= writer.scale
+        else:
+            place = self._places[t] if self._ages is None else F.embedding(self._ages, self._places)
+            x = torch.add(place, x, alpha=writer.scale)
         if t == self._caches[0][0].shape[0]:
             self._make_room()
         size = self._size if tape is not None else max(self._sizes)
@@ -239,7 +243,10 @@ class TransformerDraft(Draft):
         if self._by_kernels:
             if self._origins is None:
                 self._origins = torch.arange(len(rows), device=rows.device).repeat(self._max_length, 1)
-            self._origins[: self._t] = self._origins[: self._t].index_select(1, rows)
+                self._other_origins = self._origins.clone()
+            old, new = self._origins, self._other_origins
+            torch.index_select(old[: self._t], 1, rows, out=new[: self._t])
+            self._origins, self._other_origins = new, old
             return
         if not self._spare:
             self._spare = [(torch.empty_like(keys), torch.empty_like(values)) for keys, values in self._caches]

@@ -22,7 +22,7 @@ from saccade.batch import Batch
 if TYPE_CHECKING:
     from saccade.models.base import Seq2Seq
 
-__all__ = ["Draft", "StepWriter", "Writer", "as_built", "fingerprint", "kept", "rows_of"]
+__all__ = ["Draft", "StepWriter", "Writer", "as_built", "fingerprint", "kept", "lengths", "places", "rows_of"]
 
 Made = TypeVar("Made")
 
@@ -130,11 +130,25 @@ def fingerprint(parameters: Sequence[Tensor]) -> Any:
     In-place operations count on the tensor, and our training counts what fused optimisers do behind its back. For all
     else numbers are looked at: one of each tensor, or on a GPU, which reads faster, the length of each.
     """
+    where = places(parameters)
+    if where is None:
+        return None
+    if parameters[0].device.type != "cpu":
+        return where, lengths(parameters).tolist()
+    probes = [part.detach().view(-1)[part.numel() // 2] for part in parameters if part.is_contiguous() and part.numel()]
+    return where, torch.stack([probe.float() for probe in probes]).tolist()
+
+
+def places(parameters: Sequence[Tensor]) -> Any:
+    """Where parameters lie, and how often they were changed in sight; None where that cannot be told."""
     if not parameters or any(type(part) not in (nn.Parameter, Tensor) or part.is_inference() for part in parameters):
         return None
-    places = tuple((part.data_ptr(), part._version, part.dtype, part.shape) for part in parameters)
-    if parameters[0].device.type != "cpu":
-        lengths = torch._foreach_norm([part.detach() for part in parameters])
-        return places, torch.stack([length.float() for length in lengths]).tolist()
-    probes = [part.detach().view(-1)[part.numel() // 2] for part in parameters if part.is_contiguous() and part.numel()]
-    return places, torch.stack([probe.float() for probe in probes]).tolist()
+    return tuple((part.data_ptr(), part._version, part.dtype, part.shape) for part in parameters)
+
+
+def lengths(parameters: Sequence[Tensor]) -> Tensor:
+    """The length of each parameter as a vector, on their device."""
+    every = torch._foreach_norm([part.detach() for part in parameters])
+    if len({length.dtype for length in every}) > 1:
+        every = [length.float() for length in every]
+    return torch.stack(every)

@@ -11,6 +11,8 @@ from torch import Tensor
 
 from saccade.batch import EOS, PAD, Batch
 from saccade.errors import ConfigError
+from saccade.kernels.beams import Beams, Pool
+from saccade.kernels.ways import fusable
 from saccade.search.constraints import Required, Rule
 from saccade.search.history import Ending
 from saccade.search.loop import Choice, Strategy
@@ -25,24 +27,6 @@ class Candidates(NamedTuple):
     logs: Tensor
     parents: Tensor
     tokens: Tensor
-
-
-class Pool(NamedTuple):
-    """Hypotheses (B, K): final score, log-probability, choices made so far, the slot they stand in."""
-
-    scores: Tensor
-    logs: Tensor
-    steps: Tensor
-    slots: Tensor
-
-    def endings(self, last: int | None) -> list[list[Ending]]:
-        """Those of each sentence, best first, each with a `last` word still to come."""
-        found = []
-        for row in zip(*(part.tolist() for part in self), strict=True):
-            entries = zip(*row, strict=True)
-            real = [Ending(steps, slot, last, score, log) for score, log, steps, slot in entries if log > -torch.inf]
-            found.append(sorted(real, key=lambda ending: -ending.score))
-        return found
 
 
 class Beam(Strategy):
@@ -90,12 +74,15 @@ class Beam(Strategy):
         self._open = Pool(self._logs, self._logs, nowhere, self._slots)
         self._done = torch.zeros(batch.size, dtype=torch.bool, device=device)
         self._over = self._done  # nothing was left to be written, though there was room
+        self._divisors: Tensor | None = None  # by length, once a kernel asks
 
     def choose(self, view: View) -> Choice:
         if view.attended is not None:
             self._covered = view.attended if self._covered is None else self._covered + view.attended
         if self._required is None:
             logs, places = view.best_together(self._logs, 2 * self.width)  # at most K of them end, so K others remain
+            if self._covered is None and fusable(logs) and logs.shape[1] == 2 * self.width:
+                return self._choose_at_once(logs, places, view)
             best = Candidates(logs, *_slot_and_word(places, view.vocabulary))
             self._finish(Candidates(*(part[:, : self.width] for part in best)))
             live = _without_ends(best, self.width)
@@ -106,6 +93,25 @@ class Beam(Strategy):
             live = _share_out(self._required, totals, view.written)
         self._advance(live, view.stopped)
         return Choice(live.parents, torch.where(live.logs.isneginf(), PAD, live.tokens), live.logs)
+
+    def _choose_at_once(self, logs: Tensor, places: Tensor, view: View) -> Choice:
+        """All that follows, by a kernel."""
+        from saccade.kernels.beams.fused import advance
+
+        if self._divisors is None:
+            self._divisors = self._length_divisor(torch.arange(self._max_length + 2, device=logs.device))
+        parents, tokens, after = advance(
+            logs,
+            places,
+            Beams(self._logs, self._t, self._finished, self._open, self._done, self._over),
+            self._divisors,
+            view.stopped,
+            vocabulary=view.vocabulary,
+            nbest=self._nbest,
+            max_length=self._max_length,
+        )
+        self._logs, self._t, self._finished, self._open, self._done, self._over = after
+        return Choice(parents, tokens, self._logs)
 
     def done(self) -> Tensor:
         return self._done
@@ -122,17 +128,19 @@ class Beam(Strategy):
         return True
 
     def endings(self, rows: Sequence[int] | None = None) -> list[list[Ending]]:
-        pools = (self._finished, self._open)
-        over, some = self._over, rows
-        if some is not None:
-            kept = torch.tensor(list(some), dtype=torch.long, device=over.device)
-            over, pools = over[kept], tuple(Pool(*(part[kept] for part in pool)) for pool in pools)  # type: ignore[assignment]
-        ended = zip(pools[0].endings(EOS), pools[1].endings(None), over.tolist(), strict=True)
-        # where something ended and nothing is left, all that could be written was
-        return [
-            [*finished, *([] if finished and nothing_left else unfinished)][: self._nbest]
-            for finished, unfinished, nothing_left in ended
-        ]
+        pools, over = (self._finished, self._open), self._over
+        if rows is not None:
+            some = torch.tensor(list(rows), dtype=torch.long, device=over.device)
+            over, pools = over[some], tuple(Pool(*(part[some] for part in pool)) for pool in pools)  # type: ignore[assignment]
+        finished, unfinished = (list(zip(*(part.tolist() for part in pool), strict=True)) for pool in pools)
+        found = []
+        for ended, going, nothing_left in zip(finished, unfinished, over.tolist(), strict=True):
+            best = _endings(ended, EOS, self._nbest)
+            # where something ended and nothing is left, all that could be written was
+            if len(best) < self._nbest and not (best and nothing_left):
+                best += _endings(going, None, self._nbest - len(best))
+            found.append(best)
+        return found
 
     def replace(self, rows: Tensor, others: Self, which: Tensor) -> None:
         def put(old: Tensor, new: Tensor) -> Tensor:
@@ -186,6 +194,13 @@ class Beam(Strategy):
             nearest = self._length_divisor(self._t[:, 0] + 1)
             reachable = reachable / nearest.clamp_min(((5 + self._max_length) / 6) ** self._alpha)
         return self._finished.scores[:, self._nbest - 1] >= reachable
+
+
+def _endings(row: tuple[list[float], list[float], list[int], list[int]], last: int | None, most: int) -> list[Ending]:
+    """Those of a sentence's pool, best first, each with a `last` word still to come."""
+    scores, logs, steps, slots = row
+    order = sorted((k for k, log in enumerate(logs) if log > -torch.inf), key=lambda k: -scores[k])
+    return [Ending(steps[k], slots[k], last, scores[k], logs[k]) for k in order[:most]]
 
 
 def _find_required(constraints: Sequence[Rule]) -> Required | None:

@@ -12,8 +12,7 @@ import copy
 import logging
 import threading
 import weakref
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +22,9 @@ from torch import Tensor
 from saccade.batch import BOS, Batch, round_up
 from saccade.errors import NumericsError
 from saccade.kernels.recording import recording
-from saccade.models.base import Draft, Precision, Seq2Seq, check_finite, fingerprint
+from saccade.models.base import Draft, Precision, Seq2Seq, check_finite
+from saccade.models.writer import lengths as norms
+from saccade.models.writer import places
 from saccade.search.history import Hypothesis, walk
 from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
 from saccade.search.view import View
@@ -59,8 +60,11 @@ def recorded(
     searches: _Searches | None = model.__dict__.get(_NAME)
     if searches is None:
         searches = model.__dict__[_NAME] = _Searches(model)
-    with searches.lock, nullcontext() if searches.ready() else evaluating(model):
-        return searches.find(model, batch, make, key, lengths, room, precision)
+    with searches.lock:
+        if searches.ready():
+            return searches.find(model, batch, make, key, lengths, room, precision)
+        with evaluating(model):
+            return searches.find(model, batch, make, key, lengths, room, precision) if searches.ready() else None
 
 
 class _Searches:
@@ -69,7 +73,7 @@ class _Searches:
     def __init__(self, model: Seq2Seq) -> None:
         self.lock = threading.Lock()
         self._parts, self._parameters = weakref.WeakSet(model.modules()), list(model.parameters())
-        self._writers: dict[Precision, tuple[Any, Any]] = {}
+        self._writers: dict[Precision, _Made] = {}
         self._recordings: dict[Any, _Recording] = {}
         self._seen: set[Any] = set()
         self._refused = False
@@ -82,14 +86,19 @@ class _Searches:
         """Whether the model is in no part that learns, or that somebody hooked into."""
         return not any(part.training or part._forward_hooks or part._forward_pre_hooks for part in self._parts)
 
-    def _writer(self, model: Seq2Seq, precision: Precision) -> Any:
+    def _writer(self, model: Seq2Seq, precision: Precision) -> _Made | None:
         """The model's writer; to ask for it takes as long as some words do, so that is done when something changed."""
-        now = fingerprint(self._parameters) if self.ready() else None
-        if now is None or self._writers.get(precision, (None,))[0] != now:
-            self._writers[precision] = (now, model.writer(precision))
-            for shape in [shape for shape in self._recordings if shape[1] == precision]:
-                del self._recordings[shape]  # they write with weights of the past
-        return self._writers[precision][1]
+        now, made = places(self._parameters), self._writers.get(precision)
+        if now is None:
+            return None
+        if made is None or made.places != now:
+            self._forget(precision)  # what was recorded writes with weights of the past
+            made = self._writers[precision] = _Made(model.writer(precision), now, norms(self._parameters))
+        return made
+
+    def _forget(self, precision: Precision) -> None:
+        self._writers.pop(precision, None)
+        self._recordings = {shape: made for shape, made in self._recordings.items() if shape[1] != precision}
 
     def find(
         self,
@@ -106,6 +115,8 @@ class _Searches:
         longest = max(lengths) if one_length else _within(max(lengths), room)
         sentences, size = round_up(batch.size), _within(batch.source.shape[1], room)
         writer = self._writer(model, precision)
+        if writer is None:
+            return None
         shape = (key, precision, sentences, size, longest, one_length)
         made = self._recordings.get(shape)
         if made is None:
@@ -116,10 +127,14 @@ class _Searches:
             check_search(model, batch, make(), longest, ())
             check_finite(model)
             limits = None if one_length else torch.zeros(sentences, dtype=torch.long, device=batch.source.device)
-            made = _Recording(model, writer, make(), sentences, size, longest, limits, batch.source.device)
+            parameters = self._parameters
+            made = _Recording(model, parameters, writer, make(), sentences, size, longest, limits, batch.source.device)
             self._recordings[shape] = made
         try:
             return made.run(batch, lengths)
+        except _Changed:
+            self._forget(precision)
+            return None
         except NumericsError:
             raise
         except Exception as error:  # whatever it is, the same search without a recording will tell if it is serious
@@ -139,11 +154,25 @@ def _nothing() -> None:
     return None
 
 
+@dataclass(frozen=True)
+class _Made:
+    """A writer, and what was known of the parameters when it was made: where they lay, and their lengths."""
+
+    writer: Any
+    places: Any
+    norms: Tensor
+
+
+class _Changed(Exception):
+    """Parameters are others than those that were recorded, though nothing about their tensors says so."""
+
+
 @dataclass
 class _Piece:
     """Some steps: their graph, the words (n, B, K) they write, the slots these come from, and the strategy after them.
 
-    flags (2,): whether all sentences are done, and whether a prediction was no number.
+    flags (3,): how many sentences are done, whether a prediction was no number, and whether the parameters are others
+    than those that were recorded; the processor can read them when the piece is `ready`.
     """
 
     graph: torch.cuda.CUDAGraph
@@ -151,15 +180,17 @@ class _Piece:
     parents: Tensor | None
     strategy: Strategy
     flags: Tensor
+    ready: torch.cuda.Event = field(default_factory=torch.cuda.Event)
 
 
 @dataclass
 class _Steps:
-    """What the recorded steps work on, at the end of what was recorded so far."""
+    """What the recorded steps work on, at the end of what was recorded so far; firsts (B, 1): each sentence's row."""
 
     draft: Draft
     tokens: Tensor
     written: Tensor
+    firsts: Tensor
     done: int = 0
     pieces: list[_Piece] = field(default_factory=list)
 
@@ -170,7 +201,8 @@ class _Recording:
     def __init__(
         self,
         model: Seq2Seq,
-        writer: Any,
+        parameters: Sequence[Tensor],
+        writer: _Made,
         strategy: Strategy,
         sentences: int,
         size: int,
@@ -179,36 +211,59 @@ class _Recording:
         device: torch.device,
     ) -> None:
         self._model, self._writer, self._strategy, self._longest = weakref.ref(model), writer, strategy, longest
-        self._limits, self._device = limits, device
+        self._parameters, self._limits, self._device = parameters, limits, device
         source = torch.full((sentences, size), BOS, device=device)
         self._batch = Batch(source, torch.ones_like(source, dtype=torch.bool))
-        self._stream, self._pool = torch.cuda.Stream(device), torch.cuda.graph_pool_handle()
+        self._stream, self._reader = torch.cuda.Stream(device), torch.cuda.Stream(device)
+        self._pool = torch.cuda.graph_pool_handle()
         self._steps: _Steps | None = None
 
     def run(self, batch: Batch, lengths: list[int]) -> list[list[Hypothesis]]:
-        self._fill(batch, lengths)
-        model = self._model()
-        assert model is not None
         self._stream.wait_stream(torch.cuda.current_stream(self._device))
-        pieces = []
         with torch.cuda.stream(self._stream):
-            number = 0
-            while True:
-                if self._steps is None or number == len(self._steps.pieces):
-                    self._record()
-                assert self._steps is not None
-                piece = self._steps.pieces[number]
-                piece.graph.replay()
-                pieces.append(piece)
-                number += 1
-                done, broken = piece.flags.tolist()
-                if broken:
-                    check_numbers(model, torch.tensor(True))
-                if done or number * STEPS >= self._longest:
-                    break
-            found = self._answers(pieces)
-        torch.cuda.current_stream(self._device).wait_stream(self._stream)
-        return found[: batch.size]
+            self._fill(batch, lengths)
+            count = self._replay()
+        self._reader.wait_event(self._pieces[count - 1].ready)
+        with torch.cuda.stream(self._reader):
+            return self._answers(self._pieces[:count])[: batch.size]
+
+    def _replay(self) -> int:
+        """Write until all sentences are done; the pieces it took.
+
+        While no sentence is, a piece is started before the one before it has told, so that the device need not wait for
+        the processor. What a piece writes beyond the end is not looked at.
+        """
+        most, started = -(-self._longest // STEPS), 0
+        for number in range(most):
+            if started == number:
+                started = self._start(number)
+            early = number == 0 or not self._pieces[number - 1].flags[0]
+            if early and started < min(most, len(self._pieces)):
+                started = self._start(started)
+            piece = self._pieces[number]
+            piece.ready.synchronize()
+            done, broken, changed = piece.flags.tolist()
+            if changed:
+                raise _Changed
+            if broken:
+                model = self._model()
+                assert model is not None
+                check_numbers(model, torch.tensor(True))
+            if done == self._batch.size:
+                return number + 1
+        return most
+
+    def _start(self, number: int) -> int:
+        if number == len(self._pieces):
+            self._record()
+        piece = self._pieces[number]
+        piece.graph.replay()
+        piece.ready.record()
+        return number + 1
+
+    @property
+    def _pieces(self) -> list[_Piece]:
+        return [] if self._steps is None else self._steps.pieces
 
     def _fill(self, batch: Batch, lengths: list[int]) -> None:
         """The batch in the place of the recorded one; what is more there repeats its first sentence."""
@@ -228,36 +283,39 @@ class _Recording:
 
     def _record(self) -> None:
         """The next few steps."""
-        graph = torch.cuda.CUDAGraph()
+        graph, flags = torch.cuda.CUDAGraph(), torch.zeros(3, dtype=torch.long, pin_memory=True)
         with recording(graph, self._pool, self._stream):
-            piece = self._write(graph)
+            piece = self._write(graph, flags)
         assert self._steps is not None
         self._steps.pieces.append(piece)
 
-    def _write(self, graph: torch.cuda.CUDAGraph) -> _Piece:
+    def _write(self, graph: torch.cuda.CUDAGraph, flags: Tensor) -> _Piece:
         strategy = self._strategy
+        changed = torch.zeros((), dtype=torch.bool, device=self._device)
         if self._steps is None:
-            draft = self._writer.read(self._batch, strategy.width, self._longest)
+            # what changes weights without a trace, a fused optimiser or a graph of somebody else's, is seen by this
+            changed = (norms(self._parameters) != self._writer.norms).any()
+            draft = self._writer.writer.read(self._batch, strategy.width, self._longest)
             strategy.begin(self._batch, self._longest, (), self._device)
             start = torch.full((self._batch.size, strategy.width), BOS, device=self._device)
-            self._steps = _Steps(draft, start, start.new_empty(*start.shape, 0))
+            firsts = torch.arange(self._batch.size, device=self._device)[:, None] * strategy.width
+            self._steps = _Steps(draft, start, start.new_empty(*start.shape, 0), firsts)
         steps = self._steps
-        tokens, parents = [], []
-        broken = torch.zeros((), dtype=torch.bool, device=self._device)
+        tokens, parents, questionable = [], [], []
         for t in range(steps.done, min(steps.done + STEPS, self._longest)):
             logits = steps.draft.step(steps.tokens.flatten())
             stopped = None if self._limits is None else self._limits <= t
             view = View(logits, steps.written, self._longest - t, stopped=stopped)
             chosen, steps.tokens, _ = strategy.choose(view)
-            broken = broken | view.broken
+            questionable.append(view.questionable.flatten())
             tokens.append(steps.tokens)
             if chosen is not None:
                 parents.append(chosen)
-                rows = torch.arange(len(chosen), device=self._device)[:, None] * strategy.width + chosen
-                steps.draft.follow(rows.flatten())
+                steps.draft.follow((steps.firsts + chosen).flatten())
             steps.written = steps.tokens.new_empty(*steps.tokens.shape, t + 1)  # nobody reads but its size
         steps.done += len(tokens)
-        flags = torch.stack([strategy.done().all(), broken]).to(torch.uint8)
+        broken = torch.cat(questionable).isnan().any()
+        flags.copy_(torch.stack([strategy.done().sum(), broken, changed]), non_blocking=True)
         slots = torch.stack(parents) if parents else None
         return _Piece(graph, torch.stack(tokens), slots, copy.copy(strategy), flags)
 

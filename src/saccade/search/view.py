@@ -51,7 +51,7 @@ class View:
         """(B, K, V): of the next word, -inf where it is not allowed."""
         logits = self._logits.float() if self._logits.dtype.itemsize < 4 else self._logits
         logs = torch.log_softmax(logits, -1).view(*self.written.shape[:2], -1)
-        self._questionable = logs
+        self.questionable = logs
         logs[..., : BOS + 1] = -torch.inf  # PAD and BOS
         for constraint in self._constraints:
             logs = constraint(logs, self.written, self.steps_left)
@@ -88,15 +88,16 @@ class View:
 
     def _look_at(self, values: Tensor) -> None:
         if not self._constraints:
-            self._questionable = values  # a row with a NaN is NaN throughout, and NaN is above all numbers
+            self.questionable = values  # a row with a NaN is NaN throughout, and NaN is above all numbers
 
     @property
     def broken(self) -> Tensor:
         """Whether any of the numbers that were asked for was none."""
-        return self._questionable.isnan().any()
+        return self.questionable.isnan().any()
 
     @cached_property
-    def _questionable(self) -> Tensor:
+    def questionable(self) -> Tensor:
+        """Numbers that were asked for: where a prediction was none, one of these is none."""
         return self._logits[:0]
 
 

@@ -11,6 +11,8 @@ from torch import Tensor
 
 from saccade.batch import EOS, PAD, Batch
 from saccade.errors import ConfigError
+from saccade.kernels.beams import Walks
+from saccade.kernels.ways import fusable
 from saccade.search.constraints import Rule
 from saccade.search.history import Ending
 from saccade.search.loop import Choice, Strategy
@@ -38,6 +40,12 @@ class Greedy(Strategy):
 
     def choose(self, view: View) -> Choice:
         tokens, gained = self.pick(view)
+        if fusable(gained):
+            from saccade.kernels.beams.fused import walk_on
+
+            before = Walks(self._logs, self._steps, self._ended, self._stopped)
+            words, (self._logs, self._steps, self._ended, self._stopped) = walk_on(tokens, gained, before)
+            return Choice(None, words, self._logs)
         going = ~self._stopped & (gained > -torch.inf)
         ending = going & (tokens == EOS)
         self._logs = self._logs + torch.where(going, gained, 0.0)

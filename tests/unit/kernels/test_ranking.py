@@ -6,7 +6,7 @@ import torch
 pytest.importorskip("triton", reason="needs Triton")
 
 from saccade.kernels import ranking, ways
-from saccade.kernels.ranking import choose
+from saccade.kernels.ranking import choose, fused
 from saccade.kernels.ranking.fused import summaries
 from saccade.kernels.ranking.naive import naive_best, naive_best_together
 
@@ -52,14 +52,43 @@ def test_words_before_the_first_are_never_chosen():
     assert torch.equal(places, naive_best(given, 2, 3)[1])
 
 
-def test_sums_and_what_is_no_number():
+def test_of_words_that_are_alike_the_first_is_taken_and_none_twice():
+    given = logits(2, 640).round()
+    values, places = ranking.best_together(given, torch.zeros(1, 2, device=DEVICE), 2, 6)
+    assert len(set(places[0].tolist())) == 6
+    torch.testing.assert_close(values, naive_best_together(given, torch.zeros(1, 2, device=DEVICE), 2, 6)[0])
+    flat = (given - torch.logsumexp(given, 1, keepdim=True))[:, 2:].flatten()
+    order = sorted(range(len(flat)), key=lambda place: -round(float(flat[place]), 4))
+    assert places[0].tolist() == [place // 638 * 640 + place % 638 + 2 for place in order[:6]]
+
+
+@pytest.mark.parametrize("programs", [1, 12, 512])
+def test_sums_and_what_is_no_number(programs, monkeypatch):
+    monkeypatch.setattr(fused, "PROGRAMS", programs)
+    monkeypatch.setattr(fused, "BLOCKS", 2)
     given = logits(3, 100)
     given[1, 50], given[2] = torch.nan, -torch.inf
-    maxima, totals = summaries(given, 0, 16)
-    torch.testing.assert_close(totals[0], torch.logsumexp(given[0], 0))
-    assert totals[1].isnan()
+    maxima, sums, _ = summaries(given, 0, 16)
+    assert sums.shape == (3, {1: 1, 12: 4, 512: 4}[programs])
+    torch.testing.assert_close(torch.logsumexp(sums[0], 0), torch.logsumexp(given[0], 0))
+    assert sums[1].isnan().any()
     torch.testing.assert_close(maxima[0, :6], given[0, :96].view(6, 16).amax(1))
     torch.testing.assert_close(maxima[0, 6], given[0, 96:].amax())
+
+
+def test_what_comes_of_no_number_is_none():
+    given = logits(4, 640)
+    given[1, 300] = torch.nan
+    values, places = ranking.best_together(given, torch.zeros(2, 2, device=DEVICE), 2, 3)
+    assert values[0].isnan().all()
+    assert values[1].isfinite().all()
+    assert ((places >= 0) & (places < 2 * 640)).all()
+
+
+def test_where_nothing_is_left_places_are_still_places():
+    values, places = ranking.best_together(logits(2, 640), torch.full((1, 2), -torch.inf, device=DEVICE), 2, 3)
+    assert values.isneginf().all()
+    assert ((places >= 0) & (places < 2 * 640)).all()
 
 
 def test_few_words_are_left_to_torch():

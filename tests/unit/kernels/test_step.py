@@ -47,8 +47,9 @@ def test_over_what_was_written(dtype, t, followed):
 @each_dtype
 @pytest.mark.parametrize("hidden", [False, True])
 @pytest.mark.parametrize("length", [1, 7, 40])
-def test_over_a_source(dtype, hidden, length):
-    sentences, beams, heads, size = 2, 3, 2, 12
+@pytest.mark.parametrize("beams", [1, 3, 17])
+def test_over_a_source(dtype, hidden, length, beams):
+    sentences, heads, size = 2, 2, 12
     query = randn(sentences * beams, heads * size, dtype=dtype)
     keys, values = (
         randn(sentences * heads, size, length, dtype=dtype),

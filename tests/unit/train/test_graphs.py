@@ -56,7 +56,7 @@ def trained(preset, graphs):
     recorder = Graphs(fabric.device) if graphs else None
     updater = Updater(fabric, objective, optimizer, config, lambda learnt: losses.append(learnt.loss), recorder)
     for number, load in enumerate(loads(14, random.Random(3))):
-        updater.update([load], 0.01 / (number + 1))
+        updater.update([load], number + 1, 0.01 / (number + 1))
     updater.finish()
     return losses, recorder
 

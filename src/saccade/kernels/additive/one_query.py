@@ -22,13 +22,13 @@ from saccade.kernels.additive.parts import Gathered, Parts, Slopes
 
 __all__ = ["attend", "gather", "slopes"]
 
-TILE_BYTES, WARPS, STAGES = 1 << 15, 8, 3
-"""Of a tile of keys or values; of a program; tiles in flight."""
+TILE_BYTES, WARPS, STAGES = 1 << 15, 4, 1
+"""Of a tile of keys or values; of a program; tiles in flight: several programs on a processor hide the waiting."""
 DOT_TILE = 64
 """Rows and columns of a tile that features are multiplied into."""
 GATHER_TILE, GATHER_WARPS = (32, 64), 4
 """Keys and features, while queries go by."""
-ENOUGH, CHUNK = 64, 64
+ENOUGH, CHUNK = 128, 16
 """Programs that keep a device busy; keys of one of them where the keys of a sentence are split."""
 
 

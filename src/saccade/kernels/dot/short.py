@@ -88,20 +88,20 @@ def _run(kernel: Any, parts: list[Tensor], mask: Tensor | None, scale: float, ca
     kernel[(rows * heads,)](
         *parts, shown, heads, length, size, width, scale, *strides, *apart,
         MASK=mask is not None, CAUSAL=causal, TILE_T=tiles[0], TILE_S=tiles[1], TILE_D=tiles[2],
-        PLAY=_PLAY, num_warps=4 if max(tiles) <= 64 else 8, num_stages=1,
+        PLAY=PLAYED, num_warps=4 if max(tiles) <= 64 else 8, num_stages=1,
     )  # fmt: skip
 
 
-_PLAY = bool(triton.knobs.runtime.interpret)
+PLAYED = bool(triton.knobs.runtime.interpret)
 """Whether Triton's interpreter plays the GPU: it multiplies matrices of bfloat16 as if they were whole numbers."""
 
 
 @triton.jit
-def _product(left, right, PLAY: tl.constexpr):
-    """A product of half-precision matrices, added up in float32."""
+def product(left, right, PLAY: tl.constexpr):
+    """A product of matrices, added up in float32."""
     if PLAY:
         left, right = left.to(tl.float32), right.to(tl.float32)
-    return tl.dot(left, right)
+    return tl.dot(left, right, input_precision="ieee")
 
 
 @triton.jit
@@ -120,7 +120,7 @@ def _exponentials(
         sees = sees & (tl.load(shown + n * m_n + s * m_s, s < size, 0) != 0)[None, :]
     if CAUSAL:
         sees = sees & (s[None, :] <= t[:, None])
-    scores = tl.where(sees, _product(q, tl.trans(k), PLAY) * scale, -float("inf"))
+    scores = tl.where(sees, product(q, tl.trans(k), PLAY) * scale, -float("inf"))
     top = tl.max(scores, 1)
     e = tl.exp(scores - tl.where(top == -float("inf"), 0.0, top)[:, None])
     total = tl.sum(e, 1)
@@ -142,7 +142,7 @@ def _forward_kernel(
     k = _tile(keys, n, h, k_n, k_h, k_s, s, d, there)
     v = _tile(values, n, h, v_n, v_h, v_s, s, d, there)
     e, total = _exponentials(q, k, t, s, shown, n, size, scale, m_n, m_s, MASK, CAUSAL, PLAY)
-    made = _product(e.to(v.dtype), v, PLAY) / total[:, None]
+    made = product(e.to(v.dtype), v, PLAY) / total[:, None]
     place = context + n * c_n + h * c_h + t[:, None] * c_t + d[None, :]
     tl.store(place, made.to(v.dtype), asks)
 
@@ -165,11 +165,11 @@ def _backward_kernel(
     g = _tile(slope, n, h, g_n, g_h, g_t, t, d, asks)
     e, total = _exponentials(q, k, t, s, shown, n, size, scale, m_n, m_s, MASK, CAUSAL, PLAY)
     weights = e / total[:, None]
-    to_v = _product(tl.trans(weights.to(v.dtype)), g, PLAY)
+    to_v = product(tl.trans(weights.to(v.dtype)), g, PLAY)
     tl.store(to_values + n * tv_n + h * tv_h + s[:, None] * tv_s + d[None, :], to_v.to(v.dtype), there)
-    to_weights = _product(g, tl.trans(v), PLAY)
+    to_weights = product(g, tl.trans(v), PLAY)
     level = tl.sum(weights * to_weights, 1)
     to_scores = (weights * (to_weights - level[:, None]) * scale).to(v.dtype)
-    to_q, to_k = _product(to_scores, k, PLAY), _product(tl.trans(to_scores), q, PLAY)
+    to_q, to_k = product(to_scores, k, PLAY), product(tl.trans(to_scores), q, PLAY)
     tl.store(to_query + n * tq_n + h * tq_h + t[:, None] * tq_t + d[None, :], to_q.to(v.dtype), asks)
     tl.store(to_keys + n * tk_n + h * tk_h + s[:, None] * tk_s + d[None, :], to_k.to(v.dtype), there)
