@@ -149,6 +149,5 @@ def places(parameters: Sequence[Tensor]) -> Any:
 def lengths(parameters: Sequence[Tensor]) -> Tensor:
     """The length of each parameter as a vector, on their device."""
     every = torch._foreach_norm([part.detach() for part in parameters])
-    if len({length.dtype for length in every}) > 1:
-        every = [length.float() for length in every]
-    return torch.stack(every)
+    alike = len({length.dtype for length in every}) == 1
+    return torch.stack(every if alike else [length.float() for length in every])

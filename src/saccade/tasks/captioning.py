@@ -62,6 +62,7 @@ class Captioning(Task):
             "label_smoothing": train.label_smoothing,
             "word_dropout": train.word_dropout,
             "doubly_stochastic": train.doubly_stochastic,
+            "mirror": train.mirror,
         }
         if not learns_by_reward(self.model):
             return WordLoss(self.model, **options)

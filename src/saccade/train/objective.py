@@ -47,12 +47,13 @@ class WordLoss(nn.Module):
         word_dropout: float = 0.0,
         guided_alignment: float = 0.0,
         doubly_stochastic: float = 0.0,
+        mirror: float = 0.0,
     ) -> None:
         super().__init__()
         asked = {"guided_alignment": guided_alignment, "doubly_stochastic": doubly_stochastic}
         for name in (name for name, weight in asked.items() if weight and not model.source_sites):
             raise ConfigError(f"{name} needs attention to the source, but this model has none. Set it to 0.")
-        self.model, self.doubly_stochastic = model, doubly_stochastic
+        self.model, self.doubly_stochastic, self.mirror = model, doubly_stochastic, mirror
         self.label_smoothing, self.word_dropout, self.guided = label_smoothing, word_dropout, guided_alignment
         self.own_words = 0.0
 
@@ -91,7 +92,10 @@ class WordLoss(nn.Module):
         if self.word_dropout:
             source = None if source is None else _unknown(source, self.word_dropout)
             target = None if target is None else _unknown(target, self.word_dropout)
-        batch = replace(batch, source=source, target=target)
+        pictures = (
+            batch.pictures if not self.mirror or batch.pictures is None else _mirrored(batch.pictures, self.mirror)
+        )
+        batch = replace(batch, source=source, target=target, pictures=pictures)
         return self._with_own_words(batch) if self.own_words else batch
 
     @torch.no_grad()
@@ -134,6 +138,12 @@ class ClassLoss(nn.Module):
         assert batch.labels is not None
         total = F.cross_entropy(logits, batch.labels, label_smoothing=self.label_smoothing, reduction="sum")
         return Losses(total, F.cross_entropy(logits.detach(), batch.labels, reduction="sum"))
+
+
+def _mirrored(pictures: Tensor, share: float) -> Tensor:
+    """Some pictures (B, 3, H, W) with left and right exchanged."""
+    turned = torch.rand(len(pictures), device=pictures.device) < share
+    return torch.where(turned[:, None, None, None], pictures.flip(-1), pictures)
 
 
 def _unknown(tokens: Tensor, share: float) -> Tensor:

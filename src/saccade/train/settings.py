@@ -52,6 +52,8 @@ class TrainConfig(Config):
     """The weight of the loss that pulls attention towards gold alignments."""
     doubly_stochastic: float = Field(0.0, ge=0)
     """The weight of the loss that pulls what each place of the source gets of all words' attention towards 1."""
+    mirror: float = Field(0.0, ge=0, le=1)
+    """For captioning: the share of pictures that are seen mirrored, for captions that do not tell left from right."""
     reinforce: float = Field(0.1, ge=0)
     """For hard attention: what the likelihood of the words counts when it teaches where to look."""
     reinforce_entropy: float = Field(0.002, ge=0)

@@ -121,3 +121,10 @@ def test_small_ones_that_are_learned_from_can_be_differentiated_twice(calls, mon
     with torch.no_grad():
         attention(torch.randn(2, 1, 6).double(), attention.bank(keys))
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("score", ["coverage", "location-aware"])
+def test_a_bias_leaves_keys_in_the_precision_of_autocast(score):
+    attention = build(score).float()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert attention.score.prepare(torch.randn(2, 3, 6)).dtype == torch.bfloat16

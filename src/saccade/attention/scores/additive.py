@@ -45,7 +45,7 @@ class Additive(Score):
 
     def prepare(self, keys: Tensor) -> Tensor:
         prepared = keys @ self.key_weight.mT
-        return prepared if self.bias is None else prepared + self.bias
+        return prepared if self.bias is None else prepared + self.bias.to(prepared.dtype)  # as autocast has it
 
     def forward(self, query: Tensor, keys: Tensor, past: Past | None = None) -> Tensor:
         asked, features, matrix = self._ask(query, past)

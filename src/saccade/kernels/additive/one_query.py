@@ -63,7 +63,7 @@ def attend(parts: Parts, *, dot: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         tile = min(256, _pad(depth))
         join_kernel[(rows, triton.cdiv(depth, tile))](
             scores, marks, found, kept, weights, context, size, splits, depth,
-            SPLITS=_pad(splits), TILE=tile, TWICE=weights is not kept, num_warps=4,
+            SPLITS=_pad(splits), TILE=tile, TWICE=weights is not kept, PRECISE=_precise(parts), FAST=_FAST, num_warps=4,
         )  # fmt: skip
     return context, weights, kept
 

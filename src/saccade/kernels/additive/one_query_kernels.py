@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
 
 from saccade.kernels.additive.fused import _tanh
 
@@ -25,6 +26,16 @@ def _squash(x, PRECISE: tl.constexpr, FAST: tl.constexpr):
         y = _tanh(x, FAST)
     else:
         y = tl.inline_asm_elementwise("tanh.approx.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1)
+    return y
+
+
+@triton.jit
+def _exp(x, PRECISE: tl.constexpr, FAST: tl.constexpr):
+    """The exponential; the processor's own is off by more the further from 0 it is asked."""
+    if PRECISE and FAST:  # noqa: SIM108 (the compiler drops the other branch)
+        y = libdevice.exp(x)
+    else:
+        y = tl.exp(x)
     return y
 
 
@@ -110,7 +121,7 @@ def attend_kernel(
         before = peak
         peak = tl.maximum(peak, tl.max(found, 0))
         base = tl.where(peak == float("-inf"), 0.0, peak)  # nothing seen yet: all exponentials are 0
-        total = total * tl.exp(before - base) + tl.sum(tl.exp(found - base), 0)
+        total = total * _exp(before - base, PRECISE, FAST) + tl.sum(_exp(found - base, PRECISE, FAST), 0)
     tl.debug_barrier()  # what a thread reads below another one wrote
     base = tl.where(peak == float("-inf"), 0.0, peak)
     scale = 1.0
@@ -122,7 +133,7 @@ def attend_kernel(
         scale = tl.where(total == 0, 0.0, 1 / tl.where(total == 0, 1.0, total))  # nothing seen: zeros
         for first in range(low, high, TILE_S):
             s = first + tl.arange(0, TILE_S)
-            share = tl.exp(tl.load(scores + row * size + s, s < high, float("-inf")) - base) * scale
+            share = _exp(tl.load(scores + row * size + s, s < high, float("-inf")) - base, PRECISE, FAST) * scale
             tl.store(kept + row * size + s, share, s < high)
             if TWICE:
                 tl.store(weights + row * size + s, share.to(weights.dtype.element_ty), s < high)
@@ -134,7 +145,7 @@ def attend_kernel(
             s = first + tl.arange(0, TILE_X)
             place = values + b * x_b + h * x_h + s[:, None] * x_s + d[None, :]
             x = tl.load(place, (s < high)[:, None] & within[None, :], 0.0).to(tl.float32)
-            share = tl.exp(tl.load(scores + row * size + s, s < high, float("-inf")) - base) * scale
+            share = _exp(tl.load(scores + row * size + s, s < high, float("-inf")) - base, PRECISE, FAST) * scale
             summed += tl.sum(share[:, None] * x, 0)
         at = (row * tl.num_programs(1) + part) * D + d
         tl.store(context + at, summed.to(context.dtype.element_ty), within)
@@ -143,7 +154,7 @@ def attend_kernel(
 @triton.jit(do_not_specialize=["size"])
 def join_kernel(
     scores, marks, found, kept, weights, context, size, splits, depth,
-    SPLITS: tl.constexpr, TILE: tl.constexpr, TWICE: tl.constexpr,
+    SPLITS: tl.constexpr, TILE: tl.constexpr, TWICE: tl.constexpr, PRECISE: tl.constexpr, FAST: tl.constexpr,
 ):  # fmt: skip
     """A row's chunks as one: their sums weighed against each other, and the weights."""
     row = tl.program_id(0).to(tl.int64)
@@ -152,7 +163,7 @@ def join_kernel(
     sums = tl.load(marks + (tl.num_programs(0) + row) * splits + part, part < splits, 0.0)
     peak = tl.max(peaks, 0)
     base = tl.where(peak == float("-inf"), 0.0, peak)
-    shares = tl.exp(peaks - base)
+    shares = _exp(peaks - base, PRECISE, FAST)
     total = tl.sum(shares * sums, 0)
     scale = tl.where(total == 0, 0.0, 1 / tl.where(total == 0, 1.0, total))  # nothing seen: zeros
     d = tl.program_id(1) * TILE + tl.arange(0, TILE)
@@ -163,7 +174,7 @@ def join_kernel(
     if tl.program_id(1) == 0:
         for first in range(0, size, TILE):
             s = first + tl.arange(0, TILE)
-            share = tl.exp(tl.load(scores + row * size + s, s < size, float("-inf")) - base) * scale
+            share = _exp(tl.load(scores + row * size + s, s < size, float("-inf")) - base, PRECISE, FAST) * scale
             tl.store(kept + row * size + s, share, s < size)
             if TWICE:
                 tl.store(weights + row * size + s, share.to(weights.dtype.element_ty), s < size)
