@@ -26,6 +26,7 @@ from saccade.look import (
     save_heads,
     save_reading,
 )
+from saccade.look.picture import Picture
 from saccade.look.svg import Drawing
 
 __all__ = ["Attention", "Prediction", "Side", "side"]
@@ -84,6 +85,8 @@ class Attention:
     source_sites: tuple[str, ...]
     sides: dict[str, tuple[Side, Side]] = field(default_factory=dict, repr=False)
     """Who looks and what is looked at, by site, where it is known otherwise than by the site's name."""
+    picture: Picture | None = field(default=None, repr=False)
+    """What the source's regions are regions of, where it is a picture."""
 
     def __bool__(self) -> bool:
         return bool(self.weights)
