@@ -151,9 +151,7 @@ class Captioning(Task):
     def _point(self, groups: list[list[Example]], pictures: list[Pixels], statistics: dict[str, Statistics]) -> None:
         """Attention against the regions words are about, the captions being forced on the decoder."""
         known = [
-            (picture, group[0])
-            for group, picture in zip(groups, pictures, strict=True)
-            if group[0].boxes is not None
+            (picture, group[0]) for group, picture in zip(groups, pictures, strict=True) if group[0].boxes is not None
         ]
         found = self._attend(known)
         shape = (-1, *self._grid)

@@ -5,38 +5,15 @@ import pytest
 
 pytest.importorskip("PIL", reason="needs Pillow")
 
+from helpers_captioning import CAPTIONERS, captioner
 from helpers_pictures import encoded, put_picture, quarters
 from saccade.data.example import Example
-from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.errors import ConfigError, DataError
-from saccade.front import Model
-from saccade.recipes import RecipeText
 from saccade.search.settings import SearchConfig
-from saccade.tasks.folder import build_task
-from saccade.tasks.recipe import parse_recipe
 from saccade.tasks.tracing import Wishes
 from saccade.trace import Trace
 
-GRID = {"kind": "small", "width": 8, "channels": [6, 6], "frozen": False}
-MODELS = {
-    "show-attend-tell-soft": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},
-    "show-attend-tell-hard": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},
-    "transformer-captioner": {"width": 8, "feed_forward": 12, "layers": 2, "attention": {"heads": 2}},
-}
-CAPTIONS = ["a red square left of a green one", "two blue rings", "white above a blue square"]
-SIZE, REGIONS = 32, 64
-
-
-def captioner(preset="show-attend-tell-soft", kind="word", **more):
-    """A model that has learned nothing."""
-    settings = {
-        "task": "captioning",
-        "data": {"train": ["unused.jsonl", "pictures"], "picture_size": SIZE},
-        "tokenizer": {"kind": kind},
-        "model": {"preset": preset, "grid": GRID, **MODELS[preset], **more},
-    }
-    tokenizer = Tokenizer.train(TokenizerConfig(kind=kind), CAPTIONS, "target")
-    return Model(build_task(parse_recipe(RecipeText(settings, "test")), Tokenizers(None, tokenizer)))
+SIZE = 32
 
 
 @pytest.fixture
@@ -45,7 +22,7 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("beam", [1, 3])
-@pytest.mark.parametrize("preset", MODELS)
+@pytest.mark.parametrize("preset", CAPTIONERS)
 def test_a_trace_shows_what_the_prediction_showed(preset, beam, path):
     model = captioner(preset)
     found, trace = model(path, beam=beam, max_length=6), model.trace(path, beam=beam, max_length=6)
@@ -103,7 +80,7 @@ def test_hard_attention_looks_at_one_region(path):
     np.testing.assert_allclose(np.sort(site.weights.unpack()[0])[:, -2:], [[0, 1]] * len(trace.steps), atol=1e-4)
 
 
-@pytest.mark.parametrize("preset", MODELS)
+@pytest.mark.parametrize("preset", CAPTIONERS)
 def test_regions_are_blocked_and_weights_pulled(preset, path):
     model = captioner(preset)
     seen = model.trace(path, max_length=5, block=[0, 9], pull=[(1, 63, 0.75)], force=[5])
@@ -142,7 +119,7 @@ class Drawn:
         return self.pixels
 
 
-@pytest.mark.parametrize("preset", MODELS)
+@pytest.mark.parametrize("preset", CAPTIONERS)
 def test_captions_that_are_forced_look_as_those_that_are_written(preset, path):
     model = captioner(preset)
     found = model(path, max_length=6)
