@@ -16,8 +16,7 @@ from saccade.attention import Tape
 from saccade.batch import Batch
 from saccade.data.captions import by_picture
 from saccade.data.example import Box, Example
-from saccade.data.picture_files import PictureFile
-from saccade.data.pictures import fit, frame, normalise
+from saccade.data.pictures import fit, frame, normalise, open_picture
 from saccade.data.tokenizer import Tokenizer, words_of
 from saccade.errors import ConfigError, DataError
 from saccade.layers.grids import load_weights
@@ -27,6 +26,7 @@ from saccade.models.captioning import GridEncoder
 from saccade.prediction import Prediction, Side
 from saccade.search.settings import SearchConfig, find
 from saccade.tasks.base import Evaluation, Statistics, Task
+from saccade.tasks.inputs import Input, Pixels, name_of
 from saccade.tasks.tracing import Wishes
 from saccade.tasks.words import answers
 from saccade.trace import Trace
@@ -37,13 +37,13 @@ __all__ = ["Captioning"]
 
 _LONGEST = 40
 """The most tokens of a caption, unless told otherwise."""
-Pixels = NDArray[np.uint8]
 
 
 class Captioning(Task):
-    """A model that looks at pictures. An input is the path of a picture."""
+    """A model that looks at pictures. An input is the path of a picture, the bytes of its file, or its pixels."""
 
     name = "captioning"
+    reads = "picture"
     model: Seq2Seq
 
     @property
@@ -77,21 +77,31 @@ class Captioning(Task):
         if weights is not None:
             load_weights(self._eyes.grid, Path(weights))
 
-    def length(self, text: str) -> int:
+    def length(self, given: Input) -> int:
         return 1
 
-    def refusal(self, text: str) -> str | None:
+    def refusal(self, given: Input) -> str | None:
         try:
-            self._open(text)
+            self.open(given)
         except DataError as error:
             return str(error)
         return None
 
     def predict(
-        self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
+        self, inputs: Sequence[Input], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
     ) -> list[Prediction]:
-        pictures = np.stack([self._open(text) for text in texts])
-        return self._describe(pictures, list(texts), search, attention=attention, prefix=prefix)
+        pictures = np.stack([self.open(given) for given in inputs])
+        names = [name_of(given) for given in inputs]
+        return self._describe(pictures, names, search, attention=attention, prefix=prefix)
+
+    def open(self, given: Input, **limits: Any) -> Pixels:
+        """The square that the model sees of a picture. Pixels of that size stay as they are.
+
+        `limits` are those of `open_picture`: the picture's name in messages, the most bytes and pixels.
+        """
+        if isinstance(given, np.ndarray):
+            return self._fit(given)
+        return self._fit(open_picture(Path(given) if isinstance(given, str) else given, **limits))
 
     def _describe(
         self,
@@ -187,9 +197,6 @@ class Captioning(Task):
         data = self.recipe.data
         inside = frame(example.image.load().shape, data.picture_size, data.picture_fit)
         return [None if box is None else inside.box(box) for box in example.boxes]
-
-    def _open(self, path: str) -> Pixels:
-        return self._fit(PictureFile(Path(path)).load())
 
     def _prepared(self, example: Example) -> Pixels:
         assert example.image is not None
