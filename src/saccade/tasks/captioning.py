@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -45,6 +46,12 @@ class Captioning(Task):
     name = "captioning"
     reads = "picture"
     model: Seq2Seq
+    longest_answer = _LONGEST
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of the regions that are looked at."""
+        return self._grid
 
     @property
     def target(self) -> Tokenizer:
@@ -170,7 +177,7 @@ class Captioning(Task):
     @torch.no_grad()
     def attend(self, pairs: Sequence[tuple[Pixels, str]], batch_size: int = 64) -> list[NDArray[np.float64]]:
         """For each picture and caption, where each word looks: (words, rows, columns), the mean of sites and heads."""
-        rows, columns = self._grid()
+        rows, columns = self._grid
         maps: list[NDArray[np.float64]] = []
         training = self.model.training
         self.model.eval()
@@ -205,6 +212,7 @@ class Captioning(Task):
     def _fit(self, picture: Pixels) -> Pixels:
         return fit(picture, self.recipe.data.picture_size, self.recipe.data.picture_fit)
 
+    @cached_property
     def _grid(self) -> tuple[int, int]:
         """Rows and columns of the regions."""
         size = self.recipe.data.picture_size
@@ -217,7 +225,7 @@ class Captioning(Task):
 
     def _regions(self) -> Side:
         """What is looked at: regions in reading order."""
-        rows, columns = self._grid()
+        rows, columns = self._grid
         names = [f"{row},{column}" for row in range(rows) for column in range(columns)]
         return Side(names, names, list(range(len(names))))
 

@@ -2,14 +2,12 @@
 
 import asyncio
 import json
-from types import SimpleNamespace
 
 import pytest
 
 import saccade
 from helpers_serve import application, post, run, until
 from helpers_tasks import MODEL, sentences, untrained, write_folder
-from saccade.errors import ConfigError
 from saccade.models import MODELS
 from saccade.serve.batcher import Stopped
 from saccade.serve.models import Served, load_models
@@ -99,7 +97,13 @@ def test_facts(translator):
     (served,) = load_models([translator], device="cpu")
     facts = served.facts()
     assert facts.pop("parameters") > 1000
-    assert facts == {"name": "translator", "task": "translation", "preset": "bahdanau", "attention": True}
+    assert facts == {
+        "name": "translator",
+        "task": "translation",
+        "input": "text",
+        "preset": "bahdanau",
+        "attention": True,
+    }
 
 
 def test_a_model_without_attention_says_so():
@@ -164,10 +168,3 @@ def test_other_tasks_are_served_too():
         served = Served(task.name, saccade.front.Model(task))
         got = run(post(application(served), {"inputs": ["good cat", ""], "options": {"max_length": 3}}))
         assert [set(part) >= {"text", "score", "tokens"} for part in got.json["predictions"]] == [True, True]
-
-
-def test_a_model_whose_inputs_are_files_is_not_served():
-    """Whoever may ask could have any file of the server's machine opened."""
-    model = SimpleNamespace(task=SimpleNamespace(name="captioning"))
-    with pytest.raises(ConfigError, match="picture files"):
-        Served("pictures", model)
