@@ -85,7 +85,7 @@ class Application:
         self.settings, self.metrics = settings, counters.Metrics()
         self.models = {model.name: model for model in models}
         self._sees = any(model.reads == "picture" for model in models)
-        self.uploads, self._opener = Uploads(settings.max_held), Opener(settings, self.metrics)
+        self.uploads, self.opener = Uploads(settings.max_held), Opener(settings, self.metrics)
         self._explorer = explorer
         self.batcher = Batcher(
             _work,
@@ -139,7 +139,7 @@ class Application:
     @asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
         yield
-        self._opener.close()
+        self.opener.close()
         await self.batcher.close()
 
     async def _index(self) -> Response:
@@ -220,7 +220,7 @@ class Application:
         check_count(len(pictures), self.settings, "pictures")
         with _told():
             self.batcher.check_room(len(pictures))
-        return await _unless_gone(request, self._opener.open(model, pictures, hold)), 0
+            return await _unless_gone(request, self.opener.open(model, pictures, hold)), 0
 
     async def _answered(self, request: Request, key: Any, inputs: list[Any], read: int) -> list[Answer]:
         """The batcher's answers, or nothing as soon as the client has gone."""

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from saccade.errors import DataError
+from saccade.serve.batcher import Closed
 from saccade.serve.metrics import Metrics
 from saccade.serve.models import Answering
 from saccade.serve.problems import Problem
@@ -35,16 +36,16 @@ class Opener:
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
         self._pool = ThreadPoolExecutor(_THREADS, "saccade-pictures")
+        self._closed = False
 
     async def open(self, model: Answering, pictures: Sequence[str | bytes], hold: Hold) -> list[Any]:
         """What the model sees of each picture; a Problem names all that cannot be opened, by their place from 0."""
         found: list[Any] = []
         faults: list[str] = []
-        loop = asyncio.get_running_loop()
         for number, picture in enumerate(pictures):
             name = "The picture" if len(pictures) == 1 else f"Picture {number}"
             try:
-                seen = await loop.run_in_executor(self._pool, self._open, model, picture, name)
+                seen = await self._in_thread(model, picture, name)
             except DataError as error:
                 faults.append(str(error))
                 if len(faults) == _FAULTS:
@@ -58,8 +59,20 @@ class Opener:
         return found
 
     def close(self) -> None:
-        """Open nothing any more."""
+        """Open nothing any more; who still waits is told."""
+        self._closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _in_thread(self, model: Answering, picture: str | bytes, name: str) -> Any:
+        if self._closed:
+            raise Closed("the server is shutting down")
+        opening = asyncio.get_running_loop().run_in_executor(self._pool, self._open, model, picture, name)
+        try:
+            return await opening
+        except asyncio.CancelledError:
+            if self._closed:
+                raise Closed("the server is shutting down") from None
+            raise
 
     def _open(self, model: Answering, picture: str | bytes, name: str) -> Any:
         """What happens in a thread."""
