@@ -243,7 +243,9 @@ def test_too_much_attention_is_refused(seeing, pictures, monkeypatch):
 def test_a_trace_of_a_picture_is_a_trace_or_refused(seeing, pictures):
     got = run(post(application(seeing[1]), {"image": b64encode(pictures[1]).decode()}, "/v1/trace"))
     if got.status == 200:
-        assert Trace.parse(got.body.decode()).text
+        trace = Trace.parse(got.body.decode())
+        assert trace.steps
+        assert trace.sides["source"].grid == [4, 4]
     else:
         assert got.status == 422
         assert "looks at pictures" in got.error
