@@ -30,6 +30,7 @@ from saccade.prediction import Attention, Prediction, Side
 from saccade.search import Hypothesis
 from saccade.search.settings import SearchConfig, find
 from saccade.tasks.base import Evaluation, Statistics, Task
+from saccade.tasks.inputs import Input, Pixels, name_of
 from saccade.tasks.tracing import Wishes, begin, plain_side, trace_writing
 from saccade.tasks.words import answers, read_side, written_side
 from saccade.trace import Trace
@@ -40,14 +41,20 @@ __all__ = ["Captioning"]
 
 _LONGEST = 40
 """The most tokens of a caption, unless told otherwise."""
-Pixels = NDArray[np.uint8]
 
 
 class Captioning(Task):
-    """A model that looks at pictures. An input is the path of a picture."""
+    """A model that looks at pictures. An input is the path of a picture, the bytes of its file, or its pixels."""
 
     name = "captioning"
+    reads = "picture"
     model: Seq2Seq
+    longest_answer = _LONGEST
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of the regions that are looked at."""
+        return self._grid
 
     @property
     def target(self) -> Tokenizer:
@@ -80,27 +87,36 @@ class Captioning(Task):
         if weights is not None:
             load_weights(self._eyes.grid, Path(weights))
 
-    def length(self, text: str) -> int:
+    def length(self, given: Input) -> int:
         return 1
 
-    def refusal(self, text: str) -> str | None:
+    def refusal(self, given: Input) -> str | None:
         try:
-            self._open(text)
+            self.open(given)
         except DataError as error:
             return str(error)
         return None
 
     def predict(
-        self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
+        self, inputs: Sequence[Input], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
     ) -> list[Prediction]:
-        pictures = [self._open(text) for text in texts]
+        pictures = [self.open(given) for given in inputs]
         start = {} if prefix is None else {"prefix": [self.target.encode(prefix).tokens] * len(pictures)}
         found = self._search(pictures, search, attention=attention, **start)
         regions, (rows, columns) = self._regions(), self._grid
         return [
-            answers(self.model, self.target, hypotheses, regions, text, Picture(pixels, rows, columns))
-            for hypotheses, text, pixels in zip(found, texts, pictures, strict=True)
+            answers(self.model, self.target, hypotheses, regions, name_of(given), Picture(pixels, rows, columns))
+            for hypotheses, given, pixels in zip(found, inputs, pictures, strict=True)
         ]
+
+    def open(self, given: Input, **limits: Any) -> Pixels:
+        """The square that the model sees of a picture. Pixels of that size stay as they are.
+
+        `limits` are those of `open_picture`: the picture's name in messages, the most bytes and pixels.
+        """
+        if isinstance(given, np.ndarray):
+            return self._fit(given)
+        return self._fit(open_picture(Path(given) if isinstance(given, str) else given, **limits))
 
     def _search(self, pictures: Sequence[Pixels], search: SearchConfig, **options: Any) -> list[list[Hypothesis]]:
         lengths = [search.max_length or _LONGEST] * len(pictures)
@@ -109,13 +125,13 @@ class Captioning(Task):
     def _seen(self, pictures: Sequence[Pixels]) -> Batch:
         return Batch(pictures=normalise(np.stack(pictures)).to(self.device))
 
-    def trace(self, text: str, search: SearchConfig, wishes: Wishes) -> Trace:
-        pixels, regions = self._open(text), self._regions()
+    def trace(self, given: Input, search: SearchConfig, wishes: Wishes) -> Trace:
+        pixels, regions = self.open(given), self._regions()
         steering = wishes.steering(self.model.source_sites, len(regions.tokens))
         limits: dict[str, Any] = {"attention": False, "beams": True, "steering": steering, "prefix": [wishes.force]}
         ((best, *_),) = self._search([pixels], search, **limits)
         # the name alone: a trace is made to be shown to others, whom it does not concern where the file lies
-        name = "a picture" if isinstance(text, bytes) else Path(text).name
+        name = Path(given).name if isinstance(given, str | Path) else "a picture"
         picture = {"kind": "grid", "grid": list(self._grid), "image": data_address(pixels)}
         side = plain_side(regions, name).model_copy(update=picture)
         target = written_side(self.target, best.tokens, ends=best.finished)
@@ -203,10 +219,6 @@ class Captioning(Task):
         data = self.recipe.data
         inside = frame(example.image.load().shape, data.picture_size, data.picture_fit)
         return tuple(None if box is None else inside.box(box) for box in example.boxes)
-
-    def _open(self, source: str | bytes) -> Pixels:
-        """The square that the model sees of a picture: of a file, or of its content."""
-        return self._fit(open_picture(source if isinstance(source, bytes) else Path(source)))
 
     def _prepared(self, example: Example) -> Pixels:
         assert example.image is not None
