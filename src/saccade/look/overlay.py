@@ -92,10 +92,11 @@ class Overlay:
         return any(panel.boxes for panel in self.panels)
 
 
-def key_notes(overlay: Overlay) -> str:
-    """Below the panels: how to read them."""
+def key_notes(overlay: Overlay, *, shares: bool = True) -> str:
+    """Below the panels: how to read them, and the shares beside their words."""
     count = f"{overlay.picture.rows} × {overlay.picture.columns}"
-    return f"clear: looked at; the line: half as much as the most; %: what the strongest of {count} regions got"
+    told = f"; %: what the strongest of {count} regions got" if shares else ""
+    return f"clear: looked at; the line: half as much as the most{told}"
 
 
 class Tiles:
@@ -150,7 +151,7 @@ def save_overlay_heads(picture: Picture, site: Heads, path: Path | str, *, title
             colour = MUTED if panel.quiet else INK
             middle = r * (height + NARROW) + height / 2
             page.text(-8, middle, page.label(panel.name, 20), LETTERS, colour=colour, side="right")
-        _key(page, first, len(first.panels[1:]) * (height + NARROW) + 9)
+        _key(page, first, len(first.panels[1:]) * (height + NARROW) + 9, shares=False)
 
 
 def head_columns(picture: Picture, site: Heads) -> list[tuple[str, Overlay]]:
@@ -185,10 +186,10 @@ def _name(page: Sheet, panel: Panel, left: float, top: float, width: float) -> N
     page.text(left, middle, page.label(panel.name, letters), LETTERS, colour=MUTED if panel.quiet else INK)
 
 
-def _key(page: Sheet, overlay: Overlay, top: float) -> None:
+def _key(page: Sheet, overlay: Overlay, top: float, *, shares: bool = True) -> None:
     left = 0.0
     if overlay.knows_boxes:
         page.box((left, top - 3.5, 7, 7), edge=GOLD, line=1.3)
         page.text(left + 12, top, "what the word is about", NOTES, colour=MUTED)
         left += 26 + page.width("what the word is about", NOTES)
-    page.text(left, top, key_notes(overlay), NOTES, colour=MUTED)
+    page.text(left, top, key_notes(overlay, shares=shares), NOTES, colour=MUTED)

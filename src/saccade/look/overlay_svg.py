@@ -37,7 +37,7 @@ class OverlayDrawing:
         self.tiles = Tiles(overlay.picture, len(overlay.panels), size=SIZE, gap=GAP)
         self.margin = MARGIN if paper else 0.0
         self.top = self.margin + (34 if title else 0)
-        self.width = round(max(self.tiles.right, 6.0 * len(key_notes(overlay)) * 0.9) + 2 * self.margin)
+        self.width = round(max(self.tiles.right, TYPICAL * NOTES * len(key_notes(overlay))) + 2 * self.margin)
         self.height = round(self.top + self.tiles.bottom + 26 + (18 if overlay.knows_boxes else 0) + self.margin)
         self._pixels = overlay.picture.address
         # one name for one picture: several drawings on a page may each bring theirs

@@ -103,10 +103,12 @@ class Captioning(Task):
         pictures = [self.open(given) for given in inputs]
         start = {} if prefix is None else {"prefix": [self.target.encode(prefix).tokens] * len(pictures)}
         found = self._search(pictures, search, attention=attention, **start)
-        regions, (rows, columns) = self._regions(), self._grid
+        regions = self._regions()
+        # where nobody looks, pixels would only be carried along
+        shown = [Picture(pixels, *self._grid) if attention else None for pixels in pictures]
         return [
-            answers(self.model, self.target, hypotheses, regions, name_of(given), Picture(pixels, rows, columns))
-            for hypotheses, given, pixels in zip(found, inputs, pictures, strict=True)
+            answers(self.model, self.target, hypotheses, regions, name_of(given), picture)
+            for hypotheses, given, picture in zip(found, inputs, shown, strict=True)
         ]
 
     def open(self, given: Input, **limits: Any) -> Pixels:

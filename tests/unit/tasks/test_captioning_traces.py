@@ -52,6 +52,8 @@ def test_the_source_is_the_square_that_was_seen_and_its_regions(path):
 def test_a_prediction_has_its_picture_too(path):
     found = captioner()(path, max_length=3)
     np.testing.assert_array_equal(found.attention.picture.pixels, quarters(SIZE, SIZE))
+    (quick,) = captioner().stream([path], max_length=3)
+    assert quick.attention.picture is None, "nobody looks, so nothing is carried along"
 
 
 def test_a_picture_may_be_the_content_of_a_file(path):

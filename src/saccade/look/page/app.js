@@ -99,7 +99,7 @@ export class App {
     showOptions(this.state, read);
     showChooser(this);
     showSources(this.state, this.models, this.traces, first, (changes) => this.update(changes));
-    showSwitches(this.state, first, (changes) => this.update(changes));
+    showSwitches(this.state, first, looksAtPictures(this.models, this.state.models), (changes) => this.update(changes));
     byId("save").hidden = !first;
     const results = byId("results");
     results.classList.toggle("several", shown.length > 1);

@@ -21,13 +21,14 @@ function choice(label, name, options, value, change, why = null) {
   return el("label", { class: "choice" }, el("span", {}, label), select);
 }
 
-/** View, site, layer, head, unit and marks, for the first answer on the page. */
-export function showSwitches(state, trace, update) {
+/** View, site, layer, head, unit and marks, for the first answer on the page; `pictures`: whether one is waited for. */
+export function showSwitches(state, trace, pictures, update) {
   const views = byId("views");
   const site = trace && siteOf(trace, state.site);
   redraw(views, VIEWS.map((view) => {
     const against = trace ? reasonAgainst(view, trace, site) : null;
-    const name = view === "matrix" && site && isPicture(trace.sides.get(site.columns)) ? OVERLAY : VIEW_NAMES[view];
+    const seen = site ? isPicture(trace.sides.get(site.columns)) : !trace && pictures;
+    const name = view === "matrix" && seen ? OVERLAY : VIEW_NAMES[view];
     return button(name, () => update({ view }),
       { "aria-pressed": String(state.view === view), "data-key": `view-${view}`,
       class: against ? "cannot" : null, "aria-description": against, title: against });

@@ -7,7 +7,7 @@ const STYLES = { fill: "rgb(0, 0, 0)", "fill-opacity": "1", stroke: "none", "str
     "text-anchor": "start",
   "dominant-baseline": "auto", visibility: "visible" };
 /** What matters of a drawing's style, and the values that need not be said. */
-const CONTROLS = "input, select, textarea, .transport button, .transport a, .shares button, .as-text, .menu, .hidden";
+const CONTROLS = "input, select, textarea, .transport button, .transport a, .shares button, .as-text, .menu, .hidden, .hint";
 const clear = (colour) => colour === "transparent" || /^rgba\(.*, 0\)$/.test(colour);
 
 function styled(from, to) {
