@@ -12,6 +12,7 @@ from saccade.errors import ConfigError, DataError
 from saccade.search.settings import SearchConfig
 from saccade.tasks.tracing import Wishes
 from saccade.trace import Trace
+from saccade.trace.explain import explain
 
 SIZE = 32
 
@@ -139,3 +140,10 @@ def test_boxes_are_those_of_the_square_that_was_seen():
     (attention,) = captioner().task.attend([example])
     assert attention.picture.boxes == (None, pytest.approx((0.0, 0.0, 0.5, 0.75)))
     assert attention.target.words == ["a", "ring"]
+
+
+def test_the_steps_are_told_of_regions(path):
+    told = "\n".join(explain(captioner().trace(path, max_length=3, detail=True), step=1))
+    assert "reads   quarters.png" in told
+    assert "The score of each region (row,column), v · tanh" in told
+    assert "and 50 others" in told
