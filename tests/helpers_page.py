@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 
 from saccade.look import page
+from saccade.look.picture import data_address
 from saccade.trace import About, Beams, BeamStep, Side, Site, Step, Trace, pack
 
 ENGLISH = ["the", "law", "on", "the", "European", "Economic", "Area", "was", "signed", "in", "August", "1992", "."]
@@ -160,43 +161,64 @@ def fixed(name="fixed-vector"):
     return translation(name, sites=[], gold=None, beams=None)
 
 
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+CAPTION = ["a", "red", "square"]
 
 
-def captioned():
-    """A picture of 2 × 3 patches was read; word by word it looks from patch to patch."""
-    patches = [f"{row},{column}" for row in range(2) for column in range(3)]
+def quartered():
+    """A picture whose four quarters differ: red and green above, blue and white below."""
+    picture = np.zeros((48, 64, 3), np.uint8)
+    picture[:24, :32], picture[:24, 32:] = (255, 0, 0), (0, 255, 0)
+    picture[24:, :32], picture[24:, 32:] = (0, 0, 255), (255, 255, 255)
+    return picture
+
+
+def captioned(name="captioner", heads=1, **changes):
+    """A picture of 3 × 4 regions was read; word by word it looks from region to region. Regions and words look, too."""
+    names = [f"{row},{column}" for row in range(3) for column in range(4)]
     source = Side(
         kind="grid",
-        text="",
-        tokens=patches,
-        words=patches,
-        word_of=list(range(6)),
-        grid=[2, 3],
-        image=f"data:image/png;base64,{PIXEL}",
+        text="square.png",
+        tokens=names,
+        words=names,
+        word_of=list(range(12)),
+        grid=[3, 4],
+        image=data_address(quartered()),
     )
-    target = side(["a", "red", "square"])
-    weights = np.full((1, 4, 6), 0.1)
-    weights[0, range(4), range(4)] = 0.5
-    site = Site(
-        name="attention",
-        rows="target",
-        columns="source",
-        score="additive",
-        align="softmax",
-        formula="v · tanh(W q + U k)",
-        heads=1,
-        weights=pack(weights, FINE, low=0, high=1),
-    )
-    return translation(
-        "captioner",
-        sides={"source": source, "target": target},
-        sites=[site],
-        steps=steps(target.tokens),
-        vectors={},
-        beams=None,
-        gold=None,
-    )
+    sides = {"source": source, "target": side(CAPTION), "written": side(CAPTION, end=None, begin="<bos>")}
+    sites = []
+    for label, looks, seen in (
+        ("cross", "target", "source"),
+        ("encoder", "source", "source"),
+        ("decoder", "target", "written"),
+    ):
+        shape = (heads, len(sides[looks].tokens), len(sides[seen].tokens))
+        scores = np.zeros(shape)
+        for head in range(heads):
+            scores[head, range(shape[1]), [(row + head) % shape[2] for row in range(shape[1])]] = 4.0
+        sites.append(
+            Site(
+                name=label,
+                rows=looks,
+                columns=seen,
+                score="additive",
+                align="softmax",
+                formula="v · tanh(W q + U k)",
+                heads=heads,
+                weights=pack(rows(scores), FINE, low=0, high=1),
+                scores=pack(scores, FINE),
+            )
+        )
+    made = {
+        "task": "captioning",
+        "text": " ".join(CAPTION),
+        "sides": sides,
+        "sites": sites,
+        "steps": steps(sides["target"].tokens),
+        "vectors": {},
+        "beams": beams(sides["target"].tokens),
+        "gold": [(5, 2), (6, 2)],
+    }
+    return translation(name, **(made | changes))
 
 
 def long(count=200, heads=2):
@@ -294,7 +316,8 @@ class Answers:
                                 "models": [
                                     {
                                         "name": name,
-                                        "task": "translation",
+                                        "task": trace.task,
+                                        "input": "picture" if trace.task == "captioning" else "text",
                                         "preset": "p",
                                         "parameters": 1,
                                         "attention": bool(trace.sites),
@@ -310,7 +333,8 @@ class Answers:
             def do_POST(self):
                 asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 answers.asked.append(asked)
-                time.sleep(answers.delays.get(asked["input"], 0))
+                text = asked.get("input", "picture")
+                time.sleep(answers.delays.get(text, 0))
                 if answers.refuse:
                     self.reply(
                         answers.refuse[0], json.dumps({"error": {"code": "refused", "message": answers.refuse[1]}})
@@ -319,8 +343,8 @@ class Answers:
                 trace = answers.traces[asked["model"]]
                 options = asked["options"] | {name: asked[name] for name in ("force", "block", "pull") if name in asked}
                 vectors = trace.vectors if asked.get("detail") else {}
-                text = f"{trace.text} ({asked['input']})"
-                self.reply(200, trace.model_copy(update={"options": options, "vectors": vectors, "text": text}).dump())
+                update = {"options": options, "vectors": vectors, "text": f"{trace.text} ({text})"}
+                self.reply(200, trace.model_copy(update=update).dump())
 
             def allowed(self):
                 if answers.token is None or self.headers["Authorization"] == f"Bearer {answers.token}":

@@ -1,9 +1,16 @@
-"""Pictures as bytes and files."""
+"""Pictures as bytes and files, and a model that looks at them."""
 
 import io
+import struct
+import zlib
 
 import numpy as np
 from PIL import Image
+
+from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+from saccade.recipes import RecipeText
+from saccade.tasks.folder import build_task
+from saccade.tasks.recipe import parse_recipe
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 
@@ -29,3 +36,29 @@ def put_picture(path, picture=None, form="PNG"):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(encoded(quarters() if picture is None else picture, form))
     return path
+
+
+def png(wide, high):
+    """A PNG of which there is hardly more than the header, whatever that says of its size."""
+    header = struct.pack(">IIBBBBB", wide, high, 8, 2, 0, 0, 0)
+    parts = [(b"IHDR", header), (b"IDAT", zlib.compress(b"")), (b"IEND", b"")]
+    chunks = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def captioner(preset="show-attend-tell-soft", **data):
+    """A task that has learned nothing: it looks at squares of 16 pixels, in 4 × 4 regions."""
+    small = {
+        "show-attend-tell-soft": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},
+        "transformer-captioner": {"width": 8, "feed_forward": 12, "layers": 1, "attention": {"heads": 2}},
+    }
+    settings = {
+        "task": "captioning",
+        "data": {"corpus": "scenes", "picture_size": 16, **data},
+        "tokenizer": {"kind": "word"},
+        "model": {"preset": preset, "grid": {"kind": "small", "width": 8, "channels": [6, 6]}, **small[preset]},
+    }
+    words = Tokenizer.train(TokenizerConfig(kind="word"), ["a red square", "two blue digits"], "target")
+    return build_task(parse_recipe(RecipeText(settings, "test")), Tokenizers(None, words))

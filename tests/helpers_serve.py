@@ -24,6 +24,8 @@ class Fake:
     `stubborn`: it does not let itself be given up.
     """
 
+    reads = "text"
+
     def __init__(self, name="fake"):
         self.name = name
         self.batches = []
@@ -39,13 +41,17 @@ class Fake:
         self.free.clear()
 
     def facts(self):
-        return {"name": self.name, "task": "translation", "preset": "none", "parameters": 1, "attention": False}
+        rest = {"preset": "none", "parameters": 1, "attention": False}
+        return {"name": self.name, "task": "translation", "input": self.reads, **rest}
 
     def search(self, options):
         return parse(SearchConfig, options, "the search")
 
     def length(self, text):
         return len(text.split()) + 1
+
+    def looked(self, tokens, search):
+        return search.nbest * tokens * (search.max_length or 2 * tokens + 20)
 
     def predict(self, texts, search, attention, check):
         self.batches.append(list(texts))
@@ -74,6 +80,32 @@ class Fake:
             raise
 
 
+class Seeing(Fake):
+    """Says how large pictures are. `opening` makes it wait before it opens one."""
+
+    reads = "picture"
+
+    def __init__(self, name="seeing"):
+        super().__init__(name)
+        self.opened, self.opening = [], threading.Event()
+        self.opening.set()
+
+    def open(self, picture, *, name, max_bytes, max_pixels):
+        from saccade.data.pictures import open_picture
+
+        self.opened.append((name, threading.current_thread().name))
+        self.opening.wait(PATIENCE)
+        return open_picture(picture, name=name, max_bytes=max_bytes, max_pixels=max_pixels)
+
+    def predict(self, pictures, search, attention, check):
+        return super().predict(
+            ["×".join(map(str, picture.shape[:2])) for picture in pictures], search, attention, check
+        )
+
+    def trace(self, picture, wishes, check):
+        return super().trace("×".join(map(str, picture.shape[:2])), wishes, check)
+
+
 class Got(NamedTuple):
     status: int
     headers: dict
@@ -98,7 +130,9 @@ def application(*models, **settings):
     return Application(models or [Fake()], Settings(**settings), page)
 
 
-async def ask(app, method="GET", path="/", *, body=b"", headers=None, host="localhost", leave=None, said=None):
+async def ask(
+    app, method="GET", path="/", *, body=b"", headers=None, host="localhost", leave=None, said=None, query=b""
+):
     """A request as a server would hand it on; `body` may be in parts, and the client goes when `leave` is set.
 
     Parts may be made while they are read; None among them is a client that stalls. `said` is where messages are put.
@@ -115,7 +149,7 @@ async def ask(app, method="GET", path="/", *, body=b"", headers=None, host="loca
         "path": path,
         "raw_path": path.encode(),
         "root_path": "",
-        "query_string": b"",
+        "query_string": query,
         "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in sent.items() if value],
         "client": ("127.0.0.1", 1),
         "server": ("127.0.0.1", 8000),

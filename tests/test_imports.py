@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "train": FIRST | {"kernels", "attention.aligns.hard", "attention.losses", "attention.tape", "models.base", "data"},
     "recipes": {"config", "errors", "files"},
     "prediction": {"batch", "errors", "look"},
-    "trace": {"config", "errors", "files", "look", "prediction"},
+    "trace": {"config", "data.pictures", "errors", "files", "look", "prediction"},
     "tasks": CORE | {"", "data", "metrics", "look", "train", "recipes", "prediction", "trace"},
     "front": CORE | {"data", "prediction", "tasks", "trace", "train.devices"},
     "serve": {

@@ -15,6 +15,7 @@ from saccade.search.settings import SearchConfig
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
 from saccade.tasks.folder import load_task
+from saccade.tasks.inputs import Input, is_one, wrong_kind
 from saccade.tasks.tracing import Wishes
 from saccade.tasks.workers import Workers
 from saccade.trace import Trace
@@ -42,8 +43,9 @@ _DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 class Model:
-    """A trained model. Called with a text it answers with a Prediction, called with a list with a list.
+    """A trained model. Called with an input it answers with a Prediction, called with a list with a list.
 
+    An input is a text, or for a model that looks at pictures the path of one, the bytes of its file, or its pixels.
     Options are those of a recipe's `search`: beam, nbest, length_penalty, sample, temperature, top_k, top_p, seed,
     max_length, min_length, batch.
     """
@@ -58,21 +60,20 @@ class Model:
         return self.task.recipe.dump()
 
     @overload
-    def __call__(self, inputs: str, **options: Any) -> Prediction: ...
+    def __call__(self, inputs: Input, **options: Any) -> Prediction: ...
     @overload
-    def __call__(self, inputs: Sequence[str], **options: Any) -> list[Prediction]: ...
-    def __call__(self, inputs: str | Sequence[str], **options: Any) -> Prediction | list[Prediction]:
-        single = isinstance(inputs, str) or not isinstance(inputs, Iterable)
-        texts: list[Any] = [inputs] if single else list(inputs)
-        for number, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise DataError(f"input {number} is {text!r}, but this model reads text.")
-        found = in_batches(self.task, texts, self.search(**options), attention=True)
+    def __call__(self, inputs: Iterable[Input], **options: Any) -> list[Prediction]: ...
+    def __call__(self, inputs: Any, **options: Any) -> Prediction | list[Prediction]:
+        single = is_one(inputs) or not isinstance(inputs, Iterable)
+        several: list[Any] = [inputs] if single else list(inputs)
+        for number, given in enumerate(several):
+            self._check(given, f"input {number}")
+        found = in_batches(self.task, several, self.search(**options), attention=True)
         return found[0] if single else found
 
     def trace(
         self,
-        text: str,
+        given: Input,
         *,
         force: Sequence[int] = (),
         block: Sequence[int] = (),
@@ -86,17 +87,18 @@ class Model:
         force: tokens to begin with. block: source tokens that may not be looked at. pull: (step, source token, weight)
         that an attention has to give. detail: the vectors too. gold: links that would be right, source word first.
         """
-        if not isinstance(text, str) or not text.strip():
-            raise DataError(f"a trace is of one text that is not empty, but this is {text!r}.")
-        if (length := self.task.length(text)) > self.task.longest:
+        self._check(given, "the input")
+        if isinstance(given, str) and not given.strip():
+            raise DataError(f"a trace is of one {self.task.reads} that is not empty, but this is {given!r}.")
+        if (length := self.task.length(given)) > self.task.longest:
             raise DataError(f"the input has {length:,} tokens, but this model reads at most {self.task.longest:,}.")
         name = self._folder.name if self._folder is not None else "model"
         wishes = Wishes(force, block, pull, detail, gold, name)
-        return self.task.trace(text, self.search(**options), wishes)
+        return self.task.trace(given, self.search(**options), wishes)
 
     def stream(
         self,
-        texts: Iterable[str | None],
+        inputs: Iterable[Input | None],
         *,
         attention: bool = False,
         prefix: str | None = None,
@@ -107,18 +109,30 @@ class Model:
         """Predictions for any number of inputs, in their order, in flat memory.
 
         None among the inputs means: answer those so far before asking for more. `refuse` is told of inputs that are
-        too long, which then have empty answers; without it they are an error. Several `workers` are processes with a
-        core each, which is what many inputs on a CPU want.
+        too long or cannot be read, which then have empty answers; without it they are an error. Several `workers` are
+        processes with a core each, which is what many inputs on a CPU want.
         """
         search = self.search(**options)
         common: dict[str, Any] = {"attention": attention, "prefix": prefix, "refuse": refuse}
         if workers == 1 or self._folder is None:
-            yield from stream(self.task, texts, search, **common)
+            yield from stream(self.task, self._checked(inputs), search, **common)
             return
         if self.task.device.type != "cpu":
             raise ConfigError(f"workers are for the CPU, but the model is on {self.task.device}. Use one of the two.")
         with Workers(self._folder, workers, trust_code=self._trust_code) as pool:
-            yield from stream(self.task, texts, search, workers=pool, **common)
+            yield from stream(self.task, self._checked(inputs), search, workers=pool, **common)
+
+    def _checked(self, inputs: Iterable[Input | None]) -> Iterator[Input | None]:
+        number = 0
+        for given in inputs:
+            if given is not None:
+                number += 1
+                self._check(given, f"input {number}")
+            yield given
+
+    def _check(self, given: Any, name: str) -> None:
+        if (why := wrong_kind(given, self.task.reads)) is not None:
+            raise DataError(f"{name} {why}")
 
     def evaluate(self, examples: Iterable[Example], **options: Any) -> Evaluation:
         """How well the model does on some examples."""

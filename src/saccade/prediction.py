@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,23 @@ from saccade.look import (
     Heads,
     Link,
     Map,
+    Overlay,
+    Picture,
     View,
     draw,
     draw_arcs,
     draw_heads,
+    draw_overlay,
+    draw_overlay_heads,
     draw_reading,
     save,
     save_arcs,
     save_heads,
+    save_overlay,
+    save_overlay_heads,
     save_reading,
 )
+from saccade.look.overlay_svg import OverlayDrawing
 from saccade.look.svg import Drawing
 
 __all__ = ["Attention", "Prediction", "Side", "side"]
@@ -84,6 +91,8 @@ class Attention:
     source_sites: tuple[str, ...]
     sides: dict[str, tuple[Side, Side]] = field(default_factory=dict, repr=False)
     """Who looks and what is looked at, by site, where it is known otherwise than by the site's name."""
+    picture: Picture | None = field(default=None, repr=False)
+    """What the source's regions are regions of, where it is a picture."""
 
     def __bool__(self) -> bool:
         return bool(self.weights)
@@ -148,9 +157,19 @@ class Attention:
             for name in chosen
         ]
 
+    def overlay(self, view: View | None = None) -> Overlay:
+        """The picture that was looked at, with a panel for each word written."""
+        view = view or View()
+        self.matrix(view.site)  # which knows all that can be wrong with it
+        picture = self._looked_at(view.site)
+        map = self.map(view.site, view.head, view.gold, words=view.words)
+        return Overlay.of(picture, map, word_of=None if view.words else self.target.word_of, sinks=view.sinks)
+
     def draw(self, width: int | None = None, *, colour: bool = False, view: View | None = None) -> str:
         """The picture for a terminal."""
-        view = view or View()
+        view = self._styled(view)
+        if view.style == "overlay":
+            return draw_overlay(self.overlay(view), width=width, colour=colour)
         sites = self._seen(view)
         first = sites[0].maps
         if view.style == "matrix":
@@ -159,11 +178,16 @@ class Attention:
             return draw_reading(first[0], width=width, colour=colour)
         if view.style == "arcs":
             return draw_arcs(first, width=width, names=_names(view))
+        if self._sees(view.site):
+            return draw_overlay_heads(self._looked_at(view.site), sites[0], width=width, colour=colour)
         return draw_heads(sites, width=width, colour=colour)
 
     def save(self, path: str | Path, *, title: str | None = None, view: View | None = None) -> None:
         """The picture as a file: .png, .svg or .pdf."""
-        view = view or View()
+        view = self._styled(view)
+        if view.style == "overlay":
+            save_overlay(self.overlay(view), Path(path), title=title)
+            return
         sites = self._seen(view)
         first = sites[0].maps
         if view.style == "matrix":
@@ -172,17 +196,53 @@ class Attention:
             save_reading(first[0], Path(path), title=title)
         elif view.style == "arcs":
             save_arcs(first, Path(path), title=title or sites[0].name, names=_names(view))
+        elif self._sees(view.site):
+            save_overlay_heads(self._looked_at(view.site), sites[0], Path(path), title=title)
         else:
             save_heads(sites, Path(path), title=title)
 
-    def _seen(self, view: View) -> list[Heads]:
-        """What a view shows; a matrix or a reading is a site of one head."""
-        gold = list(view.gold)
-        if gold and (view.style != "matrix" or not self._at_source(view.site)):
+    def _styled(self, view: View | None) -> View:
+        """The view with its style, checked against what is looked at and what is outlined."""
+        view = view or View()
+        self.matrix(view.site)  # which knows all that can be wrong with it
+        style = view.style or ("overlay" if self._sees(view.site) else "matrix")
+        if list(view.gold) and (style not in ("matrix", "overlay") or not self._at_source(view.site)):
             raise ConfigError(
                 "gold links join source and target and are outlined in a matrix of a site that looks at the source: "
                 f"{', '.join(self.source_sites) or 'this model has none'}. Leave them out here."
             )
+        if style in ("matrix", "arcs") and self._sees(view.site):
+            regions = len(self.source.tokens)
+            raise ConfigError(
+                f"{style} cannot show this: what is looked at are {regions} regions of a picture, which have no words. "
+                "Draw an overlay, which is what is drawn if nothing is chosen, or heads."
+            )
+        if style == "heads" and self._sees(view.site):  # of one site: they are panels, and there are many
+            return replace(view, style=style, site=view.site or self.source_sites[-1])
+        return replace(view, style=style)
+
+    def _sees(self, site: str | None) -> bool:
+        """Whether a site looks at the regions of a picture; None stands for those that are shown if none is named."""
+        if self.picture is None or not self.weights:
+            return False
+        return self._sides(site or (self.source_sites or tuple(self.weights))[0])[1] == self.source
+
+    def _looked_at(self, site: str | None) -> Picture:
+        """The picture, if words look at it."""
+        if self.picture is None or not self._sees(site):
+            who = "this model" if self.picture is None or site is None else site
+            raise ConfigError(
+                f"an overlay shows where words looked in a picture, but {who} looks at words. Draw a matrix."
+            )
+        if site is not None and not self._at_source(site):
+            raise ConfigError(
+                f"{site} looks from region to region, which would be a picture for each of {self.picture.regions}. "
+                f"Explore it in a page (.html), or choose a site that words look from: {', '.join(self.source_sites)}."
+            )
+        return self.picture
+
+    def _seen(self, view: View) -> list[Heads]:
+        """What a view shows; a matrix or a reading is a site of one head."""
         if view.style == "heads":
             if view.head is not None:
                 raise ConfigError(f"heads are drawn side by side, but head {view.head} was asked for. Draw a matrix.")
@@ -194,7 +254,7 @@ class Attention:
         elif view.style == "reading":
             sites = [Heads("", [self.reading(view.site, view.head, words=view.words)])]
         else:
-            sites = [Heads("", [self.map(view.site, view.head, gold, words=view.words)])]
+            sites = [Heads("", [self.map(view.site, view.head, view.gold, words=view.words)])]
         if view.sinks:
             return sites
         return [Heads(site.name, [map.without_marks() for map in site.maps]) for site in sites]
@@ -217,8 +277,13 @@ class Attention:
     def _repr_html_(self) -> str:
         if not self:
             return "no attention"
+        drawing = (
+            OverlayDrawing(self.overlay())
+            if self._sees(None)
+            else Drawing(self.map(), "where the model looked", alone=True)
+        )
         # scrolled, not shrunk: the words of a long sentence must stay readable
-        return f'<div style="overflow-x: auto">{Drawing(self.map(), "where the model looked", alone=True)}</div>'
+        return f'<div style="overflow-x: auto">{drawing}</div>'
 
     def _sides(self, site: str) -> tuple[Side, Side]:
         """Who looks and what is looked at: the target at the source, or a side at itself."""

@@ -151,6 +151,7 @@ def test_dead_ends_can_be_followed(explorer):
     shown.locator(".node.dead").first.click()
     shown.get_by_role("button", name="Go on from here").click()
     expect(shown.locator(".tag")).to_contain_text("begins with")
+    shown.wait_for_timeout(200)
     assert server.asked[-1]["force"] == [100]
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from helpers_page import FRENCH, HOSTILE, captioned, fixed, hostile, long, transformer, translation
+from helpers_page import FRENCH, HOSTILE, fixed, hostile, long, transformer, translation
 from saccade.look.page import page
 from saccade.trace import Trace
 
@@ -195,15 +195,6 @@ def test_a_step_of_a_head_shows_its_query_key_and_value(saved):
     assert "Choose a head" in shown.locator(".step-view").inner_text()
 
 
-def test_of_a_picture_the_patches_looked_at_stand_out(saved):
-    shown = saved(captioned())
-    chips(shown, "written").nth(1).hover()
-    dark = shown.locator(".patches span").evaluate_all("all => all.map(one => Number(one.style.opacity))")
-    assert dark[1] == 0
-    assert all(each > 0.5 for place, each in enumerate(dark) if place != 1)
-    assert downloaded(shown, "PNG")[:4] == b"\x89PNG"
-
-
 def test_the_beam_tells_survivors_from_dead_ends(saved):
     shown = saved(translation(), hash="view=beam")
     assert shown.locator(".node.best").count() == 15
@@ -303,6 +294,7 @@ DAMAGES = {
     "3 steps for 15": lambda trace: trace.update(steps=trace["steps"][:3]),
     "not inside the file": lambda trace: trace["sides"]["source"].update(image="https://example.org/x.png"),
     "does not fit together in step 0": lambda trace: trace["beams"]["steps"][0].update(parents=[0, 0, 9]),
+    "grid that does not fit": lambda trace: trace["sides"]["source"].update(grid=[0, 14]),
     "candidates that are not": lambda trace: trace["steps"][0].update(candidates=[["a", 1, 2]]),
     "low and a high": lambda trace: trace["vectors"]["state"].update(low=2, high=1),
 }

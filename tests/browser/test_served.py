@@ -19,7 +19,21 @@ def address(translator, tmp_path_factory):
     """A server with a model that writes capitals, and one without attention that has learned nothing."""
     plain = {"preset": "sutskever", "embedding": 8, "encoder": {"width": 8}, "decoder": {"width": 8}}
     fixed = write_folder(untrained("translation", plain), tmp_path_factory.mktemp("models") / "fixed")
-    command = [sys.executable, "-m", "saccade", "serve", str(translator), str(fixed), "--port", "0"]
+    yield from serving(translator, fixed)
+
+
+@pytest.fixture(scope="module")
+def looking(tmp_path_factory):
+    """A server with a model that describes pictures without having learned to."""
+    pytest.importorskip("PIL", reason="needs Pillow")
+    from helpers_captioning import captioner
+
+    folder = tmp_path_factory.mktemp("models") / "captioner"
+    yield from serving(write_folder(captioner("transformer-captioner").task, folder))
+
+
+def serving(*folders):
+    command = [sys.executable, "-m", "saccade", "serve", *map(str, folders), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         (found,) = re.findall(r"http://\S+", next(line for line in server.stderr if "http://" in line))
         yield found
@@ -116,5 +130,34 @@ def test_two_hundred_words_stay_responsive(explorer):
 def test_inputs_beyond_the_limits_are_told_in_a_sentence(address, visit):
     shown = visit(f"{address}#{urllib.parse.urlencode({'text': 'ant ' * 600})}")
     expect(shown.locator(".fault")).to_contain_text("tokens")
+    assert all("422" in fault for fault in visit.faults), "which the browser writes down"
+    visit.faults.clear()
+
+
+@pytest.fixture
+def picture(tmp_path):
+    from helpers_pictures import put_picture, quarters
+
+    return put_picture(tmp_path / "quarters.png", quarters(32, 32))
+
+
+def test_a_picture_is_described_and_a_region_blocked(looking, visit, picture):
+    shown = visit(looking)
+    shown.get_by_label("Choose a picture").set_input_files(picture)
+    shown.wait_for_selector(".image")
+    assert shown.locator(".tile").count() == len(chips(shown, "written").all()) > 0
+    shown.locator(".image").click(position={"x": 4, "y": 4}, modifiers=["Shift"])
+    expect(shown.locator(".tag")).to_contain_text("“row 1, column 1” blocked")
+    shown.wait_for_selector(".panel:not(.busy)")
+    shown.get_by_role("button", name="Step by step").click()
+    shown.get_by_label("Head").select_option("1")
+    expect(shown.locator(".vector b").first).to_have_text(re.compile("query|state|vector"))
+
+
+def test_what_is_no_picture_is_told_in_a_sentence(looking, visit, tmp_path):
+    (tmp_path / "text.png").write_text("hello")
+    shown = visit(looking)
+    shown.get_by_label("Choose a picture").set_input_files(tmp_path / "text.png")
+    expect(shown.locator(".fault")).to_contain_text("is not a picture that can be opened")
     assert all("422" in fault for fault in visit.faults), "which the browser writes down"
     visit.faults.clear()

@@ -1,5 +1,6 @@
 """The server as a process: it listens, refuses, and ends as it should."""
 
+import base64
 import http.client
 import json
 import re
@@ -8,6 +9,8 @@ import socket
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +58,21 @@ class Running:
         client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         return client
 
+    def show(self, picture, path="/v1/predict"):
+        """A picture as the body."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection.request("POST", path, picture, {"Content-Type": "image/png"})
+        answer = connection.getresponse()
+        found = answer.status, json.loads(answer.read())
+        connection.close()
+        return found
+
+    @property
+    def most_memory(self):
+        """Bytes that it has ever had at once."""
+        text = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmHWM:\s+(\d+) kB", text)[1]) * 1000
+
     def number(self, name):
         """One of the counters."""
         text = self.ask("GET", "/metrics")[1].decode()
@@ -77,14 +95,22 @@ class Running:
 def start(folder, tmp_path):
     running = []
 
-    def begin(*options):
-        running.append(Running(tmp_path / f"printed {len(running)}", folder, *options))
+    def begin(*options, model=folder):
+        running.append(Running(tmp_path / f"printed {len(running)}", model, *options))
         return running[-1]
 
     yield begin
     for server in running:
         if server.process.poll() is None:
             server.process.send(signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def captions(tmp_path_factory):
+    pytest.importorskip("PIL", reason="needs Pillow")
+    from helpers_pictures import captioner
+
+    return write_folder(captioner(), tmp_path_factory.mktemp("captions"))
 
 
 def wait_until(truth):
@@ -219,3 +245,39 @@ def test_a_folder_that_is_no_model_is_told(tmp_path):
     run = Run(tmp_path / "printed", ["serve", tmp_path, "--port", 0])
     assert run.end() == 1
     assert "is not a model" in run.text
+
+
+def test_pictures_are_described(start, captions):
+    from helpers_pictures import encoded, png, quarters
+
+    server, whole = start(model=captions), encoded(quarters())
+    status, body = server.show(whole)
+    assert status == 200
+    value = {"images": [base64.b64encode(whole).decode()] * 2}
+    status, text = server.ask("POST", "/v1/predict", value)
+    assert (status, json.loads(text)["predictions"]) == (200, body["predictions"] * 2)
+    for broken in (b"", b"hello", whole[:60], png(0, 0), png(50_000, 50_000)):
+        status, body = server.show(broken)
+        assert (status, body["error"]["code"]) == (422, "beyond_limits")
+    assert server.show(whole, "/v1/trace")[0] in (200, 422)
+    assert server.ask("POST", "/v1/predict", QUICK)[0] == 422
+    assert server.show(whole)[0] == 200
+    assert server.end() == 0
+
+
+def test_many_large_pictures_do_not_take_all_memory(start, captions):
+    from helpers_pictures import encoded, png, quarters
+
+    server = start("--max-pixels", 9_000_000, model=captions)
+    assert server.show(encoded(quarters()))[0] == 200
+    before = server.most_memory
+    with ThreadPoolExecutor(16) as clients:
+        found = list(clients.map(lambda _: server.show(png(50_000, 50_000))[0], range(64)))
+        assert found == [422] * 64
+        assert server.most_memory - before < 50_000_000
+        large = encoded(quarters(3000, 3000))  # 27 MB once decoded, and four times that on the way
+        found = list(clients.map(lambda _: server.show(large)[0], range(16)))
+    assert found == [200] * 16
+    assert server.most_memory - before < 450_000_000
+    assert server.number("saccade_held_bytes") == 0
+    assert server.end() == 0

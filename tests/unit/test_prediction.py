@@ -8,7 +8,7 @@ import pytest
 
 from helpers_tasks import untrained
 from saccade.errors import ConfigError
-from saccade.look import STYLES, View
+from saccade.look import STYLES, Picture, View
 from saccade.models import MODELS
 from saccade.prediction import Attention, Prediction, Side, side
 from saccade.search.settings import SearchConfig
@@ -138,7 +138,7 @@ def test_gold_links_of_words_join_all_their_pieces():
     assert attention.map(gold=[(0, 0)], words=False).gold == {(0, 0), (1, 0), (0, 1), (1, 1)}
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", [style for style in STYLES if style != "overlay"])
 def test_every_picture_is_drawn_and_saved(style, tmp_path):
     attention = two_sites()
     view = View(style, words=False, sinks=False)
@@ -152,6 +152,80 @@ def test_every_picture_is_drawn_and_saved(style, tmp_path):
 def test_a_picture_that_does_not_exist():
     with pytest.raises(ConfigError, match=r"picture 'arc' does not exist\. Did you mean 'arcs'\?"):
         View("arc")
+
+
+def of_a_picture(heads=2, words=("a", "ring")):
+    """Words that look at 2 × 3 regions, at each other, and regions that look at regions."""
+    regions = [f"{row},{column}" for row in range(2) for column in range(3)]
+    source, target = side(regions, regions, range(6), None), side([*words, "s"], words, [0, 1, 1], EOS)
+    weights = {
+        "encoder.self": random_weights(6, 6, heads),
+        "decoder.self": random_weights(4, 4, heads),
+        "cross.0": random_weights(4, 6, heads),
+        "cross.1": random_weights(4, 6, heads, seed=2),
+    }
+    picture = Picture(np.zeros((20, 30, 3), np.uint8), 2, 3, ((0.0, 0.0, 0.5, 0.5), None))
+    return Attention(source, target, weights, ("cross.0", "cross.1"), picture=picture)
+
+
+def test_of_a_picture_an_overlay_is_drawn_unless_something_else_is_asked_for(tmp_path):
+    attention = of_a_picture()
+    overlay = attention.overlay()
+    assert [panel.name for panel in overlay.panels[1:]] == ["a", "ring", EOS]
+    mean = (attention.matrix("cross.0") + attention.matrix("cross.1")) / 2
+    np.testing.assert_allclose(overlay.panels[2].weights.ravel(), mean[1], atol=1e-6)
+    attention.save(tmp_path / "x.svg")
+    assert (tmp_path / "x.svg").read_text().count("<use ") == 4
+    assert attention.draw(60) == attention.draw(60, view=View("overlay"))
+    assert attention._repr_html_().count("<image ") == 4
+    assert attention.overlay(View(gold=[(4, 1)])).panels[2].boxes == ((1 / 3, 0.5, 2 / 3, 1.0),)
+
+
+def test_of_a_picture_a_site_a_head_pieces_and_words_alone_can_be_chosen():
+    attention = of_a_picture()
+    one = attention.overlay(View(site="cross.1", head=1, words=False, sinks=False))
+    assert [panel.name for panel in one.panels[1:]] == ["a", "ring", "s"]
+    np.testing.assert_allclose(one.panels[3].weights.ravel(), attention.weights["cross.1"][1, 2], atol=1e-6)
+    assert [len(panel.boxes) for panel in one.panels] == [0, 1, 0, 0]
+
+
+def test_of_a_picture_heads_are_panels_and_words_that_look_at_words_a_matrix(tmp_path):
+    attention = of_a_picture()
+    heads = attention.draw(60, view=View("heads"))
+    assert heads.startswith("cross.1\na\n")
+    assert all(name in heads for name in ("head 0", "head 1", "mean"))
+    attention.save(tmp_path / "x.svg", view=View("heads", site="cross.0", sinks=False))
+    assert EOS not in (tmp_path / "x.svg").read_text()
+    assert attention.draw(60, view=View(site="decoder.self")) == attention.draw(60, view=View("matrix", "decoder.self"))
+    assert "<bos>" in attention.draw(60, view=View("reading"))
+
+
+@pytest.mark.parametrize(
+    ("view", "message"),
+    [
+        (View("matrix"), "matrix cannot show this: what is looked at are 6 regions"),
+        (View("arcs", site="cross.0"), "arcs cannot show this"),
+        (View("matrix", site="encoder.self"), "matrix cannot show this"),
+        (View("overlay", site="decoder.self"), r"but decoder\.self looks at words\. Draw a matrix"),
+        (View(site="encoder.self"), r"encoder\.self looks from region to region.*picture for each of 6.*cross\.0"),
+        (View("heads", site="encoder.self"), "looks from region to region"),
+        (View(site="cross.0", head=2), r"head 2 was asked for, but cross\.0 has heads 0 to 1"),
+        (View(site="cros"), "attention site 'cros' does not exist"),
+        (View("heads", gold=[(0, 0)]), "gold links join source and target"),
+    ],
+)
+def test_of_a_picture_some_views_make_no_sense(view, message, tmp_path):
+    attention = of_a_picture()
+    with pytest.raises(ConfigError, match=message):
+        attention.draw(view=view)
+    with pytest.raises(ConfigError, match=message):
+        attention.save(tmp_path / "x.svg", view=view)
+
+
+def test_words_that_look_at_words_have_no_overlay():
+    for ask in (two_sites().overlay, lambda: two_sites().draw(view=View("overlay"))):
+        with pytest.raises(ConfigError, match="an overlay shows where words looked in a picture, but this model"):
+            ask()
 
 
 def test_what_was_fed_ends_inside_the_last_word():

@@ -10,6 +10,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from saccade.errors import ConfigError
 from saccade.files import write_atomically
 from saccade.look import words
@@ -218,6 +221,17 @@ class Sheet:
         corners = [[(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h in boxes]
         edges: Any = grid or "none"
         self._add(PolyCollection(corners, facecolors=list(colours), edgecolors=edges, linewidths=line), False)
+
+    def image(self, pixels: NDArray[np.uint8], box: Box) -> None:
+        """Pixels (height, width, 3 or 4) in a box, smoothed where they are few; the page does not grow for them."""
+        from matplotlib.image import BboxImage
+        from matplotlib.transforms import Bbox, TransformedBbox
+
+        left, top, width, height = box
+        place = TransformedBbox(Bbox([[left, top + height], [left + width, top]]), self._points)
+        made = BboxImage(place, interpolation="bicubic", origin="lower", data=pixels)
+        made.set_in_layout(False)
+        self.figure.add_artist(made)
 
     def lines(
         self, ends: Sequence[tuple[float, float, float, float]], colours: Sequence[tuple[str, float]], dashes: Any = "-"

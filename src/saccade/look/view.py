@@ -10,25 +10,26 @@ from saccade.look.map import Link
 
 __all__ = ["STYLES", "View"]
 
-STYLES = ("matrix", "reading", "arcs", "heads")
+STYLES = ("matrix", "overlay", "reading", "arcs", "heads")
 
 
 @dataclass(frozen=True)
 class View:
     """A picture to be drawn."""
 
-    style: str = "matrix"
-    """One of `STYLES`."""
+    style: str | None = None
+    """One of `STYLES`; left out, an overlay of what looks at a picture and a matrix of all else."""
     site: str | None = None
-    """A place in the model; left out, those that fit: their mean in a matrix, all in `heads`, else the last of them."""
+    """A place in the model; left out, those that fit: their mean in a matrix or an overlay, all in `heads` of words,
+    else the last of them."""
     head: int | None = None
     words: bool = True
     """Whether pieces are folded to words."""
     gold: Iterable[Link] = ()
-    """Links of words, source first; they are outlined in a matrix."""
+    """Links of words, source first; they are outlined in a matrix. A picture's source words are its regions."""
     sinks: bool = True
     """Whether beginning, end and punctuation are shown."""
 
     def __post_init__(self) -> None:
-        if self.style not in STYLES:
+        if self.style is not None and self.style not in STYLES:
             raise unknown_name("picture", self.style, STYLES)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
@@ -24,11 +24,14 @@ from saccade.serve import metrics as counters
 from saccade.serve.batcher import Batcher, Check, Closed, Full
 from saccade.serve.describe import answers, asks, describe
 from saccade.serve.gate import Gate, until_gone
-from saccade.serve.limits import check_attention, check_inputs, check_search
+from saccade.serve.limits import check_attention, check_count, check_search, check_texts
 from saccade.serve.models import Answer, Answering
+from saccade.serve.pictures import Opener
 from saccade.serve.problems import Problem, client_gone
-from saccade.serve.schemas import Health, Models, Predict, Predictions, TraceOf, parse_body
+from saccade.serve.requests import read_request
+from saccade.serve.schemas import Health, Models, Predict, Predictions, TraceOf
 from saccade.serve.settings import Settings
+from saccade.serve.uploads import Hold, Uploads
 from saccade.trace import Trace
 
 __all__ = ["Application", "Explorer"]
@@ -43,6 +46,9 @@ _TYPES = {
     ".svg": "image/svg+xml",
     ".woff2": "font/woff2",
 }
+
+
+Found = TypeVar("Found")
 
 
 class Explorer(NamedTuple):
@@ -78,6 +84,8 @@ class Application:
     def __init__(self, models: Sequence[Answering], settings: Settings, explorer: Explorer) -> None:
         self.settings, self.metrics = settings, counters.Metrics()
         self.models = {model.name: model for model in models}
+        self._sees = any(model.reads == "picture" for model in models)
+        self.uploads, self.opener = Uploads(settings.max_held), Opener(settings, self.metrics)
         self._explorer = explorer
         self.batcher = Batcher(
             _work,
@@ -88,6 +96,7 @@ class Application:
         )
         self.gate = Gate(self._routes(), settings, self.metrics)
         self.metrics.depth, self.metrics.running = lambda: self.batcher.depth, lambda: self.gate.running
+        self.metrics.held = lambda: self.uploads.held
         self._outer: ASGIApp = self.gate
         if settings.cors:
             self._outer = CORSMiddleware(
@@ -130,6 +139,7 @@ class Application:
     @asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
         yield
+        self.opener.close()
         await self.batcher.close()
 
     async def _index(self) -> Response:
@@ -161,14 +171,15 @@ class Application:
     async def _predict(self, request: Request) -> Response:
         """Answer one input or several."""
         async with _in_time(self.settings.timeout):
-            asked = parse_body(Predict, await self._body(request))
-            model = self._model(asked.model)
-            search = check_search(model, asked.options.given(), self.settings)
-            read = await check_inputs(model, asked.texts, self.settings)
-            if asked.attention:
-                check_attention(model, asked.texts, search, read)
-            key = _Predicting(model, search, model.name, search.model_dump_json(), asked.attention)
-            found = await self._answered(request, key, asked.texts, read)
+            with self.uploads.hold() as hold:
+                asked = await read_request(Predict, request, self.settings, hold, pictures=self._sees)
+                model = self._model(asked.model)
+                search = check_search(model, asked.options.given(), self.settings)
+                inputs, read = await self._inputs(request, model, asked, hold)
+                if asked.attention:
+                    check_attention(model, len(inputs), search, read)
+                key = _Predicting(model, search, model.name, search.model_dump_json(), asked.attention)
+                found = await self._answered(request, key, inputs, read)
         parts = b",".join(answer.body for answer in found)
         head = json.dumps({"model": model.name}, ensure_ascii=False).encode()[:-1]
         return Response(head + b', "predictions": [' + parts + b"]}", media_type="application/json")
@@ -176,13 +187,14 @@ class Application:
     async def _trace(self, request: Request) -> Response:
         """Answer one input, with all there is to see of it."""
         async with _in_time(self.settings.timeout):
-            asked = parse_body(TraceOf, await self._body(request))
-            model = self._model(asked.model)
-            options = asked.options.given()
-            check_search(model, options, self.settings)
-            read = await check_inputs(model, [asked.input], self.settings)
-            interference = {"force": asked.force, "block": asked.block, "pull": asked.pull, "detail": asked.detail}
-            found = await self._answered(request, _Tracing(model, options | interference), [asked.input], read)
+            with self.uploads.hold() as hold:
+                asked = await read_request(TraceOf, request, self.settings, hold, pictures=self._sees)
+                model = self._model(asked.model)
+                options = asked.options.given()
+                check_search(model, options, self.settings)
+                inputs, read = await self._inputs(request, model, asked, hold)
+                interference = {"force": asked.force, "block": asked.block, "pull": asked.pull, "detail": asked.detail}
+                found = await self._answered(request, _Tracing(model, options | interference), inputs, read)
         return Response(found[0].body, media_type="application/json")
 
     def _model(self, name: str | None) -> Answering:
@@ -192,50 +204,64 @@ class Application:
             raise Problem(404, f"There is no model {name[:80]!r}. Known: {', '.join(self.models)}.")
         return self.models[name]
 
-    async def _body(self, request: Request) -> bytes:
-        """The body of a request, read no further than it may be long, whatever its headers say."""
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            # also what keeps a page of another site from asking unseen: with this type browsers want permission first
-            raise Problem(415, "The body must be JSON and say so: send the header Content-Type: application/json.")
-        body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > self.settings.max_body:
-                most = f"{self.settings.max_body:,} bytes"
-                raise Problem(413, f"The body has more than {most}. Send fewer inputs at a time.", _CLOSE)
-        return bytes(body)
+    async def _inputs(
+        self, request: Request, model: Answering, asked: Predict | TraceOf, hold: Hold
+    ) -> tuple[list[Any], int]:
+        """What the model is given, and how many tokens that is."""
+        texts, pictures = asked.texts, asked.pictures
+        if model.reads == "text":
+            if texts is None:
+                raise Problem(422, f"{model.name} reads texts. Send input, a text, instead of a picture.")
+            return texts, await check_texts(model, texts, self.settings)
+        if pictures is None:
+            raise Problem(
+                422, f"{model.name} looks at pictures. Send image, a picture's file in base64, instead of a text."
+            )
+        check_count(len(pictures), self.settings, "pictures")
+        with _told():
+            self.batcher.check_room(len(pictures))
+            return await _unless_gone(request, self.opener.open(model, pictures, hold)), 0
 
-    async def _answered(self, request: Request, key: Any, texts: list[str], read: int) -> list[Answer]:
+    async def _answered(self, request: Request, key: Any, inputs: list[Any], read: int) -> list[Answer]:
         """The batcher's answers, or nothing as soon as the client has gone."""
-        work = asyncio.ensure_future(self.batcher.submit(key, texts))
-        leaving = asyncio.ensure_future(until_gone(request.receive))
-        try:
-            await asyncio.wait((work, leaving), return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                raise client_gone()
-            found = work.result()
-        except Full as error:
-            raise Problem(429, "The queue is full. Ask again later.", {"Retry-After": str(error.seconds)}) from error
-        except Closed as error:
-            raise Problem(503, "The server is shutting down. Ask again when it is back.") from error
-        except SaccadeError as error:
-            raise Problem(422, str(error)) from error
-        finally:
-            work.cancel()
-            leaving.cancel()
+        with _told():
+            found: list[Answer] = await _unless_gone(request, self.batcher.submit(key, inputs))
         self.metrics.tokens(read, sum(answer.tokens for answer in found))
         return found
 
 
-_CLOSE = {"Connection": "close"}
-"""What is left of a body that is too large must not be read as the next request."""
+async def _unless_gone(request: Request, work: Coroutine[Any, Any, Found]) -> Found:
+    """What some work comes to; it is given up as soon as the client has gone."""
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(until_gone(request.receive))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise client_gone()
+        return working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
 
 
-def _work(key: _Predicting | _Tracing, texts: list[str], check: Check) -> list[Answer]:
+@contextmanager
+def _told() -> Iterator[None]:
+    """What the batcher and the models refuse, as it is told to the one who asked."""
+    try:
+        yield
+    except Full as error:
+        raise Problem(429, "The queue is full. Ask again later.", {"Retry-After": str(error.seconds)}) from error
+    except Closed as error:
+        raise Problem(503, "The server is shutting down. Ask again when it is back.") from error
+    except SaccadeError as error:
+        raise Problem(422, str(error)) from error
+
+
+def _work(key: _Predicting | _Tracing, inputs: list[Any], check: Check) -> list[Answer]:
     """What happens in the thread."""
     if isinstance(key, _Predicting):
-        return key.model.predict(texts, key.search, key.attention, check)
-    return [key.model.trace(texts[0], key.wishes, check)]
+        return key.model.predict(inputs, key.search, key.attention, check)
+    return [key.model.trace(inputs[0], key.wishes, check)]
 
 
 @asynccontextmanager

@@ -91,16 +91,20 @@ class Batcher:
         """The inputs that wait."""
         return sum(map(len, self._waiting.values()))
 
+    def check_room(self, count: int) -> None:
+        """Closed or Full if so many more inputs could not wait: what is made ready for them would be in vain."""
+        if self._closed:
+            raise Closed("the server is shutting down")
+        if self.depth + count > self._room:
+            raise Full(min(60, max(1, math.ceil(self.depth * self._pace))))
+
     async def submit(self, key: Hashable, items: Sequence[Any]) -> list[Any]:
         """The answers to some inputs; Full at once if there is no room for them.
 
         Who cancels this, or lets its time run out, takes back the inputs that are not yet worked on; and work is given
         up when all who wanted it have gone.
         """
-        if self._closed:
-            raise Closed("the server is shutting down")
-        if self.depth + len(items) > self._room:
-            raise Full(min(60, max(1, math.ceil(self.depth * self._pace))))
+        self.check_room(len(items))
         if not items:
             return []
         if self._dispatcher is None:

@@ -21,17 +21,18 @@ _MEANINGS = {
     401: "The token is missing or wrong.",
     404: "There is no such model.",
     413: "The body is too large.",
-    415: "The body is not said to be JSON.",
-    422: "An input or an option is beyond the limits.",
-    429: "The queue is full; Retry-After says when to ask again.",
+    415: "The body is not said to be JSON, or a picture.",
+    422: "An input or an option is beyond the limits, or a picture cannot be opened.",
+    429: "Too much waits already; Retry-After says when to ask again.",
     503: "The server is shutting down.",
     504: "The time is up.",
 }
 
 
 def asks(kind: type[Config]) -> dict[str, Any]:
-    """The part of a route's description that is about its body."""
-    return {"requestBody": {"required": True, "content": _content(kind)}}
+    """The part of a route's description that is about its body: JSON, or a picture with its options in the address."""
+    picture = {"image/*": {"schema": {"type": "string", "format": "binary"}}}
+    return {"requestBody": {"required": True, "content": _content(kind) | picture}}
 
 
 def answers(kind: type[Config], *errors: int) -> dict[int | str, dict[str, Any]]:

@@ -12,7 +12,7 @@ from saccade.serve.models import Answering
 from saccade.serve.problems import Problem
 from saccade.serve.settings import Settings
 
-__all__ = ["check_attention", "check_inputs", "check_search"]
+__all__ = ["check_attention", "check_count", "check_search", "check_texts"]
 
 _NUMBERS = {"length_penalty": 100, "coverage_penalty": 100, "top_k": 2**31 - 1, "seed": 2**63 - 1}
 """What numbers have room for; nobody means more."""
@@ -40,22 +40,26 @@ def check_search(model: Answering, options: dict[str, Any], settings: Settings) 
         raise Problem(422, str(error)) from error
 
 
-async def check_inputs(model: Answering, texts: Sequence[str], settings: Settings) -> int:
-    """The tokens of all inputs, if they are within the limits."""
-    if len(texts) > settings.max_inputs:
+def check_count(count: int, settings: Settings, what: str = "inputs") -> None:
+    """Refuse more inputs than a request may have."""
+    if count > settings.max_inputs:
         raise Problem(
-            422, f"There are {len(texts):,} inputs, but this server takes at most {settings.max_inputs:,} at a time."
+            422, f"There are {count:,} {what}, but this server takes at most {settings.max_inputs:,} at a time."
         )
+
+
+async def check_texts(model: Answering, texts: Sequence[str], settings: Settings) -> int:
+    """The tokens of all texts, if they are within the limits."""
+    check_count(len(texts), settings)
     if sum(map(len, texts)) > _SHORT:  # the other requests need not wait for it
         return await asyncio.to_thread(_count, model, texts, settings)
     return _count(model, texts, settings)
 
 
-def check_attention(model: Answering, texts: Sequence[str], search: SearchConfig, tokens: int) -> None:
+def check_attention(model: Answering, inputs: int, search: SearchConfig, tokens: int) -> None:
     """Refuse answers with more numbers of attention than a message should hold."""
-    longest = -(-tokens // max(1, len(texts)))  # on average, which is what adds up
-    written = search.max_length or 2 * longest + 20
-    numbers = len(texts) * search.nbest * longest * written * getattr(model, "looks", 1)
+    longest = -(-tokens // max(1, inputs))  # on average, which is what adds up
+    numbers = inputs * model.looked(longest, search)
     if numbers > _ATTENTION:
         raise Problem(
             422,

@@ -38,7 +38,7 @@ class Histogram:
 
 
 class Metrics:
-    """Counters of one server; `depth` and `running` are asked when somebody looks.
+    """Counters of one server; `depth`, `running` and `held` are asked when somebody looks.
 
     Paths are those of the server's own routes: what strangers ask for must not make new counters.
     """
@@ -46,10 +46,12 @@ class Metrics:
     def __init__(self) -> None:
         self.depth: Callable[[], int] = int
         self.running: Callable[[], int] = int
+        self.held: Callable[[], int] = int
         self._requests: Counter[tuple[str, int]] = Counter()
         self._seconds: dict[str, Histogram] = {}
         self._batches, self._batch_seconds = Histogram(SIZES), Histogram(SECONDS)
         self._tokens = Counter({"read": 0, "written": 0})
+        self._pictures = Counter({"opened": 0, "refused": 0})
 
     def request(self, path: str, status: int, seconds: float) -> None:
         """A request was answered."""
@@ -66,6 +68,11 @@ class Metrics:
         self._tokens["read"] += read
         self._tokens["written"] += written
 
+    def pictures(self, opened: int, refused: int) -> None:
+        """Pictures came that are some, and some that are none or too large."""
+        self._pictures["opened"] += opened
+        self._pictures["refused"] += refused
+
     def text(self) -> str:
         """All of it."""
         return "".join(f"{line}\n" for line in self._lines())
@@ -78,7 +85,12 @@ class Metrics:
         yield f"saccade_requests_running {self.running()}"
         yield from _head("saccade_queue_depth", "gauge", "Inputs that wait for a batch.")
         yield f"saccade_queue_depth {self.depth()}"
-        yield from _head("saccade_tokens_total", "counter", "Tokens of inputs and of answers.")
+        yield from _head("saccade_held_bytes", "gauge", "Bytes of requests that are read or wait.")
+        yield f"saccade_held_bytes {self.held()}"
+        yield from _head("saccade_pictures_total", "counter", "Pictures of requests, by whether they could be opened.")
+        for result, count in sorted(self._pictures.items()):
+            yield f'saccade_pictures_total{{result="{result}"}} {count}'
+        yield from _head("saccade_tokens_total", "counter", "Tokens of texts and of answers.")
         for direction, count in sorted(self._tokens.items()):
             yield f'saccade_tokens_total{{direction="{direction}"}} {count}'
         yield from _head("saccade_batch_size", "histogram", "Inputs decoded together.")

@@ -8,10 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from saccade.attention import Attention
-from saccade.errors import ConfigError
 from saccade.front import Model, load
+from saccade.prediction import Prediction
 from saccade.search.settings import SearchConfig
+from saccade.tasks.captioning import Captioning
+from saccade.tasks.inputs import Input, Pixels, Reads
 
 __all__ = ["Answer", "Answering", "Served", "load_models"]
 
@@ -26,9 +30,13 @@ class Answer(NamedTuple):
 
 
 class Answering(Protocol):
-    """What the server needs of a model. `predict` and `trace` are called in the thread that works on batches."""
+    """What the server needs of a model. `predict` and `trace` are called in the thread that works on batches.
+
+    `reads` says what its inputs are. Those of a model for pictures are what `open` makes of them, and have `nbytes`.
+    """
 
     name: str
+    reads: Reads
 
     def facts(self) -> dict[str, Any]:
         """What GET /v1/models says of it."""
@@ -37,12 +45,21 @@ class Answering(Protocol):
         """The whole way to search that some options mean; a ConfigError lists what is wrong with them."""
 
     def length(self, text: str) -> int:
-        """The tokens of an input."""
+        """The tokens of a text."""
 
-    def predict(self, texts: Sequence[str], search: SearchConfig, attention: bool, check: Check) -> list[Answer]:
+    def open(self, picture: bytes, *, name: str, max_bytes: int, max_pixels: int) -> Any:
+        """What it sees of a picture, from the bytes of its file; a DataError says what is wrong with one of that name.
+
+        Called in any thread.
+        """
+
+    def looked(self, tokens: int, search: SearchConfig) -> int:
+        """The most numbers of attention that an input of so many tokens, or a picture, can have in its answers."""
+
+    def predict(self, inputs: Sequence[Any], search: SearchConfig, attention: bool, check: Check) -> list[Answer]:
         """Answers to some inputs; `check` raises where they are no longer wanted."""
 
-    def trace(self, text: str, wishes: dict[str, Any], check: Check) -> Answer:
+    def trace(self, given: Any, wishes: dict[str, Any], check: Check) -> Answer:
         """A trace of one input; `wishes` are force, block, pull, detail and options."""
 
 
@@ -54,11 +71,11 @@ class Served:
     """
 
     def __init__(self, name: str, model: Model) -> None:
-        if model.task.name == "captioning":  # its inputs are paths, and a client must not choose which files are read
-            raise ConfigError(
-                f"{name} describes picture files, which the server does not take yet. Use saccade predict."
-            )
         self.name, self._model = name, model
+        self.reads = model.task.reads
+        self._eyes = model.task if isinstance(model.task, Captioning) else None
+        if self._eyes is not None:
+            self._eyes.open(np.zeros((1, 2, 3), np.uint8))  # what is not installed is told now, not to the first client
         self._check: Check = _never
         inner = model.task.model
         if hasattr(inner, "step"):
@@ -76,6 +93,7 @@ class Served:
         return {
             "name": self.name,
             "task": task.name,
+            "input": self.reads,
             "preset": facts["model"],
             "parameters": facts["parameters"],
             "attention": self.looks > 0,
@@ -86,25 +104,47 @@ class Served:
         return self._model.search(**options)
 
     def length(self, text: str) -> int:
-        """The tokens of an input."""
+        """The tokens of a text."""
         return self._model.task.length(text)
 
-    def predict(self, texts: Sequence[str], search: SearchConfig, attention: bool, check: Check) -> list[Answer]:
+    def open(self, picture: bytes, *, name: str, max_bytes: int, max_pixels: int) -> Pixels:
+        """The square that it sees of a picture."""
+        assert self._eyes is not None
+        return self._eyes.open(picture, name=name, max_bytes=max_bytes, max_pixels=max_pixels)
+
+    def looked(self, tokens: int, search: SearchConfig) -> int:
+        """The most numbers of attention that an input can have in its answers."""
+        read, written = tokens, 2 * tokens + 20
+        if self._eyes is not None:
+            rows, columns = self._eyes.grid
+            read, written = rows * columns, self._eyes.longest_answer
+        return search.nbest * read * (search.max_length or written) * self.looks
+
+    def predict(self, inputs: Sequence[Input], search: SearchConfig, attention: bool, check: Check) -> list[Answer]:
         """Answers to some inputs, decoded together."""
-        options = search.model_dump() | {"batch": len(texts)}
+        options = search.model_dump() | {"batch": len(inputs)}
         with self._asking(check):
-            found = list(self._model.stream(texts, attention=attention, **options))
+            found = list(self._model.stream(inputs, attention=attention, **options))
         answers = []
         for prediction in found:
             check()  # attention is many numbers to write down
-            answers.append(Answer(_json(prediction.as_json()), len(prediction.tokens)))
+            answers.append(Answer(_json(self._plain(prediction)), len(prediction.tokens)))
         return answers
 
-    def trace(self, text: str, wishes: dict[str, Any], check: Check) -> Answer:
+    def trace(self, given: Input, wishes: dict[str, Any], check: Check) -> Answer:
         """A trace of one input."""
         with self._asking(check):
-            trace = self._model.trace(text, **wishes)
+            trace = self._model.trace(given, **wishes)
         return Answer(trace.dump().encode(), len(trace.steps))
+
+    def _plain(self, prediction: Prediction) -> dict[str, Any]:
+        """A prediction as plain data; weights over a picture with the rows and columns of its regions."""
+        plain = prediction.as_json()
+        if self._eyes is not None:
+            for part in (plain, *plain.get("others", ())):
+                if "attention" in part:
+                    part["attention"]["grid"] = list(self._eyes.grid)
+        return plain
 
     @contextmanager
     def _asking(self, check: Check) -> Iterator[None]:

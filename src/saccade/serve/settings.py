@@ -39,12 +39,18 @@ class Settings(Config):
     """The most inputs that wait."""
     timeout: float = Field(30.0, gt=0)
     """Seconds for a request, from when its head has been read."""
-    max_body: int = Field(1 << 20, ge=1)
-    """The most bytes of a request's body."""
+    max_body: int | None = Field(None, ge=1)
+    """The most bytes of a request's body; None: as much as the inputs that are served need."""
     max_inputs: int = Field(128, ge=1)
     """The most inputs of a request."""
     max_input: int = Field(512, ge=1)
     """The most tokens of an input."""
+    max_picture: int = Field(8 * 10**6, ge=1)
+    """The most bytes of a picture's file."""
+    max_pixels: int = Field(25 * 10**6, ge=1)
+    """The most pixels of a picture, width times height; known before any is decoded."""
+    max_held: int = Field(256 * 10**6, ge=1)
+    """The most bytes that all requests hold together while they are read and wait."""
     max_beam: int = Field(16, ge=1)
     """The widest beam, and the most answers to an input."""
 
@@ -55,9 +61,20 @@ class Settings(Config):
                 f"a request may have {self.max_inputs} inputs, but only {self.queue} can wait: raise queue to "
                 f"{self.max_inputs} or lower max_inputs"
             )
+        if self.max_body is not None and self.max_body > self.max_held:
+            raise ValueError(
+                f"a body may have {self.max_body:,} bytes, but all requests together {self.max_held:,}: raise max_held "
+                f"to {self.max_body} or lower max_body"
+            )
         if "*" in self.cors:
             raise ValueError("cors is *, which lets every page of the web ask: name the origins that may")
         return self
+
+    def body(self, *, pictures: bool) -> int:
+        """The most bytes of a body, of texts or of pictures, of which four of the largest have room in base64."""
+        if self.max_body is not None:
+            return self.max_body
+        return min((1 << 20) + (4 * 4 * -(-self.max_picture // 3) if pictures else 0), self.max_held)
 
     @property
     def max_output(self) -> int:

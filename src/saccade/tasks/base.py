@@ -21,6 +21,7 @@ from saccade.data.tokenizer import Tokenizers
 from saccade.metrics import LengthBin, score_by_length
 from saccade.prediction import Prediction
 from saccade.search.settings import SearchConfig
+from saccade.tasks.inputs import Reads
 from saccade.tasks.recipe import Recipe
 from saccade.tasks.tracing import Wishes
 from saccade.trace import Trace
@@ -59,9 +60,14 @@ class Evaluation:
 
 
 class Task(ABC):
-    """A kind of work: translation, language or classification. Holds the model that does it."""
+    """A kind of work: translation, language, classification or captioning. Holds the model that does it.
+
+    Inputs are texts, or where `reads` says so pictures; see `tasks/inputs.py`. Whoever hands them in from outside makes
+    sure that they are.
+    """
 
     name: ClassVar[str]
+    reads: ClassVar[Reads] = "text"
     takes_many: ClassVar[bool] = False
     """Whether `predict` does better with more inputs than are searched together."""
 
@@ -79,12 +85,12 @@ class Task(ABC):
 
     @abstractmethod
     def predict(
-        self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
+        self, inputs: Sequence[Any], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
     ) -> list[Prediction]:
         """Answers to some inputs, together; `prefix` is what every answer must begin with."""
 
     @abstractmethod
-    def trace(self, text: str, search: SearchConfig, wishes: Wishes) -> Trace:
+    def trace(self, given: Any, search: SearchConfig, wishes: Wishes) -> Trace:
         """The answer to an input and all there is to see of it."""
 
     @abstractmethod
@@ -92,17 +98,17 @@ class Task(ABC):
         """How well the model does."""
 
     @abstractmethod
-    def length(self, text: str) -> int:
-        """The tokens of an input, as the model reads it."""
+    def length(self, given: Any) -> int:
+        """The tokens of an input, as the model reads it; a picture counts as one."""
 
-    def lengths(self, texts: Sequence[str]) -> list[int]:
+    def lengths(self, inputs: Sequence[Any]) -> list[int]:
         """The tokens of many inputs."""
-        return [self.length(text) for text in texts]
+        return [self.length(given) for given in inputs]
 
     def begin(self) -> None:  # noqa: B027 (most need none)
         """Get an untrained model ready for training, where a recipe asks for more than chance."""
 
-    def refusal(self, text: str) -> str | None:
+    def refusal(self, given: Any) -> str | None:
         """Why an input cannot be read, if it cannot: in a bulk prediction, the others go on without it."""
         return None
 

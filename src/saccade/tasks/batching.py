@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from saccade.errors import DataError
 from saccade.prediction import Attention, Prediction, Side
 from saccade.search.settings import SearchConfig
+from saccade.tasks.inputs import Input, name_of, size_of
 
 if TYPE_CHECKING:
     from saccade.tasks.base import Task
@@ -19,16 +20,22 @@ _WINDOW = 32
 """Batches that are sorted by length together."""
 _TOKENS = 8192
 """The most tokens of a batch, padding counted, whatever the number of its sentences."""
+_HELD = 64 * 10**6
+"""Bytes of pictures that wait for a window to fill."""
+_Sized = tuple[int, int, Input]
+"""An input behind its length and its number."""
 
 
-def in_batches(task: Task, texts: Sequence[str], search: SearchConfig, *, attention: bool = False) -> list[Prediction]:
+def in_batches(
+    task: Task, inputs: Sequence[Input], search: SearchConfig, *, attention: bool = False
+) -> list[Prediction]:
     """Predictions for all inputs, in their order."""
-    return list(stream(task, texts, search, attention=attention))
+    return list(stream(task, inputs, search, attention=attention))
 
 
 def stream(
     task: Task,
-    texts: Iterable[str | None],
+    inputs: Iterable[Input | None],
     search: SearchConfig,
     *,
     attention: bool = False,
@@ -36,65 +43,68 @@ def stream(
     refuse: Callable[[str], None] | None = None,
     workers: Workers | None = None,
 ) -> Iterator[Prediction]:
-    """Predictions for any number of inputs, in their order, in flat memory; empty inputs have empty answers.
+    """Predictions for any number of inputs, in their order, in flat memory; empty texts have empty answers.
 
     None among the inputs means: answer those so far before asking for more. `refuse` is told of inputs that are too
-    long, which then have empty answers; without it they are an error. `workers` share the batches of a window.
+    long or cannot be read, which then have empty answers; without it they are an error. `workers` share the batches of
+    a window.
     """
 
-    def predict(batches: list[list[str]]) -> Iterable[list[Prediction]]:
+    def predict(batches: list[list[Input]]) -> Iterable[list[Prediction]]:
         if workers is not None:
             return workers.predict(batches, search, attention, prefix)
         return (task.predict(batch, search, attention=attention, prefix=prefix) for batch in batches)
 
     joined = task.takes_many and not attention and prefix is None
-    window: list[tuple[int, str]] = []
-    number = 0
-    for text in texts:
-        if text is not None:
+    window: list[tuple[int, Input]] = []
+    number = held = 0
+    for given in inputs:
+        if given is not None:
             number += 1
-            window.append((number, text))
-        if len(window) >= search.batch * _WINDOW or (text is None and window):
+            held += size_of(given)
+            window.append((number, given))
+        if len(window) >= search.batch * _WINDOW or held > _HELD or (given is None and window):
             yield from _window(task, window, search.batch, predict, refuse, joined)
-            window = []
+            window, held = [], 0
     yield from _window(task, window, search.batch, predict, refuse, joined)
 
 
 def _window(
     task: Task,
-    window: list[tuple[int, str]],
+    window: list[tuple[int, Input]],
     size: int,
-    predict: Callable[[list[list[str]]], Iterable[list[Prediction]]],
+    predict: Callable[[list[list[Input]]], Iterable[list[Prediction]]],
     refuse: Callable[[str], None] | None,
     joined: bool,
 ) -> list[Prediction]:
-    found: dict[int, Prediction] = {number: blank(text) for number, text in window if not text.strip()}
-    for number, text in window:
-        if number not in found and (why := task.refusal(text)) is not None:
+    found: dict[int, Prediction] = {number: blank(given) for number, given in window if _is_blank(given)}
+    for number, given in window:
+        if number not in found and (why := task.refusal(given)) is not None:
+            why = why if name_of(given) is not None else f"input {number}: {why}"
             if refuse is None:
                 raise DataError(why)
             refuse(why)
-            found[number] = blank(text)
-    rest = [(number, text) for number, text in window if number not in found]
-    lengths = task.lengths([text for _, text in rest])
-    sized = sorted((length, number, text) for length, (number, text) in zip(lengths, rest, strict=True))
+            found[number] = blank(given)
+    rest = [(number, given) for number, given in window if number not in found]
+    lengths = task.lengths([given for _, given in rest])
+    sized = sorted((length, number, given) for length, (number, given) in zip(lengths, rest, strict=True))
     while sized and sized[-1][0] > task.longest:
-        length, number, text = sized.pop()
+        length, number, given = sized.pop()
         why = f"input {number} has {length:,} tokens, but this model reads at most {task.longest:,}. Split it."
         if refuse is None:
             raise DataError(why)
         refuse(why)
-        found[number] = blank(text)
+        found[number] = blank(given)
     batches = list(_cut(sized, size))[::-1]  # the longest first, so that workers end together
     if joined:
         batches = _loads(batches, size)
-    for batch, made in zip(batches, predict([[text for _, _, text in batch] for batch in batches]), strict=True):
+    for batch, made in zip(batches, predict([[given for _, _, given in batch] for batch in batches]), strict=True):
         found |= {number: prediction for (_, number, _), prediction in zip(batch, made, strict=True)}
     return [found[number] for number, _ in window]
 
 
-def _cut(sized: list[tuple[int, int, str]], size: int) -> Iterator[list[tuple[int, int, str]]]:
-    batch: list[tuple[int, int, str]] = []
+def _cut(sized: list[_Sized], size: int) -> Iterator[list[_Sized]]:
+    batch: list[_Sized] = []
     for entry in sized:  # sorted, so the newest is the longest
         if batch and (len(batch) == size or entry[0] * (len(batch) + 1) > _TOKENS):
             yield batch
@@ -104,12 +114,12 @@ def _cut(sized: list[tuple[int, int, str]], size: int) -> Iterator[list[tuple[in
         yield batch
 
 
-def _loads(batches: list[list[tuple[int, int, str]]], size: int) -> list[list[tuple[int, int, str]]]:
+def _loads(batches: list[list[_Sized]], size: int) -> list[list[_Sized]]:
     """Full batches joined to larger loads, through which a search keeps its rows full; ever smaller ones.
 
     Workers take what comes next, so the last loads are small enough for all to end at about the same time.
     """
-    loads: list[list[tuple[int, int, str]]] = []
+    loads: list[list[_Sized]] = []
     while batches:
         count = max(1, len(batches) // 4)
         if any(len(batch) < size for batch in batches[:count]):  # cut short because its sentences are long
@@ -119,7 +129,11 @@ def _loads(batches: list[list[tuple[int, int, str]]], size: int) -> list[list[tu
     return loads
 
 
-def blank(text: str) -> Prediction:
+def blank(given: Input) -> Prediction:
     """The answer to an empty input."""
     nothing = Side([], [], [])
-    return Prediction("", 0.0, [], Attention(nothing, nothing, {}, ()), text)
+    return Prediction("", 0.0, [], Attention(nothing, nothing, {}, ()), name_of(given))
+
+
+def _is_blank(given: Input) -> bool:
+    return isinstance(given, str) and not given.strip()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -16,19 +18,21 @@ from saccade.attention import Tape
 from saccade.batch import Batch
 from saccade.data.captions import by_picture
 from saccade.data.example import Box, Example
-from saccade.data.picture_files import PictureFile
-from saccade.data.pictures import fit, frame, normalise
-from saccade.data.tokenizer import Tokenizer, words_of
-from saccade.errors import ConfigError, DataError
+from saccade.data.pictures import fit, frame, normalise, open_picture
+from saccade.data.tokenizer import Encoded, Tokenizer, words_of
+from saccade.errors import DataError
 from saccade.layers.grids import load_weights
+from saccade.look.picture import Picture, data_address
 from saccade.metrics import CAPTION_METRICS, caption_statistics, mass_inside, pointing_accuracy, pointing_statistics
 from saccade.models.base import Seq2Seq
 from saccade.models.captioning import GridEncoder
-from saccade.prediction import Prediction, Side
+from saccade.prediction import Attention, Prediction, Side
+from saccade.search import Hypothesis
 from saccade.search.settings import SearchConfig, find
 from saccade.tasks.base import Evaluation, Statistics, Task
-from saccade.tasks.tracing import Wishes
-from saccade.tasks.words import answers
+from saccade.tasks.inputs import Input, Pixels, name_of
+from saccade.tasks.tracing import Wishes, begin, plain_side, trace_writing
+from saccade.tasks.words import answers, read_side, written_side
 from saccade.trace import Trace
 from saccade.train.hard import HardLoss, learns_by_reward
 from saccade.train.objective import WordLoss
@@ -37,14 +41,20 @@ __all__ = ["Captioning"]
 
 _LONGEST = 40
 """The most tokens of a caption, unless told otherwise."""
-Pixels = NDArray[np.uint8]
 
 
 class Captioning(Task):
-    """A model that looks at pictures. An input is the path of a picture."""
+    """A model that looks at pictures. An input is the path of a picture, the bytes of its file, or its pixels."""
 
     name = "captioning"
+    reads = "picture"
     model: Seq2Seq
+    longest_answer = _LONGEST
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of the regions that are looked at."""
+        return self._grid
 
     @property
     def target(self) -> Tokenizer:
@@ -78,55 +88,68 @@ class Captioning(Task):
         if weights is not None:
             load_weights(self._eyes.grid, Path(weights))
 
-    def length(self, text: str) -> int:
+    def length(self, given: Input) -> int:
         return 1
 
-    def refusal(self, text: str) -> str | None:
+    def refusal(self, given: Input) -> str | None:
         try:
-            self._open(text)
+            self.open(given)
         except DataError as error:
             return str(error)
         return None
 
     def predict(
-        self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
+        self, inputs: Sequence[Input], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
     ) -> list[Prediction]:
-        pictures = np.stack([self._open(text) for text in texts])
-        return self._describe(pictures, list(texts), search, attention=attention, prefix=prefix)
-
-    def _describe(
-        self,
-        pictures: Pixels,
-        names: Sequence[str | None],
-        search: SearchConfig,
-        *,
-        attention: bool = True,
-        prefix: str | None = None,
-    ) -> list[Prediction]:
-        batch = Batch(pictures=normalise(pictures).to(self.device))
+        pictures = [self.open(given) for given in inputs]
         start = {} if prefix is None else {"prefix": [self.target.encode(prefix).tokens] * len(pictures)}
-        lengths = [search.max_length or _LONGEST] * len(pictures)
-        found = find(self.model, batch, search, lengths=lengths, room=self.room, attention=attention, **start)
+        found = self._search(pictures, search, attention=attention, **start)
         regions = self._regions()
+        # where nobody looks, pixels would only be carried along
+        shown = [Picture(pixels, *self._grid) if attention else None for pixels in pictures]
         return [
-            answers(self.model, self.target, hypotheses, regions, name)
-            for hypotheses, name in zip(found, names, strict=True)
+            answers(self.model, self.target, hypotheses, regions, name_of(given), picture)
+            for hypotheses, given, picture in zip(found, inputs, shown, strict=True)
         ]
 
-    def trace(self, text: str, search: SearchConfig, wishes: Wishes) -> Trace:
-        raise ConfigError("a trace tells of words that look at words, but this model looks at pictures. Use predict.")
+    def open(self, given: Input, **limits: Any) -> Pixels:
+        """The square that the model sees of a picture. Pixels of that size stay as they are.
+
+        `limits` are those of `open_picture`: the picture's name in messages, the most bytes and pixels.
+        """
+        if isinstance(given, np.ndarray):
+            return self._fit(given)
+        return self._fit(open_picture(Path(given) if isinstance(given, str) else given, **limits))
+
+    def _search(self, pictures: Sequence[Pixels], search: SearchConfig, **options: Any) -> list[list[Hypothesis]]:
+        lengths = [search.max_length or _LONGEST] * len(pictures)
+        return find(self.model, self._seen(pictures), search, lengths=lengths, room=self.room, **options)
+
+    def _seen(self, pictures: Sequence[Pixels]) -> Batch:
+        return Batch(pictures=normalise(np.stack(pictures)).to(self.device))
+
+    def trace(self, given: Input, search: SearchConfig, wishes: Wishes) -> Trace:
+        pixels, regions = self.open(given), self._regions()
+        steering = wishes.steering(self.model.source_sites, len(regions.tokens))
+        limits: dict[str, Any] = {"attention": False, "beams": True, "steering": steering, "prefix": [wishes.force]}
+        ((best, *_),) = self._search([pixels], search, **limits)
+        # the name alone: a trace is made to be shown to others, whom it does not concern where the file lies
+        name = Path(given).name if isinstance(given, str | Path) else "a picture"
+        picture = {"kind": "grid", "grid": list(self._grid), "image": data_address(pixels)}
+        side = plain_side(regions, name).model_copy(update=picture)
+        target = written_side(self.target, best.tokens, ends=best.finished)
+        source = self._seen([pixels]), side
+        seen = trace_writing(self.model, self.target, best, source, target, steering, wishes)
+        return Trace(**begin(self, wishes, search), **seen)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         groups = [[example for _, example in group] for _, group in groupby(by_picture(examples), itemgetter(0))]
         pictures = [self._prepared(group[0]) for group in groups]
+        regions = self._regions()
         predictions = [
-            prediction
+            answers(self.model, self.target, hypotheses, regions, None)
             for start in range(0, len(pictures), search.batch)
-            for prediction in self._describe(
-                np.stack(pictures[start : start + search.batch]),
-                [None] * len(pictures[start : start + search.batch]),
-                search,
-            )
+            for hypotheses in self._search(pictures[start : start + search.batch], search, attention=True)
         ]
         texts = [prediction.text for prediction in predictions]
         references = [list(group[0].references or (group[0].target or "",)) for group in groups]
@@ -147,50 +170,58 @@ class Captioning(Task):
     def _point(self, groups: list[list[Example]], pictures: list[Pixels], statistics: dict[str, Statistics]) -> None:
         """Attention against the regions words are about, the captions being forced on the decoder."""
         known = [
-            (picture, example)
-            for group, picture in zip(groups, pictures, strict=True)
-            for example in group[:1]
-            if example.boxes is not None
+            (picture, group[0]) for group, picture in zip(groups, pictures, strict=True) if group[0].boxes is not None
         ]
-        maps = self.attend([(picture, example.target or "") for picture, example in known])
-        boxes = [self._boxes(picture, example) for picture, example in known]
+        found = self._attend(known)
+        shape = (-1, *self._grid)
+        maps = [attention.matrix()[: len(attention.target.words)].reshape(shape) for attention in found]
+        boxes = [attention.picture.boxes for attention in found if attention.picture is not None]
         counts = pointing_statistics(maps, boxes)
         statistics["pointing"] = Statistics(counts, pointing_accuracy)
         statistics["mass_inside"] = Statistics(counts, mass_inside)
 
+    def attend(self, examples: Sequence[Example]) -> list[Attention]:
+        """Where the model looks while it is made to write each example's caption, with the boxes that are known."""
+        return self._attend([(self._prepared(example), example) for example in examples])
+
     @torch.no_grad()
-    def attend(self, pairs: Sequence[tuple[Pixels, str]], batch_size: int = 64) -> list[NDArray[np.float64]]:
-        """For each picture and caption, where each word looks: (words, rows, columns), the mean of sites and heads."""
-        rows, columns = self._grid()
-        maps: list[NDArray[np.float64]] = []
+    def _attend(self, known: Sequence[tuple[Pixels, Example]], batch_size: int = 64) -> list[Attention]:
+        made: list[Attention] = []
         training = self.model.training
         self.model.eval()
-        for start in range(0, len(pairs), batch_size):
-            part = pairs[start : start + batch_size]
-            encoded = self.target.encode_all([text for _, text in part])
-            words = Batch.of(targets=[row.tokens for row in encoded])
-            pictures = normalise(np.stack([picture for picture, _ in part]))
+        for start in range(0, len(known), batch_size):
+            part = known[start : start + batch_size]
+            encoded = self.target.encode_all([example.target or "" for _, example in part])
+            words = Batch.of(targets=[row.tokens for row in encoded]).to(self.device)
+            batch = replace(
+                self._seen([pixels for pixels, _ in part]), target=words.target, target_mask=words.target_mask
+            )
             tape = Tape(detach=True)
-            batch = Batch(target=words.target, target_mask=words.target_mask, pictures=pictures).to(self.device)
             self.model.vectors(batch, tape=tape)
-            looks = torch.stack([tape[site].float().mean(1) for site in self.model.source_sites]).mean(0).cpu().numpy()
-            for look, row, (_, text) in zip(looks, encoded, part, strict=True):
-                spread = np.eye(len(words_of(text)))[:, row.words]  # (words, tokens)
-                mean = (spread / np.maximum(spread.sum(1, keepdims=True), 1)) @ look[: len(row.tokens)]
-                maps.append(mean.reshape(-1, rows, columns))
+            sites = {site: tape[site].float().cpu().numpy() for site in self.model.source_sites}
+            made += [
+                self._attention(*pair, row, {site: weights[number] for site, weights in sites.items()})
+                for number, (pair, row) in enumerate(zip(part, encoded, strict=True))
+            ]
         self.model.train(training)
-        return maps
+        return made
 
-    def _boxes(self, picture: Pixels, example: Example) -> list[Box | None]:
-        """A caption's boxes in the square that the model sees."""
-        assert example.boxes is not None
+    def _attention(
+        self, pixels: Pixels, example: Example, caption: Encoded, sites: dict[str, NDArray[np.float32]]
+    ) -> Attention:
+        written = read_side(self.target, example.target or "", caption)
+        cut = {site: weights[:, : len(written.tokens)] for site, weights in sites.items()}
+        picture = Picture(pixels, *self._grid, self._boxes(example))
+        return Attention(self._regions(), written, cut, tuple(self.model.source_sites), picture=picture)
+
+    def _boxes(self, example: Example) -> tuple[Box | None, ...]:
+        """A caption's boxes in the square that the model sees; none where nobody knows."""
+        if example.boxes is None:
+            return ()
         assert example.image is not None
         data = self.recipe.data
         inside = frame(example.image.load().shape, data.picture_size, data.picture_fit)
-        return [None if box is None else inside.box(box) for box in example.boxes]
-
-    def _open(self, path: str) -> Pixels:
-        return self._fit(PictureFile(Path(path)).load())
+        return tuple(None if box is None else inside.box(box) for box in example.boxes)
 
     def _prepared(self, example: Example) -> Pixels:
         assert example.image is not None
@@ -199,6 +230,7 @@ class Captioning(Task):
     def _fit(self, picture: Pixels) -> Pixels:
         return fit(picture, self.recipe.data.picture_size, self.recipe.data.picture_fit)
 
+    @cached_property
     def _grid(self) -> tuple[int, int]:
         """Rows and columns of the regions."""
         size = self.recipe.data.picture_size
@@ -211,7 +243,7 @@ class Captioning(Task):
 
     def _regions(self) -> Side:
         """What is looked at: regions in reading order."""
-        rows, columns = self._grid()
+        rows, columns = self._grid
         names = [f"{row},{column}" for row in range(rows) for column in range(columns)]
         return Side(names, names, list(range(len(names))))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -97,22 +97,23 @@ def trace_writing(
     model: Seq2Seq,
     tokenizer: Tokenizer,
     found: Hypothesis,
-    source: tuple[str, list[int], PlainSide] | None,
+    source: tuple[Batch, Side] | None,
     target: PlainSide,
     steering: Steering | None,
     wishes: Wishes,
 ) -> dict[str, Any]:
-    """All that can be seen while a model writes an answer; source: its text, tokens and words."""
+    """All that can be seen while a model writes an answer; source: what it reads, and how a trace has it."""
     length = len(found.tokens)
     words = found.tokens[:-1] if found.finished else found.tokens
-    device = next(model.parameters()).device
-    batch = Batch.of(None if source is None else [source[1]], [words]).to(device)
+    batch = Batch.of(targets=[words]).to(next(model.parameters()).device)
+    if source is not None:
+        batch = replace(source[0], target=batch.target, target_mask=batch.target_mask)
     tape = Tape(detach=True, detailed=True, steering=steering)
     vectors = _evaluate(model, batch, tape)[:, :length]
     logs = torch.log_softmax(model.output(vectors).float(), -1)[0]
     logs[:, : BOS + 1] = -torch.inf  # PAD and BOS, which are never written
     text = tokenizer.decode(found.tokens)
-    sides = {} if source is None else {"source": plain_side(source[2], source[0])}
+    sides = {} if source is None else {"source": source[1]}
     sides["target"] = plain_side(target, text)
     notes = {name: part[0].float().cpu().numpy() for name, part in tape.notes.items()}
     notes["vector"] = vectors[0].float().cpu().numpy()

@@ -27,7 +27,7 @@ from saccade.prediction import Attention, Prediction
 from saccade.search.settings import SearchConfig, find
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.batching import in_batches
-from saccade.tasks.tracing import Wishes, begin, trace_writing
+from saccade.tasks.tracing import Wishes, begin, plain_side, trace_writing
 from saccade.tasks.words import answers, read_side, written_side
 from saccade.trace import Trace
 from saccade.train.objective import WordLoss
@@ -94,8 +94,9 @@ class Translation(Task):
         steering = wishes.steering(self.model.source_sites, len(tokens))
         length = search.max_length or 2 * len(tokens) + 20
         limits: dict[str, Any] = {"attention": False, "beams": True, "steering": steering, "prefix": [wishes.force]}
-        ((best, *_),) = find(self.model, self._to_batch([tokens]), search, lengths=[length], room=self.room, **limits)
-        source = (text, tokens, read_side(self.source, text, encoded))
+        batch = self._to_batch([tokens])
+        ((best, *_),) = find(self.model, batch, search, lengths=[length], room=self.room, **limits)
+        source = batch, plain_side(read_side(self.source, text, encoded), text)
         target = written_side(self.target, best.tokens, ends=best.finished)
         seen = trace_writing(self.model, self.target, best, source, target, steering, wishes)
         return Trace(**begin(self, wishes, search), **seen)

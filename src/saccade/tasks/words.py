@@ -6,6 +6,7 @@ import numpy as np
 
 from saccade.batch import EOS, SPECIALS
 from saccade.data.tokenizer import Encoded, Tokenizer, words_of
+from saccade.look.picture import Picture
 from saccade.models.base import Seq2Seq
 from saccade.prediction import Attention, Prediction, Side, side
 from saccade.search import Hypothesis
@@ -26,17 +27,25 @@ def written_side(tokenizer: Tokenizer, tokens: list[int], *, ends: bool, text: s
 
 
 def answers(
-    model: Seq2Seq, tokenizer: Tokenizer, found: list[Hypothesis], source: Side, text: str | None
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    found: list[Hypothesis],
+    source: Side,
+    text: str | None,
+    picture: Picture | None = None,
 ) -> Prediction:
     """The best hypothesis as a prediction, the others behind it."""
-    made = [_answer(model, tokenizer, hypothesis, source, text) for hypothesis in found]
+    made = [_answer(model, tokenizer, hypothesis, source, text, picture) for hypothesis in found]
     best = made[0]
     return Prediction(best.text, best.score, best.tokens, best.attention, text, made[1:])
 
 
-def _answer(model: Seq2Seq, tokenizer: Tokenizer, found: Hypothesis, source: Side, text: str | None) -> Prediction:
+def _answer(
+    model: Seq2Seq, tokenizer: Tokenizer, found: Hypothesis, source: Side, text: str | None, picture: Picture | None
+) -> Prediction:
     written = tokenizer.decode(found.tokens)
     target = written_side(tokenizer, found.tokens, ends=found.finished, text=written)
     weights = {name: part.float().cpu().numpy().astype(np.float32) for name, part in found.attention.items()}
-    attention = Attention(source, target, weights, tuple(site for site in model.source_sites if site in weights))
+    sites = tuple(site for site in model.source_sites if site in weights)
+    attention = Attention(source, target, weights, sites, picture=picture)
     return Prediction(written, found.score, target.tokens, attention, text)

@@ -122,7 +122,8 @@ def _looking(trace: Trace, number: int, site: Site, head: int) -> Iterator[tuple
     if len(tokens) > len(shown):
         rest = float(np.nansum(weights) - np.nansum(weights[shown]))
         lines.append(f"and {len(tokens) - len(shown)} others, which share {rest:.3f}")
-    yield f"The score of each word, {site.formula}, and its share by {site.align}", lines
+    what = "region (row,column)" if trace.sides[site.columns].kind == "grid" else "word"
+    yield f"The score of each {what}, {site.formula}, and its share by {site.align}", lines
 
 
 def _strip(values: Numbers) -> str:

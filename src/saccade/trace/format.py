@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,8 +12,10 @@ from pydantic import Field, model_validator
 from pydantic_core import from_json
 
 from saccade.config import Config, check, refuse
+from saccade.data.pictures import open_picture
 from saccade.errors import DataError
 from saccade.files import explain, write_atomically
+from saccade.look.picture import Picture
 from saccade.prediction import Attention
 from saccade.prediction import Side as PlainSide
 from saccade.trace.packed import Packed
@@ -57,6 +60,10 @@ class Side(Config):
             raise ValueError(f"word_of points outside the {len(self.words)} words")
         if any(not 0 <= mark < len(self.tokens) for mark in self.marks):
             raise ValueError(f"marks point outside the {len(self.tokens)} tokens")
+        if self.grid is not None and (
+            len(self.grid) != 2 or min(self.grid) < 1 or self.grid[0] * self.grid[1] != len(self.tokens)
+        ):
+            raise ValueError(f"grid is {self.grid}, but must be [rows, columns] of the {len(self.tokens)} tokens")
         if self.image is not None and not self.image.startswith("data:image/"):
             raise ValueError("image must be a data:image/… address, so that a page needs no network")
         return self
@@ -64,6 +71,17 @@ class Side(Config):
     def plain(self) -> PlainSide:
         """As predictions have it."""
         return PlainSide(self.tokens, self.words, self.word_of)
+
+    def picture(self) -> Picture | None:
+        """What was looked at, where it is a picture and in the file."""
+        if self.kind != "grid" or self.grid is None or self.image is None:
+            return None
+        try:
+            data = b64decode(self.image.partition(";base64,")[2], validate=True)
+        except ValueError as error:
+            raise DataError(f"the trace's picture is no base64 ({error}), so the file is damaged.") from error
+        rows, columns = self.grid
+        return Picture(open_picture(data, name="the trace's picture"), rows, columns)
 
 
 class Site(Config):
@@ -168,7 +186,8 @@ class Trace(Config):
         weights = {site.name: np.nan_to_num(site.weights.unpack()) for site in self.sites}
         plain = {name: side.plain() for name, side in self.sides.items()}
         sides = {site.name: (plain[site.rows], plain[site.columns]) for site in self.sites}
-        return Attention(source, target, weights, looking, sides)
+        picture = self.sides["source"].picture() if "source" in self.sides else None
+        return Attention(source, target, weights, looking, sides, picture)
 
     def dump(self) -> str:
         """The file's text."""

@@ -163,3 +163,41 @@ def test_a_model_without_attention(capsys, tmp_path):
     for style in ("matrix", "reading", "arcs", "heads"):
         assert "this model has no attention" in refused(capsys, "look", folder, "ant", "--style", style)
     looked(capsys, folder, "ant", "-o", tmp_path / "x.html")
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory):
+    """A captioner's folder and a picture."""
+    pytest.importorskip("PIL", reason="needs Pillow")
+    from helpers_captioning import captioner
+    from helpers_pictures import put_picture
+
+    folder = write_folder(captioner("transformer-captioner").task, tmp_path_factory.mktemp("captioner"))
+    return folder, put_picture(tmp_path_factory.mktemp("pictures") / "quarters.png")
+
+
+@pytest.mark.parametrize("ending", STARTS)
+def test_a_picture_is_looked_at(capsys, described, tmp_path, ending):
+    path = tmp_path / f"x{ending}"
+    looked(capsys, *described, "-o", path)
+    start = b"<svg" if ending == ".svg" else STARTS[ending]
+    assert path.read_bytes().lower().startswith(start.lower())
+
+
+def test_a_picture_in_the_terminal_and_from_its_trace(capsys, described, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    shown = looked(capsys, *described).out
+    assert max(map(len, shown.splitlines())) <= 50
+    assert "█" in shown
+    assert "\x1b" not in shown, "no colour where nobody sees it"
+    looked(capsys, *described, "-o", tmp_path / "x.json")
+    assert looked(capsys, tmp_path / "x.json").out == shown
+    heads = looked(capsys, *described, "--style", "heads").out
+    assert "head 1" in heads
+
+
+def test_what_a_picture_cannot_be(capsys, described, tmp_path):
+    assert "regions of a picture, which have no words" in refused(capsys, "look", *described, "--style", "matrix")
+    assert "missing.png" in refused(capsys, "look", described[0], tmp_path / "missing.png")
+    links = refused(capsys, "look", *described, "--gold", "64-0")
+    assert "64-0 lies outside 64 words read" in links

@@ -1,8 +1,6 @@
 """Pictures of every kind are opened alike, and whatever is wrong with one is told with its name."""
 
-import struct
 import sys
-import zlib
 from contextlib import suppress
 
 import numpy as np
@@ -12,23 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from helpers_pictures import BLUE, GREEN, RED, WHITE, encoded, put_picture, quarters
+from helpers_pictures import BLUE, GREEN, RED, WHITE, encoded, png, put_picture, quarters
 from saccade.data.pictures import MEAN, STD, Frame, fit, frame, normalise, open_picture
 from saccade.errors import ConfigError, DataError, ShapeError
 
 
 def opened(picture, form="PNG", **options):
     return open_picture(encoded(picture, form, **options), name="it")
-
-
-def png(wide, high):
-    """A PNG of which there is hardly more than the header."""
-    header = struct.pack(">IIBBBBB", wide, high, 8, 2, 0, 0, 0)
-    parts = [(b"IHDR", header), (b"IDAT", zlib.compress(b"")), (b"IEND", b"")]
-    chunks = [
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
-    ]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
 @pytest.mark.parametrize("form", ["PNG", "BMP", "GIF", "TIFF", "PPM"])

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from helpers_serve import JSON, Fake, application, ask, got, post, run, until
+from helpers_serve import JSON, Fake, Seeing, application, ask, got, post, run, until
 from saccade.errors import DataError
 from saccade.trace import Trace
 
@@ -128,6 +128,7 @@ def test_a_body_is_read_no_further_than_it_may_be_long():
     assert "more than 1,000 bytes. Send fewer inputs at a time." in got.error
     assert got.headers["connection"] == "close"
     assert len(taken) == 12
+    assert run(ask(application(max_body=1000), "POST", "/v1/predict", body=b" " * 1000, headers=JSON)).status == 400
 
 
 @pytest.mark.parametrize(
@@ -308,7 +309,9 @@ def test_the_description_for_machines():
         name = route["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
         assert {"200", "400", "401", "404", "413", "415", "422", "429", "503", "504"} <= set(route["responses"])
         for example in schemas[name]["examples"]:
-            assert run(post(application(), example, path)).status == 200
+            model = Fake() if "input" in example or "inputs" in example else Seeing()
+            assert run(post(application(model), example, path)).status == 200
+        assert route["requestBody"]["content"]["image/*"]
     assert set(Trace.model_fields) == set(schemas["Trace"]["properties"])
 
 

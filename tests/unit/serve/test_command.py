@@ -39,11 +39,16 @@ def test_options_become_settings(served, tmp_path):
         allow_host=["b.example"],
         queue=10,
         timeout=1,
+        max_body=5000,
+        max_picture=3000,
+        max_pixels=2000,
+        max_held=6000,
     )
     settings = served[0][1]
     assert (settings.host, settings.port, settings.token) == ("0.0.0.0", 0, "secret")
     assert (settings.cors, settings.allowed_hosts) == (("https://a.example",), ("b.example",))
     assert (settings.queue, settings.max_inputs, settings.timeout) == (10, 10, 1.0)
+    assert (settings.max_body, settings.max_picture, settings.max_pixels, settings.max_held) == (5000, 3000, 2000, 6000)
 
 
 def test_it_says_what_it_serves_and_who_may_ask(served, capsys):

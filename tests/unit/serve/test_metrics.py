@@ -30,12 +30,17 @@ def test_all_is_counted():
     metrics.request("/v1/predict", 429, 0.0)
     metrics.batch(3, 0.01)
     metrics.tokens(10, 12)
+    metrics.pictures(4, 1)
+    metrics.held = lambda: 99
     found = values(metrics.text())
     assert found['saccade_requests_total{path="/v1/predict",status="200"}'] == 2
     assert found['saccade_requests_total{path="/v1/predict",status="429"}'] == 1
     assert (found["saccade_queue_depth"], found["saccade_requests_running"]) == (7, 2)
     assert found['saccade_tokens_total{direction="read"}'] == 10
     assert found['saccade_tokens_total{direction="written"}'] == 12
+    assert found['saccade_pictures_total{result="opened"}'] == 4
+    assert found['saccade_pictures_total{result="refused"}'] == 1
+    assert found["saccade_held_bytes"] == 99
     assert found['saccade_batch_size_bucket{le="2"}'] == 0
     assert found['saccade_batch_size_bucket{le="4"}'] == 1
     assert (found["saccade_batch_size_sum"], found["saccade_batch_size_count"]) == (3, 1)

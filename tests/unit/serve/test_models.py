@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from types import SimpleNamespace
+import sys
+from base64 import b64encode
 
 import pytest
 
@@ -99,7 +100,13 @@ def test_facts(translator):
     (served,) = load_models([translator], device="cpu")
     facts = served.facts()
     assert facts.pop("parameters") > 1000
-    assert facts == {"name": "translator", "task": "translation", "preset": "bahdanau", "attention": True}
+    assert facts == {
+        "name": "translator",
+        "task": "translation",
+        "input": "text",
+        "preset": "bahdanau",
+        "attention": True,
+    }
 
 
 def test_a_model_without_attention_says_so():
@@ -157,6 +164,103 @@ def test_a_long_search_ends_when_its_client_goes(folder):
     assert "saccade_batch_size_count 0" in run(test())  # it was never finished
 
 
+@pytest.fixture(params=["show-attend-tell-soft", "transformer-captioner"])
+def seeing(request):
+    """A model for pictures, plain and served."""
+    pytest.importorskip("PIL", reason="needs Pillow")
+    from helpers_pictures import captioner
+
+    model = saccade.front.Model(captioner(request.param))
+    return model, Served("seeing", model)
+
+
+@pytest.fixture
+def pictures():
+    from helpers_pictures import encoded, quarters
+
+    forms = [((8, 12), "PNG"), ((40, 30), "JPEG"), ((16, 16), "WEBP"), ((1, 1), "PNG"), ((3, 50), "GIF")]
+    return [encoded(quarters(*size), form) for size, form in forms]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_captions_are_those_that_the_model_gives_alone(seeing, pictures, options):
+    model, served = seeing
+    options = options | {"max_length": 7}
+    alone = [next(model.stream([data], attention=True, **options)).as_json() for data in pictures]
+
+    async def test():
+        app = application(served, max_wait=300)
+        asked = {"options": options, "attention": True}
+        together = await post(app, asked | {"images": [b64encode(data).decode() for data in pictures]})
+        apart = await asyncio.gather(*(post(app, asked | {"image": b64encode(data).decode()}) for data in pictures))
+        return together.json["predictions"], [got.json["predictions"][0] for got in apart], app.metrics.text()
+
+    together, apart, text = run(test())
+    for found in (together, apart):
+        for prediction, wanted in zip(found, alone, strict=True):
+            for part in (prediction, *prediction.get("others", ())):
+                attention = part["attention"]
+                assert attention["grid"] == [4, 4]
+                widths = {name: len(weights[0][0]) for name, weights in attention["sites"].items()}
+                assert all(widths[site] == len(attention["source"]) == 16 for site in model.task.model.source_sites)
+            assert _rounded(_without_grid(prediction)) == _rounded(_without_grid(json.loads(json.dumps(wanted))))
+            assert "source" not in prediction
+    assert "saccade_batch_size_count 2" in text
+    assert 'saccade_pictures_total{result="opened"} 10' in text
+    assert 'saccade_tokens_total{direction="read"} 0' in text
+
+
+def _without_grid(prediction):
+    for part in (prediction, *prediction.get("others", ())):
+        part["attention"].pop("grid", None)
+    return prediction
+
+
+def test_facts_of_a_model_for_pictures(seeing):
+    facts = seeing[1].facts()
+    assert (facts["task"], facts["input"], facts["attention"]) == ("captioning", "picture", True)
+
+
+def test_without_attention_there_is_no_grid(seeing, pictures):
+    got = run(post(application(seeing[1]), {"image": b64encode(pictures[0]).decode(), "options": {"max_length": 3}}))
+    assert set(got.json["predictions"][0]) == {"text", "score", "tokens"}
+
+
+def test_too_much_attention_is_refused(seeing, pictures, monkeypatch):
+    served = seeing[1]
+    numbers = 16 * 7 * served.looks  # 4 × 4 regions, and 7 words
+    monkeypatch.setattr("saccade.serve.limits._ATTENTION", 5 * numbers)
+    asked = {"images": [b64encode(data).decode() for data in pictures], "options": {"max_length": 7}}
+    assert run(post(application(served), asked | {"attention": True})).status == 200
+    asked["images"] += asked["images"][:1]
+    got = run(post(application(served), asked | {"attention": True}))
+    assert got.status == 422
+    assert f"could be {6 * numbers:,} numbers" in got.error
+    assert run(post(application(served), asked)).status == 200
+    assert served.looked(0, served.search({})) == 16 * 40 * served.looks, "as many words as a caption has at most"
+
+
+def test_a_trace_of_a_picture_is_a_trace_or_refused(seeing, pictures):
+    got = run(post(application(seeing[1]), {"image": b64encode(pictures[1]).decode()}, "/v1/trace"))
+    if got.status == 200:
+        trace = Trace.parse(got.body.decode())
+        assert trace.steps
+        assert trace.sides["source"].grid == [4, 4]
+    else:
+        assert got.status == 422
+        assert "looks at pictures" in got.error
+
+
+def test_without_pillow_a_model_for_pictures_is_not_served(monkeypatch):
+    from helpers_pictures import captioner
+
+    model = saccade.front.Model(captioner())
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.delitem(sys.modules, "PIL.Image", raising=False)
+    with pytest.raises(ConfigError, match=r"pip install 'saccade\[pictures\]'"):
+        Served("seeing", model)
+
+
 def test_other_tasks_are_served_too():
     language = untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny})
     classes = untrained("classification", {"preset": "bahdanau", **MODELS["bahdanau"].tiny})
@@ -164,10 +268,3 @@ def test_other_tasks_are_served_too():
         served = Served(task.name, saccade.front.Model(task))
         got = run(post(application(served), {"inputs": ["good cat", ""], "options": {"max_length": 3}}))
         assert [set(part) >= {"text", "score", "tokens"} for part in got.json["predictions"]] == [True, True]
-
-
-def test_a_model_whose_inputs_are_files_is_not_served():
-    """Whoever may ask could have any file of the server's machine opened."""
-    model = SimpleNamespace(task=SimpleNamespace(name="captioning"))
-    with pytest.raises(ConfigError, match="picture files"):
-        Served("pictures", model)

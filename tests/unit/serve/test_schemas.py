@@ -68,7 +68,14 @@ def test_what_is_not_an_object_is_refused(body):
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        (b"{}", "there must be either input, a text, or inputs, a list of texts"),
+        (
+            b"{}",
+            "there must be either input, a text, or inputs, a list of texts, or image, a picture in base64, or images",
+        ),
+        (b'{"image": 7}', "image: a picture must be a text, which is base64 (it is 7)"),
+        (b'{"images": ["", null]}', "images.1: a picture must be a text, which is base64 (it is None)"),
+        (b'{"input": "a", "image": "b"}', "there must be either input"),
+        (b'{"image": "a", "images": []}', "there must be either input"),
         (b'{"input": "a", "inputs": ["b"]}', "there must be either input"),
         (b'{"input": 7}', "input: Input should be a valid string (it is 7)"),
         (b'{"inputs": "a"}', "inputs: Input should be a valid list (it is 'a')"),
@@ -89,7 +96,8 @@ def test_faults_are_told_with_their_place(body, told):
 
 
 def test_faults_of_a_trace_are_told_with_their_place():
-    assert "input: this setting is needed" in refused(b"{}", TraceOf)
+    assert "there must be either input, a text, or image, a picture in base64" in refused(b"{}", TraceOf)
+    assert "there must be either input" in refused(b'{"input": "a", "image": "b"}', TraceOf)
     assert "pull.0.2: Input should be a valid number" in refused(b'{"input": "a", "pull": [[0, 1, "x"]]}', TraceOf)
     assert "block.0: Input should be a valid integer" in refused(b'{"input": "a", "block": ["x"]}', TraceOf)
 

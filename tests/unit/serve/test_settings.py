@@ -37,6 +37,15 @@ def test_faults_are_told():
     assert "timeout: Input should be greater than 0" in refused(timeout=0.0)
 
 
+def test_a_body_has_room_for_pictures_where_they_are_served():
+    assert Settings().body(pictures=False) == 1 << 20
+    assert Settings(max_picture=3000).body(pictures=True) == (1 << 20) + 4 * 4000
+    assert 43_000_000 < Settings().body(pictures=True) < 44_000_000
+    assert Settings(max_body=7).body(pictures=True) == Settings(max_body=7).body(pictures=False) == 7
+    assert Settings(max_held=100).body(pictures=True) == Settings(max_held=100).body(pictures=False) == 100
+    assert "raise max_held to 101 or lower max_body" in refused(max_held=100, max_body=101)
+
+
 def test_the_longest_input_may_have_its_longest_answer():
     assert Settings(max_input=100).max_output == 220
 

@@ -11,6 +11,7 @@ pytest.importorskip("sklearn", reason="needs scikit-learn")
 
 from PIL import Image
 
+import saccade
 from saccade.errors import ConfigError, DataError
 from saccade.layers.grids import SmallGrid
 from saccade.recipes import RecipeText
@@ -58,6 +59,13 @@ def trained(request, cache, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models") / request.param
     train(recipe_of(cache, request.param, train={"metric": "cider_d", "doubly_stochastic": 0.1}), folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def untaught(cache):
+    """A model that has learned nothing."""
+    recipe = recipe_of(cache)
+    return saccade.front.Model(build_task(recipe, Corpus(recipe).tokenizers()))
 
 
 def picture(path: Path, size=(40, 30)) -> str:
@@ -113,6 +121,63 @@ def test_pictures_that_are_none_are_told_and_the_others_go_on(trained, tmp_path)
     assert all(any(name in message for message in told) for name in names[1:5])
     with pytest.raises(DataError, match=r"text\.jpg"):
         list(stream(task, paths, SearchConfig(max_length=5)))
+
+
+def test_a_picture_is_a_path_or_its_bytes_or_its_pixels(trained, tmp_path):
+    model = saccade.load(trained, device="cpu")
+    path = Path(picture(tmp_path / "a.png"))
+    forms = [str(path), path, path.read_bytes(), np.asarray(Image.open(path))]
+    alone = [model(form, max_length=6) for form in forms]
+    together = list(model.stream(forms, attention=True, max_length=6))
+    for found in (*alone, *together):
+        assert found.text == alone[0].text
+        assert found.score == pytest.approx(alone[0].score, abs=1e-4)
+        assert found.attention.matrix(words=False).shape[1] == 64
+    for several in (alone, together):
+        assert [found.source for found in several] == [str(path), str(path), None, None]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (
+            7,
+            "input 0 is 7, but this model looks at pictures. Give the path of a picture, the bytes of its file, or its",
+        ),
+        ([None], "input 0 is None, but this model looks at pictures"),
+        (bytearray(b"x" * 999), r"input 0 is bytearray\(b'x+…, but this model looks at pictures"),
+        (np.zeros((4, 4), np.uint8), r"input 0 is uint8 of \(4, 4\), but pixels are uint8 of \(height, width, 3\)"),
+        (np.zeros((4, 4, 3)), r"input 0 is float64 of \(4, 4, 3\), but pixels are uint8"),
+        (b"", "input 1: the picture is empty: it has no bytes"),
+        (b"hello", "input 1: the picture is not a picture that can be opened"),
+    ],
+)
+def test_what_is_no_picture_is_refused(untaught, wrong, told):
+    with pytest.raises(DataError, match=told):
+        untaught(wrong)
+
+
+def test_bytes_that_are_no_picture_are_told_by_their_number(untaught, tmp_path):
+    whole, told = Path(picture(tmp_path / "a.png")).read_bytes(), []
+    found = list(untaught.stream([whole, whole[:60], b"", whole], refuse=told.append, max_length=5))
+    assert [bool(prediction.tokens) for prediction in found] == [True, False, False, True]
+    assert [why.partition(":")[0] for why in told] == ["input 2", "input 3"]
+    with pytest.raises(DataError, match="input 2 is 7, but"):
+        list(untaught.stream([whole, 7]))
+
+
+def test_pictures_that_wait_take_little_memory(untaught, tmp_path, monkeypatch):
+    monkeypatch.setattr("saccade.tasks.batching._HELD", 5000)
+    whole, taken = Path(picture(tmp_path / "a.png")).read_bytes(), []
+
+    def many():
+        for number in range(9):
+            taken.append(number)
+            yield whole
+
+    assert 2500 < len(whole) < 5000
+    next(untaught.stream(many(), max_length=2))
+    assert taken == [0, 1]
 
 
 def test_training_resumes(cache, tmp_path):

@@ -79,6 +79,17 @@ def test_what_is_no_text_is_refused(model, wrong):
         model(wrong)
 
 
+def test_bytes_are_no_text(model):
+    told = r"is bytes, but this model reads text\. Decode them first, as in data\.decode\(\)\."
+    for wrong, name in ((b"ant" * 10**6, "input 0"), (["ant", bytearray(b"ant")], "input 1")):
+        with pytest.raises(DataError, match=f"^{name} {told}$"):
+            model(wrong)
+    with pytest.raises(DataError, match=f"^input 2 {told}$"):
+        list(model.stream(["ant", b"ant"]))
+    with pytest.raises(DataError, match=f"^the input {told}$"):
+        model.trace(b"ant")
+
+
 def test_half_a_character_is_refused(model):
     with pytest.raises(DataError, match="holds half a character"):
         model("ant \ud800")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from saccade.errors import DataError
+from saccade.look.picture import data_address
 from saccade.trace import About, Side, Site, Step, Trace, pack
 
 
@@ -102,6 +103,12 @@ def spoiled(change):
         (lambda t: t.update(saccade_trace=0), "trace version 0, which never was"),
         (lambda t: t["sides"]["source"].update(marks=[3]), "marks point outside the 3 tokens"),
         (lambda t: t["sides"]["source"].update(image="http://x/y.png"), "image must be a data:image/"),
+        (
+            lambda t: t["sides"]["source"].update(grid=[2, 2]),
+            r"grid is \[2, 2\], but must be \[rows, columns\] of the 3",
+        ),
+        (lambda t: t["sides"]["source"].update(grid=[-1, -3]), r"grid is \[-1, -3\]"),
+        (lambda t: t["sides"]["source"].update(grid=[3]), r"grid is \[3\]"),
         (lambda t: t["sides"].update(source=t["sides"]["target"]), "3 numbers for the 2 tokens of source"),
         (lambda t: t["steps"].pop(), "there are 1 steps for 2 target tokens"),
         (lambda t: t["sites"][0].update(heads=2), r"but must be \[2, rows, columns\]"),
@@ -148,6 +155,31 @@ def test_a_site_is_drawn_between_the_sides_it_names():
     found["sites"][0]["weights"]["shape"] = [1, 3, 2]
     trace = Trace.parse(json.dumps(found))
     assert trace.attention.map("attention").target == ("a", "b", "<eos>")
+
+
+def test_a_picture_comes_out_of_the_file_as_it_went_in():
+    pytest.importorskip("PIL", reason="needs Pillow")
+    pixels = np.random.default_rng(0).integers(0, 255, (5, 7, 3), dtype=np.uint8)
+    side = example().sides["source"].model_copy(update={"kind": "grid", "grid": [1, 3], "image": data_address(pixels)})
+    seen = Trace.parse(example(sides={**example().sides, "source": side}).dump()).attention.picture
+    np.testing.assert_array_equal(seen.pixels, pixels)
+    assert (seen.rows, seen.columns) == (1, 3)
+    assert example().attention.picture is None
+
+
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        ("data:image/png;base64,äöü", "picture is no base64"),
+        ("data:image/png;base64,aGVsbG8=", "the trace's picture is not a picture"),
+        ("data:image/png,x", "the trace's picture is empty"),
+    ],
+)
+def test_pictures_that_are_damaged(image, message):
+    pytest.importorskip("PIL", reason="needs Pillow")
+    side = example().sides["source"].model_copy(update={"kind": "grid", "grid": [1, 3], "image": image})
+    with pytest.raises(DataError, match=message):
+        _ = example(sides={**example().sides, "source": side}).attention
 
 
 def test_of_many_faults_the_first_are_told():

@@ -23,12 +23,18 @@ _WHOLE = (".html", ".json")
 
 def look(
     model: Annotated[Path, typer.Argument(help="A model folder, or a trace file.")],
-    text: Annotated[str | None, typer.Argument(help="What the model is to answer. A trace file needs none.")] = None,
+    text: Annotated[
+        str | None,
+        typer.Argument(help="What the model is to answer: a text, or the path of a picture. A trace file needs none."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="A .png, .svg, .pdf, .html or .json (a trace); left out, the terminal."),
     ] = None,
-    style: Annotated[str, typer.Option(help="matrix, reading, arcs or heads.")] = "matrix",
+    style: Annotated[
+        str | None,
+        typer.Option(help="matrix, overlay, reading, arcs or heads; left out, overlay for pictures and else matrix."),
+    ] = None,
     site: Annotated[
         str | None, typer.Option(help="One place in the model that looks; left out, those at the source.")
     ] = None,
@@ -49,9 +55,10 @@ def look(
 ) -> None:
     """Draw where the model looked while it answered.
 
-    The pictures are a matrix; a reader at work (reading), for what looks at its own text; the heads of a site as lines
-    between words (arcs); or all heads side by side (heads). A .html is a page to explore all of it, a .json the trace
-    it is made from, which can stand for the model later.
+    The pictures are a matrix; for models that look at pictures, the picture with what each word looked at (overlay); a
+    reader at work (reading), for what looks at its own text; the heads of a site as lines between words (arcs); or all
+    heads side by side (heads). A .html is a page to explore all of it, a .json the trace it is made from, which can
+    stand for the model later.
 
     Example: saccade look runs/demo "the European Economic Area" -o area.png
     """
@@ -119,7 +126,7 @@ def _trace(
         found = Trace.open(model)
         return found if gold is None else found.model_copy(update={"gold": _inside(gold, found)})
     if text is None or not text.strip():
-        raise DataError("the input is empty, so there is nothing to look at. Give a text.")
+        raise DataError("the input is empty, so there is nothing to look at. Give a text, or a picture's path.")
     from saccade.front import load
 
     options: dict[str, Any] = {"beam": beam} if beam else {}
@@ -146,8 +153,9 @@ def _with_gold(view: View, trace: Trace) -> View:
     """Gold links that a trace has are shown where they can be."""
     from dataclasses import replace
 
-    sites = trace.attention.source_sites
-    fits = view.style == "matrix" and bool(sites) and (view.site is None or view.site in sites)
+    sites = [site.name for site in trace.sites if (site.rows, site.columns) == ("target", "source")]
+    drawn = view.style in (None, "matrix", "overlay")
+    fits = drawn and bool(sites) and (view.site is None or view.site in sites)
     return replace(view, gold=trace.gold) if trace.gold and not view.gold and fits else view
 
 

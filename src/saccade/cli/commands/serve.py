@@ -32,9 +32,18 @@ def serve(
     max_wait: Annotated[float, typer.Option(min=0, help="Milliseconds that an input waits for others.")] = 5,
     queue: Annotated[int, typer.Option(min=1, help="The most inputs that wait; beyond it is 429.")] = 1024,
     timeout: Annotated[float, typer.Option(help="Seconds for a request; beyond it is 504.")] = 30,
-    max_body: Annotated[int, typer.Option(min=1, help="The most bytes of a request.")] = 1 << 20,
+    max_body: Annotated[
+        int | None, typer.Option(min=1, help="The most bytes of a request; left out, 1 MiB, and more for pictures.")
+    ] = None,
     max_inputs: Annotated[int, typer.Option(min=1, help="The most inputs of a request.")] = 128,
     max_input: Annotated[int, typer.Option(min=1, help="The most tokens of an input.")] = 512,
+    max_picture: Annotated[int, typer.Option(min=1, help="The most bytes of a picture.")] = 8_000_000,
+    max_pixels: Annotated[int, typer.Option(min=1, help="The most pixels of a picture, width times height.")] = (
+        25_000_000
+    ),
+    max_held: Annotated[
+        int, typer.Option(min=1, help="The most bytes that requests hold together; beyond it is 429.")
+    ] = 256_000_000,
     max_beam: Annotated[int, typer.Option(min=1, help="The widest beam, and the most answers to an input.")] = 16,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
@@ -66,6 +75,9 @@ def serve(
         "max_body": max_body,
         "max_inputs": min(max_inputs, queue),
         "max_input": max_input,
+        "max_picture": max_picture,
+        "max_pixels": max_pixels,
+        "max_held": max_held,
         "max_beam": max_beam,
     }
     settings = parse(Settings, given, "saccade serve")

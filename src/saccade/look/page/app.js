@@ -1,11 +1,12 @@
 // The state of the page and its answers: a change is written into the address, drawn, and asked for where needed.
+import { looksAtPictures, showChooser } from "saccade/chooser";
 import { showOptions, showSources, showSwitches } from "saccade/controls";
 import { byId, el, redraw } from "saccade/dom";
 import { siteOf } from "saccade/fold";
 import { closeMenu } from "saccade/menu";
 import { panel } from "saccade/panel";
 import { Refusal, trace as askTrace } from "saccade/server";
-import { decode, encode, requestOf, START } from "saccade/state";
+import { decode, encode, NO_INTERFERENCE, requestOf, START } from "saccade/state";
 import { positions } from "saccade/step";
 import { Fault, openTrace } from "saccade/trace";
 import { visible } from "saccade/words";
@@ -21,7 +22,7 @@ export class App {
 
   /** `models` as the server lists them; `traces` are {label, trace}, of this page or opened in it. */
   constructor(models, traces, say) {
-    Object.assign(this, { models, traces, say });
+    Object.assign(this, { models, traces, say, picture: null });
     this.state = this.#usual();
   }
 
@@ -67,6 +68,18 @@ export class App {
     history.replaceState(null, "", `#${encode(this.state)}`);
   }
 
+  /** Ask about another picture: {id, name, base64}. A model that looks at pictures is asked, if none is yet. */
+  setPicture(picture) {
+    this.picture = picture;
+    const first = this.models.find((model) => model.input === "picture").name;
+    this.update({ ...NO_INTERFERENCE, step: 0,
+      models: looksAtPictures(this.models, this.state.models) ? this.state.models : [...this.state.models, first] });
+  }
+
+  #looks(model) {
+    return looksAtPictures(this.models, [model]);
+  }
+
   /** The answers on the page: those of models first, then traces. */
   shown() {
     const asked = this.state.models.map((name) => ({ model: name, label: name, ...this.#slots.get(name) }));
@@ -84,8 +97,9 @@ export class App {
     const first = shown.find((each) => each.trace)?.trace ?? null;
     const read = this.models.length ? this.state.text : first?.sides.get("source")?.text ?? first?.text ?? "";
     showOptions(this.state, read);
-    showSources(this.state, this.models, this.traces, (changes) => this.update(changes));
-    showSwitches(this.state, first, (changes) => this.update(changes));
+    showChooser(this);
+    showSources(this.state, this.models, this.traces, first, (changes) => this.update(changes));
+    showSwitches(this.state, first, looksAtPictures(this.models, this.state.models), (changes) => this.update(changes));
     byId("save").hidden = !first;
     const results = byId("results");
     results.classList.toggle("several", shown.length > 1);
@@ -97,9 +111,11 @@ export class App {
     if (each.fault) return el("article", { class: "panel" }, el("h3", {}, visible(each.label)),
       el("p", { class: "fault", role: "alert" }, visible(each.fault)));
     if (!each.trace) {
-      const waiting = each.busy ? "The model is reading …"
-        : "Write something above: the answer appears while you type.";
-      return el("article", { class: "panel" }, el("h3", {}, visible(each.label)), el("p", { class: "quiet" }, waiting));
+      const waiting = this.#looks(each.model) ? [each.busy, "The model is looking …",
+        "Choose a picture above, drop one on the page, or paste it."]
+        : [each.busy, "The model is reading …", "Write something above: the answer appears while you type."];
+      return el("article", { class: "panel" }, el("h3", {}, visible(each.label)), el("p", { class: "quiet" },
+        waiting[0] ? waiting[1] : waiting[2]));
     }
     return panel({ ...each, label: this.shown().length > 1 ? each.label : null, state: this.state,
       update: (changes) => this.update(changes),
@@ -116,15 +132,16 @@ export class App {
   }
 
   async #ask(model) {
-    const { detail = false, ...request } = requestOf(this.state, model);
+    const picture = this.#looks(model) ? this.picture ?? { id: 0, base64: "" } : null;
+    const { detail = false, ...request } = requestOf(this.state, model, picture);
     const slot = this.#slots.get(model) ?? {};
     this.#slots.set(model, slot);
-    const key = JSON.stringify(request);
+    const key = JSON.stringify(picture ? { ...request, image: picture.id } : request);
     if (slot.key === key && (slot.detail || !detail)) return;
     slot.control?.abort();
     const control = new AbortController();
     Object.assign(slot, { key, detail, control, busy: true });
-    if (!request.input.trim()) {
+    if (!(picture ? picture.base64 : request.input.trim())) {
       Object.assign(slot, { trace: null, fault: null, busy: false });
       this.#show();
       return;

@@ -8,7 +8,7 @@ const NAMES = { source: "read", target: "written", written: "written before" };
 const LIT = 0.05;
 
 function told(picture, row) {
-  const parts = strongest(picture, row, 3).map((column) =>
+  const parts = strongest(picture, row, 3, picture.side ? 0 : undefined).map((column) =>
     `${visible(picture.columns[column].name)} ${percent(picture.at(row, column))}`);
   return parts.length ? `looks at ${parts.join(", ")}` : "looks at nothing much";
 }
@@ -35,7 +35,7 @@ function shade(chip, weight) {
   chip.classList.toggle("lit", weight >= LIT);
 }
 
-/** Both lines. `openRow` and `openColumn` are called with the chip and its place. */
+/** Both lines; of a picture there is the picture itself. `openRow` and `openColumn` are called with the chip and its place. */
 export function wordLines(picture, site, light, { openRow, openColumn, blocked }) {
   const own = site.rows === site.columns;
   const rows = line(own ? "looks" : NAMES[site.rows] ?? site.rows, picture.rows, "row",
@@ -44,14 +44,17 @@ export function wordLines(picture, site, light, { openRow, openColumn, blocked }
     { light, open: openColumn, describe: () => "", blocked });
 
   light.listen(({ row, column }) => {
+    // a region's share is small, so the words are compared with each other
+    const most = picture.side && column !== null ? Math.max(1e-9, ...rows.chips.map((_, r) => picture.at(r, column)))
+      : 1;
     rows.chips.forEach((chip, r) => {
       chip.classList.toggle("on", r === row);
-      shade(chip, row === null && column !== null ? picture.at(r, column) : 0);
+      shade(chip, row === null && column !== null ? picture.at(r, column) / most : 0);
     });
     columns.chips.forEach((chip, c) => {
       chip.classList.toggle("on", c === column);
       shade(chip, row !== null && column === null ? picture.at(row, c) : 0);
     });
   });
-  return el("div", { class: "lines" }, columns.shown, rows.shown);
+  return el("div", { class: "lines" }, !picture.side && columns.shown, !(picture.side && own) && rows.shown);
 }

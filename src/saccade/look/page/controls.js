@@ -1,12 +1,14 @@
 // The switches: what to ask, whom, how, and what to see of it. They stay while answers come and go.
 import { button, byId, el, redraw } from "saccade/dom";
-import { groupsOf, siteOf } from "saccade/fold";
+import { groupsOf, isPicture, siteOf } from "saccade/fold";
 import { reasonAgainst } from "saccade/panel";
 import { OPTIONS, readOption, VIEWS } from "saccade/state";
 import { visible } from "saccade/words";
 
 const VIEW_NAMES = { matrix: "Matrix", reading: "Reading", arcs: "Arcs", heads: "Heads", beam: "Beam",
   step: "Step by step" };
+/** What words look at in a picture is no matrix. */
+const OVERLAY = "Overlay";
 const GROUPS = { "target → source": "writing looks at what was read", "source → source": "reading looks at itself",
   "target → written": "writing looks at what was written" };
 const LABELS = { translation: "Sentence to translate", language: "Text to go on from",
@@ -19,13 +21,15 @@ function choice(label, name, options, value, change, why = null) {
   return el("label", { class: "choice" }, el("span", {}, label), select);
 }
 
-/** View, site, layer, head, unit and marks, for the first answer on the page. */
-export function showSwitches(state, trace, update) {
+/** View, site, layer, head, unit and marks, for the first answer on the page; `pictures`: whether one is waited for. */
+export function showSwitches(state, trace, pictures, update) {
   const views = byId("views");
   const site = trace && siteOf(trace, state.site);
   redraw(views, VIEWS.map((view) => {
     const against = trace ? reasonAgainst(view, trace, site) : null;
-    return button(VIEW_NAMES[view], () => update({ view }),
+    const seen = site ? isPicture(trace.sides.get(site.columns)) : !trace && pictures;
+    const name = view === "matrix" && seen ? OVERLAY : VIEW_NAMES[view];
+    return button(name, () => update({ view }),
       { "aria-pressed": String(state.view === view), "data-key": `view-${view}`,
       class: against ? "cannot" : null, "aria-description": against, title: against });
   }));
@@ -86,7 +90,7 @@ export function showOptions(state, text) {
 }
 
 /** Whom to ask or see: models and traces, one or several side by side. */
-export function showSources(state, models, traces, update) {
+export function showSources(state, models, traces, first, update) {
   const toggle = (list, item) => (list.includes(item) ? list.filter((other) => other !== item) : [...list, item]);
   const box = (text, checked, change, key) => el("label", { class: "source" },
     el("input", { type: "checkbox", checked, "data-key": key, on: { change } }), el("span", { dir: "auto" }, text));
@@ -102,5 +106,6 @@ export function showSources(state, models, traces, update) {
   redraw(field, el("legend", { class: "hidden" }, "Side by side"),
     el("span", { class: "quiet", "aria-hidden": "true" }, "Side by side"), boxes);
   const task = models.find((model) => model.name === state.models[0])?.task;
-  byId("text-label").textContent = LABELS[task] ?? "Text";
+  const source = models.length ? null : first?.sides.get("source");
+  byId("text-label").textContent = source && isPicture(source) ? "Picture" : LABELS[task] ?? "Text";
 }

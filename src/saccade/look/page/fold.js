@@ -2,12 +2,24 @@
 
 const PUNCTUATION = /^[\p{P}\p{S}▁\s]+$/u;
 
+/** Whether a side is a picture that can be shown. */
+export const isPicture = (side) => side.kind === "grid" && side.grid !== null && side.image !== null;
+
+/** What a token is called: regions of a picture by where they are. */
+export function nameOf(side, place) {
+  const token = side.tokens[place];
+  if (side.kind !== "grid" || side.grid === null || token === undefined) return token ?? `word ${place}`;
+  const columns = side.grid[1];
+  return `row ${Math.floor(place / columns) + 1}, column ${(place % columns) + 1}`;
+}
+
 /** The rows or columns of a picture: names, the tokens (places) each stands for, and whether it is a sink. */
 export function entriesOf(side, unit) {
   const marks = new Set(side.marks);
   const entries = [];
   const byWord = new Map();
-  side.tokens.forEach((token, place) => {
+  side.tokens.forEach((_, place) => {
+    const token = nameOf(side, place);
     const number = side.word_of[place];
     const mark = marks.has(place) || number === side.words.length;
     const known = unit === "words" && !mark ? byWord.get(number) : undefined;
@@ -15,7 +27,7 @@ export function entriesOf(side, unit) {
       known.places.push(place);
       return;
     }
-    const name = unit === "words" && !mark ? side.words[number] : token;
+    const name = unit === "words" && !mark && side.kind !== "grid" ? side.words[number] : token;
     const entry = { name, places: [place], word: mark ? null : number, mark, sink: mark || PUNCTUATION.test(name) };
     if (!mark) byWord.set(number, entry);
     entries.push(entry);
@@ -59,14 +71,23 @@ export function pictureOf(trace, site, { head, unit, sinks }) {
   const links = new Set(looking ? trace.gold.map(([source, target]) => `${target} ${source}`) : []);
   const gold = (r, c) => links.has(`${rows[r].word} ${columns[c].word}`);
   return { rows, columns, rowsApart, columnsApart, weights, gold, hasGold: links.size > 0, looking,
+    side: isPicture(columnSide) && columns.every(({ places }, c) => String(places) === String(c))
+      && columns.length === width ? columnSide : null, own: site.rows === site.columns,
     at: (r, c) => weights[r * columns.length + c] };
 }
 
 /** The columns a row looked at most, strongest first. */
-export function strongest(picture, row, most) {
+export function strongest(picture, row, most, least = 0.005) {
   return picture.columns.map((_, column) => column)
     .sort((one, two) => picture.at(row, two) - picture.at(row, one))
-    .slice(0, most).filter((column) => picture.at(row, column) >= 0.005);
+    .slice(0, most).filter((column) => picture.at(row, column) >= least);
+}
+
+/** The rows that looked at a column, those that did most first. */
+export function byUse(picture, column, most) {
+  return picture.rows.map((_, row) => row)
+    .sort((one, two) => picture.at(two, column) - picture.at(one, column))
+    .slice(0, most).filter((row) => picture.at(row, column) >= 0.0005);
 }
 
 /** Whether a site looks at what came before: a side at itself, or a decoder at what it has written. */

@@ -1,7 +1,11 @@
 // All heads of all layers as small pictures, to see at a glance what each does, and to choose one.
 import { button, el } from "saccade/dom";
+import { isPicture, pictureOf } from "saccade/fold";
 import { inkOf } from "saccade/theme";
+import { veiled } from "saccade/veil";
 import { visible } from "saccade/words";
+
+const SIZE = 96;
 
 function thumbnail(site, head) {
   const [, rows, columns] = site.weights.shape;
@@ -17,18 +21,33 @@ function thumbnail(site, head) {
   return canvas;
 }
 
+/** A head that looks at a picture: what the word that is pointed at looks at, or all of them together. */
+function seen(trace, site, head, state, light) {
+  const side = trace.sides.get(site.columns);
+  const picture = pictureOf(trace, site, { ...state, head });
+  const { shown, show } = veiled(side, SIZE, 1);
+  const mean = (place) => picture.rows.reduce((sum, _, row) => sum + picture.at(row, place), 0);
+  const paint = (row) => show(side.tokens.map((_, place) => (row === null ? mean(place) : picture.at(row, place))));
+  paint(null);
+  light.listen(({ row }) => paint(row));
+  return shown;
+}
+
 /** `choose` is called with the name of a site and a head. */
-export function headGrid(trace, chosen, head, choose) {
-  const groups = trace.sites.map((site) => el("section", { class: "head-row" },
+export function headGrid(trace, chosen, state, light, choose) {
+  const pictured = isPicture(trace.sides.get(chosen.columns)) && chosen.rows !== chosen.columns;
+  const follows = (site) => pictured && site.rows === chosen.rows && site.columns === chosen.columns;
+  const groups = trace.sites.filter((site) => !pictured || follows(site)).map((site) => el("section", { class: "head-row" },
     el("h4", {}, visible(site.name), el("span", { class: "quiet" }, ` ${site.rows} → ${site.columns}`)),
     el("div", { class: "thumbnails" }, [...Array(site.heads).keys()].map((number) => {
-      const pressed = site === chosen && (head === number || (head === null && site.heads === 1));
-      return button([thumbnail(site, number), el("span", {}, `head ${number}`)],
+      const pressed = site === chosen && (state.head === number || (state.head === null && site.heads === 1));
+      return button([follows(site) ? seen(trace, site, number, state, light) : thumbnail(site, number), el("span", {}, `head ${number}`)],
         () => choose(site.name, site.heads > 1 ? number : null), {
         class: "thumbnail", "aria-pressed": String(pressed), "data-key": `head-${site.name}-${number}`,
           "aria-label": `${visible(site.name)}, head ${number}` });
     }))));
   return el("div", { class: "heads-view" },
-    el("p", { class: "quiet" }, "Rows look, columns are looked at, piece by piece. Choose one to see it large."),
+    el("p", { class: "quiet" }, pictured ? "What all words together look at; point at a word to see its own. "
+      + "Choose one to see it large." : "Rows look, columns are looked at, piece by piece. Choose one to see it large."),
       groups);
 }

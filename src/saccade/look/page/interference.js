@@ -1,10 +1,12 @@
 // Taking part in the search: other words, sources that may not be looked at, weights pulled by hand.
 import { button, el } from "saccade/dom";
+import { byUse, nameOf } from "saccade/fold";
 import { closeMenu, openMenu } from "saccade/menu";
 import { NO_INTERFERENCE } from "saccade/state";
 import { percent, visible } from "saccade/words";
 
-export const NEEDS_MODEL = 
+const USERS = 6;
+export const NEEDS_MODEL =
   "This needs a model: the page was saved without one. Open the explorer with saccade serve MODEL.";
 
 /** What one panel may do: nothing without a model, else changes of the state that ask again. */
@@ -75,6 +77,24 @@ export function sourceMenu(anchor, hand, entry) {
   openMenu(anchor, visible(entry.name), el("div", { class: "choices" }, act), reason(hand));
 }
 
+/** Of a region: the words that looked there, to pull their weights, and a block for all. */
+export function regionMenu(anchor, hand, picture, region) {
+  const entry = picture.columns[region];
+  const blocked = hand.state.block.includes(region);
+  const users = picture.looking ? byUse(picture, region, USERS) : [];
+  const lines = users.map((row) => el("li", {}, button([el("span", { dir: "auto" }, visible(picture.rows[row].name)),
+    el("span", { class: "number" }, percent(picture.at(row, region)))],
+  () => pullMenu(anchor, hand, picture.rows[row], entry, picture.at(row, region)))));
+  const act = blocked ? button("Let the model look there again", () => hand.free([region]),
+    { disabled: !hand.possible })
+    : button("Block: no attention may look there", () => hand.block([region]), { disabled: !hand.possible });
+  openMenu(anchor, entry.name,
+    picture.looking && el("p", { class: "quiet" }, users.length ? "Words that looked there" : "No word looked there."),
+    users.length > 0 && el("ul", { class: "choices users" }, lines),
+    el("div", { class: "choices" }, act),
+    hand.possible && el("p", { class: "quiet" }, "Shift and a click block a region at once."), reason(hand));
+}
+
 /** A slider for one weight. */
 export function pullMenu(anchor, hand, row, column, weight) {
   const slider = el("input", { type: "range", min: 0, max: 1, step: 0.01, value: weight.toFixed(2),
@@ -96,8 +116,8 @@ export function tags(trace, state, model, update) {
   const given = model === null ? trace.options : state;
   if (model !== null && state.on !== null && state.on !== model) return null;
   const [force, block, pull] = ["force", "block", "pull"].map((name) => list(given[name]));
-  const source = trace.sides.get("source")?.tokens ?? [];
-  const word = (place) => visible(source[place] ?? `word ${place}`);
+  const source = trace.sides.get("source");
+  const word = (place) => (source ? visible(nameOf(source, place)) : `word ${place}`);
   const tag = (text, changes, key) => el("li", { class: "tag", dir: "auto" }, text,
     model !== null && button("×", () => update(changes),
       { class: "plain", "aria-label": `Take back: ${text}`, "data-key": key }));

@@ -1,5 +1,6 @@
 // Where the page begins: with a server and its models, or with the traces it was saved with.
 import { App } from "saccade/app";
+import { startChoosing } from "saccade/chooser";
 import { buildOptions } from "saccade/controls";
 import { button, byId, el } from "saccade/dom";
 import { labelOf, startOpening } from "saccade/open";
@@ -80,6 +81,7 @@ async function start() {
   startTheme(() => app.redraw());
   startSaving(app);
   startOpening(app);
+  startChoosing(app);
   startKeys(app);
   startTyping(app);
   byId("skip").addEventListener("click", () => byId("results").focus());

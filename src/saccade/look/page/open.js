@@ -1,4 +1,5 @@
-// Traces from files: chosen, or dropped on the page.
+// Traces from files: chosen, or dropped on the page, as pictures for a model may be.
+import { isPictureFile, takePicture } from "saccade/chooser";
 import { byId } from "saccade/dom";
 import { openTrace } from "saccade/trace";
 import { clip, visible } from "saccade/words";
@@ -12,6 +13,10 @@ export const labelOf = (trace) =>
 async function take(files, app) {
   for (const file of files) {
     const name = visible(file.name);
+    if (isPictureFile(file)) {
+      await takePicture(file, app);
+      continue;
+    }
     if (file.size > LARGEST) {
       app.say(`${name} is larger than this page can hold.`);
       continue;

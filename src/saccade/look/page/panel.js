@@ -3,13 +3,14 @@ import { arcs } from "saccade/arcs";
 import { beamTree, pathTo } from "saccade/beam";
 import { wordLines } from "saccade/chips";
 import { button, el } from "saccade/dom";
-import { looksBack, pictureOf, siteOf, strongest } from "saccade/fold";
+import { isPicture, looksBack, pictureOf, siteOf, strongest } from "saccade/fold";
 import { headGrid } from "saccade/heads";
 import { image } from "saccade/image";
-import { alternatives, Hand, NEEDS_MODEL, pullMenu, sourceMenu, tags } from "saccade/interference";
+import { alternatives, Hand, NEEDS_MODEL, pullMenu, regionMenu, sourceMenu, tags } from "saccade/interference";
 import { Light } from "saccade/light";
 import { matrix } from "saccade/matrix";
 import { openMenu } from "saccade/menu";
+import { overlay } from "saccade/overlay";
 import { reading } from "saccade/reading";
 import { positions, stepView } from "saccade/step";
 import { counted, decimal, percent, visible } from "saccade/words";
@@ -21,8 +22,12 @@ export function reasonAgainst(view, trace, site) {
   if (view === "step") return positions(trace, site) > 0 ? null : "Nothing was written step by step.";
   if (view === "beam") return trace.beams ? null : "No beam searched for this answer. Choose a beam width above 1.";
   if (!site) return "This model has no attention: it reads everything into one vector, so there is nowhere to look.";
-  if (view === "reading") return looksBack(site) ? null
+  const regions = isPicture(trace.sides.get(site.columns));
+  if (view === "reading") return looksBack(site) && !regions ? null
     : "Reading is for attention that looks back at its own side. Choose such a site, or another view.";
+  if (view === "arcs" && regions) {
+    return "Arcs join words, but this attention looks at regions of a picture. Choose another view.";
+  }
   return null;
 }
 
@@ -34,7 +39,7 @@ const headOf = (site, state) => {
 
 function asText(picture) {
   const lines = picture.rows.map((row, r) => {
-    const parts = strongest(picture, r, 3).map((c) =>
+    const parts = strongest(picture, r, 3, picture.side ? 0 : undefined).map((c) =>
       `${visible(picture.columns[c].name)} ${percent(picture.at(r, c))}`);
     return `${visible(row.name)} ← ${parts.join(", ") || "nothing much"}`;
   });
@@ -79,10 +84,12 @@ function viewOf(context, site, picture, light, hand) {
   const state = { ...context.state, head: headOf(site, context.state) };
   if (state.view === "step") return stepView(trace, site, state, stepActs(context, site, hand));
   if (state.view === "beam") return beamTree(trace.beams, openFrom(trace.beams, hand));
-  if (state.view === "heads") return headGrid(trace, site, state.head,
+  if (state.view === "heads") return headGrid(trace, site, state, light,
     (name, head) => update({ site: name, head, view: "matrix" }));
   if (state.view === "reading") return reading(picture, site, light);
   if (state.view === "arcs") return arcs(trace, site, state, picture, light);
+  if (picture.side) return overlay(picture.side, picture, light,
+    (anchor, row) => alternatives(anchor, hand, picture.rows[row]));
   return matrix(picture, light, (anchor, row, column) => {
     if (picture.looking) pullMenu(anchor, hand, picture.rows[row], picture.columns[column], picture.at(row, column));
   });
@@ -95,6 +102,26 @@ function head(trace, label) {
       `${visible(preset)}, ${counted(parameters)} parameters, score ${decimal(trace.score)}`));
 }
 
+/** What may not be looked at: as the reader has it, or as it was when the trace was made. */
+function blockedOf(hand) {
+  const block = hand.possible ? hand.state.block : hand.trace.options.block;
+  return Array.isArray(block) ? block : [];
+}
+
+/** The picture to point at; it is a source as any other, so its regions can be blocked. */
+function imageOf(site, picture, light, hand) {
+  const reached = site.columns === "source";
+  return image(picture.side, picture, light, {
+    blocked: (region) => reached && blockedOf(hand).includes(region),
+    toggle: (region) => {
+      if (!reached || !hand.possible) return;
+      if (hand.state.block.includes(region)) hand.free([region]);
+      else hand.block([region]);
+    },
+    open: (anchor, region) => { if (reached) regionMenu(anchor, hand, picture, region); },
+  });
+}
+
 function wordsOf(trace, site, picture, light, hand) {
   const openRow = (anchor, place) => {
     if (site.rows === "target") alternatives(anchor, hand, picture.rows[place]);
@@ -103,9 +130,7 @@ function wordsOf(trace, site, picture, light, hand) {
   const openColumn = (anchor, place) => {
     if (site.columns === "source") sourceMenu(anchor, hand, picture.columns[place]);
   };
-  const block = hand.possible ? hand.state.block : trace.options.block ?? [];
-  const blocked = (entry) => site.columns === "source" && Array.isArray(block)
-    && entry.places.some((place) => block.includes(place));
+  const blocked = (entry) => site.columns === "source" && entry.places.some((place) => blockedOf(hand).includes(place));
   return wordLines(picture, site, light, { openRow, openColumn, blocked });
 }
 
@@ -117,20 +142,24 @@ export function panel(context) {
   const hand = new Hand(trace, model, state, update);
   const picture = site && pictureOf(trace, site, { head: headOf(site, state), unit: state.unit, sinks: state.sinks });
   const against = reasonAgainst(state.view, trace, site);
-  const columns = site && trace.sides.get(site.columns);
+  const source = trace.sides.get("source");
   const told = state.view === "step" && picture ? state.step : -1;
   const row = picture ? picture.rows.findIndex((entry) => entry.places.includes(told)) : -1;
+  const view = el("div", { class: "view" }, against ? el("p", { class: "quiet reason" }, against)
+    : viewOf(context, site, picture, light, hand));
+  const beside = picture?.side && ["matrix", "heads"].includes(state.view); // panels are small, and fit beside it
   const shown = el("article", { class: `panel${context.busy ? " busy" : ""}`,
     "aria-label": `Answer of ${visible(trace.model.name)}` },
     head(trace, context.label),
     el("p", { class: `answer${trace.text.length > LONG ? " long" : ""}`, dir: "auto" },
       visible(trace.text) || "(nothing)"),
     tags(trace, state, model, update),
-    columns && image(columns, (r) => picture.columns.map((_, c) => picture.at(r, c)), light, row < 0 ? null : row),
-    site && wordsOf(trace, site, picture, light, hand),
-    el("div", { class: "view" }, against ? el("p", { class: "quiet reason" }, against)
-      : viewOf(context, site, picture, light, hand)),
-    picture && !against && ["matrix", "arcs"].includes(state.view) && asText(picture),
+    picture?.side ? el("div", { class: "beside" }, imageOf(site, picture, light, hand),
+      el("div", {}, wordsOf(trace, site, picture, light, hand), beside && view))
+      : [source && isPicture(source) && el("img", { class: "read", src: source.image, alt: "The picture that was read" }),
+        site && wordsOf(trace, site, picture, light, hand)],
+    !beside && view,
+    picture && !against && ["matrix", "arcs"].includes(state.view) && !(picture.side && picture.own) && asText(picture),
     trace.leftOut.length > 0 && el("ul", { class: "left-out quiet", "aria-label": "Left out" },
       trace.leftOut.map((sentence) => el("li", {}, visible(sentence)))));
   light.home = row < 0 ? null : row;

@@ -63,7 +63,8 @@ export function startSaving(app) {
       deliver(place ? `trace-${place + 1}.json` : "trace.json", each.trace.source, "application/json")),
     link: async () => {
       await navigator.clipboard.writeText(location.href);
-      app.say("The link is copied: it opens exactly what you see.");
+      app.say(app.picture ? "The link is copied: it opens all that you chose but the picture, which has to be chosen again."
+        : "The link is copied: it opens exactly what you see.");
     },
   };
   for (const [kind, act] of Object.entries(acts)) {

@@ -7,7 +7,7 @@ const STYLES = { fill: "rgb(0, 0, 0)", "fill-opacity": "1", stroke: "none", "str
     "text-anchor": "start",
   "dominant-baseline": "auto", visibility: "visible" };
 /** What matters of a drawing's style, and the values that need not be said. */
-const CONTROLS = "input, select, textarea, .transport button, .transport a, .shares button, .as-text, .menu, .hidden";
+const CONTROLS = "input, select, textarea, .transport button, .transport a, .shares button, .as-text, .menu, .hidden, .hint";
 const clear = (colour) => colour === "transparent" || /^rgba\(.*, 0\)$/.test(colour);
 
 function styled(from, to) {
@@ -66,7 +66,7 @@ class Sheet {
     const sharp = document.createElement("canvas"); // an image in a drawing would be blurred when it grows
     [sharp.width, sharp.height] = [Math.max(1, Math.round(box.width)), Math.max(1, Math.round(box.height))];
     const pen = sharp.getContext("2d");
-    pen.imageSmoothingEnabled = element.tagName === "IMG";
+    pen.imageSmoothingEnabled = element.tagName === "IMG" || element.classList.contains("veil");
     pen.drawImage(element, 0, 0, sharp.width, sharp.height);
     this.parts.push(svg("image", { ...this.place(box), href: sharp.toDataURL(), preserveAspectRatio: "none" }));
   }

@@ -101,9 +101,11 @@ export function decode(hash) {
   return state;
 }
 
-/** The body of a request for a trace. What was interfered with belongs to one model: its tokens are no other's. */
-export function requestOf(state, model) {
-  const request = { model, input: state.text, options: state.options };
+/** The body of a request for a trace, of the text or of a picture. What was interfered with belongs to one model: its
+    tokens are no other's. */
+export function requestOf(state, model, picture = null) {
+  const request = { model, ...(picture === null ? { input: state.text } : { image: picture.base64 }),
+    options: state.options };
   if (state.on === null || state.on === model) {
     for (const name of ["force", "block", "pull"]) if (state[name].length) request[name] = state[name];
   }

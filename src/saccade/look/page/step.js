@@ -1,11 +1,13 @@
 // One step of decoding as a lecture tells it, with this model's own numbers.
 import { button, el } from "saccade/dom";
-import { tokenWeights } from "saccade/fold";
+import { nameOf, tokenWeights } from "saccade/fold";
 import { rowOf } from "saccade/packed";
 import { strip } from "saccade/strip";
 import { decimal, percent, visible } from "saccade/words";
 
 const BEST = 5;
+const REGIONS = 12;
+/** So many regions of a picture are listed, the strongest first; the others share a line. */
 const ALIGNS = {
   softmax: "share = exp(score − largest) / sum of all exp(score − largest)",
   sparsemax: "shares: the nearest point to the scores whose parts add up to 1; small ones become exactly 0",
@@ -38,15 +40,27 @@ function sharesTable(site, head, row, side, pull) {
   const largest = Math.max(...known, -Infinity);
   const soft = scores && site.align === "softmax";
   const raised = soft ? [...scores].map((score) => (Number.isFinite(score) ? Math.exp(score - largest) : 0)) : [];
-  const names = ["word", scores && "score", soft && "exp", "share", ""].filter((name) => name !== null
+  const names = [side.kind === "grid" ? "region" : "word", scores && "score", soft && "exp", "share", ""].filter((name) => name !== null
     && name !== false);
-  const rows = side.tokens.map((token, place) => el("tr", {},
-    el("th", { scope: "row", dir: "auto" }, visible(token)),
+  const places = [...side.tokens.keys()];
+  const listed = side.kind === "grid" ? places.sort((one, two) => weights[two] - weights[one]).slice(0, REGIONS)
+    : places;
+  const rows = listed.map((place) => el("tr", {},
+    el("th", { scope: "row", dir: "auto" }, visible(nameOf(side, place))),
     scores && el("td", { class: "number" }, Number.isFinite(scores[place]) ? decimal(scores[place]) : "masked"),
     soft && el("td", { class: "number exp" }, decimal(raised[place], 3)),
     el("td", { class: "share" }, bar(weights[place]), el("span", { class: "number" }, percent(weights[place]))),
     el("td", {}, pull && button("pull", (event) => pull(event.currentTarget, place),
-      { class: "small", "data-key": `pull-${place}`, "aria-label": `Pull the weight of ${visible(token)}` }))));
+      { class: "small", "data-key": `pull-${place}`,
+        "aria-label": `Pull the weight of ${visible(nameOf(side, place))}` }))));
+  const others = side.tokens.length - listed.length;
+  if (others > 0) {
+    const shown = listed.reduce((sum, place) => sum + weights[place], 0);
+    const rest = weights.reduce((sum, weight) => sum + weight, 0) - shown;
+    rows.push(el("tr", { class: "quiet" }, el("th", { scope: "row" }, `${others} others`), scores && el("td"),
+      soft && el("td"), el("td", { class: "share" }, bar(rest), el("span", { class: "number" }, percent(rest))),
+      el("td")));
+  }
   const sum = soft && el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "sum"), el("td"),
     el("td", { class: "number exp" }, decimal(raised.reduce((a, b) => a + b, 0), 3)),
     el("td", { class: "share" }, el("span", { class: "number" }, percent(weights.reduce((a, b) => a + b, 0)))),
@@ -83,7 +97,7 @@ function projections(trace, site, head, row, columns) {
   const weights = rowOf(site.weights, only, row);
   const top = weights.indexOf(Math.max(...weights));
   const fits = (array, place) => array && array.shape.length === 3 && only < array.shape[0] && place < array.shape[1];
-  const name = visible(columns.tokens[top] ?? "");
+  const name = visible(nameOf(columns, top));
   return card(`Query, key and value of head ${only}`,
     fits(parts[0], row) && strip("query q", rowOf(parts[0], only, row)),
     fits(parts[1], top) && strip(`key k of ${name}`, rowOf(parts[1], only, top)),

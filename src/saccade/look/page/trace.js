@@ -29,7 +29,7 @@ function checkSide(side, name, where) {
     `${at} has an image that is not inside the file.`);
   const grid = side.grid ?? null;
   need(grid === null || (listOf(grid, Number.isInteger) && grid.length === 2
-    && grid[0] * grid[1] <= side.tokens.length),
+    && Math.min(...grid) > 0 && grid[0] * grid[1] === side.tokens.length),
     `${at} has a grid that does not fit its tokens.`);
   return { ...side, kind: side.kind ?? "text", marks, image, grid };
 }

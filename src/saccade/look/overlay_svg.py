@@ -1,0 +1,119 @@
+"""An overlay as SVG: a drawing that any browser shows, with its pictures inside and its words as words."""
+
+from __future__ import annotations
+
+import zlib
+from html import escape
+from pathlib import Path
+
+from saccade.files import write_atomically
+from saccade.look import words
+from saccade.look.overlay import LABEL, NAME, Overlay, Panel, Tiles, key_notes
+from saccade.look.picture import data_address
+from saccade.look.veil import veil
+
+__all__ = ["OverlayDrawing", "write_svg"]
+
+SIZE, GAP = 132.0, 14.0
+FONT, NOTES = 14, 10.5
+TYPICAL = 0.6
+"""The width of a letter in heights, wider than most are: the font is the reader's, and words must not run together."""
+MARGIN = 14.0
+VEIL = 132
+"""Pixels of a veil; the reader's program smooths it."""
+INK, MUTED, GOLD, PAPER = "#1f2430", "#666d7a", "#e8820c", "#ffffff"
+
+
+def write_svg(overlay: Overlay, path: Path, *, title: str | None = None) -> None:
+    """Write it as a file, on white paper."""
+    write_atomically(path, str(OverlayDrawing(overlay, title=title, paper=True)) + "\n")
+
+
+class OverlayDrawing:
+    """`str()` is the SVG element. On `paper` it has its own colours; else letters have those of the page around it."""
+
+    def __init__(self, overlay: Overlay, *, title: str | None = None, paper: bool = False) -> None:
+        self.overlay, self.title, self.paper = overlay, title, paper
+        self.tiles = Tiles(overlay.picture, len(overlay.panels), size=SIZE, gap=GAP)
+        self.margin = MARGIN if paper else 0.0
+        self.top = self.margin + (34 if title else 0)
+        self.width = round(max(self.tiles.right, TYPICAL * NOTES * len(key_notes(overlay))) + 2 * self.margin)
+        self.height = round(self.top + self.tiles.bottom + 26 + (18 if overlay.knows_boxes else 0) + self.margin)
+        self._pixels = overlay.picture.address
+        # one name for one picture: several drawings on a page may each bring theirs
+        self._name = f"saccade-picture-{zlib.crc32(self._pixels.encode()):08x}"
+
+    def __str__(self) -> str:
+        about = " ".join(words.visible(panel.name) for panel in self.overlay.panels[1:])
+        label = f"Where the model looked while it wrote: {about}"
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" '
+            f'viewBox="0 0 {self.width} {self.height}" width="{self.width}" height="{self.height}" '
+            f'font-family="system-ui, sans-serif" fill="{INK if self.paper else "currentColor"}">',
+            f'<defs><image id="{self._name}" width="{_n(self.tiles.width)}" height="{_n(self.tiles.height)}" '
+            f'preserveAspectRatio="none" href="{self._pixels}"/></defs>',
+        ]
+        if self.paper:
+            parts.append(f'<rect width="{self.width}" height="{self.height}" fill="{PAPER}"/>')
+        if self.title:
+            name = words.clip(words.visible(self.title), int(self.tiles.right / (TYPICAL * 17)))
+            place = f'x="{_n(self.margin)}" y="{_n(self.margin + 17)}"'
+            parts.append(f'<text {place} font-size="17" font-weight="600">{escape(name)}</text>')
+        parts += [self._panel(number, panel) for number, panel in enumerate(self.overlay.panels)]
+        return "\n".join([*parts, *self._key(), "</svg>"])
+
+    def _muted(self) -> str:
+        return f'fill="{MUTED}"' if self.paper else 'fill-opacity="0.7"'
+
+    def _panel(self, number: int, panel: Panel) -> str:
+        left, top = self.tiles.place(number)
+        left, top = left + self.margin, top + self.top
+        width, height = self.tiles.width, self.tiles.height
+        place = f'x="{_n(left)}" y="{_n(top)}" width="{_n(width)}" height="{_n(height)}"'
+        parts = [f'<use href="#{self._name}" x="{_n(left)}" y="{_n(top)}"/>']
+        if panel.weights is not None:
+            pixels = veil(panel.weights, max(1, round(VEIL * height / width)), VEIL)
+            parts.append(f'<image {place} preserveAspectRatio="none" href="{data_address(pixels)}"/>')
+        parts.append(f'<rect {place} fill="none" stroke="#808894" stroke-opacity="0.4"/>')
+        for x0, y0, x1, y1 in panel.boxes:
+            corner = f'x="{_n(left + x0 * width)}" y="{_n(top + y0 * height)}"'
+            size = f'width="{_n((x1 - x0) * width)}" height="{_n((y1 - y0) * height)}"'
+            parts.append(f'<rect {corner} {size} fill="none" stroke="{PAPER}" stroke-width="3.4"/>')
+            parts.append(f'<rect {corner} {size} fill="none" stroke="{GOLD}" stroke-width="1.8"/>')
+        return "<g>" + self._words(panel, left, top - 0.36 * LABEL) + "".join(parts) + "</g>"
+
+    def _words(self, panel: Panel, left: float, line: float) -> str:
+        place = f'x="{_n(left)}" y="{_n(line)}"'
+        if panel.weights is None:
+            return f'<text {place} font-size="{NOTES + 0.5}" {self._muted()}>{NAME}</text>'
+        room = self.tiles.width - len(panel.share) * TYPICAL * NOTES - 6
+        name = words.clip(words.visible(panel.name), max(1, int(room / (TYPICAL * FONT))))
+        told = f"{words.visible(panel.name)}: {self._strongest(panel)}"
+        quiet = f" {self._muted()}" if panel.quiet else ""
+        end = f'x="{_n(left + self.tiles.width)}" y="{_n(line)}" text-anchor="end"'
+        return (
+            f'<title>{escape(told)}</title><text {place} font-size="{FONT}"{quiet}>{escape(name)}</text>'
+            f'<text {end} font-size="{NOTES}" {self._muted()}>{panel.share}</text>'
+        )
+
+    def _strongest(self, panel: Panel) -> str:
+        assert panel.weights is not None
+        row, column = divmod(int(panel.weights.argmax()), self.overlay.picture.columns)
+        return f"{panel.share} at row {row + 1}, column {column + 1}"
+
+    def _key(self) -> list[str]:
+        line = self.top + self.tiles.bottom + 20
+        text = f'x="{_n(self.margin)}" y="{_n(line)}" font-size="{NOTES}" {self._muted()}'
+        parts = [f"<text {text}>{escape(key_notes(self.overlay))}</text>"]
+        if self.overlay.knows_boxes:
+            line += 18
+            box = f'x="{_n(self.margin + 1)}" y="{_n(line - 8.5)}" width="9" height="9"'
+            place = f'x="{_n(self.margin + 16)}" y="{_n(line)}" font-size="{NOTES}" {self._muted()}'
+            parts.append(f'<rect {box} fill="none" stroke="{GOLD}" stroke-width="1.8"/>')
+            parts.append(f"<text {place}>what the word is about</text>")
+        return parts
+
+
+def _n(value: float) -> str:
+    """A number as short as it can be."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")

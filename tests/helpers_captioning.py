@@ -1,0 +1,27 @@
+"""Captioners without training, for tests of what is shown of them."""
+
+from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+from saccade.front import Model
+from saccade.recipes import RecipeText
+from saccade.tasks.folder import build_task
+from saccade.tasks.recipe import parse_recipe
+
+GRID = {"kind": "small", "width": 8, "channels": [6, 6], "frozen": False}
+CAPTIONERS = {
+    "show-attend-tell-soft": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},
+    "show-attend-tell-hard": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},
+    "transformer-captioner": {"width": 8, "feed_forward": 12, "layers": 2, "attention": {"heads": 2}},
+}
+CAPTIONS = ["a red square left of a green one", "two blue rings", "white above a blue square"]
+
+
+def captioner(preset="show-attend-tell-soft", kind="word", size=32, **more):
+    """A model that has learned nothing and sees pictures of so many pixels as a fourth of that in regions."""
+    settings = {
+        "task": "captioning",
+        "data": {"train": ["unused.jsonl", "pictures"], "picture_size": size},
+        "tokenizer": {"kind": kind},
+        "model": {"preset": preset, "grid": GRID, **CAPTIONERS[preset], **more},
+    }
+    tokenizer = Tokenizer.train(TokenizerConfig(kind=kind), CAPTIONS, "target")
+    return Model(build_task(parse_recipe(RecipeText(settings, "test")), Tokenizers(None, tokenizer)))
