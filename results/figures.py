@@ -38,7 +38,7 @@ def draw_group(name: str, group: Group, out: Path) -> list[Path]:
         if group.metric != "aer":  # there are too few sentences with gold links to cut into lengths
             drawn.append(out / name / "lengths.png")
             curves = [Curve(label, [_point(entry) for entry in report["by_length"]]) for label, report in first]
-            save_lengths(curves, drawn[-1], group.trained_to, score=NAMES[group.metric], title=group.title)
+            save_lengths(curves, drawn[-1], group.trained_to, score=NAMES[group.metric])
         drawn.append(out / name / "learning.png")
         draw_learning(drawn[-1], [(label, report["learning"]) for label, report in first], group)
     return drawn
