@@ -85,6 +85,10 @@ class LiveProgress(Watcher):
         )
         for why, count in facts["left_out"].items():
             say(f"  {count:,} examples were left out: {why.replace('_', ' ')}")
+        if (laid := facts.get("vectors")) is not None:
+            what = "are tuned" if laid["tuned"] else "stay as they are"
+            known = f"{laid['found']:,} of {laid['words']:,} words"
+            say(f"  {known} begin with the vectors of {laid['file']}, which {what}")
         if first:
             say(f"  going on after step {first:,}")
         if _errors.is_terminal and first < steps:

@@ -22,6 +22,7 @@ __all__ = [
     "COMPRESSIONS",
     "check_encodable",
     "decoded_lines",
+    "find_file",
     "import_extra",
     "lines",
     "numbered",
@@ -37,6 +38,14 @@ _FOREIGN = {b"\x1f\x8b": "gzip (.gz)", b"\xfd7zXZ\x00": "xz (.xz)", b"\x28\xb5\x
 """How files begin that were compressed; one without the suffix would be read as it stands."""
 _FEED = 1024
 """Compressed bytes handed to Zstandard at a time: 4 of them can grow to 128 KiB, and larger bites are no faster."""
+
+
+def find_file(path: Path) -> Path:
+    """The file of that name, or the compressed one in its place: train.en.gz where there is no train.en."""
+    if path.exists():
+        return path
+    packed = [path.with_name(path.name + suffix) for suffix in COMPRESSIONS]
+    return next((other for other in packed if other.is_file()), path)
 
 
 def lines(path: Path) -> Iterator[str]:

@@ -180,6 +180,11 @@ class Tokenizer:
         """What each token stands for, as a person would write it; a space before it is shown as ▁."""
         return [self._piece(token) for token in tokens]
 
+    @property
+    def vocabulary(self) -> list[str]:
+        """All tokens as they are kept, the special ones first; words are written as they are, pieces in bytes."""
+        return list(self._pieces)
+
     def _piece(self, token: int) -> str:
         piece = self._pieces[token]
         if token < len(SPECIALS):

@@ -76,8 +76,11 @@ def find_recipe(name: str) -> Path:
 
 
 def read_recipe(name: str) -> RecipeText:
-    """A recipe, read from a file or from those that ship."""
-    path = find_recipe(name)
+    """A recipe, read from a file or from those that ship, with what it takes over from its `base`."""
+    return _with_bases(_read(find_recipe(name)), (name,))
+
+
+def _read(path: Path) -> RecipeText:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -85,6 +88,26 @@ def read_recipe(name: str) -> RecipeText:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8 text (byte {error.start}), so it is no recipe.") from error
     return parse_yaml(text, str(path))
+
+
+def _with_bases(recipe: RecipeText, chain: tuple[str, ...]) -> RecipeText:
+    """What a recipe does not say itself, its base says: setting by setting.
+
+    A model that names its own preset is another model, so it takes nothing over.
+    """
+    if "base" not in recipe.settings:
+        return recipe
+    name = recipe.settings["base"]
+    if not isinstance(name, str) or name in chain:
+        why = "stands on itself" if isinstance(name, str) else "must be the name of a recipe or its file"
+        raise ConfigError(f"{recipe.where}: base {name!r} {why}.")
+    beside = Path(recipe.where).parent / name
+    base = _with_bases(_read(beside if beside.is_file() else find_recipe(name)), (*chain, name)).settings
+    own = {key: value for key, value in recipe.settings.items() if key != "base"}
+    model = own.get("model")
+    if isinstance(model, dict) and "preset" in model:
+        base = {**base, "model": {}}
+    return RecipeText(merge(base, own), recipe.where, recipe.lines)
 
 
 def parse_yaml(text: str, where: str) -> RecipeText:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from saccade.search.settings import SearchConfig
 from saccade.tasks.inputs import Reads
 from saccade.tasks.recipe import Recipe
 from saccade.tasks.tracing import Wishes
+from saccade.tasks.vectors import Laid, lay_in
 from saccade.trace import Trace
 from saccade.train.objective import losses_of
 
@@ -74,6 +75,7 @@ class Task(ABC):
     def __init__(self, recipe: Recipe, tokenizers: Tokenizers) -> None:
         self.recipe, self.tokenizers = recipe, tokenizers
         self.model: Any = self._build()
+        self.vectors: Laid | None = None
 
     @abstractmethod
     def _build(self) -> nn.Module:
@@ -105,8 +107,13 @@ class Task(ABC):
         """The tokens of many inputs."""
         return [self.length(given) for given in inputs]
 
-    def begin(self) -> None:  # noqa: B027 (most need none)
+    def begin(self) -> None:
         """Get an untrained model ready for training, where a recipe asks for more than chance."""
+        settings = self.recipe.vectors
+        if settings.file is not None:
+            tokenizer = self.tokenizers.source or self.tokenizers.target
+            assert tokenizer is not None
+            self.vectors = lay_in(self.model.embedding, tokenizer.vocabulary, settings)
 
     def refusal(self, given: Any) -> str | None:
         """Why an input cannot be read, if it cannot: in a bulk prediction, the others go on without it."""
@@ -140,7 +147,8 @@ class Task(ABC):
     def facts(self) -> dict[str, Any]:
         """What there is to know of the model."""
         parameters = sum(parameter.numel() for parameter in self.model.parameters())
-        return {"model": self.recipe.preset or "recurrent", "parameters": parameters}
+        laid = {} if self.vectors is None else {"vectors": asdict(self.vectors)}
+        return {"model": self.recipe.preset or "recurrent", "parameters": parameters, **laid}
 
     def _to_batch(self, sources: list[list[int]]) -> Batch:
         return Batch.of(sources).to(self.device)

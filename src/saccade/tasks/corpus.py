@@ -25,7 +25,7 @@ from saccade.data.tokenizer import Tokenizer, Tokenizers
 from saccade.data.write import write_pairs, write_text
 from saccade.errors import ConfigError
 from saccade.files import explain, write_atomically, writing_folder
-from saccade.tasks.recipe import Recipe, data_files
+from saccade.tasks.recipe import Recipe
 
 __all__ = ["Corpus", "default_cache"]
 
@@ -89,15 +89,11 @@ class Corpus:
 
     def _from_files(self, split: str) -> Iterator[Example]:
         data = self._data
-        files = getattr(data, split)
-        if split == "test" and files is None:
+        if split == "test" and data.test is None:
             raise ConfigError("the recipe names no test data. Set data.test, or name files after the model folder.")
         if data.valid is None and split != "test":
             return self._set_aside(split)
-        return self._read(files)
-
-    def _read(self, files: Any) -> Iterator[Example]:
-        return self.read(data_files(files))
+        return self.read(data.paths(split))
 
     def read(self, paths: list[Path]) -> Iterator[Example]:
         """The examples of any files, read as those of the recipe are."""
@@ -109,7 +105,7 @@ class Corpus:
     def _set_aside(self, split: str) -> Iterator[Example]:
         """The part of the training files that is validated on, or the rest."""
         wanted = split == "valid"
-        for number, example in enumerate(self._read(self._data.train)):
+        for number, example in enumerate(self.read(self._data.paths("train"))):
             aside = number % _EVERY == _EVERY - 1 and number // _EVERY < self._data.held_out
             if aside == wanted:
                 yield example
@@ -172,8 +168,7 @@ class Corpus:
     def _origin(self, split: str) -> list[Any]:
         """What tells one state of the data from another: settings, and files with their sizes and times."""
         data = self._data.model_dump(exclude={"cache", "max_length"})
-        names = [data[part] for part in (split, "train") if data[part] is not None]
-        files = [path for name in names for path in data_files(name)]
+        files = [path for part in (split, "train") for path in self._data.paths(part)]
         if self._data.corpus is not None and self._recipe.task == "captioning":
             return [_grammar(), split, data]
         if self._data.corpus is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,6 +10,7 @@ from pydantic import Field, model_validator
 
 from saccade.config import Config, Fault, check, merge, refuse
 from saccade.data.corpora import CORPORA
+from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
 from saccade.errors import unknown_name
 from saccade.models import CAPTIONERS, MODELS, RecurrentConfig
@@ -43,6 +45,10 @@ class DataConfig(Config):
     """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
     valid: Files | None = None
     test: Files | None = None
+    folder: str | None = None
+    """The folder that relative names of files start from; left out, the one you are in."""
+    names: dict[str, str] = Field(default_factory=dict)
+    """What stands for {target} and the like in names of files: with target: de, train.{target} is train.de."""
     hub: str | None = None
     """A data set of the Hugging Face Hub."""
     hub_config: str | None = None
@@ -73,6 +79,20 @@ class DataConfig(Config):
             raise ValueError(f"lengths are {list(self.lengths)}, but must rise and lie between 3 and 80")
         return self
 
+    @model_validator(mode="after")
+    def _names_are_known(self) -> DataConfig:
+        for file in (file for files in (self.train, self.valid, self.test) for file in _listed(files)):
+            for name in _PLACE.findall(file) if self.names else ():
+                if name not in self.names:
+                    raise ValueError(f"{file} needs a name for {{{name}}}, but names has {', '.join(self.names)}")
+        return self
+
+    def paths(self, split: str) -> list[Path]:
+        """The files of train, valid or test: in their folder, under the names they have there."""
+        folder = Path(self.folder or "").expanduser()
+        names = [_PLACE.sub(lambda place: self.names.get(place[1], place[0]), f) for f in _listed(getattr(self, split))]
+        return [find_file(folder / name) for name in names]
+
 
 class HeadConfig(Config):
     """For classification: from annotations to a class."""
@@ -82,12 +102,22 @@ class HeadConfig(Config):
     dropout: float = Field(0.0, ge=0, lt=1)
 
 
+class VectorsConfig(Config):
+    """For classification and language: word vectors to begin with."""
+
+    file: str | None = None
+    """In GloVe's text form, `word 0.1 -0.2 …`; also .gz, .xz, .zst."""
+    tune: bool = True
+    """Whether training changes them."""
+
+
 class _Sections(Config):
     task: TaskName
     data: DataConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: dict[str, Any] = Field(default_factory=dict)
     head: HeadConfig = HeadConfig()
+    vectors: VectorsConfig = VectorsConfig()
     train: TrainConfig = TrainConfig()
     search: SearchConfig = SearchConfig()
     note: str | None = None
@@ -163,6 +193,10 @@ def _combinations(recipe: _Sections, model: dict[str, Any]) -> list[Fault]:
             faults.append(Fault(("model", "preset"), f"captioning needs a model that looks at pictures: {known}"))
     if recipe.train.guided_alignment and recipe.task != "translation":
         faults.append(Fault(("train", "guided_alignment"), "only translation has gold alignments: set it to 0"))
+    if recipe.vectors.file is not None and recipe.task not in ("classification", "language"):
+        faults.append(Fault(("vectors", "file"), "only classification and language take word vectors: leave it out"))
+    if recipe.vectors.file is not None and recipe.tokenizer.kind != "word":
+        faults.append(Fault(("vectors", "file"), "word vectors are of whole words: set tokenizer.kind to word"))
     if recipe.train.metric not in METRICS[recipe.task]:
         why = unknown_name(f"metric of {recipe.task}", recipe.train.metric, METRICS[recipe.task])
         faults.append(Fault(("train", "metric"), str(why)))
@@ -176,6 +210,10 @@ def _combinations(recipe: _Sections, model: dict[str, Any]) -> list[Fault]:
     return faults
 
 
-def data_files(files: Files) -> list[Path]:
-    """One path or several."""
-    return [Path(name) for name in ([files] if isinstance(files, str) else files)]
+_PLACE = re.compile(r"\{(\w+)\}")
+"""What is to be replaced in the name of a file."""
+
+
+def _listed(files: Files | None) -> list[str]:
+    """One name or several."""
+    return [files] if isinstance(files, str) else list(files or [])

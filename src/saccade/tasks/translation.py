@@ -67,6 +67,8 @@ class Translation(Task):
             label_smoothing=train.label_smoothing,
             word_dropout=train.word_dropout,
             guided_alignment=train.guided_alignment,
+            guided_site=train.guided_site,
+            guided_head=train.guided_head,
         )
 
     def length(self, text: str) -> int:
@@ -130,7 +132,10 @@ class Translation(Task):
         """Attention against gold links, the reference being forced on the decoder."""
         gold = [example.links or Links(frozenset()) for example in examples]
         attentions = self.attend(examples)
-        matrices = [attention.matrix()[:, : len(attention.source.words)] for attention in attentions]
+        # where the attention was taught, that is what to read alignments from
+        train = self.recipe.train
+        site, head = (train.guided_site, train.guided_head) if train.guided_alignment else (None, None)
+        matrices = [attention.matrix(site, head)[:, : len(attention.source.words)] for attention in attentions]
         report = best_shift(matrices, gold)
         score = report.scores[0]
         metrics["aer"] = score.error_rate

@@ -282,7 +282,8 @@ class _Run:
             progress.stale += 1
             if config.schedule == "plateau" and progress.stale % (config.plateau_patience + 1) == 0:
                 progress.halvings += 1
-        entry = {"step": progress.step, "valid": metrics, **({"notes": notes} if notes else {})}
+        entry = {"step": progress.step, "seconds": progress.seconds, "valid": metrics}
+        entry |= {"notes": notes} if notes else {}
         self.log.write(entry)
         self.watcher.validated({**entry, "best": better})
         for note in notes:

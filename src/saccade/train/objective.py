@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from saccade.attention.losses import doubly_stochastic_loss, guided_loss
 from saccade.attention.tape import Tape
 from saccade.batch import UNK, Batch
-from saccade.errors import ConfigError
+from saccade.errors import ConfigError, unknown_name
 from saccade.kernels.cross_entropy import cross_entropy, from_logits
 from saccade.models.base import Classifying, Seq2Seq
 
@@ -46,6 +46,8 @@ class WordLoss(nn.Module):
         label_smoothing: float = 0.0,
         word_dropout: float = 0.0,
         guided_alignment: float = 0.0,
+        guided_site: str | None = None,
+        guided_head: int | None = None,
         doubly_stochastic: float = 0.0,
         mirror: float = 0.0,
     ) -> None:
@@ -55,6 +57,9 @@ class WordLoss(nn.Module):
             raise ConfigError(f"{name} needs attention to the source, but this model has none. Set it to 0.")
         self.model, self.doubly_stochastic, self.mirror = model, doubly_stochastic, mirror
         self.label_smoothing, self.word_dropout, self.guided = label_smoothing, word_dropout, guided_alignment
+        if guided_site is not None and guided_site not in model.source_sites:
+            raise unknown_name("train.guided_site", guided_site, model.source_sites)
+        self.guided_site, self.guided_head = guided_site, guided_head
         self.own_words = 0.0
 
     def forward(self, links: Tensor | None = None, **parts: Tensor | None) -> Losses:
@@ -73,16 +78,24 @@ class WordLoss(nn.Module):
         return Losses(losses.smoothed + self._looking(tape, batch, links), losses.plain)
 
     def _looking(self, tape: Tape | None, batch: Batch, links: Tensor | None) -> Tensor | float:
-        """What is asked of the attention to the source, the mean of its sites and heads."""
+        """What is asked of the attention to the source."""
         if tape is None:
             return 0.0
-        weights = torch.stack([tape[site].float().mean(1) for site in self.model.source_sites]).mean(0)  # (B, T, S)
         asked: Tensor | float = 0.0
         if self.guided and links is not None:
-            asked = asked + self.guided * guided_loss(weights, links)
+            asked = asked + self.guided * guided_loss(self._sight(tape, self.guided_site, self.guided_head), links)
         if self.doubly_stochastic:
-            asked = asked + self.doubly_stochastic * doubly_stochastic_loss(weights, batch.expected_mask).sum()
+            uneven = doubly_stochastic_loss(self._sight(tape), batch.expected_mask).sum()
+            asked = asked + self.doubly_stochastic * uneven
         return asked
+
+    def _sight(self, tape: Tape, site: str | None = None, head: int | None = None) -> Tensor:
+        """(B, T, S): one site and head, or the mean over those that are not named."""
+        seen = [tape[name].float() for name in (self.model.source_sites if site is None else [site])]  # (B, H, T, S)
+        heads = min(part.shape[1] for part in seen)
+        if head is not None and head >= heads:
+            raise ConfigError(f"train.guided_head is {head}, but the heads are numbered from 0 to {heads - 1}.")
+        return torch.stack([part.mean(1) if head is None else part[:, head] for part in seen]).mean(0)
 
     def _fed(self, batch: Batch) -> Batch:
         """The batch with some of what the model reads replaced."""

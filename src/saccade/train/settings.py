@@ -50,6 +50,10 @@ class TrainConfig(Config):
     """The share of the model's own words that are fed to it at the end of training, rising from 0."""
     guided_alignment: float = Field(0.0, ge=0)
     """The weight of the loss that pulls attention towards gold alignments."""
+    guided_site: str | None = None
+    """The place whose attention is pulled, such as decoder.layers.1.cross; left out, the mean of all of them."""
+    guided_head: int | None = Field(None, ge=0)
+    """The head that is pulled, from 0; left out, the mean of all heads."""
     doubly_stochastic: float = Field(0.0, ge=0)
     """The weight of the loss that pulls what each place of the source gets of all words' attention towards 1."""
     mirror: float = Field(0.0, ge=0, le=1)

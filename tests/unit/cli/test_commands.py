@@ -96,9 +96,37 @@ def test_a_trained_model_beats_an_untrained_one(capsys, translator, text, tmp_pa
 
 
 def test_data_are_listed(capsys):
-    assert set(json.loads(out_of(run(capsys, "data", "--json")))) == {"english-french", "reading", "scenes"}
+    listed = json.loads(out_of(run(capsys, "data", "--json")))
+    assert {"english-french", "reading", "scenes", "multi30k", "ptb"} <= set(listed)
+    assert listed["multi30k"]["address"].startswith("https://")
     shown = out_of(run(capsys, "data"))
+    assert re.search(r"^ptb +language +The Penn Treebank", shown, re.M)
     assert re.search(r"^english-french +translation +English sentences .* grammar\. *$", shown, re.M), "one line a row"
+
+
+def test_a_public_data_set_is_told_how_to_get_and_made_ready(capsys, tmp_path):
+    said = out_of(run(capsys, "data", "sst"))
+    assert "Licence:" in said
+    assert "saccade data sst --from DIR --out sst" in said
+    for split in ("train", "dev"):
+        (tmp_path / f"{split}.txt").write_text("(3 (2 It) (4 works))\n")
+    words = ("data", "sst", "--from", tmp_path, "--out", tmp_path / "sst", "--json")
+    assert len(json.loads(out_of(run(capsys, *words)))) == 4
+    assert (tmp_path / "sst" / "stsa.fine.train").read_text() == "3 It works\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("sst", "--out", "x"), "name both folders: saccade data sst --from DIR --out sst"),
+        (("ptb", "--from", "x", "--out", "y"), "ptb needs no conversion: its recipes read it as it is."),
+        (("reading", "--from", "x"), "--from is for public data sets (multi30k, "),
+    ],
+)
+def test_what_cannot_be_made_ready_is_told(capsys, words, message):
+    ran = run(capsys, "data", *words)
+    assert ran.code == 2
+    assert message in ran.err
 
 
 def test_data_are_printed(capsys):

@@ -21,6 +21,23 @@ def test_every_recipe_that_ships_is_whole_and_says_what_it_is_for(name):
 
 
 @pytest.mark.parametrize("name", shipped())
+def test_the_model_of_every_recipe_can_be_built_and_guided_as_it_says(name):
+    recipe = load_recipe(name)
+    settings = recipe.model_settings()
+    build = {
+        "translation": lambda: settings.sequence_to_sequence(20, 20),
+        "language": lambda: settings.language_model(20),
+        "classification": lambda: settings.classifier(20, 3, **recipe.head.model_dump()),
+        "captioning": lambda: settings.captioner(20),
+    }
+    model = build[recipe.task]()
+    assert sum(parameter.numel() for parameter in model.parameters()) > 1000
+    site, head = recipe.train.guided_site, recipe.train.guided_head
+    assert site is None or site in model.source_sites
+    assert head is None or head < recipe.model["attention"]["heads"]
+
+
+@pytest.mark.parametrize("name", shipped())
 def test_a_resolved_recipe_is_its_own_recipe(name):
     recipe = load_recipe(name)
     again = parsed(to_yaml(recipe.dump()))

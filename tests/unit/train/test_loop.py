@@ -137,6 +137,14 @@ def test_some_metrics_must_fall(tmp_path, metric):
     assert run(job, tmp_path, steps=2, validate_every=1, metric=metric).progress.best_step == 1
 
 
+def test_the_log_says_when_each_validation_was(tmp_path):
+    run(Sentences([[0, 1]]), tmp_path, steps=4, validate_every=2)
+    entries = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    seconds = [entry["seconds"] for entry in entries if "valid" in entry]
+    assert len(seconds) == 2
+    assert 0 < seconds[0] < seconds[1]
+
+
 def test_a_validation_that_is_no_number_is_never_the_best(tmp_path):
     job = Sentences([[0]], losses=[math.nan, 2.0, math.nan])
     outcome = run(job, tmp_path, steps=3, validate_every=1)

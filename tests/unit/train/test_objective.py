@@ -77,6 +77,29 @@ def test_guided_alignment_adds_what_it_costs_to_look_elsewhere():
     assert_close(losses_of(objective, batch).total, plain)  # without links there is nothing to be guided by
 
 
+def test_one_head_alone_can_be_guided():
+    model, batch = tiny("transformer-base"), ragged()
+    links = torch.zeros(3, 5, 4)
+    links[0, 0, 1] = 1.0
+    site = model.source_sites[1]
+    tape = Tape()
+    model(batch, tape=tape)
+    plain = losses_of(WordLoss(model), batch).total.item()
+    for head in (0, 1):
+        objective = WordLoss(model, guided_alignment=3.0, guided_site=site, guided_head=head)
+        looked = -math.log(tape[site][0, head, 0, 1].item())
+        assert losses_of(objective, batch, links).total.item() == pytest.approx(plain + 3.0 * looked, rel=1e-5)
+
+
+def test_a_head_to_guide_must_be_there():
+    model, batch = tiny("transformer-base"), ragged()
+    with pytest.raises(ConfigError, match=r"guided_site 'decoder.layers.9.cross' does not exist. Did you mean"):
+        WordLoss(model, guided_alignment=1.0, guided_site="decoder.layers.9.cross")
+    objective = WordLoss(model, guided_alignment=1.0, guided_head=2)
+    with pytest.raises(ConfigError, match=r"guided_head is 2, but the heads are numbered from 0 to 1"):
+        losses_of(objective, batch, torch.zeros(3, 5, 4))
+
+
 def test_guided_alignment_needs_attention():
     with pytest.raises(ConfigError, match="needs attention to the source, but this model has none"):
         WordLoss(tiny("sutskever"), guided_alignment=1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,12 @@ __all__ = ["data"]
 
 
 def data(
-    corpus: Annotated[str | None, typer.Argument(help="A built-in corpus; left out, all are listed.")] = None,
+    corpus: Annotated[
+        str | None, typer.Argument(help="A built-in corpus or a public data set; left out, all are listed.")
+    ] = None,
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Of a public data set: the folder with what was downloaded.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write it to this folder; left out, sentences are printed.")] = None,
     size: Annotated[int, typer.Option(min=1, help="Training examples to write, or sentences to print.")] = 20,
     held_out: Annotated[int, typer.Option(min=1, help="Validation and test examples to write.")] = 1000,
@@ -27,12 +32,13 @@ def data(
         bool, typer.Option("--clear-cache", help="Delete all tokenised data that are kept.")
     ] = False,
 ) -> None:
-    """List the built-in corpora, print some of their sentences, or write them to disk.
+    """List corpora, print sentences of a built-in one or write it to disk; get a public one ready for its recipes.
 
     Example: saccade data english-french --size 100000 --out corpus
     """
     from saccade.data.corpora import CORPORA
-    from saccade.errors import lookup
+    from saccade.data.public import PUBLIC
+    from saccade.errors import ConfigError, unknown_name
 
     if clear_cache:
         from saccade.data.store import clear
@@ -41,13 +47,16 @@ def data(
         say(f"Freed {clear(default_cache()) / 1e6:,.1f} MB in {default_cache()}")
         return
     if corpus is None:
-        if json:
-            print_json({name: {"about": entry.about, "task": entry.task} for name, entry in CORPORA.items()})
-        else:
-            rows = [(name, entry.task, entry.about) for name, entry in CORPORA.items()]
-            table("Built-in corpora", ("name", "task", "what it is"), rows)
+        _list(CORPORA, PUBLIC, json)
         return
-    entry = lookup("corpus", corpus, CORPORA)
+    if corpus in PUBLIC:
+        _public(corpus, from_, out, json)
+        return
+    if from_ is not None:
+        raise ConfigError(f"--from is for public data sets ({', '.join(PUBLIC)}). Leave it out.")
+    if corpus not in CORPORA:
+        raise unknown_name("corpus", corpus, {*CORPORA, *PUBLIC})
+    entry = CORPORA[corpus]
     low, high = lengths
     if out is None:
         for example in entry.generate("train", size, seed, min_length=low, max_length=high):
@@ -65,6 +74,41 @@ def data(
             written += write_pairs(examples, out, split, entry.sides)
         else:
             written += write_text(examples, out, split, *entry.sides)
+    if json:
+        print_json([str(path) for path in written])
+    else:
+        say(f"Wrote {', '.join(path.name for path in written)} to {out}")
+
+
+def _list(built_in: dict[str, Any], public: dict[str, Any], json: bool) -> None:
+    if json:
+        listed: dict[str, Any] = {name: {"about": it.about, "task": it.task} for name, it in built_in.items()}
+        for name, entry in public.items():
+            origin = {"address": entry.address, "licence": entry.licence, "get": entry.get}
+            listed[name] = {"about": entry.about, "task": entry.task, **origin}
+        print_json(listed)
+        return
+    head = ("name", "task", "what it is")
+    table("Built-in corpora", head, [(name, entry.task, entry.about) for name, entry in built_in.items()])
+    echo("")
+    table("Public data sets", head, [(name, entry.task, entry.about) for name, entry in public.items()])
+    say("How to get one, and its licence: saccade data NAME")
+
+
+def _public(name: str, origin: Path | None, out: Path | None, json: bool) -> None:
+    """How to get a public data set, or what recipes need made of it."""
+    from saccade.data.public import PUBLIC
+    from saccade.errors import ConfigError
+
+    entry = PUBLIC[name]
+    if origin is None and out is None:
+        echo(entry.instructions(name))
+        return
+    if entry.convert is None:
+        raise ConfigError(f"{name} needs no conversion: its recipes read it as it is.\n{entry.instructions(name)}")
+    if origin is None or out is None:
+        raise ConfigError(f"name both folders: saccade data {name} --from DIR --out {name}")
+    written = entry.convert(origin, out)
     if json:
         print_json([str(path) for path in written])
     else:

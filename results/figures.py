@@ -1,0 +1,67 @@
+"""The figures of a group: quality against length, and learning against the clock."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from plan import LOWER_IS_BETTER, Group
+
+from saccade.look import Curve, Point, save_lengths
+from saccade.look.curves import LOOKS
+
+NAMES = {"bleu": "BLEU", "perplexity_per_word": "perplexity", "accuracy": "accuracy", "aer": "alignment error rate"}
+
+
+def every_report(group: str, out: Path) -> dict[str, list[dict[str, Any]]]:
+    """What was measured of a group for good, by row and in the order of seeds."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for path in sorted((out / group).glob("*/seed-*/metrics.json")):
+        report = json.loads(path.read_text(encoding="utf-8"))
+        if report["final"] and not report["tag"]:
+            found.setdefault(report["row"], []).append(report)
+    return {row: sorted(reports, key=lambda report: report["seed"]) for row, reports in found.items()}
+
+
+def reports_of(group: str, out: Path) -> dict[str, list[dict[str, Any]]]:
+    """Those of models, which learnt; an aligner beside them has nothing to draw."""
+    return {row: several for row, several in every_report(group, out).items() if "learning" in several[0]}
+
+
+def draw_group(name: str, group: Group, out: Path) -> list[Path]:
+    """The figures for which there is something to draw."""
+    reports = reports_of(name, out)
+    first = [(row.label, reports[row.name][0]) for row in group.rows if row.name in reports]
+    drawn = []
+    if first:
+        if group.metric != "aer":  # there are too few sentences with gold links to cut into lengths
+            drawn.append(out / name / "lengths.png")
+            curves = [Curve(label, [_point(entry) for entry in report["by_length"]]) for label, report in first]
+            save_lengths(curves, drawn[-1], group.trained_to, score=NAMES[group.metric])
+        drawn.append(out / name / "learning.png")
+        draw_learning(drawn[-1], [(label, report["learning"]) for label, report in first], group)
+    return drawn
+
+
+def draw_learning(path: Path, curves: list[tuple[str, list[dict[str, float]]]], group: Group) -> None:
+    """What validations found against the minutes that training had taken by then."""
+    from matplotlib.figure import Figure
+
+    metric = group.metric if all(group.metric in entry for _, entries in curves for entry in entries) else "loss"
+    figure = Figure(figsize=(7, 4))
+    axes = figure.add_subplot()
+    for number, (label, entries) in enumerate(curves):
+        colour, marker, dashes = LOOKS[number % len(LOOKS)]
+        minutes = [entry["seconds"] / 60 for entry in entries]
+        axes.plot(minutes, [entry[metric] for entry in entries], dashes, color=colour, marker=marker, ms=4, label=label)
+    axes.set_xlabel("minutes of training, validation included")
+    axes.set_ylabel(f"validation {NAMES.get(metric, metric)}")
+    axes.set_title(group.title, loc="left", fontweight="bold")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8, loc="upper right" if metric in LOWER_IS_BETTER else "lower right")
+    figure.savefig(path, dpi=150, bbox_inches="tight", metadata={"Software": None})
+
+
+def _point(entry: dict[str, Any]) -> Point:
+    return Point(entry["low"], entry["high"], entry["score"], entry["lower"], entry["upper"])

@@ -1,0 +1,126 @@
+"""What is trained for the results: groups of rows that are to be compared, each row a recipe with settings changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: a recipe, and the settings that differ."""
+
+    name: str
+    recipe: str
+    label: str
+    set: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows on the same data; `data` is their folder below --data, `metric` what they are compared by."""
+
+    title: str
+    data: str
+    metric: str
+    rows: tuple[Row, ...]
+    bounds: tuple[int, ...] | None = None
+    """The longest source of each bin of the length figure."""
+    trained_to: int | None = None
+    """The longest source in training, to mark in the length figure."""
+    picture: str | None = None
+    """A sentence whose attention is drawn."""
+
+    def row(self, name: str) -> Row:
+        """A row by its name."""
+        found = {row.name: row for row in self.rows}
+        if name not in found:
+            raise SystemExit(f"there is no row {name}. Known: {', '.join(found)}")
+        return found[name]
+
+
+def _multi30k(source: str, target: str) -> tuple[Row, ...]:
+    change = (f"data.names.source={source}", f"data.names.target={target}")
+    labels = {
+        "none": "no attention (one fixed vector)",
+        "bahdanau": "additive (Bahdanau)",
+        "luong-dot": "dot, input feeding (Luong)",
+        "luong-general": "general, input feeding (Luong)",
+        "luong-concat": "concat, input feeding (Luong)",
+        "luong-local-p": "local-p, input feeding (Luong)",
+        "transformer": "Transformer",
+    }
+    return tuple(Row(name, f"multi30k-{name}", label, change) for name, label in labels.items())
+
+
+def _sst(labels: str) -> tuple[Row, ...]:
+    change = (f"data.names.labels={labels}",)
+    names = {"lstm": "LSTM", "lstmn": "LSTMN", "lstmn-2": "LSTMN, two layers"}
+    return tuple(Row(name, f"sst-{name}", label, change) for name, label in names.items())
+
+
+_CAPTIONS = (6, 9, 12, 15, 18, 21)
+_AREA = "the agreement on the European Economic Area was signed in August 1992 ."
+
+GROUPS: dict[str, Group] = {
+    "multi30k-en-de": Group("Multi30k English-German", "multi30k", "bleu", _multi30k("en", "de"), _CAPTIONS),
+    "multi30k-en-fr": Group("Multi30k English-French", "multi30k", "bleu", _multi30k("en", "fr"), _CAPTIONS),
+    "multi30k-de-en": Group("Multi30k German-English", "multi30k", "bleu", _multi30k("de", "en"), _CAPTIONS),
+    "lengths": Group(
+        "Tatoeba English-French, trained on up to 30 words",
+        "tatoeba",
+        "bleu",
+        (
+            Row("none", "tatoeba-none", "no attention (RNNencdec)"),
+            Row("bahdanau", "tatoeba-bahdanau", "additive (RNNsearch)"),
+            Row("transformer", "tatoeba-transformer", "Transformer"),
+        ),
+        bounds=(10, 20, 30, 40, 50, 60, 70),
+        trained_to=30,
+    ),
+    "ptb": Group(
+        "Penn Treebank, a sentence at a time",
+        "ptb",
+        "perplexity_per_word",
+        (
+            Row("lstm", "ptb-lstm", "LSTM"),
+            Row("lstmn", "ptb-lstmn", "LSTMN"),
+            Row("lstm-3", "ptb-lstm-3", "LSTM, three layers"),
+            Row("lstmn-3", "ptb-lstmn-3", "LSTMN, three layers"),
+            Row("self-attentive", "ptb-self-attentive", "SimpleRNN + self-attention"),
+            Row("transformer", "ptb-transformer", "Transformer"),
+        ),
+        bounds=(10, 15, 20, 25, 30, 40),
+        picture="the fbi is chasing a criminal on the run",
+    ),
+    "sst-fine": Group(
+        "Stanford Sentiment Treebank, five grades", "sst", "accuracy", _sst("fine"), (10, 15, 20, 25, 30)
+    ),
+    "sst-binary": Group(
+        "Stanford Sentiment Treebank, two classes", "sst", "accuracy", _sst("binary"), (10, 15, 20, 25, 30)
+    ),
+    "alignment": Group(
+        "Alignment error rate on the Hansards' gold links",
+        "alignment",
+        "aer",
+        (
+            Row("additive", "alignment-additive", "additive (Bahdanau)"),
+            Row("general", "alignment-general", "general, input feeding (Luong)"),
+            Row("local-p", "alignment-local-p", "local-p, input feeding (Luong)"),
+            Row("transformer", "alignment-transformer", "Transformer"),
+            Row("guided", "alignment-guided", "Transformer, one guided head"),
+        ),
+        bounds=(10, 15, 20, 25, 30),
+        picture=_AREA,
+    ),
+    "speed": Group(
+        "Multi30k English-German, validation BLEU against time",
+        "multi30k",
+        "bleu",
+        tuple(
+            Row(name, f"multi30k-{name}", label, ("train.validate_every=250", "search.beam=1"))
+            for name, label in (("bahdanau", "additive (Bahdanau)"), ("transformer", "Transformer"))
+        ),
+        _CAPTIONS,
+    ),
+}
+LOWER_IS_BETTER = frozenset({"perplexity_per_word", "aer", "loss"})

@@ -1,0 +1,100 @@
+"""Public data sets that recipes are written for: where they come from, what they may be used for, what to make of them.
+
+None of them comes with saccade, and none is downloaded by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from saccade.data.public.alignment import convert_alignment
+from saccade.data.public.hansards import convert_hansards
+from saccade.data.public.tatoeba import convert_tatoeba
+from saccade.data.public.trees import convert_trees
+
+__all__ = ["PUBLIC", "PublicSet"]
+
+
+@dataclass(frozen=True)
+class PublicSet:
+    """A data set that others publish.
+
+    get: how to get it, in a sentence or two. convert(origin, out): the files of a recipe made of those that are
+    published; None where recipes read them as they are.
+    """
+
+    about: str
+    task: str
+    address: str
+    licence: str
+    get: str
+    recipes: str
+    convert: Callable[[Path, Path], list[Path]] | None = None
+
+    def instructions(self, name: str) -> str:
+        """What to do, in plain words."""
+        lines = [self.about, f"From: {self.address}", f"Licence: {self.licence}", self.get]
+        folder = "DIR"
+        if self.convert is not None:
+            lines.append(f"Then: saccade data {name} --from DIR --out {name}")
+            folder = name
+        lines.append(f"Train: saccade train {self.recipes} --set data.folder={folder}")
+        return "\n".join(lines)
+
+
+PUBLIC: dict[str, PublicSet] = {
+    "multi30k": PublicSet(
+        "Captions of pictures in English, German and French, 29,000 for training.",
+        "translation",
+        "https://github.com/multi30k/dataset",
+        "not stated there; generally taken as CC BY-NC-SA 4.0, English from Flickr30k, for research",
+        "Clone it; DIR is its folder data/task1/raw. Other directions: --set data.names.target=fr.",
+        "multi30k-transformer",
+    ),
+    "tatoeba": PublicSet(
+        "Short English-French sentences, and long ones made by putting them one after another.",
+        "translation",
+        "https://www.manythings.org/anki/fra-eng.zip",
+        "CC BY 2.0 (tatoeba.org and manythings.org/anki are to be named)",
+        "Unpack it; DIR is the folder with fra.txt.",
+        "tatoeba-bahdanau",
+        convert_tatoeba,
+    ),
+    "ptb": PublicSet(
+        "The Penn Treebank as Mikolov prepared it for language models: 10,000 words, lower case.",
+        "language",
+        "http://www.fit.vutbr.cz/~imikolov/rnnlm/simple-examples.tgz",
+        "the text belongs to the LDC (LDC99T42): for experiments only",
+        "Unpack it; DIR is its folder data, with ptb.train.txt.",
+        "ptb-lstmn",
+    ),
+    "sst": PublicSet(
+        "The Stanford Sentiment Treebank: sentences of film reviews, five grades or two.",
+        "classification",
+        "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
+        "not stated; for research, Socher et al. 2013 are to be cited",
+        "Unpack it; DIR is its folder trees. Files named stsa.fine.train and so on are read as they are.",
+        "sst-lstmn",
+        convert_trees,
+    ),
+    "hansards": PublicSet(
+        "Sentences of the Canadian parliament, English and French, whose words were linked by hand.",
+        "translation",
+        "http://web.eecs.umich.edu/~mihalcea/wpt/",
+        "not stated; the gold standard of the HLT-NAACL 2003 shared task",
+        "Unpack the English-French trial or test data; DIR has FILE.e, FILE.f and FILE.wa.",
+        "alignment-additive",
+        convert_hansards,
+    ),
+    "alignment": PublicSet(
+        "English-French sentences of multi30k and tatoeba, cut into words as the Hansards' gold alignments are.",
+        "translation",
+        "made of three of the others",
+        "that of its parts",
+        "DIR holds the folders multi30k, tatoeba and hansards as published or as made by this command.",
+        "alignment-additive",
+        convert_alignment,
+    ),
+}

@@ -1,0 +1,198 @@
+"""What makes the results: the runner, the measuring of heads, the aligner's links, and the table."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers_tasks import untrained
+from saccade.data.example import Example, Links
+from saccade.recipes import shipped
+from saccade.tasks.recipe import load_recipe
+
+RESULTS = Path(__file__).parents[3] / "results"
+sys.path.insert(0, str(RESULTS))
+
+import aligner  # noqa: E402
+import figures  # noqa: E402
+import measure  # noqa: E402
+import table  # noqa: E402
+from plan import GROUPS  # noqa: E402
+
+TINY = ["model.embedding=8", "model.width=8", "head.hidden=4", "train.steps=4", "train.validate_every=2"]
+
+
+def run(folder, *words):
+    sets = [part for change in TINY for part in ("--set", change)]
+    places = ["--data", folder / "data", "--runs", folder / "runs", "--out", folder / "out", "--device", "cpu"]
+    command = [sys.executable, RESULTS / "run.py", "sst-fine", "--rows", "lstmn", *places, *sets, *words]
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """Two seeds of a tiny row, side by side."""
+    folder = tmp_path_factory.mktemp("results")
+    (folder / "data" / "sst").mkdir(parents=True)
+    for split in ("train", "dev"):
+        lines = [f"{n % 5} {'good' if n % 5 > 2 else 'bad'} film number {n}\n" for n in range(40)]
+        (folder / "data" / "sst" / f"stsa.fine.{split}").write_text("".join(lines))
+    done = run(folder, "--seeds", "2", "--jobs", "2", "--final")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_every_seed_leaves_its_files(ran):
+    for seed in (1, 2):
+        place = ran / "out" / "sst-fine" / "lstmn" / f"seed-{seed}"
+        files = {path.name for path in place.iterdir()}
+        assert files == {"metrics.json", "log.jsonl", "card.md", "recipe.yaml"}
+        report = json.loads((place / "metrics.json").read_text())
+        assert (report["row"], report["seed"], report["final"]) == ("lstmn", seed, True)
+        assert report["split"] == "valid", "there is no test file"
+        assert 0 <= report["metrics"]["accuracy"] <= 1
+        assert [entry["step"] for entry in report["learning"]] == [2, 4]
+        assert f"--first-seed {seed}" in report["command"]
+        for file in files:
+            assert str(ran) not in (place / file).read_text(), "no places of a machine"
+        assert load_recipe(str(place / "recipe.yaml")).train.seed == seed
+    assert (ran / "out" / "sst-fine" / "learning.png").exists()
+    assert (ran / "out" / "sst-fine" / "lengths.png").exists()
+
+
+def test_what_is_done_is_not_done_again(ran):
+    before = (ran / "out" / "sst-fine" / "lstmn" / "seed-1" / "metrics.json").stat().st_mtime_ns
+    done = run(ran, "--final")
+    assert done.returncode == 0
+    assert "begins" not in done.stdout
+    assert (ran / "out" / "sst-fine" / "lstmn" / "seed-1" / "metrics.json").stat().st_mtime_ns == before
+
+
+def test_when_the_time_is_up_what_is_done_stays(ran):
+    done = run(ran, "--first-seed", "3", "--set", "train.steps=1000000", "--minutes", "0.05", "--final")
+    assert done.returncode == 1
+    assert "the time is up: 1 not done" in done.stdout
+    assert not (ran / "out" / "sst-fine" / "lstmn" / "seed-3").exists()
+    assert (ran / "out" / "sst-fine" / "lstmn" / "seed-2" / "metrics.json").exists()
+
+
+def test_the_table_has_means_and_spread_of_what_there_is(ran):
+    reports = {name: figures.every_report(name, ran / "out") for name in GROUPS}
+    lines = table.group_table("sst-fine", GROUPS["sst-fine"], reports["sst-fine"])
+    row = next(line for line in lines if "[LSTMN](" in line)
+    values = [report["metrics"]["accuracy"] for report in reports["sst-fine"]["lstmn"]]
+    assert f"{sum(values) / 2:.3f} ({min(values):.3f} to {max(values):.3f})" in row
+    assert any(line.startswith("| LSTM | not measured yet |") for line in lines)
+    said = table.document(reports, ran / "out")
+    assert "not measured yet" in said
+    assert "](../results/sst-fine/lengths.png)" in said
+
+
+def report(metric, value, **more):
+    return {"metric": metric, "metrics": {metric: value}, "learning": [], **more}
+
+
+def test_findings_are_read_from_the_numbers():
+    reports = {name: {} for name in GROUPS}
+    reports["ptb"] = {
+        "lstm": [report("perplexity_per_word", 114.0), report("perplexity_per_word", 116.0)],
+        "lstmn": [report("perplexity_per_word", 109.5)],
+    }
+    rows = {row[0]: row[2:] for row in table.finding_rows(reports)}
+    assert rows["An LSTM that looks back over its states (LSTMN) foresees words better"] == ("115.0 → 109.5", "yes")
+    assert rows["one layer of it"] == ("perplexity 109.5 (goal 108)", "no")
+    assert rows["and three layers better still"] == ("not measured yet", "–")
+
+
+def test_how_soon_is_read_from_the_log():
+    learning = [{"seconds": 60.0, "bleu": 30.0}, {"seconds": 90.0, "bleu": 35.5}, {"seconds": 120.0, "bleu": 34.0}]
+    reports = {name: {} for name in GROUPS} | {"speed": {"transformer": [report("bleu", 36.0, learning=learning)]}}
+    (found,) = (row[2:] for row in table.finding_rows(reports) if row[0] == "Minutes are enough")
+    assert found == ("35 BLEU on the validation data after 1.5 minutes", "yes")
+
+
+def test_every_finding_can_be_read_once_all_is_measured():
+    bins = [{"high": high, "score": 50.0 - high / 2} for high in (10, 20, 30, 40, 50, 60, 70)]
+    reports = {
+        name: {row.name: [report(group.metric, 0.5, by_length=bins)] for row in group.rows}
+        for name, group in GROUPS.items()
+    }
+    reports["alignment"]["eflomal"] = [report("aer", 0.2)]
+    assert all(row[2] != table.UNMEASURED for row in table.finding_rows(reports))
+
+
+def test_the_documents_are_what_the_numbers_say():
+    done = subprocess.run(
+        [sys.executable, RESULTS / "table.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_marks_must_stand_in_the_readme():
+    assert (
+        table.put_between(f"a\n{table.BEGIN}\nold\n{table.END}\nb", "new") == f"a\n{table.BEGIN}\nnew\n{table.END}\nb"
+    )
+    with pytest.raises(SystemExit, match="the README must hold"):
+        table.put_between("nothing", "new")
+
+
+def test_every_row_has_a_recipe_that_ships_and_settings_that_fit():
+    for group in GROUPS.values():
+        for row in group.rows:
+            assert row.recipe in shipped()
+            assert load_recipe(row.recipe, list(row.set)).task
+
+
+def test_rows_of_a_group_have_the_same_data_and_tokens():
+    for name, group in GROUPS.items():
+        recipes = [load_recipe(row.recipe, list(row.set)) for row in group.rows]
+        assert len({recipe.tokenizer.model_dump_json() for recipe in recipes}) == 1, name
+        texts = {str([recipe.data.train[:2], recipe.data.valid, recipe.data.names]) for recipe in recipes}
+        assert len(texts) == 1, "but for links in a third file"
+
+
+def test_heads_are_chosen_by_the_aligners_links():
+    model = {"preset": "transformer-base", "width": 8, "feed_forward": 8, "layers": 2, "tied": False}
+    task = untrained("translation", {**model, "attention": {"heads": 2}})
+    gold = [Example(source="ant bee", target="ANT BEE", links=Links(frozenset({(0, 0), (1, 1)})))] * 3
+    silver = [Example(source="cat dog elk", target="CAT DOG", links=Links(frozenset({(0, 0), (1, 1)})))] * 2
+    found = measure.heads(task, gold, silver)
+    assert len(found["all"]) == (1 + 2 * 2) * 2
+    assert found["chosen"]["silver"] == min(row["silver"] for row in found["all"])
+    assert found["lowest"]["aer"] == min(row["aer"] for row in found["all"])
+    alone = measure.heads(task, gold, [])["chosen"]
+    assert (alone["site"], alone["head"], alone["shift"]) == (None, None, 0)
+
+
+def test_a_guided_head_is_the_one_that_is_read():
+    model = {"preset": "transformer-base", "width": 8, "feed_forward": 8, "layers": 2, "tied": False}
+    task = untrained("translation", {**model, "attention": {"heads": 2}})
+    guided = {"guided_alignment": 1.0, "guided_site": "decoder.layers.1.cross", "guided_head": 1}
+    task.recipe = task.recipe.model_copy(update={"train": task.recipe.train.model_copy(update=guided)})
+    gold = [Example(source="ant bee", target="ANT BEE", links=Links(frozenset({(0, 0), (1, 1)})))]
+    chosen = measure.heads(task, gold, gold)["chosen"]
+    assert (chosen["site"], chosen["head"]) == ("decoder.layers.1.cross", 1)
+
+
+def test_a_short_log_keeps_every_validation(tmp_path):
+    lines = [json.dumps({"step": n, "valid": {}} if n % 50 == 0 else {"step": n}) for n in range(1, 1001)]
+    (tmp_path / "log.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    kept = [json.loads(line) for line in measure.short_log(tmp_path / "log.jsonl").splitlines()]
+    assert sum("valid" in entry for entry in kept) == 20
+    assert 50 <= sum("valid" not in entry for entry in kept) <= measure.LOGGED
+    assert [entry["step"] for entry in kept] == sorted(entry["step"] for entry in kept)
+
+
+def test_two_directions_are_joined():
+    forward, backward = {(0, 0), (1, 1), (2, 3)}, {(0, 0), (1, 1), (2, 2)}
+    assert aligner.grow_diag_final_and(forward, backward) == {(0, 0), (1, 1), (2, 2), (2, 3)}
+    far = {(0, 0), (4, 9)}
+    assert aligner.grow_diag_final_and(far, {(0, 0)}) == {(0, 0), (4, 9)}, "two words that are alone are joined at last"
+    assert aligner.grow_diag_final_and({(0, 0), (4, 0)}, {(0, 0)}) == {(0, 0)}, "but not where one of them is not"
+
+
+def test_a_data_set_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(SystemExit, match=r"has no folder ptb\. See: saccade data ptb"):
+        measure.prepared("ptb", tmp_path, tmp_path)
