@@ -14,9 +14,20 @@ from saccade.attention.tape import Tape
 from saccade.batch import Batch
 from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
 from saccade.kernels.packed import Precision
-from saccade.models.writer import Draft, StepWriter, Writer, kept
+from saccade.models.writer import Draft, StepWriter, Writer, kept, norms, places
 
-__all__ = ["Classifying", "Draft", "Precision", "Seq2Seq", "StepWriter", "Writer", "check_finite", "tie"]
+__all__ = [
+    "Classifying",
+    "Draft",
+    "Precision",
+    "Seq2Seq",
+    "StepWriter",
+    "Writer",
+    "check_finite",
+    "norms",
+    "places",
+    "tie",
+]
 
 
 class Seq2Seq(nn.Module, ABC):

@@ -22,7 +22,7 @@ from saccade.batch import Batch
 if TYPE_CHECKING:
     from saccade.models.base import Seq2Seq
 
-__all__ = ["Draft", "StepWriter", "Writer", "as_built", "fingerprint", "kept", "lengths", "places", "rows_of"]
+__all__ = ["Draft", "StepWriter", "Writer", "as_built", "fingerprint", "kept", "norms", "places", "rows_of"]
 
 Made = TypeVar("Made")
 
@@ -134,7 +134,7 @@ def fingerprint(parameters: Sequence[Tensor]) -> Any:
     if where is None:
         return None
     if parameters[0].device.type != "cpu":
-        return where, lengths(parameters).tolist()
+        return where, norms(parameters).tolist()
     probes = [part.detach().view(-1)[part.numel() // 2] for part in parameters if part.is_contiguous() and part.numel()]
     return where, torch.stack([probe.float() for probe in probes]).tolist()
 
@@ -146,7 +146,7 @@ def places(parameters: Sequence[Tensor]) -> Any:
     return tuple((part.data_ptr(), part._version, part.dtype, part.shape) for part in parameters)
 
 
-def lengths(parameters: Sequence[Tensor]) -> Tensor:
+def norms(parameters: Sequence[Tensor]) -> Tensor:
     """The length of each parameter as a vector, on their device."""
     every = torch._foreach_norm([part.detach() for part in parameters])
     alike = len({length.dtype for length in every}) == 1

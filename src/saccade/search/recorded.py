@@ -22,9 +22,7 @@ from torch import Tensor
 from saccade.batch import BOS, Batch, round_up
 from saccade.errors import NumericsError
 from saccade.kernels.recording import recording
-from saccade.models.base import Draft, Precision, Seq2Seq, check_finite
-from saccade.models.writer import lengths as norms
-from saccade.models.writer import places
+from saccade.models.base import Draft, Precision, Seq2Seq, check_finite, norms, places
 from saccade.search.history import Hypothesis, walk
 from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
 from saccade.search.view import View
