@@ -60,9 +60,10 @@ def prepared(name: str, data: Path, runs: Path) -> Path:
         draft = made.with_name(f"{name}.part")
         shutil.rmtree(draft, ignore_errors=True)
         convert(data / PUBLISHED[name], draft)
-        for links in (data / "links").glob("*.align*"):  # an aligner's, see aligner.py
-            shutil.copy(links, draft / links.name)
         draft.rename(made)
+    for links in (data / "links").glob("*.align*"):  # an aligner's, see aligner.py; they may have come later
+        if not (made / links.name).exists():
+            shutil.copy(links, made / links.name)
     return made.resolve()
 
 
@@ -80,6 +81,10 @@ def measure(
 ) -> bool:
     """Train a row into `folder` unless it is there, measure it, and write to `out`; whether it came to its end."""
     recipe, watcher = load_recipe(row.recipe, settings), Facts()
+    if (folder / "settings.yaml").exists() and (folder / "settings.yaml").read_text("utf-8") != resolved(recipe, group):
+        raise SystemExit(f"{folder} was begun with other settings: give these a --tag, or remove it")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / "settings.yaml", resolved(recipe, group))
     seen: dict[str, Any]
     if not (folder / "trained.json").exists():
         outcome = train(recipe, folder, resume=(folder / "checkpoints").is_dir(), watcher=watcher)

@@ -10,8 +10,8 @@ made from what was published where that lies there instead. Only --final looks a
 into the tables; where there is no test file, it is the validation data, and the outcome says so.
 
 Several trainings run side by side (--jobs), each a process. When --minutes are over, those that still train are stopped
-and leave nothing; the same command goes on with what is missing. Models stay in --runs, the small files go to --out:
-metrics.json, log.jsonl, recipe.yaml, card.md and pictures, in GROUP/ROW/seed-N.
+and keep a checkpoint to go on from; the same command goes on with what is missing. Models stay in --runs, the small
+files go to --out: metrics.json, log.jsonl, recipe.yaml, card.md and pictures, in GROUP/ROW/seed-N.
 """
 
 from __future__ import annotations

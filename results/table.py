@@ -52,12 +52,19 @@ def _beats(low: str, high: str, margin: float = 0.0) -> Callable[[dict[str, floa
     return read
 
 
-def _at_least(row: str, goal: float, metric: str) -> Callable[[dict[str, float]], tuple[str, bool]]:
-    return lambda mean: (f"{metric} {mean[row]:.1f} (goal {goal:g})", mean[row] >= goal)
+def _best(row: str, goal: float, metric: str) -> Callable[[dict[str, float]], tuple[str, bool]]:
+    """At least the goal, and above every other row that is there."""
+
+    def read(mean: dict[str, float]) -> tuple[str, bool]:
+        others = [value for name, value in mean.items() if name != row and ":" not in name]
+        return f"{metric} {mean[row]:.1f} (goal {goal:g})", mean[row] >= max([goal, *others])
+
+    return read
 
 
-def _at_most(row: str, goal: float, metric: str) -> Callable[[dict[str, float]], tuple[str, bool]]:
-    return lambda mean: (f"{metric} {mean[row]:.1f} (goal {goal:g})", mean[row] <= goal)
+def _below(row: str, other: str, goal: float, metric: str) -> Callable[[dict[str, float]], tuple[str, bool]]:
+    """At most the goal, and below another row."""
+    return lambda mean: (f"{metric} {mean[row]:.1f} (goal {goal:g})", mean[row] <= min(goal, mean[other]))
 
 
 _RECURRENT = ("bahdanau", "luong-dot", "luong-general", "luong-concat", "luong-local-p")
@@ -85,7 +92,7 @@ def _holds(mean: dict[str, float]) -> tuple[str, bool]:
 def _aer(*rows: str) -> Callable[[dict[str, float]], tuple[str, bool]]:
     def read(mean: dict[str, float]) -> tuple[str, bool]:
         shown = ", ".join(f"{row} {mean[row]:.2f}" for row in rows)
-        return shown, mean[rows[-1]] < mean[rows[0]]
+        return shown, mean[rows[-1]] < min(mean[row] for row in rows[:-1])
 
     return read
 
@@ -123,14 +130,14 @@ FINDINGS = (
         "Vaswani et al. 2017, WMT'14: 27.3 (base), above all before it",
         "multi30k-en-de",
         ("transformer",),
-        _at_least("transformer", 39, "BLEU"),
+        _best("transformer", 39, "BLEU"),
     ),
     Finding(
         "and English-French",
         "Vaswani et al. 2017, WMT'14: 41.0 (big)",
         "multi30k-en-fr",
         ("transformer",),
-        _at_least("transformer", 60, "BLEU"),
+        _best("transformer", 60, "BLEU"),
     ),
     Finding(
         "but recurrent attention is within 3 BLEU of it on little text",
@@ -146,13 +153,19 @@ FINDINGS = (
         ("lstm", "lstmn"),
         lambda mean: (f"{mean['lstm']:.1f} → {mean['lstmn']:.1f}", mean["lstm"] - mean["lstmn"] >= 5),
     ),
-    Finding("one layer of it", "Cheng et al. 2016: 108", "ptb", ("lstmn",), _at_most("lstmn", 108, "perplexity")),
+    Finding(
+        "one layer of it",
+        "Cheng et al. 2016: 108",
+        "ptb",
+        ("lstm", "lstmn"),
+        _below("lstmn", "lstm", 108, "perplexity"),
+    ),
     Finding(
         "and three layers better still",
         "Cheng et al. 2016: 102",
         "ptb",
-        ("lstmn-3",),
-        _at_most("lstmn-3", 102, "perplexity"),
+        ("lstmn", "lstmn-3"),
+        _below("lstmn-3", "lstmn", 102, "perplexity"),
     ),
     Finding(
         "It grades sentences better than an LSTM, five grades",
@@ -282,7 +295,7 @@ def document(reports: Reports, out: Path) -> str:
         "The papers' findings, on data that fits into minutes of training. Each number comes from a `metrics.json` "
         "under `results/`, beside its log, its complete recipe and the command that makes it again; this page and the "
         "table in the README are written from those by `python results/table.py`. Settings were chosen on validation "
-        "data; test data were looked at once.",
+        "data.",
         "",
         f"Of {len(rows)} findings {sum(row[3] == 'yes' for row in rows)} came out, "
         f"{sum(row[3] == 'no' for row in rows)} did not, and {len(rows) - len(measured)} were not measured yet.",

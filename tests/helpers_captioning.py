@@ -6,7 +6,7 @@ from saccade.recipes import RecipeText
 from saccade.tasks.folder import build_task
 from saccade.tasks.recipe import parse_recipe
 
-GRID = {"kind": "small", "width": 8, "channels": [6, 6], "frozen": False}
+GRID = {"kind": "small", "width": 8, "channels": [6], "frozen": False}
 CAPTIONERS = {
     "show-attend-tell-soft": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},
     "show-attend-tell-hard": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},

@@ -58,7 +58,7 @@ def captioner(preset="show-attend-tell-soft", **data):
         "task": "captioning",
         "data": {"corpus": "scenes", "picture_size": 16, **data},
         "tokenizer": {"kind": "word"},
-        "model": {"preset": preset, "grid": {"kind": "small", "width": 8, "channels": [6, 6]}, **small[preset]},
+        "model": {"preset": preset, "grid": {"kind": "small", "width": 8, "channels": [6]}, **small[preset]},
     }
     words = Tokenizer.train(TokenizerConfig(kind="word"), ["a red square", "two blue digits"], "target")
     return build_task(parse_recipe(RecipeText(settings, "test")), Tokenizers(None, words))

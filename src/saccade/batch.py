@@ -22,7 +22,8 @@ class Batch:
 
     source (B, S) tokens, or (B, S, D) numbers for what is no text; source_mask (B, S) True = real.
     target (B, T+1): BOS, the words, EOS, padding. Language models have a target alone.
-    labels (B,): classes. pictures (B, 3, H, W): what captions are written to, in the place of a source.
+    labels (B,): classes. pictures: what captions are written to, in the place of a
+    source; bytes (B, H, W, 3), or (B, 3, H, W) numbers as a network reads them.
     """
 
     source: Tensor | None = None

@@ -16,6 +16,7 @@ __all__ = [
     "CheckpointError",
     "ConfigError",
     "DataError",
+    "Interruption",
     "NumericsError",
     "SaccadeError",
     "ShapeError",
@@ -28,6 +29,10 @@ Entry = TypeVar("Entry")
 
 class SaccadeError(Exception):
     """The root: `except SaccadeError` catches what a user can mend."""
+
+
+class Interruption(Exception):
+    """Nobody waits for the work any more. No fault: whoever catches errors to go on otherwise lets it pass."""
 
 
 class ShapeError(SaccadeError):

@@ -160,6 +160,7 @@ class Attention:
     def overlay(self, view: View | None = None) -> Overlay:
         """The picture that was looked at, with a panel for each word written."""
         view = view or View()
+        view = replace(view, gold=tuple(view.gold))  # which is asked for more than once
         self.matrix(view.site)  # which knows all that can be wrong with it
         picture = self._looked_at(view.site)
         map = self.map(view.site, view.head, view.gold, words=view.words)
@@ -206,7 +207,7 @@ class Attention:
         view = view or View()
         self.matrix(view.site)  # which knows all that can be wrong with it
         style = view.style or ("overlay" if self._sees(view.site) else "matrix")
-        if list(view.gold) and (style not in ("matrix", "overlay") or not self._at_source(view.site)):
+        if view.gold and (style not in ("matrix", "overlay") or not self._at_source(view.site)):
             raise ConfigError(
                 "gold links join source and target and are outlined in a matrix of a site that looks at the source: "
                 f"{', '.join(self.source_sites) or 'this model has none'}. Leave them out here."

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from saccade.batch import BOS, EOS, NO_LABEL, PAD, Batch
-from saccade.data.pictures import normalise
 from saccade.data.plan import Place, Plan, Rows, shard
 from saccade.data.store import Column, Store
 
@@ -120,10 +119,13 @@ def collate(store: Store, rows: Rows, shape: tuple[int, ...] | None = None) -> t
 
 
 def _pictures(store: Store, rows: Rows, count: int) -> Tensor:
-    """(count, 3, size, size): the rows' pictures; sentences that are padding see the first one."""
+    """(count, size, size, 3) bytes: the rows' pictures; sentences that are padding see them again in turn.
+
+    All alike they would not do: norms over a batch count them, too.
+    """
     assert store.images is not None, "a store of captions has pictures"
     numbers = store.columns["picture"].rows(rows)[0]
-    return normalise(store.images.rows(np.concatenate([numbers, np.repeat(numbers[:1], count - len(rows))])))
+    return torch.from_numpy(store.images.rows(numbers[np.arange(count) % len(numbers)]))
 
 
 def _padded(column: Column, rows: Rows, begin: int, count: int, least: int) -> tuple[Tensor, Tensor]:

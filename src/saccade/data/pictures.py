@@ -1,4 +1,4 @@
-"""Pictures: opened with care, brought to one size, and made into what a network reads.
+"""Pictures: opened with care, and brought to one size.
 
 Whatever stands in a picture file becomes height × width × 3 bytes: turned as its camera says, laid over white where it
 is transparent, with grey, palettes, 16 bits and print colours made red, green and blue. The content decides what a file
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,19 +25,13 @@ from saccade.data.text import import_extra
 from saccade.errors import ConfigError, DataError, ShapeError
 from saccade.files import explain
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 __all__ = [
     "MAX_BYTES",
     "MAX_PIXELS",
-    "MEAN",
-    "STD",
     "Fitting",
     "Frame",
     "fit",
     "frame",
-    "normalise",
     "open_picture",
     "read_limited",
 ]
@@ -46,9 +40,6 @@ MAX_BYTES = 32 * 10**6
 """The largest picture file that is opened."""
 MAX_PIXELS = 50 * 10**6
 """The largest picture that is decoded, width times height."""
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of red, green and blue over ImageNet: networks trained on it expect the one taken away and the other divided by."""
-
 Fitting = Literal["crop", "pad", "squash"]
 """How a picture becomes a square: the middle of it, all of it with grey bars, or all of it out of proportion."""
 _FITTINGS = ("crop", "pad", "squash")
@@ -128,20 +119,6 @@ def fit(picture: NDArray[np.uint8], size: int, how: Fitting = "crop") -> NDArray
     square = np.full((size, size, 3), _BAR, np.uint8)
     square[y : y + high, x : x + wide] = np.asarray(small)
     return square
-
-
-def normalise(pictures: NDArray[np.uint8] | Tensor) -> Tensor:
-    """Bytes (B, H, W, 3) as numbers (B, 3, H, W) around 0, on the device they are on."""
-    import torch
-
-    found = pictures if isinstance(pictures, torch.Tensor) else torch.from_numpy(np.ascontiguousarray(pictures))
-    if found.dtype != torch.uint8 or found.ndim != 4 or found.shape[3] != 3:
-        raise ShapeError(
-            f"pictures must be bytes of (batch, height, width, 3), but are {found.dtype} of {tuple(found.shape)}."
-        )
-    scale = 1 / (255 * torch.tensor(STD, device=found.device))
-    shift = torch.tensor(MEAN, device=found.device) / torch.tensor(STD, device=found.device)
-    return (found * scale - shift).permute(0, 3, 1, 2).contiguous()
 
 
 def _plan(shape: tuple[int, ...], size: int, how: Fitting) -> tuple[Box, tuple[int, int, int, int]]:

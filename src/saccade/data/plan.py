@@ -46,6 +46,8 @@ class Plan:
     rounded: bool = False
     room: int | None = None
     """The most tokens of a side that a model has places for; no rounding goes beyond."""
+    mixed: bool = False
+    """Whether batches hold sentences of all lengths, which costs padding; see `tasks.training`."""
 
     def __post_init__(self) -> None:
         if self.tokens < 1:
@@ -101,6 +103,8 @@ class Plan:
         return max(1, int(_WINDOW * self.tokens / max(mean, 1.0)))
 
     def _sorted(self, rows: Rows) -> Rows:
+        if self.mixed:
+            return rows
         # by the longer side, which decides how many fit, and then by each
         keys = self._lengths(rows)
         return rows[np.lexsort((*keys.T, keys.max(1)))]

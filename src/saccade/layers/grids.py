@@ -13,7 +13,31 @@ from torch import Tensor, nn
 
 from saccade.errors import ConfigError, DataError, ShapeError
 
-__all__ = ["VGG", "Grid", "SmallGrid", "check_pictures", "flatten", "load_weights", "sinusoidal_places"]
+__all__ = [
+    "MEAN",
+    "STD",
+    "VGG",
+    "Grid",
+    "SmallGrid",
+    "check_pictures",
+    "flatten",
+    "load_weights",
+    "normalise",
+    "sinusoidal_places",
+]
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Of red, green and blue over ImageNet: networks trained on it expect the one taken away and the other divided by."""
+
+
+def normalise(pictures: Tensor) -> Tensor:
+    """Bytes (B, H, W, 3) as numbers (B, 3, H, W) around 0, on the device they are on."""
+    if pictures.dtype != torch.uint8 or pictures.ndim != 4 or pictures.shape[3] != 3:
+        raise ShapeError(
+            f"pictures must be bytes of (batch, height, width, 3), but are {pictures.dtype} of {tuple(pictures.shape)}."
+        )
+    std, mean = (torch.tensor(part, device=pictures.device) for part in (STD, MEAN))
+    return (pictures * (1 / (255 * std)) - mean / std).permute(0, 3, 1, 2)
 
 
 class Grid(nn.Module):
@@ -31,37 +55,48 @@ class Grid(nn.Module):
 
 
 class SmallGrid(Grid):
-    """A few convolutions that are learned from scratch, each halving the picture but the last.
+    """A small network that is learned from scratch, in stages of convolutions.
 
-    Two further channels say where a pixel lies, across and down, since relations such as "left of" are about places.
-    Norms are over groups of channels, so that a picture alone is seen as it is in company.
+    The first stage halves the picture twice, every other once: with two `channels`, 64 × 64 pixels become 8 × 8
+    regions. Two further channels of the input say where a pixel lies, across and down, since relations such as "left
+    of" are about places. Norms are over the batch: with norms of each picture by itself it learns far slower. What
+    halves has an even size, so that a vector is about the middle of its region and not about a corner, and most of the
+    looking around is done where regions are still small: else attention need not go where things are.
     """
 
-    def __init__(self, width: int = 128, channels: Sequence[int] = (32, 64, 96)) -> None:
+    def __init__(self, width: int = 128, channels: Sequence[int] = (48, 96)) -> None:
         super().__init__()
-        sizes = [5, *channels, width]
-        layers: list[nn.Module] = []
-        for number, (before, after) in enumerate(pairwise(sizes), 1):
-            stride = 2 if number < len(sizes) - 1 else 1
-            layers += [
-                nn.Conv2d(before, after, 3, stride, padding=1, bias=False),
-                nn.GroupNorm(_groups(after), after),
-                nn.ReLU(),
-            ]
-        self.layers, self.width = nn.Sequential(*layers), width
+        half = max(1, channels[0] // 2)
+        layers = [*_convolution(5, half, 4, stride=2), *_convolution(half, channels[0], 4, stride=2)]
+        layers += [Residual(channels[0]), Residual(channels[0])]
+        for before, after in pairwise(channels):
+            layers += [*_convolution(before, after, 2, stride=2), Residual(after)]
+        self.layers, self.width = nn.Sequential(*layers, *_convolution(channels[-1], width, 1)), width
 
     def forward(self, pictures: Tensor) -> Tensor:
         check_pictures(pictures)
         rows, columns = pictures.shape[-2:]
         down, across = (torch.linspace(-1, 1, n, device=pictures.device, dtype=pictures.dtype) for n in (rows, columns))
         places = torch.stack(torch.meshgrid(across, down, indexing="xy")).expand(len(pictures), -1, -1, -1)
-        out: Tensor = self.layers(torch.cat([pictures, places], 1))
+        seen = torch.cat([pictures, places], 1).contiguous(memory_format=torch.channels_last)  # as processors like it
+        out: Tensor = self.layers(seen)
         return out
 
 
-def _groups(channels: int) -> int:
-    """As many groups of at least eight channels as divide them."""
-    return max(n for n in range(1, max(channels // 8, 1) + 1) if channels % n == 0)
+class Residual(nn.Module):
+    """x + ReLU(norm(convolution(x)))."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(*_convolution(channels, channels, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = x + self.layers(x)
+        return out
+
+
+def _convolution(before: int, after: int, size: int, stride: int = 1) -> list[nn.Module]:
+    return [nn.Conv2d(before, after, size, stride, (size - 1) // 2, bias=False), nn.BatchNorm2d(after), nn.ReLU()]
 
 
 _VGG: dict[int, tuple[int, ...]] = {16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}

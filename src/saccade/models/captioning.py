@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import torch
 from pydantic import Field
 from torch import Tensor, nn
 
@@ -14,7 +15,7 @@ from saccade.batch import Batch
 from saccade.config import Config
 from saccade.errors import ConfigError, DataError, ShapeError
 from saccade.layers.encoder import Encoder, Reading
-from saccade.layers.grids import VGG, SmallGrid, flatten, sinusoidal_places
+from saccade.layers.grids import VGG, SmallGrid, flatten, normalise, sinusoidal_places
 from saccade.models.base import Seq2Seq
 from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
 from saccade.models.settings import AttentionConfig, DecoderConfig, InitConfig
@@ -23,10 +24,12 @@ from saccade.models.transformer import Memory, Transformer, TransformerConfig
 __all__ = ["GridConfig", "GridEncoder", "RecurrentCaptionConfig", "TransformerCaptionConfig", "pictures_of"]
 
 
-def pictures_of(batch: Batch) -> Tensor:
-    """The pictures (B, 3, H, W) of a batch that must have them."""
+def pictures_of(batch: Batch, like: Tensor) -> Tensor:
+    """The pictures (B, 3, H, W) of a batch that must have them; bytes become numbers in the precision of `like`."""
     if not isinstance(batch, Batch) or batch.pictures is None:
         raise DataError("this model looks at pictures, but the Batch has none. Pass Batch(pictures=…).")
+    if batch.pictures.dtype == torch.uint8:
+        return normalise(batch.pictures).to(like.dtype)
     return batch.pictures
 
 
@@ -37,8 +40,8 @@ class GridConfig(Config):
     """small, vgg16, vgg19, or `package.module:factory` of your own, which makes a module that gives a map back."""
     width: int = Field(128, ge=1)
     """Of an annotation; VGG's are 512 wide."""
-    channels: Annotated[tuple[int, ...], Field(strict=False)] = (32, 64, 96)
-    """For the small one: the channels of its convolutions before the last, each of which halves the picture."""
+    channels: Annotated[tuple[int, ...], Field(strict=False, min_length=1)] = (48, 96)
+    """For the small one: the channels of its stages. The first halves the picture twice, each further one once."""
     weights: str | None = None
     """A file of weights to begin with: PyTorch's, or safetensors. VGG takes the published ones as they are."""
     frozen: bool = False
@@ -55,15 +58,24 @@ class GridConfig(Config):
             grid, width = SmallGrid(self.width, self.channels), self.width
         else:
             grid, width = VGG(int(self.kind[3:])), VGG.width
-        return GridEncoder(grid.requires_grad_(not self.frozen), width)
+        return GridEncoder(grid, width, frozen=self.frozen)
 
 
 class GridEncoder(Encoder):
-    """A grid as an encoder: each region is an annotation, and all of them are there."""
+    """A grid as an encoder: each region is an annotation, and all of them are there.
 
-    def __init__(self, grid: nn.Module, width: int) -> None:
+    One that is frozen stays as it is in every respect: norms over a batch do not even count what they see.
+    """
+
+    def __init__(self, grid: nn.Module, width: int, *, frozen: bool = False) -> None:
         super().__init__()
-        self.grid, self.width = grid, width
+        self.grid, self.width, self.frozen = grid.requires_grad_(not frozen), width, frozen
+
+    def train(self, mode: bool = True) -> GridEncoder:
+        super().train(mode)
+        if self.frozen:
+            self.grid.eval()
+        return self
 
     def see(self, pictures: Tensor) -> tuple[Reading, Tensor]:
         """Pictures (B, 3, H, W) -> annotations (B, L, D), and a mask (B, L) that keeps them all."""
@@ -83,7 +95,10 @@ class GridEncoder(Encoder):
 
     def shape(self, height: int, width: int, like: Tensor) -> tuple[int, int]:
         """Rows and columns of the regions of a picture of this size."""
+        training = self.training
+        self.eval()  # it is no picture, so no norm shall count it
         rows, columns = self.map(like.new_zeros(1, 3, height, width)).shape[-2:]
+        self.train(training)
         return int(rows), int(columns)
 
 
@@ -99,7 +114,7 @@ class RecurrentCaptioner(RecurrentSeq2Seq):
 
     def read_source(self, batch: Batch, tape: Tape | None) -> tuple[Reading, Tensor]:
         assert isinstance(self.encoder, GridEncoder)
-        return self.encoder.see(pictures_of(batch))
+        return self.encoder.see(pictures_of(batch, self.output.weight))
 
 
 class TransformerCaptioner(Transformer):
@@ -111,7 +126,7 @@ class TransformerCaptioner(Transformer):
         self.enter = nn.Linear(grid.width, self.encoder.width)
 
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
-        seen = self.grid.map(pictures_of(batch))
+        seen = self.grid.map(pictures_of(batch, self.output.weight))
         regions = self.enter(flatten(seen))
         rows, columns = seen.shape[-2:]
         regions = regions + sinusoidal_places(rows, columns, regions.shape[-1], regions)

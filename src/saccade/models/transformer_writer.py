@@ -212,7 +212,7 @@ class TransformerDraft(Draft):
         self._ages: Tensor | None = None  # (N,)
         self._by_kernels = False
         self._origins: Tensor | None = None  # (T, N): where in the caches a row's past is, if that is not its own row
-        self._other_origins = mask  # where the next ones are written
+        self._other_origins: Tensor | None = None  # where the next ones are written
         self._early: Tensor | None = None  # (N·H, 1, T)
 
     def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
@@ -241,7 +241,7 @@ class TransformerDraft(Draft):
 
     def follow(self, rows: Tensor) -> None:
         if self._by_kernels:
-            if self._origins is None:
+            if self._origins is None or self._other_origins is None:
                 self._origins = torch.arange(len(rows), device=rows.device).repeat(self._max_length, 1)
                 self._other_origins = self._origins.clone()
             old, new = self._origins, self._other_origins

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from saccade.batch import BOS, Batch, round_up
-from saccade.errors import NumericsError
+from saccade.errors import Interruption, NumericsError
 from saccade.kernels.recording import recording
 from saccade.models.base import Draft, Precision, Seq2Seq, check_finite, norms, places
 from saccade.search.history import Hypothesis, walk
@@ -119,9 +119,13 @@ class _Searches:
         made = self._recordings.get(shape)
         if made is None:
             # the first one of a shape goes without, which gets all kernels ready
-            if self._refused or shape not in self._seen or len(self._recordings) >= MOST:
+            if self._refused or shape not in self._seen:
+                if len(self._seen) >= 8 * MOST:  # who asks with ever new settings shall not fill the memory
+                    self._seen.clear()
                 self._seen.add(shape)
                 return None
+            for oldest in list(self._recordings)[: len(self._recordings) + 1 - MOST]:
+                del self._recordings[oldest]
             check_search(model, batch, make(), longest, ())
             check_finite(model)
             limits = None if one_length else torch.zeros(sentences, dtype=torch.long, device=batch.source.device)
@@ -134,6 +138,9 @@ class _Searches:
             self._forget(precision)
             return None
         except NumericsError:
+            raise
+        except Interruption:
+            del self._recordings[shape]  # it may be half done
             raise
         except Exception as error:  # whatever it is, the same search without a recording will tell if it is serious
             self._refused, self._recordings = True, {}

@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
+from saccade.errors import Interruption
+
 __all__ = ["Batcher", "Closed", "Full", "Stopped", "Work"]
 
 Check = Callable[[], None]
@@ -36,7 +38,7 @@ class Closed(Exception):
     """The server is ending."""
 
 
-class Stopped(Exception):
+class Stopped(Interruption):
     """Work was given up, since all who asked for it are gone."""
 
 

@@ -284,6 +284,8 @@ def parse_picture(kind: type[Kind], picture: bytes, parameters: Mapping[str, str
     for name, text in parameters.items():
         if name in ("image", "images", "input", "inputs"):
             raise Problem(400, f"The body is a picture, so {name} cannot stand in the address. Send one of them.")
+        if name == "options":
+            raise Problem(400, "In an address each option stands by itself, as in ?beam=5.")
         place = found if name in kind.model_fields else options
         place[name] = text if name == "model" else _value(text)
     return _checked(kind, found | ({"options": options} if options else {}))

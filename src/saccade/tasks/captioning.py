@@ -18,7 +18,7 @@ from saccade.attention import Tape
 from saccade.batch import Batch
 from saccade.data.captions import by_picture
 from saccade.data.example import Box, Example
-from saccade.data.pictures import fit, frame, normalise, open_picture
+from saccade.data.pictures import fit, frame, open_picture
 from saccade.data.tokenizer import Encoded, Tokenizer, words_of
 from saccade.errors import DataError
 from saccade.layers.grids import load_weights
@@ -126,7 +126,7 @@ class Captioning(Task):
         return find(self.model, self._seen(pictures), search, lengths=lengths, room=self.room, **options)
 
     def _seen(self, pictures: Sequence[Pixels]) -> Batch:
-        return Batch(pictures=normalise(np.stack(pictures)).to(self.device))
+        return Batch(pictures=torch.from_numpy(np.stack(pictures)).to(self.device))
 
     def trace(self, given: Input, search: SearchConfig, wishes: Wishes) -> Trace:
         pixels, regions = self.open(given), self._regions()

@@ -15,6 +15,7 @@ import saccade
 from saccade.data import corpora
 from saccade.data.captions import by_picture
 from saccade.data.corpora import CORPORA
+from saccade.data.corpora.scenes import SMALLEST, scenes
 from saccade.data.example import Example
 from saccade.data.formats import examples as read_files
 from saccade.data.hub import hub
@@ -44,6 +45,7 @@ class Corpus:
     def __init__(self, recipe: Recipe) -> None:
         self._recipe, self._data = recipe, recipe.data
         self.cache = Path(self._data.cache) if self._data.cache else default_cache()
+        self._kept: dict[str, list[Example]] = {}
 
     def examples(self, split: str) -> Iterator[Example]:
         """The examples of train, valid or test, as they stand in the data."""
@@ -59,11 +61,17 @@ class Corpus:
         return self._from_files(split)
 
     def _scenes(self, split: str) -> Iterator[Example]:
-        """Pictures are drawn as fast as files are read, so they are not written."""
+        """Scenes are small until they are drawn, so they are kept, not written: who asks goes through them thrice."""
+        if split not in self._kept:
+            self._kept[split] = list(self._composed(split))
+        return iter(self._kept[split])
+
+    def _composed(self, split: str) -> Iterator[Example]:
         data = self._data
         low, high = data.lengths
         size = data.size if split == "train" else data.held_out
-        return CORPORA[str(data.corpus)].generate(split, size, data.seed, min_length=low, max_length=high)
+        options = {"canvas": max(SMALLEST, data.picture_size), "captions": data.captions}
+        return scenes(split, size, data.seed, min_length=low, max_length=high, **options)
 
     def images(self, split: str) -> ImageStore:
         """The pictures of a split, prepared once and kept in the cache; by their numbers, see `by_picture`."""

@@ -60,6 +60,8 @@ class DataConfig(Config):
     """Validation and test examples of a built-in corpus; training examples set aside where no valid is given."""
     max_length: int = Field(256, ge=1)
     """Training examples with more tokens than this on a side are left out."""
+    captions: int = Field(4, ge=1, le=8)
+    """Of scenes: the captions of each picture. The first is the plain one; with 1 there is one right answer."""
     picture_size: int = Field(64, ge=8, le=1024)
     """For captioning: pictures are brought to squares of so many pixels."""
     picture_fit: Literal["crop", "pad", "squash"] = "crop"
@@ -193,6 +195,8 @@ def _combinations(recipe: _Sections, model: dict[str, Any]) -> list[Fault]:
             faults.append(Fault(("model", "preset"), f"captioning needs a model that looks at pictures: {known}"))
     if recipe.train.guided_alignment and recipe.task != "translation":
         faults.append(Fault(("train", "guided_alignment"), "only translation has gold alignments: set it to 0"))
+    if recipe.train.mirror and recipe.task != "captioning":
+        faults.append(Fault(("train", "mirror"), "only captioning has pictures to mirror: set it to 0"))
     if recipe.vectors.file is not None and recipe.task not in ("classification", "language"):
         faults.append(Fault(("vectors", "file"), "only classification and language take word vectors: leave it out"))
     if recipe.vectors.file is not None and recipe.tokenizer.kind != "word":

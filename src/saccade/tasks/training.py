@@ -56,7 +56,9 @@ class TrainingJob:
     def loader(self, rank: int, ranks: int, *, rounded: bool) -> Loader:
         train = self.task.recipe.train
         lengths, room = lengths_of(self._train), self.task.room
-        plan = Plan(lengths, train.tokens_per_batch, train.seed, rounded=rounded, room=room)
+        # norms over a batch would learn from its company how long a caption is to be, and alone it would have none
+        mixed = self._train.images is not None
+        plan = Plan(lengths, train.tokens_per_batch, train.seed, rounded=rounded, room=room, mixed=mixed)
         return Loader(self._train, plan, rank, ranks)
 
     def validate(self) -> dict[str, Any]:

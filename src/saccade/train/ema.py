@@ -19,14 +19,14 @@ class Ema:
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay, self.steps = decay, 0
-        self._mean = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+        self._mean = {name: tensor.detach().clone() for name, tensor in _numbers(model).items()}
 
     @torch.no_grad()
     def update(self, model: nn.Module) -> None:
         """Take the weights of a step in."""
         self.steps += 1
         decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
-        names = dict(model.named_parameters())
+        names = _numbers(model)
         torch._foreach_lerp_(list(self._mean.values()), [names[name] for name in self._mean], 1 - decay)
 
     @contextmanager
@@ -40,9 +40,9 @@ class Ema:
 
     @torch.no_grad()
     def _swap(self, model: nn.Module) -> None:
-        for name, parameter in model.named_parameters():
-            kept = parameter.detach().clone()
-            parameter.copy_(self._mean[name])
+        for name, tensor in _numbers(model).items():
+            kept = tensor.detach().clone()
+            tensor.copy_(self._mean[name])
             self._mean[name].copy_(kept)
 
     def tensors(self) -> dict[str, Tensor]:
@@ -54,3 +54,10 @@ class Ema:
         self.steps = int(tensors["steps"])
         for name, tensor in self._mean.items():
             tensor.copy_(tensors[name])
+
+
+def _numbers(model: nn.Module) -> dict[str, Tensor]:
+    """The parameters, and what norms have counted, which belongs to them."""
+    saved = model.state_dict().keys()
+    counted = {name: part for name, part in model.named_buffers() if name in saved and part.is_floating_point()}
+    return dict(model.named_parameters()) | counted

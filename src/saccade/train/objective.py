@@ -154,9 +154,10 @@ class ClassLoss(nn.Module):
 
 
 def _mirrored(pictures: Tensor, share: float) -> Tensor:
-    """Some pictures (B, 3, H, W) with left and right exchanged."""
+    """Some pictures with left and right exchanged: bytes (B, H, W, 3), or numbers (B, 3, H, W)."""
     turned = torch.rand(len(pictures), device=pictures.device) < share
-    return torch.where(turned[:, None, None, None], pictures.flip(-1), pictures)
+    across = 2 if pictures.dtype == torch.uint8 else 3
+    return torch.where(turned[:, None, None, None], pictures.flip(across), pictures)
 
 
 def _unknown(tokens: Tensor, share: float) -> Tensor:

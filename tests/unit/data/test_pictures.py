@@ -5,13 +5,12 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
 from helpers_pictures import BLUE, GREEN, RED, WHITE, encoded, png, put_picture, quarters
-from saccade.data.pictures import MEAN, STD, Frame, fit, frame, normalise, open_picture
+from saccade.data.pictures import Frame, fit, frame, open_picture
 from saccade.errors import ConfigError, DataError, ShapeError
 
 
@@ -227,22 +226,3 @@ def test_ways_and_sizes_that_do_not_exist():
         fit(quarters(), 4, "stretch")
     with pytest.raises(ConfigError, match=r"pictures of 0 × 0 pixels are asked for. Ask for 1 or more"):
         fit(quarters(), 0)
-
-
-def test_normalised_pictures_lie_around_zero():
-    pictures = np.stack([quarters(8, 8), np.zeros((8, 8, 3), np.uint8)])
-    found = normalise(pictures)
-    assert found.shape == (2, 3, 8, 8)
-    assert found.is_contiguous()
-    assert found[0, :, 0, 0].tolist() == pytest.approx(
-        [(c / 255 - m) / s for c, m, s in zip(RED, MEAN, STD, strict=True)], abs=1e-5
-    )
-    assert found[1, :, 3, 3].tolist() == pytest.approx([-m / s for m, s in zip(MEAN, STD, strict=True)], abs=1e-5)
-    torch.testing.assert_close(normalise(torch.from_numpy(pictures)), found)
-
-
-def test_pictures_of_another_shape_cannot_be_normalised():
-    with pytest.raises(ShapeError, match=r"bytes of \(batch, height, width, 3\), but are torch.uint8 of \(3, 8, 8\)"):
-        normalise(np.zeros((3, 8, 8), np.uint8))
-    with pytest.raises(ShapeError, match=r"but are torch.float32 of \(1, 8, 8, 3\)"):
-        normalise(np.zeros((1, 8, 8, 3), np.float32))

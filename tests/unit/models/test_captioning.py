@@ -1,5 +1,7 @@
 """Models that look at pictures: shapes, laws, the paper's equations, and that they learn to look."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -10,8 +12,9 @@ from saccade.attention import Tape
 from saccade.attention.outside import trusting
 from saccade.batch import BOS, EOS, Batch
 from saccade.errors import ConfigError, DataError, ShapeError
-from saccade.layers.grids import VGG, SmallGrid, flatten, load_weights, sinusoidal_places
+from saccade.layers.grids import MEAN, STD, VGG, SmallGrid, flatten, load_weights, normalise, sinusoidal_places
 from saccade.models import CAPTIONERS, build_captioner
+from saccade.models.captioning import GridConfig
 from saccade.train.hard import HardLoss
 from saccade.train.objective import WordLoss, losses_of
 
@@ -47,7 +50,7 @@ def test_every_word_looks_at_the_regions(name):
     (site, *_) = model.source_sites
     weights = tape[site]
     assert weights.shape[0] == 3
-    assert weights.shape[2:] == (given.inputs.shape[1], 36)  # 12 × 12, halved once
+    assert weights.shape[2:] == (given.inputs.shape[1], 9)  # 12 × 12, halved twice
     assert_close(weights.sum(-1), torch.ones(weights.shape[:3], dtype=weights.dtype))
 
 
@@ -100,9 +103,52 @@ def test_vgg_has_the_published_names_and_shapes_and_the_map_before_the_last_pool
 
 def test_a_small_grid_knows_where_things_are():
     grid = SmallGrid(8, (8,)).eval()
-    seen = grid(torch.zeros(1, 3, 8, 8))
+    seen = grid(torch.zeros(1, 3, 16, 16))
     assert seen.shape == (1, 8, 4, 4)
     assert not torch.allclose(seen[0, :, 1, 1], seen[0, :, 2, 2])
+
+
+def test_bytes_are_normalised_as_networks_expect():
+    pictures = torch.randint(0, 256, (2, 5, 4, 3), dtype=torch.uint8)
+    found = normalise(pictures)
+    assert found.shape == (2, 3, 5, 4)
+    expected = (pictures[1, 2, 3] / 255 - torch.tensor(MEAN)) / torch.tensor(STD)
+    assert_close(found[1, :, 2, 3], expected, atol=1e-5, rtol=0)
+    with pytest.raises(ShapeError, match=r"bytes of \(batch, height, width, 3\), but are torch.uint8 of \(3, 8, 8\)"):
+        normalise(torch.zeros(3, 8, 8, dtype=torch.uint8))
+    with pytest.raises(ShapeError, match=r"but are torch.float32 of \(1, 8, 8, 3\)"):
+        normalise(torch.zeros(1, 8, 8, 3))
+
+
+@each
+def test_bytes_and_what_they_mean_are_the_same_picture(name):
+    model, given = tiny(name).eval(), batch()
+    seen = torch.randint(0, 256, (3, 12, 12, 3), dtype=torch.uint8)
+    bytes_, numbers = replace(given, pictures=seen), replace(given, pictures=normalise(seen).double())
+    assert_close(model(bytes_), model(numbers))
+
+
+def test_the_shape_of_a_grid_is_found_without_a_trace():
+    encoder = GridConfig(width=8, channels=(4,)).build().train()
+    before = {name: tensor.clone() for name, tensor in encoder.state_dict().items()}
+    assert encoder.shape(8, 8, torch.zeros(1)) == (2, 2)
+    assert encoder.training
+    assert all(torch.equal(tensor, before[name]) for name, tensor in encoder.state_dict().items())
+
+
+def test_the_first_stage_halves_twice_and_the_others_once():
+    assert SmallGrid(8, (4, 6))(torch.randn(2, 3, 48, 32)).shape == (2, 8, 6, 4)
+    assert SmallGrid(8, (4, 6, 8))(torch.randn(2, 3, 64, 64)).shape == (2, 8, 4, 4)
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_grid_that_is_frozen_stays_as_it_is(frozen):
+    encoder = GridConfig(width=8, channels=(4,), frozen=frozen).build()
+    before = {name: tensor.clone() for name, tensor in encoder.state_dict().items()}
+    encoder.train().see(torch.randn(4, 3, 8, 8))
+    changed = [name for name, tensor in encoder.state_dict().items() if not torch.equal(tensor, before[name])]
+    assert bool(changed) is not frozen
+    assert all(parameter.requires_grad is not frozen for parameter in encoder.parameters())
 
 
 def test_places_tell_rows_from_columns():

@@ -22,7 +22,7 @@ from saccade.tasks.folder import build_task, load_task
 from saccade.tasks.recipe import load_recipe, parse_recipe
 from saccade.tasks.training import train
 
-GRID = {"kind": "small", "width": 8, "channels": [6, 6], "frozen": False}
+GRID = {"kind": "small", "width": 8, "channels": [6], "frozen": False}
 SMALL = {
     "show-attend-tell-soft": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},
     "show-attend-tell-hard": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},
@@ -193,7 +193,7 @@ def test_training_resumes(cache, tmp_path):
 
 def test_a_grid_begins_with_the_weights_of_a_file(cache, tmp_path):
     torch.manual_seed(5)
-    published = SmallGrid(8, (6, 6))
+    published = SmallGrid(8, (6,))
     torch.save(published.state_dict(), tmp_path / "grid.pth")
     settings = {"preset": "show-attend-tell-soft", **SMALL["show-attend-tell-soft"]}
     grid = {**GRID, "weights": str(tmp_path / "grid.pth"), "frozen": True}

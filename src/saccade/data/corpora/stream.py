@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError, unknown_name
 
-__all__ = ["LONGEST", "SHORTEST", "Dice", "Draft", "Writer", "check_request", "split_of", "stream"]
+__all__ = ["LONGEST", "SHORTEST", "Dice", "Draft", "Item", "Writer", "check_request", "split_of", "stream"]
 
 SHORTEST, LONGEST = 3, 80
 _SPLITS = ("train", "valid", "test")

@@ -84,7 +84,8 @@ PUBLIC: dict[str, PublicSet] = {
         "translation",
         "http://web.eecs.umich.edu/~mihalcea/wpt/",
         "not stated; the gold standard of the HLT-NAACL 2003 shared task",
-        "Unpack the English-French trial or test data; DIR has FILE.e, FILE.f and FILE.wa.",
+        "Unpack the English-French trial or test data; DIR has FILE.e, FILE.f and FILE.wa. It is for measuring: what "
+        "is trained on comes with the set alignment, which needs this one.",
         "alignment-additive",
         convert_hansards,
     ),
@@ -93,7 +94,7 @@ PUBLIC: dict[str, PublicSet] = {
         "translation",
         "made of three of the others",
         "that of its parts",
-        "DIR holds the folders multi30k, tatoeba and hansards as published or as made by this command.",
+        "DIR holds the folders multi30k and tatoeba as published, and hansards, also as made by this command.",
         "alignment-additive",
         convert_alignment,
     ),

@@ -189,7 +189,7 @@ export class App {
   /** Add a trace that a reader opened, and show it. */
   add(entry) {
     this.traces.push(entry);
-    this.update({ traces: [...this.state.traces, this.traces.length - 1], models: this.state.text ? this.state.models
-      : [] });
+    const asked = this.state.text || this.picture;
+    this.update({ traces: [...this.state.traces, this.traces.length - 1], models: asked ? this.state.models : [] });
   }
 }

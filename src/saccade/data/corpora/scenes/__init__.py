@@ -20,11 +20,11 @@ from saccade.data.corpora.stream import Dice, check_request, split_of
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError
 
-__all__ = ["COLOURS", "DIGITS", "LONGEST", "SHAPES", "SHORTEST", "Scene", "Thing", "scenes"]
+__all__ = ["COLOURS", "DIGITS", "LONGEST", "SHAPES", "SHORTEST", "SMALLEST", "Scene", "Thing", "scenes"]
 
-SHORTEST, LONGEST = 4, 16
+SHORTEST, LONGEST = 3, 16
 """Words of a caption."""
-_SMALLEST = 48
+SMALLEST = 48
 """Pixels of a canvas on which small things can still be told apart."""
 _PATIENCE = 20_000
 _OFTEN = {"alone": 1, "left": 2, "near": 2, "above": 3, "inside": 2, "between": 1, "around": 1, "corner": 1}
@@ -44,9 +44,12 @@ def scenes(
 ) -> Iterator[Example]:
     """`size` pictures, each as `captions` Examples one after the other; `size` None goes on forever.
 
+    The first caption of a picture is the plain one: `a red seven left of two blue circles`, always from the left or
+    from the top, without sizes. With one caption a picture has only that, so that there is one right answer.
+
     Of an example, `image` is the Scene, drawn when it is loaded, `target` a caption, `references` all captions of the
     picture and `boxes` the region of each word of the target (see `words`). Lengths count the words of a caption; they
-    are 4 to 16, or fewer lengths if asked. The same arguments give the same pictures, and a larger size only adds to
+    are 3 to 16, or fewer lengths if asked. The same arguments give the same pictures, and a larger size only adds to
     them. Splits share no sample of handwriting and no caption: the counted, coloured things of a picture decide its
     split, whatever their places, and every caption names them all.
     """
@@ -57,8 +60,8 @@ def scenes(
             f"scenes: lengths {min_length} to {max_length} are asked for, but captions have {SHORTEST} to {LONGEST} "
             "words. Allow some of these."
         )
-    if canvas < _SMALLEST:
-        raise ConfigError(f"scenes: a canvas of {canvas} pixels is too small to tell things apart. Take {_SMALLEST}.")
+    if canvas < SMALLEST:
+        raise ConfigError(f"scenes: a canvas of {canvas} pixels is too small to tell things apart. Take {SMALLEST}.")
     if captions < 1:
         raise ConfigError(f"scenes: {captions} captions are asked for each picture. Ask for 1 or more.")
     found = _endless(split, seed, low, high, canvas, captions)

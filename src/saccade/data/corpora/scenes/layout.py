@@ -16,7 +16,7 @@ __all__ = ["Group", "Placed", "Sketch", "lay_out"]
 
 _MARGIN, _GAP, _NEAR, _FAR = 0.03, 0.06, 0.11, 0.17
 """In fractions of the canvas: around everything; between groups, at least; when near, at most; when not, at least."""
-_HEIGHTS = {"small": (0.15, 0.19), "large": (0.29, 0.36), "huge": (0.56, 0.64)}
+_HEIGHTS = {"small": (0.21, 0.25), "large": (0.34, 0.4), "huge": (0.6, 0.66)}
 """In fractions of the canvas. Huge is a large thing that has room for another inside."""
 _APART = 2
 """Pixels between the things of a group."""

@@ -41,7 +41,7 @@ _FINE = 4
 """Points across a pixel at which a shape is looked at."""
 _INNER = 0.7
 """How far the hole of a hollow shape reaches."""
-_FAINT, _INK = 0.12, 1.8
+_FAINT, _INK = 0.25, 1.45
 """Handwriting fainter than this is left white, and the rest made this much darker, so that strokes have edges."""
 _HELD_OUT = {"valid": (0,), "test": (1,), "train": (2, 3, 4, 5, 6, 7)}
 """Of every eight samples of a digit, those of each split."""
@@ -81,7 +81,7 @@ def _digit(sample: int, height: int) -> Mask:
     drawn = drawn[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     width = max(2, round(height * drawn.shape[1] / drawn.shape[0]))
     large = _stretch(drawn.shape[0], height) @ drawn @ _stretch(drawn.shape[1], width).T
-    return np.asarray(np.clip((large / 16 - _FAINT) * _INK, 0, 1), np.float32)
+    return np.asarray(np.clip((large / large.max() - _FAINT) * _INK, 0, 1), np.float32)
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from saccade.data.corpora.scenes.layout import Group, Sketch
 from saccade.data.corpora.scenes.scene import union
-from saccade.data.corpora.stream import Dice
+from saccade.data.corpora.stream import Dice, Item
 from saccade.data.example import Box
 
 __all__ = ["Caption", "write_captions"]
@@ -41,17 +41,34 @@ def write_captions(
 ) -> list[Caption] | None:
     """`count` different captions of `low` to `high` words, or None if there are not so many.
 
-    They take turns in where they begin, as far as the relation has two sides.
+    The first says what there is and no more, as every picture's does. The others take turns in where they begin, as far
+    as the relation has two sides.
     """
     found: dict[str, Caption] = {}
     begin = dice.between(0, 1)
-    for number in range(begin, begin + count * _TRIES):
-        words = _Speaker(sketch, boxes, dice).caption(turned=number % 2 == 1)
+    for number in range(count * _TRIES):
+        how, turned = (_Plainly(dice), False) if number == 0 else (dice, (begin + number) % 2 == 1)
+        words = _Speaker(sketch, boxes, how).caption(turned)
+        if number == 0 and not low <= len(words) <= high:
+            return None
         if low <= len(words) <= high:
             found.setdefault(" ".join(word for word, _ in words), tuple(words))
             if len(found) == count:
                 return list(found.values())
     return None
+
+
+class _Plainly(Dice):
+    """No chance at all: the first of several words, and nothing that may be left out."""
+
+    def pick(self, items: list[Item] | tuple[Item, ...]) -> Item:
+        return items[0]
+
+    def chance(self, probability: float) -> bool:
+        return False
+
+    def between(self, low: int, high: int) -> int:
+        return low
 
 
 class _Speaker:
