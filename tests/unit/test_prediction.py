@@ -178,7 +178,8 @@ def test_of_a_picture_an_overlay_is_drawn_unless_something_else_is_asked_for(tmp
     assert (tmp_path / "x.svg").read_text().count("<use ") == 4
     assert attention.draw(60) == attention.draw(60, view=View("overlay"))
     assert attention._repr_html_().count("<image ") == 4
-    assert attention.overlay(View(gold=[(4, 1)])).panels[2].boxes == ((1 / 3, 0.5, 2 / 3, 1.0),)
+    for gold in ([(4, 1)], iter([(4, 1)])):
+        assert attention.overlay(View(gold=gold)).panels[2].boxes == ((1 / 3, 0.5, 2 / 3, 1.0),)
 
 
 def test_of_a_picture_a_site_a_head_pieces_and_words_alone_can_be_chosen():

@@ -155,3 +155,15 @@ def test_rounding_stops_where_a_model_has_no_more_places():
     plan = plan_of([[50, 7], [49, 50], [50, 50]], 400, rounded=True, room=50)
     for rows in plan.epoch(0):
         assert max(plan.shape(rows)[1:]) == 50
+
+
+def test_mixed_batches_hold_sentences_of_all_lengths():
+    lengths = realistic(4000)
+    kinds = {}
+    for mixed in (False, True):
+        plan = Plan(lengths, 2000, mixed=mixed)
+        batches = list(plan.epoch(0))
+        assert sorted(np.concatenate(batches).tolist()) == list(range(4000))
+        assert all(np.prod(plan.shape(rows)[:1]) * lengths[rows].max() <= 2000 for rows in batches)
+        kinds[mixed] = np.mean([len(set(lengths[rows].max(1).tolist())) for rows in batches])
+    assert kinds[True] > 2 * kinds[False]

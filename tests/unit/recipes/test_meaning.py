@@ -111,6 +111,10 @@ def test_three_typos_are_told_at_once_with_their_lines():
             r"line 3, data\.train\.1: Input should be a valid string \(it is 5",
         ),
         (
+            "task: language\ndata: {corpus: reading}\ntrain: {mirror: 0.5}",
+            r"line 3, train\.mirror: only captioning has pictures to mirror",
+        ),
+        (
             "task: language\ndata: {corpus: reading}\ntrain: {guided_alignment: 1.0}",
             r"line 3, train\.guided_alignment: only translation has gold alignments",
         ),

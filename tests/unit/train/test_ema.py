@@ -60,3 +60,15 @@ def test_a_restored_mean_goes_on_the_same_way():
     again.update(one)
     assert again.steps == ema.steps == 4
     assert_close(again.tensors(), ema.tensors(), rtol=0, atol=0)
+
+
+def test_what_norms_have_counted_belongs_to_the_mean():
+    norm = nn.BatchNorm1d(2)
+    ema = Ema(norm, 0.5)
+    norm(torch.tensor([[1.0, 2.0], [3.0, 8.0]]))
+    counted = norm.running_mean.clone()
+    ema.update(norm)  # decay min(0.5, 2/11)
+    with ema.applied(norm):
+        assert_close(norm.running_mean, counted * 9 / 11)
+    assert_close(norm.running_mean, counted)
+    assert norm.num_batches_tracked == 1
