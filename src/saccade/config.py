@@ -55,17 +55,18 @@ def check(kind: type[Settings], settings: Any, above: Path = ()) -> tuple[Settin
         return None, _faults(kind, error, settings, above)
 
 
-def refuse(faults: list[Fault], where: str, lines: Mapping[Path, int] | None = None) -> ConfigError:
-    """The error that lists faults, with the lines of the file they are in."""
+def refuse(faults: list[Fault], where: str, lines: Mapping[Path, int | str] | None = None) -> ConfigError:
+    """The error that lists faults, with the lines of the file they are in; a line of another file is a text."""
     texts = []
     for fault in faults:
         line = _line_of(fault.path, lines or {})
-        place = ([f"line {line}"] if line else []) + ([".".join(fault.path)] if fault.path else [])
+        said = f"line {line}" if isinstance(line, int) else line
+        place = ([said] if line and said else []) + ([".".join(fault.path)] if fault.path else [])
         texts.append(f"- {', '.join(place)}: {fault.text}" if place else f"- {fault.text}")
     return ConfigError("\n".join([f"{where} cannot be used as it is:", *texts]))
 
 
-def _line_of(path: Path, lines: Mapping[Path, int]) -> int | None:
+def _line_of(path: Path, lines: Mapping[Path, int | str]) -> int | str | None:
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path)

@@ -26,7 +26,7 @@ class RecipeText:
 
     settings: dict[str, Any]
     where: str
-    lines: dict[tuple[str, ...], int] = field(default_factory=dict)
+    lines: dict[tuple[str, ...], int | str] = field(default_factory=dict)
 
 
 class _Loader(yaml.SafeLoader):
@@ -102,12 +102,18 @@ def _with_bases(recipe: RecipeText, chain: tuple[str, ...]) -> RecipeText:
         why = "stands on itself" if isinstance(name, str) else "must be the name of a recipe or its file"
         raise ConfigError(f"{recipe.where}: base {name!r} {why}.")
     beside = Path(recipe.where).parent / name
-    base = _with_bases(_read(beside if beside.is_file() else find_recipe(name)), (*chain, name)).settings
+    below = _with_bases(_read(beside if beside.is_file() else find_recipe(name)), (*chain, name))
+    base, lines = below.settings, {path: _elsewhere(line, below.where) for path, line in below.lines.items()}
     own = {key: value for key, value in recipe.settings.items() if key != "base"}
     model = own.get("model")
     if isinstance(model, dict) and "preset" in model:
         base = {**base, "model": {}}
-    return RecipeText(merge(base, own), recipe.where, recipe.lines)
+    return RecipeText(merge(base, own), recipe.where, {**lines, **recipe.lines})
+
+
+def _elsewhere(line: int | str, where: str) -> str:
+    """A line of the recipe that another one stands on."""
+    return line if isinstance(line, str) else f"{where}, line {line}"
 
 
 def parse_yaml(text: str, where: str) -> RecipeText:
@@ -125,7 +131,7 @@ def parse_yaml(text: str, where: str) -> RecipeText:
         raise ConfigError(f"{where}{place} is not YAML: {getattr(error, 'problem', None) or error}.") from None
     if node is None:
         return RecipeText({}, where)
-    lines: dict[tuple[str, ...], int] = {}
+    lines: dict[tuple[str, ...], int | str] = {}
     try:
         settings = _value(node, (), lines, where)
     except RecursionError:
@@ -155,7 +161,7 @@ def to_yaml(settings: dict[str, Any]) -> str:
     return yaml.dump(settings, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _value(node: yaml.Node, path: tuple[str, ...], lines: dict[tuple[str, ...], int], where: str) -> Any:
+def _value(node: yaml.Node, path: tuple[str, ...], lines: dict[tuple[str, ...], int | str], where: str) -> Any:
     if isinstance(node, yaml.MappingNode):
         found: dict[str, Any] = {}
         for key, value in node.value:

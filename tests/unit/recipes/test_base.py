@@ -71,3 +71,9 @@ def test_faults_of_the_own_part_keep_their_lines(tmp_path):
     own = write(tmp_path, below=BELOW, own="base: below.yaml\ntrain:\n  stepps: 3\n")
     with pytest.raises(ConfigError, match=r"line 3, train\.stepps"):
         load_recipe(own)
+
+
+def test_faults_of_the_base_are_told_with_its_name_and_line(tmp_path):
+    own = write(tmp_path, below=BELOW.replace("steps", "stepps"), own="base: below.yaml\n")
+    with pytest.raises(ConfigError, match=r"own\.yaml cannot be used.*\n- .*below\.yaml, line \d, train\.stepps"):
+        load_recipe(own)
