@@ -316,6 +316,12 @@ def document(reports: Reports, out: Path) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 
+def in_short(rows: list[tuple[str, str, str, str]]) -> str:
+    """What was measured, for the README; the rest is for those who look closer."""
+    measured = [row for row in rows if row[2] != UNMEASURED]
+    return "\n".join(table(measured)) if measured else "The recipes are there; none of them has been measured yet."
+
+
 def put_between(text: str, part: str) -> str:
     """A text with what stands between the marks replaced."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
@@ -337,7 +343,7 @@ def main() -> None:
     readme = ROOT / "README.md"
     made = {
         ROOT / "docs" / "results.md": document(reports, arguments.out),
-        readme: put_between(readme.read_text(encoding="utf-8"), "\n".join(table(finding_rows(reports)))),
+        readme: put_between(readme.read_text(encoding="utf-8"), in_short(finding_rows(reports))),
     }
     for path, text in made.items():
         if arguments.check and (not path.exists() or path.read_text(encoding="utf-8") != text):
