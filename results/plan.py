@@ -118,7 +118,10 @@ GROUPS: dict[str, Group] = {
         "bleu",
         tuple(
             Row(name, f"multi30k-{name}", label, ("train.validate_every=250", "search.beam=1"))
-            for name, label in (("bahdanau", "additive (Bahdanau)"), ("transformer", "Transformer"))
+            for name, label in (
+                ("luong-general", "general, input feeding (Luong)"),
+                ("transformer", "Transformer"),
+            )
         ),
         _CAPTIONS,
     ),

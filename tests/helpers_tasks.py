@@ -23,7 +23,7 @@ MODEL = {
     "embedding": 16,
     "encoder": {"width": 16},
     "decoder": {"width": 24, "output_width": 16},
-    "init": {"kind": "default"},
+    "init": {"kind": "default", "embedding": 1.0},  # eight words, each seen hundreds of times
 }
 LINES = {"language": ["the cat sat down .", "a dog ran .", "it is so ."], "classification": ["good cat", "bad dog"]}
 

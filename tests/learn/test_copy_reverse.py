@@ -15,19 +15,21 @@ def small(width: int = 48, **decoder: Any) -> dict[str, Any]:
         "embedding": 32,
         "encoder": {"width": width, "layers": 1, "dropout": 0.0},
         "decoder": {"width": width, "layers": 1, "dropout": 0.0, **decoder},
-        "init": {"kind": "default"},  # the papers' starts are made for days of training
+        "init": START,
     }
 
 
+# the papers' starts are made for days of training, and small word vectors for words that are seldom seen
+START = {"kind": "default", "embedding": 1.0}
 TRANSFORMER = {"width": 48, "feed_forward": 96, "layers": 2, "dropout": 0.0, "attention": {"heads": 4}}
 SIZES: dict[str, dict[str, Any]] = {
     "sutskever": small(96),
     "cho": small(96, output_width=48),
     "bahdanau": small(output_width=32),
     **{name: small() for name in MODELS if name.startswith("luong-")},
-    "self-attentive-rnn": {"embedding": 32, "width": 48, "decoder": {"width": 48}},
-    "lstmn": {"embedding": 32, "width": 48},
-    "lstmn-shallow": {"embedding": 32, "width": 48},
+    "self-attentive-rnn": {"embedding": 32, "width": 48, "decoder": {"width": 48}, "init": START},
+    "lstmn": {"embedding": 32, "width": 48, "init": START},
+    "lstmn-shallow": {"embedding": 32, "width": 48, "init": START},
     "transformer-base": TRANSFORMER,
     "transformer-big": TRANSFORMER | {"norm": "pre", "positions": "rotary"},
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -36,8 +37,8 @@ def normalise(pictures: Tensor) -> Tensor:
         raise ShapeError(
             f"pictures must be bytes of (batch, height, width, 3), but are {pictures.dtype} of {tuple(pictures.shape)}."
         )
-    std, mean = (torch.tensor(part, device=pictures.device) for part in (STD, MEAN))
-    return (pictures * (1 / (255 * std)) - mean / std).permute(0, 3, 1, 2)
+    colours = zip(pictures.unbind(3), MEAN, STD, strict=True)
+    return torch.stack([colour * (1 / (255 * std)) - mean / std for colour, mean, std in colours], 1)
 
 
 class Grid(nn.Module):
@@ -176,7 +177,7 @@ def flatten(map_: Tensor) -> Tensor:
 def sinusoidal_places(rows: int, columns: int, width: int, like: Tensor) -> Tensor:
     """(rows · columns, width): half of the numbers tell how far down a region lies, half how far across."""
     half = width // 2
-    waves = torch.exp(torch.arange(0, half, 2, device=like.device) * (-4.0 * torch.log(torch.tensor(10.0)) / half))
+    waves = torch.exp(torch.arange(0, half, 2, device=like.device) * (-4.0 * math.log(10.0) / half))
 
     def code(count: int) -> Tensor:
         angles = torch.arange(count, device=like.device)[:, None] * waves

@@ -10,13 +10,20 @@ from saccade.attention.aligns import AlphaEntmax
 from saccade.attention.scores import Additive, Cosine
 from saccade.layers.cells import Cell
 
-__all__ = ["init_groundhog", "init_uniform"]
+__all__ = ["init_embeddings", "init_groundhog", "init_uniform"]
 
 
 def init_uniform(model: nn.Module, scale: float) -> None:
     """Every parameter from U(-scale, scale): Sutskever with 0.08, Luong with 0.1."""
     for _, parameter in _free_parameters(model):
         nn.init.uniform_(parameter, -scale, scale)
+
+
+def init_embeddings(model: nn.Module, scale: float) -> None:
+    """Word vectors from N(0, scale²)."""
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=scale)
 
 
 def init_groundhog(model: nn.Module) -> None:

@@ -202,4 +202,5 @@ class LSTMNConfig(ReaderConfig):
         )
         if self.tied:
             tie(model.output, model.target_embedding)
+        self.init.apply(model)
         return model

@@ -13,6 +13,7 @@ from saccade.layers.encoder import ReaderEncoder
 from saccade.layers.reader import Reader
 from saccade.models.classifier import Classifier
 from saccade.models.language import LanguageModel
+from saccade.models.settings import InitConfig
 
 __all__ = ["ReaderConfig"]
 
@@ -29,6 +30,7 @@ class ReaderConfig(Config):
     """Whether what is dropped stays dropped through all words of a sentence."""
     tied: bool = False
     """Whether the output layer is the target embedding."""
+    init: InitConfig = InitConfig()
 
     def drops(self) -> Dropout:
         """A dropout of this kind."""
@@ -41,9 +43,13 @@ class ReaderConfig(Config):
     def language_model(self, vocabulary: int) -> LanguageModel:
         """The reader, predicting the next word."""
         embedding = nn.Embedding(vocabulary, self.embedding)
-        return LanguageModel(embedding, self.reader(), tied=self.tied, dropout=self.drops())
+        model = LanguageModel(embedding, self.reader(), tied=self.tied, dropout=self.drops())
+        self.init.apply(model)
+        return model
 
     def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
         """What it has read, pooled."""
         embedding, encoder = nn.Embedding(vocabulary, self.embedding), ReaderEncoder(self.reader())
-        return Classifier(embedding, encoder, classes, source_dropout=self.drops(), **head)
+        model = Classifier(embedding, encoder, classes, source_dropout=self.drops(), **head)
+        self.init.apply(model)
+        return model

@@ -62,4 +62,5 @@ class SelfAttentiveConfig(ReaderConfig):
         )
         if self.tied:
             tie(model.output, model.target_embedding)
+        self.init.apply(model)
         return model

