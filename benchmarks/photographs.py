@@ -1,0 +1,72 @@
+"""Captions for photographs, learned from scratch: the recipe `flickr8k`, soft and hard, on a GPU.
+
+    python benchmarks/photographs.py --data DIR [soft hard] [--out runs]
+
+DIR holds train.captions.tsv.xz and valid.captions.tsv.xz, a picture's name and a caption on each line, and the pictures
+in train.images.zip and valid.images.zip. Trains as `saccade train` does unless the model is there, and measures it on
+the validation pictures. To tell what it sees from what it guesses, also: what it writes of a picture, held against the
+captions of another one; and the one sentence it writes most often, for all of them. One JSON line each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+import torch
+
+from saccade.data.captions import by_picture
+from saccade.front import load
+from saccade.metrics import CAPTION_METRICS, caption_statistics
+from saccade.tasks.corpus import Corpus
+from saccade.tasks.recipe import load_recipe
+from saccade.tasks.training import train
+
+
+def trained(kind: str, data: Path, folder: Path) -> int | None:
+    """Train a model; the seconds it took, where it was not there."""
+    if (folder / "model.safetensors").exists():
+        return None
+    recipe = load_recipe("flickr8k", [f"data.folder={data}", f"model.preset=show-attend-tell-{kind}"])
+    began = time.perf_counter()
+    train(recipe, folder)
+    return round(time.perf_counter() - began)
+
+
+def score(texts: list[str], references: list[list[str]]) -> dict[str, float]:
+    """Each metric of captions."""
+    parts = {name: caption_statistics(name, texts, references) for name in CAPTION_METRICS}
+    return {name: round(float(part.score(part.counts.sum(0))), 3) for name, part in parts.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kinds", nargs="*", default=["soft", "hard"], choices=["soft", "hard"])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=Path("runs"))
+    options = parser.parse_args()
+    recipe = load_recipe("flickr8k", [f"data.folder={options.data}"])
+    examples = list(Corpus(recipe).examples("valid"))
+    references = list({name: list(example.references or ()) for name, example in by_picture(examples)}.values())
+    for kind in options.kinds:
+        folder = options.out / f"flickr8k-{kind}"
+        seconds = trained(kind, options.data, folder)
+        model = load(folder)
+        texts = [prediction.text for prediction in model.evaluate(examples).predictions]
+        usual, count = Counter(texts).most_common(1)[0]
+        cases = {
+            kind: texts,
+            f"{kind}, against another picture's captions": [*texts[1:], texts[0]],
+            f"{kind}, its most frequent caption for all": [usual] * len(texts),
+        }
+        for case, written in cases.items():
+            print(json.dumps({"case": case, **score(written, references)}), flush=True)
+        facts = {"pictures": len(texts), "captions that differ": len(set(texts)), "most frequent": [usual, count]}
+        print(json.dumps({"case": kind, "seconds": seconds, **facts, "torch": torch.__version__}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
