@@ -1,4 +1,4 @@
-"""The figures of a group: quality against length, and learning against the clock."""
+"""The figures of a group: quality against length, and learning against the clock, or against steps."""
 
 from __future__ import annotations
 
@@ -37,7 +37,11 @@ def draw_group(name: str, group: Group, out: Path) -> list[Path]:
     if first:
         if group.metric != "aer":  # there are too few sentences with gold links to cut into lengths
             drawn.append(out / name / "lengths.png")
-            curves = [Curve(label, [_point(entry) for entry in report["by_length"]]) for label, report in first]
+            curves = [
+                Curve(label, [_point(entry) for entry in report["by_length"]])
+                for label, report in first
+                if not group.drawn or report["row"] in group.drawn
+            ]
             save_lengths(curves, drawn[-1], group.trained_to, score=NAMES[group.metric])
         drawn.append(out / name / "learning.png")
         draw_learning(drawn[-1], [(label, report["learning"]) for label, report in first], group)
@@ -45,7 +49,7 @@ def draw_group(name: str, group: Group, out: Path) -> list[Path]:
 
 
 def draw_learning(path: Path, curves: list[tuple[str, list[dict[str, float]]]], group: Group) -> None:
-    """What validations found against the minutes that training had taken by then."""
+    """What validations found against the steps of training until then, or its minutes where those mean something."""
     from matplotlib.figure import Figure
 
     metric = group.metric if all(group.metric in entry for _, entries in curves for entry in entries) else "loss"
@@ -53,9 +57,9 @@ def draw_learning(path: Path, curves: list[tuple[str, list[dict[str, float]]]], 
     axes = figure.add_subplot()
     for number, (label, entries) in enumerate(curves):
         colour, marker, dashes = LOOKS[number % len(LOOKS)]
-        minutes = [entry["seconds"] / 60 for entry in entries]
-        axes.plot(minutes, [entry[metric] for entry in entries], dashes, color=colour, marker=marker, ms=4, label=label)
-    axes.set_xlabel("minutes of training, validation included")
+        along = [entry["seconds"] / 60 if group.timed else entry["step"] for entry in entries]
+        axes.plot(along, [entry[metric] for entry in entries], dashes, color=colour, marker=marker, ms=4, label=label)
+    axes.set_xlabel("minutes of training, validation included" if group.timed else "steps of training")
     axes.set_ylabel(f"validation {NAMES.get(metric, metric)}")
     axes.set_title(group.title, loc="left", fontweight="bold")
     axes.spines[["top", "right"]].set_visible(False)

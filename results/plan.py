@@ -29,6 +29,10 @@ class Group:
     """The longest source in training, to mark in the length figure."""
     picture: str | None = None
     """A sentence whose attention is drawn."""
+    drawn: tuple[str, ...] = ()
+    """The rows in the length figure, where all would be too many."""
+    timed: bool = False
+    """Whether its trainings had the machine to themselves, so that minutes mean something."""
 
     def row(self, name: str) -> Row:
         """A row by its name."""
@@ -59,12 +63,19 @@ def _sst(labels: str) -> tuple[Row, ...]:
 
 
 _CAPTIONS = (6, 9, 12, 15, 18, 21)
+_FEW = ("none", "bahdanau", "luong-general", "transformer")
 _AREA = "the agreement on the European Economic Area was signed in August 1992 ."
 
 GROUPS: dict[str, Group] = {
-    "multi30k-en-de": Group("Multi30k English-German", "multi30k", "bleu", _multi30k("en", "de"), _CAPTIONS),
-    "multi30k-en-fr": Group("Multi30k English-French", "multi30k", "bleu", _multi30k("en", "fr"), _CAPTIONS),
-    "multi30k-de-en": Group("Multi30k German-English", "multi30k", "bleu", _multi30k("de", "en"), _CAPTIONS),
+    "multi30k-en-de": Group(
+        "Multi30k English-German", "multi30k", "bleu", _multi30k("en", "de"), _CAPTIONS, drawn=_FEW
+    ),
+    "multi30k-en-fr": Group(
+        "Multi30k English-French", "multi30k", "bleu", _multi30k("en", "fr"), _CAPTIONS, drawn=_FEW
+    ),
+    "multi30k-de-en": Group(
+        "Multi30k German-English", "multi30k", "bleu", _multi30k("de", "en"), _CAPTIONS, drawn=_FEW
+    ),
     "lengths": Group(
         "Tatoeba English-French, trained on up to 30 words",
         "tatoeba",
@@ -124,6 +135,7 @@ GROUPS: dict[str, Group] = {
             )
         ),
         _CAPTIONS,
+        timed=True,
     ),
 }
 LOWER_IS_BETTER = frozenset({"perplexity_per_word", "aer", "loss"})

@@ -108,9 +108,9 @@ def test_findings_are_read_from_the_numbers():
 
 def test_how_soon_is_read_from_the_log():
     learning = [{"seconds": 60.0, "bleu": 30.0}, {"seconds": 90.0, "bleu": 35.5}, {"seconds": 120.0, "bleu": 34.0}]
-    reports = {name: {} for name in GROUPS} | {"speed": {"transformer": [report("bleu", 36.0, learning=learning)]}}
+    reports = {name: {} for name in GROUPS} | {"speed": {"luong-general": [report("bleu", 36.0, learning=learning)]}}
     (found,) = (row[2:] for row in table.finding_rows(reports) if row[0] == "Minutes are enough")
-    assert found == ("35 BLEU on the validation data after 1.5 minutes", "yes")
+    assert found == ("35 BLEU on the validation data: luong-general after 1.5 minutes", "yes")
 
 
 def test_every_finding_can_be_read_once_all_is_measured():
