@@ -23,7 +23,7 @@ __all__ = ["convert_alignment", "english_words", "french_words"]
 
 _ABBREVIATIONS = r"(?:Mr|Mrs|Ms|Dr|St|M|MM|Mme|Mlle)\."
 _TOKENS = re.compile(rf"{_ABBREVIATIONS}|\d+(?:[.,]\d+)*|\w+['’]?|'s|'re|'ve|'ll|'m|'d|[^\w\s]")
-_NOT = {"can't": "can not", "cannot": "can not", "won't": "will not", "shan't": "shall not"}
+_NOT = {"can't": "can not", "won't": "will not", "shan't": "shall not"}
 _SHORTENED = re.compile(r"\b(ca|wo|sha)n['’]t\b", re.IGNORECASE)
 _ELIDED = re.compile(r"\b(lorsqu|puisqu|jusqu|quoiqu|qu|[cdjlmnst])['’]", re.IGNORECASE)
 _GROWN = {"du": "de le", "des": "de les", "au": "à le", "aux": "à les"}

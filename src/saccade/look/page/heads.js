@@ -26,8 +26,8 @@ function seen(trace, site, head, state, light) {
   const side = trace.sides.get(site.columns);
   const picture = pictureOf(trace, site, { ...state, head });
   const { shown, show } = veiled(side, SIZE, 1);
-  const mean = (place) => picture.rows.reduce((sum, _, row) => sum + picture.at(row, place), 0);
-  const paint = (row) => show(side.tokens.map((_, place) => (row === null ? mean(place) : picture.at(row, place))));
+  const whole = (place) => picture.rows.reduce((sum, _, row) => sum + picture.at(row, place), 0);
+  const paint = (row) => show(side.tokens.map((_, place) => (row === null ? whole(place) : picture.at(row, place))));
   paint(null);
   light.listen(({ row }) => paint(row));
   return shown;

@@ -170,7 +170,7 @@ def test_english_is_written_as_it_must(seed, lengths):
         assert not re.search(r"\b(?:he|she|nobody) (?:do|are|were)\b", example.source), example.source
         assert not re.search(r"\b(?:we|they) (?:does|is|was|has)\b", example.source), example.source
         assert "  " not in example.source + example.target
-        assert not re.search(r"s 's\b", example.source.replace("Thomas 's", "")), example.source
+        assert not re.search(r"(?<!s)s 's\b", example.source.replace("Thomas 's", "")), example.source  # an actress 's
         opening = example.source.split()[0]
         assert opening[0].islower() or opening[0].isdigit() or opening in OPENINGS, opening
 
