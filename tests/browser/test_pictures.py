@@ -74,9 +74,10 @@ def opacity(canvas, rows=3, columns=4):
 
 def at(shown, region, rows=3, columns=4):
     """Where a region is on the screen, from the corner of the picture."""
-    box = shown.locator(".image").bounding_box()
+    # in one go: an answer that comes in the meantime draws another picture
+    width, height = shown.locator(".image").evaluate("image => [image.clientWidth, image.clientHeight]")
     row, column = divmod(region, columns)
-    return {"x": (column + 0.5) * box["width"] / columns, "y": (row + 0.5) * box["height"] / rows}
+    return {"x": (column + 0.5) * width / columns, "y": (row + 0.5) * height / rows}
 
 
 def downloaded(shown, kind):
