@@ -1,6 +1,6 @@
 """Captions for scenes on a CPU: how well soft and hard attention read pictures after minutes, and where they look.
 
-    python benchmarks/captioning.py [soft hard] [--out runs]
+    python benchmarks/captioning.py [--only soft] [--out runs]
 
 Trains the recipes `scenes` and `scenes-hard` as `saccade train` does, and measures the models on the test split:
 captions, and whether words look at what they are about. For hard attention also what the same model writes when it
@@ -85,12 +85,12 @@ def measured(task: Captioning, examples: Sequence[Example]) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", default=list(RECIPES), choices=list(RECIPES))
+    parser.add_argument("--only", nargs="+", default=list(RECIPES), choices=list(RECIPES), metavar="KIND")
     parser.add_argument("--out", type=Path, default=Path("runs"))
     options = parser.parse_args()
     about = {"torch": torch.__version__, "threads": torch.get_num_threads(), "processor": platform.processor()}
     print(json.dumps(about), flush=True)
-    for kind in options.kinds:
+    for kind in options.only:
         folder = options.out / f"scenes-{kind}"
         seconds = trained(kind, folder)
         task = load_task(folder)

@@ -1,6 +1,6 @@
 """Captions for photographs, learned from scratch: the recipe `flickr8k`, soft and hard, on a GPU.
 
-    python benchmarks/photographs.py --data DIR [soft hard] [--out runs]
+    python benchmarks/photographs.py --data DIR [--only soft] [--out runs]
 
 DIR holds train.captions.tsv.xz and valid.captions.tsv.xz, a picture's name and a caption on each line, and the pictures
 in train.images.zip and valid.images.zip. Trains as `saccade train` does unless the model is there, and measures it on
@@ -44,14 +44,14 @@ def score(texts: list[str], references: list[list[str]]) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", default=["soft", "hard"], choices=["soft", "hard"])
+    parser.add_argument("--only", nargs="+", default=["soft", "hard"], choices=["soft", "hard"], metavar="KIND")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("runs"))
     options = parser.parse_args()
     recipe = load_recipe("flickr8k", [f"data.folder={options.data}"])
     examples = list(Corpus(recipe).examples("valid"))
     references = list({name: list(example.references or ()) for name, example in by_picture(examples)}.values())
-    for kind in options.kinds:
+    for kind in options.only:
         folder = options.out / f"flickr8k-{kind}"
         seconds = trained(kind, options.data, folder)
         model = load(folder)

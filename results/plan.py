@@ -56,6 +56,10 @@ def _multi30k(source: str, target: str) -> tuple[Row, ...]:
     return tuple(Row(name, f"multi30k-{name}", label, change) for name, label in labels.items())
 
 
+_LARGE = ("model.init.embedding=1.0",)
+_ABLATION = "word vectors that start from N(0, 1)"
+
+
 def _sst(labels: str) -> tuple[Row, ...]:
     change = (f"data.names.labels={labels}",)
     names = {"lstm": "LSTM", "lstmn": "LSTMN", "lstmn-2": "LSTMN, two layers"}
@@ -68,7 +72,15 @@ _AREA = "the agreement on the European Economic Area was signed in August 1992 .
 
 GROUPS: dict[str, Group] = {
     "multi30k-en-de": Group(
-        "Multi30k English-German", "multi30k", "bleu", _multi30k("en", "de"), _CAPTIONS, drawn=_FEW
+        "Multi30k English-German",
+        "multi30k",
+        "bleu",
+        (
+            *_multi30k("en", "de"),
+            Row("general-large-vectors", "multi30k-luong-general", f"general, {_ABLATION}", _LARGE),
+        ),
+        _CAPTIONS,
+        drawn=_FEW,
     ),
     "multi30k-en-fr": Group(
         "Multi30k English-French", "multi30k", "bleu", _multi30k("en", "fr"), _CAPTIONS, drawn=_FEW
@@ -99,6 +111,7 @@ GROUPS: dict[str, Group] = {
             Row("lstmn-3", "ptb-lstmn-3", "LSTMN, three layers"),
             Row("self-attentive", "ptb-self-attentive", "SimpleRNN + self-attention"),
             Row("transformer", "ptb-transformer", "Transformer"),
+            Row("lstm-large-vectors", "ptb-lstm", f"LSTM, {_ABLATION}", _LARGE),
         ),
         bounds=(10, 15, 20, 25, 30, 40),
         picture="the fbi is chasing a criminal on the run",

@@ -20,10 +20,10 @@ def init_uniform(model: nn.Module, scale: float) -> None:
 
 
 def init_embeddings(model: nn.Module, scale: float) -> None:
-    """Word vectors from N(0, scale²)."""
-    for module in model.modules():
-        if isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight, std=scale)
+    """The model's own word vectors from N(0, scale²); tables inside of its parts may be trained already."""
+    for part in model.children():
+        if isinstance(part, nn.Embedding):
+            nn.init.normal_(part.weight, std=scale)
 
 
 def init_groundhog(model: nn.Module) -> None:

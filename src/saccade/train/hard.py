@@ -67,7 +67,7 @@ class HardLoss(WordLoss):
     def _rewarded(self, tape: Tape, plain: Tensor, mask: Tensor) -> Tensor:
         """The loss that teaches where to look, from the negative log-likelihood (B,) of each sentence."""
         reward = -self.reinforce * plain
-        baseline = self.model.baseline(reward)  # type: ignore[operator]
+        baseline = self.model.baseline(reward, mask.any(1))  # type: ignore[operator]
         sites = [site for site in self.model.source_sites if f"{site}.distribution" in tape]
         return sum(
             (

@@ -94,10 +94,6 @@ class TrainConfig(Config):
             raise ValueError("average and ema are two ways to the same end: choose one")
         if self.strategy == "fsdp" and self.ema is not None:
             raise ValueError("ema keeps whole weights, which fsdp spreads over devices: leave one of them out")
-        if not self.guided_alignment and (self.guided_site is not None or self.guided_head is not None):
-            raise ValueError(
-                "guided_site and guided_head say what guided_alignment pulls: give that a weight, such as 0.1"
-            )
         if self.schedule == "noam" and not self.warmup:
             raise ValueError("the noam schedule needs warmup steps (the paper has 4000)")
         if self.schedule == "halving" and not self.halve_after:

@@ -110,6 +110,12 @@ def test_moving_baseline_trails_the_mean_reward():
     assert_close(baseline(torch.tensor([0.0])), torch.tensor(0.9 * 0.2 + 1.0))
 
 
+def test_moving_baseline_does_not_count_rows_that_are_no_sentences():
+    baseline = MovingBaseline(decay=0.9)
+    baseline(torch.tensor([1.0, 3.0, 0.0]), torch.tensor([True, True, False]))
+    assert_close(baseline.value, torch.tensor(0.2))
+
+
 def test_moving_baseline_stands_still_when_evaluating_and_is_saved():
     baseline = MovingBaseline()
     baseline(torch.tensor([1.0]))

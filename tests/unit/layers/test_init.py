@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from saccade.layers.cells import CELLS, build_cell
-from saccade.layers.init import init_groundhog, init_uniform
+from saccade.layers.init import init_embeddings, init_groundhog, init_uniform
 from saccade.models import build_language_model, build_seq2seq
 
 
@@ -70,3 +70,12 @@ def test_how_readers_start_can_be_chosen(preset):
     model = build_language_model(preset, 500, embedding=64, init={"kind": "uniform", "scale": 0.01})
     assert max(parameter.abs().max() for parameter in model.parameters()) <= 0.01
     assert abs(build_language_model(preset, 500, embedding=64).embedding.weight.std() - 0.1) < 0.005
+
+
+def test_tables_inside_of_parts_are_left_alone():
+    part = torch.nn.Sequential(torch.nn.Embedding(3, 2))
+    torch.nn.init.constant_(part[0].weight, 7.0)
+    model = torch.nn.ModuleDict({"words": torch.nn.Embedding(500, 64), "grid": part})
+    init_embeddings(model, 0.1)
+    assert abs(model["words"].weight.std() - 0.1) < 0.005
+    assert (part[0].weight == 7.0).all()

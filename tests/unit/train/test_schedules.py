@@ -93,7 +93,6 @@ def test_a_model_of_vectors_alone_has_one_group():
     [
         ({"average": 3, "keep": 2}, "average is 3, but only 2 checkpoints are kept: raise keep"),
         ({"average": 2, "ema": 0.9}, "two ways to the same end: choose one"),
-        ({"guided_head": 0}, "give that a weight"),
         ({"schedule": "noam"}, "noam schedule needs warmup steps"),
         ({"schedule": "halving"}, "halving schedule needs halve_after"),
     ],

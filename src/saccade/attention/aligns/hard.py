@@ -100,9 +100,11 @@ class MovingBaseline(nn.Module):
         self.decay = decay
         self.register_buffer("value", torch.zeros(()))
 
-    def forward(self, reward: Tensor) -> Tensor:
-        """The baseline before this reward; training moves it along."""
+    def forward(self, reward: Tensor, real: Tensor | None = None) -> Tensor:
+        """The baseline before this reward (B,); training moves it along. real (B,): which rows are sentences at all."""
         baseline = self.value.clone()
         if self.training:
-            self.value.lerp_(reward.detach().mean().to(self.value.dtype), 1 - self.decay)
+            reward = reward.detach()
+            mean = reward.mean() if real is None else (reward * real).sum() / real.sum().clamp_min(1)
+            self.value.lerp_(mean.to(self.value.dtype), 1 - self.decay)
         return baseline
