@@ -11,6 +11,7 @@ are medians, by CUDA events. The limit counts one special function for each tanh
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,6 +62,9 @@ def measure(name: str, scores: Scores, length: int, limit: float) -> str:
     before = torch.cuda.memory_allocated()
     both()
     memory = (torch.cuda.max_memory_allocated() - before) / 1e9
+    figures = {"forward_ms": times[0], "both_ms": times[1], "memory_gb": memory, "share": limit / times[0]}
+    rounded = {key: round(value, 3) for key, value in figures.items()}
+    print(json.dumps({"case": f"{SENTENCES} x {length} x {length} x {WIDTH}, {name}", **rounded}), flush=True)
     return f"| {length} | {name} | {times[0]:.2f} | {times[1]:.2f} | {memory:.2f} | {limit / times[0]:.0%} |"
 
 
@@ -74,7 +78,6 @@ def many(out: Path) -> None:
         limit = tanh / (device.multi_processor_count * 16 * 1.98e9) * 1e3
         for name, scores in ways.items():
             lines.append(measure(name, scores, length, limit))
-            print(lines[-1], flush=True)
     report = f"""# Additive attention on a GPU
 
 {device.name}, torch {torch.__version__}, Triton {triton.__version__}. Made by `python benchmarks/additive_gpu.py`.

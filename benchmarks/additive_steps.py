@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from limits import copy_speed
 from torch import Tensor
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
@@ -50,13 +51,6 @@ def measure(cases: list[str]) -> list[str]:
     if "blocks" in cases:
         blocks(say)
     return lines
-
-
-def copy_speed() -> float:
-    """Bytes a second of a plain copy, read and written."""
-    here = torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
-    there = torch.empty_like(here)
-    return 2 * len(here) / (do_bench(lambda: there.copy_(here), return_mode="median") / 1e3)
 
 
 def inputs(batch: int, length: int, features: int, dtype: torch.dtype, width: int = 1024, size: int = 50) -> Parts:

@@ -8,6 +8,7 @@ Times are the best of a few runs in one process, ours and torch's in turn, since
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import time
@@ -96,6 +97,9 @@ def measure(case: Case, repeats: int) -> list[str]:
     for name, (ahead, both) in best.items():
         times, ratios = f"{ahead * 1e3:.1f} | {both * 1e3:.1f}", f"{first[0] / ahead:.1f} | {first[1] / both:.1f}"
         lines.append(f"| {case.name} | {name} | {times} | {ratios} |")
+        figures = {"forward_ms": 1e3 * ahead, "both_ms": 1e3 * both, "speedup": first[1] / both}
+        rounded = {key: round(value, 2) for key, value in figures.items()}
+        print(json.dumps({"case": f"{case.name}, {name}", **rounded}), flush=True)
     return lines
 
 
@@ -119,7 +123,6 @@ the forward pass, so only both passes together can be compared.
     report += "\n".join(lines) + "\n"
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.with_suffix(".md").write_text(report, encoding="utf-8")
-    print(report)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 
 Teacher-forced decoder: bi-LSTM 2 × 512, decoder 1024, embedding 512, vocabulary 32 000, 128 sentences of 50 words.
 Readers: LSTMN and self-attentive RNN of width 512 as language models, 64 sentences of 50 words, vocabulary 1000. bf16,
-random data, one whole optimiser step with clipping; medians, one JSON line each.
+random data, one whole optimiser step with clipping; medians, one JSON line each. `share`: the time that large products
+would need for the operations with weights, beside the time of the graph.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import torch
+from limits import operations_of, share_of_products
 from torch import nn
 
 from saccade import kernels
@@ -129,6 +131,7 @@ def measure(name: str, make: Callable[[], tuple[nn.Module, Batch, int]]) -> None
         **{f"{way}_ms": round(value, 2) for way, value in found.items()},
         "tokens_per_s": round(tokens / found["graph"] * 1e3),
         "speedup": round(found["torch"] / found["graph"], 1),
+        "share": share_of_products(operations_of(model, tokens), found["graph"]),
         "recording_s": round(seconds, 2),
         "first_loss": [round(losses["torch"], 4), round(losses["ours"], 4)],
     }

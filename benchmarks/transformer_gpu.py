@@ -6,7 +6,8 @@
 
 check    each kernel on fresh random numbers: its relative error against float64, beside that of torch's operations in
          the same precision; ends with an error if one is more than twice as far off
-ops      each kernel alone: ms by CUDA events (median), and GB/s of what it must read and write at least, or TFLOP/s
+ops      each kernel alone: ms by CUDA events (median), and GB/s of what it must read and write at least, or TFLOP/s;
+         the share is of what a plain copy, or a large product, reaches in the same run
 step     the base model (6+6 layers, width 512, 2048 inside, 8 heads, 32000 words, dropout 0.1), bfloat16 autocast, one
          step of Adam: by our kernels and by torch's (kernels.plain()); through the objective, as training does it, and
          without the selection of real words, where it can also be a CUDA graph
@@ -24,6 +25,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import torch
+from limits import operations_of, share_of_copying, share_of_products
 from torch import Tensor, nn
 
 from saccade import kernels
@@ -206,9 +208,9 @@ def report(name: str, step: Step, bytes_: float = 0.0, operations: float = 0.0) 
     ms = time_of(step)
     line: dict[str, Any] = {"op": name, "ms": ms}
     if bytes_:
-        line["gb_per_s"] = bytes_ / ms / 1e6
+        line |= {"gb_per_s": bytes_ / ms / 1e6, "share": share_of_copying(bytes_, ms)}
     if operations:
-        line["tflop_per_s"] = operations / ms / 1e9
+        line |= {"tflop_per_s": operations / ms / 1e9, "share": share_of_products(operations, ms)}
     say(**line)
 
 
@@ -375,6 +377,11 @@ def captured(step: Step) -> Step:
 
 def measure(options: argparse.Namespace) -> None:
     tokens = options.sentences * options.words
+    sizes = {"width": options.width, "feed_forward": options.inner, "layers": options.layers}
+    model = build_seq2seq("transformer-base", options.vocabulary, options.vocabulary, **sizes)
+    operations = operations_of(
+        model, tokens
+    )  # in products with weights: those of attention itself come to a few percent
     ways = steps(options)
     while True:
         try:
@@ -397,7 +404,9 @@ def measure(options: argparse.Namespace) -> None:
             times.append(begin.elapsed_time(end))
         ms = statistics.median(times)
         memory = torch.cuda.max_memory_allocated() / 2**30
-        say(step=name, ms=ms, tokens_per_s=tokens / ms * 1e3, gib=memory, loss_before=first, loss_after=float(last))
+        losses = {"loss_before": first, "loss_after": float(last)}
+        share = share_of_products(operations, ms)
+        say(step=name, ms=ms, tokens_per_s=tokens / ms * 1e3, gib=memory, share=share, **losses)
 
 
 def profile(options: argparse.Namespace) -> None:

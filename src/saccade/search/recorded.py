@@ -62,7 +62,10 @@ def recorded(
         if searches.ready():
             return searches.find(model, batch, make, key, lengths, room, precision)
         with evaluating(model):
-            return searches.find(model, batch, make, key, lengths, room, precision) if searches.ready() else None
+            if searches.ready():
+                return searches.find(model, batch, make, key, lengths, room, precision)
+        searches.tell("somebody has hooked into the model")
+        return None
 
 
 class _Searches:
@@ -74,7 +77,7 @@ class _Searches:
         self._writers: dict[Precision, _Made] = {}
         self._recordings: dict[Any, _Recording] = {}
         self._seen: set[Any] = set()
-        self._refused = False
+        self._refused = self._told = False
 
     def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
         """A copy of a model has none yet."""
@@ -83,6 +86,12 @@ class _Searches:
     def ready(self) -> bool:
         """Whether the model is in no part that learns, or that somebody hooked into."""
         return not any(part.training or part._forward_hooks or part._forward_pre_hooks for part in self._parts)
+
+    def tell(self, reason: str) -> None:
+        """Say once why nothing is recorded."""
+        if not self._told:
+            logging.getLogger("saccade").info("searches go without CUDA graphs: %s", reason)
+        self._told = True
 
     def _writer(self, model: Seq2Seq, precision: Precision) -> _Made | None:
         """The model's writer; to ask for it takes as long as some words do, so that is done when something changed."""
@@ -114,6 +123,7 @@ class _Searches:
         sentences, size = round_up(batch.size), _within(batch.source.shape[1], room)
         writer = self._writer(model, precision)
         if writer is None:
+            self.tell("its parameters are none that tell when they change")
             return None
         shape = (key, precision, sentences, size, longest, one_length)
         made = self._recordings.get(shape)

@@ -41,9 +41,18 @@ class _Recording:
 
 
 def graphs_fit(config: TrainConfig, fabric: Fabric) -> bool:
-    """Whether a training can be recorded at all: one GPU, and updates that do the same every time."""
-    alike = config.accumulate == 1 and not config.scheduled_sampling and config.precision != "fp16"
-    return config.graphs and alike and fabric.device.type == "cuda" and fabric.world_size == 1
+    """Whether a training can be recorded: one GPU, and updates that do the same every time. The log says why not."""
+    if not config.graphs or fabric.device.type != "cuda":
+        return False
+    reasons = {
+        "several devices share a batch": fabric.world_size > 1,
+        "train.accumulate joins several batches to an update": config.accumulate > 1,
+        "train.scheduled_sampling draws other words in every update": config.scheduled_sampling > 0,
+        "fp16 looks at every update whether to take it": config.precision == "fp16",
+    }
+    for reason in (reason for reason, true in reasons.items() if true):
+        logging.getLogger("saccade").info("updates go without CUDA graphs: %s", reason)
+    return not any(reasons.values())
 
 
 class Graphs:
@@ -60,7 +69,7 @@ class Graphs:
         self._seen: set[Shape] = set()
         self._pool, self._stream = torch.cuda.graph_pool_handle(), torch.cuda.Stream(device)
         self.refused: str | None = None
-        """Why there are none, where there are none."""
+        """Why there are none, or no more of them."""
 
     def run(self, load: Load, step: Step) -> Tensor:
         """The update of a batch, replayed where it can be."""
@@ -75,7 +84,10 @@ class Graphs:
         shape = _shape(load)
         recording = self._recordings.get(shape)
         if recording is None:
-            if self.refused is not None or shape not in self._seen or len(self._recordings) >= MOST:
+            if self.refused is None and shape in self._seen and len(self._recordings) == MOST:
+                self.refused = f"there are {MOST} shapes of batches already, and other ones go without"
+                logging.getLogger("saccade").info("no more CUDA graphs: %s", self.refused)
+            if self.refused is not None or shape not in self._seen:
                 self._seen.add(shape)
                 return step(*self._moved(load))
             recording = self._record(load, step)

@@ -51,3 +51,10 @@ def test_a_machine_without_eight_bits_says_why_and_goes_on(monkeypatch, caplog):
 def test_a_torch_without_the_operators_has_plain_products(monkeypatch):
     monkeypatch.setattr(packed, "_onednn_packs", lambda: False)
     assert type(pack(torch.randn(100, 100), None)) is PlainProduct
+
+
+def test_the_log_says_why_nothing_is_packed(monkeypatch, caplog):
+    caplog.set_level("INFO", "saccade")
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    assert not packed._onednn_packs.__wrapped__()
+    assert "weights unpacked: this torch has no oneDNN" in caplog.text

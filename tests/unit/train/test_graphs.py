@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -103,3 +104,21 @@ def test_what_cannot_be_recorded_is_done_without(monkeypatch, caplog):
 def test_graphs_are_for_one_gpu():
     fabric = Fabric(accelerator="cpu", devices=1)
     assert not graphs_fit(TrainConfig(), fabric)
+
+
+@pytest.mark.parametrize(
+    ("settings", "devices", "reason"),
+    [
+        ({"accumulate": 2}, 1, "train.accumulate"),
+        ({"scheduled_sampling": 0.1}, 1, "train.scheduled_sampling"),
+        ({"precision": "fp16"}, 1, "fp16"),
+        ({}, 2, "several devices"),
+    ],
+)
+def test_what_cannot_be_recorded_is_said_beforehand(caplog, settings, devices, reason):
+    caplog.set_level("INFO", "saccade")
+    fabric = SimpleNamespace(device=torch.device("cuda"), world_size=devices)
+    assert graphs_fit(TrainConfig(), SimpleNamespace(device=torch.device("cuda"), world_size=1))
+    assert not caplog.text
+    assert not graphs_fit(TrainConfig(**settings), fabric)
+    assert reason in caplog.text

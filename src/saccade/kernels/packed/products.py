@@ -100,14 +100,21 @@ def _binary() -> Any:
 def _onednn_packs() -> bool:
     """Whether this torch has oneDNN's packed products, and they are right."""
     if not torch.backends.mkldnn.is_available():
-        return False
+        return _tell_that_nothing_is_packed("this torch has no oneDNN")
     generator = torch.Generator().manual_seed(1)
     x, weight = torch.randn(3, 64, generator=generator), torch.randn(64, 64, generator=generator)
     try:
         got = OneDNNProduct(weight, None, 3).added(x, x)
-    except (AttributeError, RuntimeError, NotImplementedError):  # the operators are torch's own business and may go
-        return False
-    return torch.allclose(got, x + x @ weight.T, atol=1e-4)
+    except (AttributeError, RuntimeError, NotImplementedError) as error:  # they are torch's own business and may go
+        return _tell_that_nothing_is_packed(str(error).splitlines()[0])
+    if not torch.allclose(got, x + x @ weight.T, atol=1e-4):
+        return _tell_that_nothing_is_packed("this torch computes packed products wrongly")
+    return True
+
+
+def _tell_that_nothing_is_packed(reason: str) -> Literal[False]:
+    logging.getLogger("saccade").info("products go by torch's linear, weights unpacked: %s", reason)
+    return False
 
 
 @functools.cache

@@ -1,0 +1,53 @@
+"""All figures of a CPU in one command: the tests that vouch for a case, then the case.
+
+    python benchmarks/cpu.py [--only kernels ...] [--data DIR] [--model MODEL --peer-python VENV/bin/python]
+
+Writes benchmarks/results/cpu_<cores>_<yyyymm>.jsonl, a line for each figure with commit, torch and processor; a case
+whose tests fail is not measured, and the command ends with an error. Without --data, the folder of Multi30k, training
+is left out, and without a trained Transformer and a peer's Python so is decoding side by side with CTranslate2: see
+multi30k.py and ctranslate2.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from pathlib import Path
+
+from gated import Case, record
+
+
+def cases(data: Path | None, model: Path | None, peer: Path | None) -> dict[str, Case]:
+    """Those for which there is what they need."""
+    tests = {name: f"tests/unit/kernels/test_{name}.py" for name in ("additive", "cross_entropy", "dropout", "packed")}
+    found = {
+        "kernels": Case(["kernels.py"], [tests["additive"], tests["cross_entropy"], tests["dropout"]]),
+        "growth": Case(["growth.py"], [tests["additive"]]),
+    }
+    if data is not None:
+        wanted = ["multi30k.py", "train", "--data", str(data)]
+        found["training"] = Case(wanted, [tests["cross_entropy"], tests["dropout"]])
+    if data is not None and model is not None and peer is not None:
+        wanted = ["ctranslate2.py", str(model), "--data", str(data), "--peer-python", str(peer)]
+        found["decoding"] = Case(wanted, [tests["packed"], "tests/unit/search/test_flow.py"])
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--peer-python", type=Path)
+    options = parser.parse_args()
+    known = cases(options.data, options.model, options.peer_python)
+    if unknown := [name for name in options.only or () if name not in known]:
+        parser.error(f"there is no case {unknown[0]} without what it needs. There are: {', '.join(known)}")
+    device = f"{platform.machine()} CPU, {os.cpu_count()} cores"
+    return int(record(known, options.only or known, device, f"cpu_{os.cpu_count()}cores") > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

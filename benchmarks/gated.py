@@ -1,0 +1,63 @@
+"""Cases that are measured only when the tests that vouch for them pass, a JSON line a figure."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+__all__ = ["Case", "record"]
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Case:
+    """A script with its arguments, and the tests without which its figures mean nothing."""
+
+    command: list[str]
+    tests: list[str]
+
+
+def record(cases: dict[str, Case], names: Iterable[str], device: str, name: str) -> int:
+    """Measure cases and add their lines to results/<name>_<yyyymm>.jsonl; how many could not be measured."""
+    facts = {"commit": _commit(), "torch": torch.__version__, "device": device, "day": time.strftime("%Y-%m-%d")}
+    failed = 0
+    with (HERE / "results" / f"{name}_{time.strftime('%Y%m')}.jsonl").open("a", encoding="utf-8") as lines:
+        for label in names:
+            if not _vouched_for(cases[label]):
+                print(f"{label}: its tests fail, so it is not measured", file=sys.stderr)
+                failed += 1
+                continue
+            figures, fine = _measured(cases[label])
+            failed += not fine
+            for line in figures:
+                print(json.dumps({"benchmark": label, **line}), flush=True)
+                lines.write(json.dumps({"benchmark": label, **line, **facts}) + "\n")
+    return failed
+
+
+def _vouched_for(case: Case) -> bool:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *case.tests]
+    return subprocess.run(command, cwd=HERE.parent, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def _measured(case: Case) -> tuple[list[dict[str, object]], bool]:
+    """The figures, without the lines that only say where they come from; and whether the script came to its end."""
+    script, *arguments = case.command
+    done = subprocess.run([sys.executable, str(HERE / script), *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(done.stderr[-2000:], file=sys.stderr)
+    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return [line for line in found if "torch" not in line], done.returncode == 0
+
+
+def _commit() -> str:
+    command = ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
