@@ -51,12 +51,13 @@ def captions(paths: Sequence[Path]) -> Iterator[Example]:
 
 
 def caption_lines(path: Path, images: Path | None = None) -> Iterator[Example]:
-    """JSON lines: {"image": "dogs/7.jpg", "captions": ["a dog", "one dog"], "boxes": [...]}; a picture each.
+    """JSON lines: {"image": "dogs/7.jpg", "captions": ["a dog", "one dog"], "boxes": [...]}.
 
     Images are named from the folder of the file, or from `images`. `boxes`, which may be left out, has a list for each
     caption, with an entry for each of its words: [x0, y0, x1, y1] in fractions of the picture, or null.
     """
     place = PicturePlace(images) if images is not None else None
+    every: dict[str, tuple[list[str], list[Boxes | None]]] = {}
     for number, line in numbered(path):
         where = f"{path}, line {number}"
         record = _object(line, where)
@@ -66,8 +67,12 @@ def caption_lines(path: Path, images: Path | None = None) -> Iterator[Example]:
         if not isinstance(texts, list) or not texts:
             raise DataError(f"{where} has no 'captions', a list of at least one text. It has: {_keys(record)}.")
         found = [_caption(text, f"{where}, caption {n}") for n, text in enumerate(texts, 1)]
+        told, boxes = every.setdefault(name, ([], []))
+        told += found
+        boxes += _boxes(record.get("boxes"), found, where) or [None] * len(found)
+    for name, (told, boxes) in every.items():
         picture = PictureFile(path.parent / name) if place is None else place.picture(name)
-        yield from _examples(picture, found, _boxes(record.get("boxes"), found, where))
+        yield from _examples(picture, told, boxes)
 
 
 def flickr(path: Path, images: Path | None = None) -> Iterator[Example]:

@@ -27,10 +27,10 @@ from saccade.data.store import fingerprint
 from saccade.errors import DataError
 from saccade.files import writing_folder
 
-__all__ = ["ImageStore", "Skipped"]
+__all__ = ["NAMED", "ImageStore", "Skipped"]
 
 _CHUNK = 256
-_NAMED = 5
+NAMED = 5
 """So many of the pictures that were left out are named."""
 _GREY = 128
 
@@ -116,7 +116,7 @@ def _write(folder: Path, pictures: Sequence[Picture], size: int, how: Fitting) -
             shapes[number] = original
             if fault is not None:
                 count += 1
-                faults = [*faults, fault][:_NAMED]
+                faults = [*faults, fault][:NAMED]
             file.write(image.tobytes())
     if count == len(pictures):
         raise DataError(

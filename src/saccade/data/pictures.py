@@ -203,6 +203,8 @@ def _too_large(name: str, size: str, max_pixels: int) -> DataError:
 
 
 def _orientation(image: Any) -> int:
+    if image.format == "TIFF":  # the library turns these itself
+        return 1
     try:
         return int(image.getexif().get(_ORIENTATION, 1))
     except Exception:  # a camera's notes may be damaged where the picture is not

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from pickle import UnpicklingError
 
 import torch
 import torch.nn.functional as F
@@ -144,6 +145,12 @@ def load_weights(grid: nn.Module, path: Path) -> None:
     """
     try:
         tensors = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise DataError(f"the weights {path} do not exist. Check grid.weights.") from error
+    except UnpicklingError as error:  # torch's own words say how to run what is in it
+        raise DataError(
+            f"{path} holds something else than tensors, which is not opened. Save a state_dict there."
+        ) from error
     except Exception as error:  # a dozen kinds, all of which mean the same
         raise DataError(f"{path} cannot be read as weights: {str(error).splitlines()[0]}") from error
     if not isinstance(tensors, dict) or not all(isinstance(part, Tensor) for part in tensors.values()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -18,12 +19,20 @@ from saccade.attention import Tape
 from saccade.batch import Batch
 from saccade.data.captions import by_picture
 from saccade.data.example import Box, Example
+from saccade.data.image_store import NAMED, Skipped
 from saccade.data.pictures import fit, frame, open_picture
 from saccade.data.tokenizer import Encoded, Tokenizer, words_of
-from saccade.errors import DataError
+from saccade.errors import ConfigError, DataError
 from saccade.layers.grids import load_weights
 from saccade.look.picture import Picture, data_address
-from saccade.metrics import CAPTION_METRICS, caption_statistics, mass_inside, pointing_accuracy, pointing_statistics
+from saccade.metrics import (
+    CAPTION_METRICS,
+    caption_statistics,
+    caption_words,
+    mass_inside,
+    pointing_accuracy,
+    pointing_statistics,
+)
 from saccade.models.base import Seq2Seq
 from saccade.models.captioning import GridEncoder
 from saccade.prediction import Attention, Prediction, Side
@@ -84,9 +93,14 @@ class Captioning(Task):
         return HardLoss(self.model, **reward, **options)
 
     def begin(self) -> None:
-        weights = self.recipe.model["grid"]["weights"]
-        if weights is not None:
-            load_weights(self._eyes.grid, Path(weights))
+        grid = self.recipe.model["grid"]
+        if grid["weights"] is not None:
+            load_weights(self._eyes.grid, Path(grid["weights"]))
+        elif grid["frozen"] and grid["kind"].startswith("vgg"):
+            raise ConfigError(
+                f"model.grid is a {grid['kind']} that stays as it is (frozen), but it has no weights and would see "
+                "noise. Set grid.weights to the published file, or grid.frozen to false, or take grid.kind: small."
+            )
 
     def length(self, given: Input) -> int:
         return 1
@@ -143,8 +157,7 @@ class Captioning(Task):
         return Trace(**begin(self, wishes, search), **seen)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
-        groups = [[example for _, example in group] for _, group in groupby(by_picture(examples), itemgetter(0))]
-        pictures = [self._prepared(group[0]) for group in groups]
+        groups, pictures = self._opened(examples)
         regions = self._regions()
         predictions = [
             answers(self.model, self.target, hypotheses, regions, None)
@@ -157,7 +170,10 @@ class Captioning(Task):
         for metric in ("cider_d", *(name for name in CAPTION_METRICS if name != "cider_d")):
             part = caption_statistics(metric, texts, references)
             statistics[metric] = Statistics(part.counts, part.score)
-        right = [[float(text in known), 1.0] for text, known in zip(texts, references, strict=True)]
+        right = [
+            [float(caption_words(text) in map(caption_words, known)), 1.0]
+            for text, known in zip(texts, references, strict=True)
+        ]
         statistics["exact"] = Statistics(np.array(right), _share)
         details: dict[str, Any] = {"pictures": len(groups), "captions": len(examples)}
         if self.model.source_sites and any(example.boxes is not None for example in examples):
@@ -166,6 +182,29 @@ class Captioning(Task):
         lengths = [len(words_of(known[0])) for known in references]
         every = {name: part for name, part in statistics.items() if len(part.counts) == len(groups)}
         return Evaluation(metrics, details, every, lengths, predictions)
+
+    def _opened(self, examples: Sequence[Example]) -> tuple[list[list[Example]], list[Pixels]]:
+        """The captions of each picture, and the picture; those that cannot be opened are left out with a note."""
+        groups, pictures, faults = [], [], []
+        every = [[example for _, example in group] for _, group in groupby(by_picture(examples), itemgetter(0))]
+        for group in every:
+            try:
+                pictures.append(self._prepared(group[0]))
+            except DataError as error:
+                faults.append(str(error))
+            else:
+                groups.append(group)
+        note = Skipped(len(faults), len(every), tuple(faults[:NAMED])).note
+        if every and not groups:
+            raise DataError(f"none can be measured: {note}")
+        if note is not None and note not in self._noted:  # validation comes again and again
+            logging.getLogger("saccade").warning("measured data: %s", note)
+            self._noted.add(note)
+        return groups, pictures
+
+    @cached_property
+    def _noted(self) -> set[str]:
+        return set()
 
     def _point(self, groups: list[list[Example]], pictures: list[Pixels], statistics: dict[str, Statistics]) -> None:
         """Attention against the regions words are about, the captions being forced on the decoder."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +11,8 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import saccade
 from saccade.data import corpora
@@ -76,9 +79,13 @@ class Corpus:
     def images(self, split: str) -> ImageStore:
         """The pictures of a split, prepared once and kept in the cache; by their numbers, see `by_picture`."""
         pictures = [next(group)[1].image for _, group in groupby(by_picture(self.examples(split)), itemgetter(0))]
-        key = fingerprint(self._origin(split))
+        # scenes change with their program alone; files are asked one by one, since any may have been mended
+        key = fingerprint(self._origin(split)) if self._data.corpus is not None else None
         size, how = self._data.picture_size, self._data.picture_fit
-        return ImageStore.open(self.cache, [part for part in pictures if part is not None], size, how, key=key)
+        store = ImageStore.open(self.cache, [part for part in pictures if part is not None], size, how, key=key)
+        if store.skipped.note is not None:
+            logging.getLogger("saccade").warning("%s data: %s", split, store.skipped.note)
+        return store
 
     def _built_in(self, split: str) -> Path:
         """The folder with the sentences of a built-in corpus; written once, since reading is much faster."""
@@ -111,9 +118,10 @@ class Corpus:
         return read_files(self._recipe.task, paths, keys=keys, first_word=self._data.first_word)
 
     def _set_aside(self, split: str) -> Iterator[Example]:
-        """The part of the training files that is validated on, or the rest."""
+        """The part of the training files that is validated on, or the rest; pictures go with all their captions."""
         wanted = split == "valid"
-        for number, example in enumerate(self.read(self._data.paths("train"))):
+        examples = self.read(self._data.paths("train"))
+        for number, example in by_picture(examples) if self._recipe.task == "captioning" else enumerate(examples):
             aside = number % _EVERY == _EVERY - 1 and number // _EVERY < self._data.held_out
             if aside == wanted:
                 yield example
@@ -167,7 +175,7 @@ class Corpus:
         whole = images.whole
         seen = [(number, example) for number, example in by_picture(self.examples(split)) if whole[number]]
         numbers = [number for number, _ in seen]
-        key = fingerprint(key, images.size, images.how)
+        key = fingerprint(key, images.size, images.how, np.packbits(whole).tobytes().hex())
         captions = (example for _, example in seen)
         store = Store.open(self.cache, key, captions, tokenizers, max_length=longest, pictures=numbers)
         store.images = images

@@ -241,3 +241,16 @@ def test_examples_are_numbered_by_their_pictures(tmp_path):
     ]
     with pytest.raises(DataError, match="example 1 has no image, which captioning needs"):
         list(by_picture([Example(target="a")]))
+
+
+def test_captions_of_a_picture_on_several_lines_belong_together(tmp_path):
+    path = tmp_path / "c.jsonl"
+    lines = [
+        {"image": "a.png", "captions": ["one"]},
+        {"image": "b.png", "captions": ["x"]},
+        {"image": "a.png", "captions": ["two"]},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    found = list(caption_lines(path))
+    assert [example.target for example in found] == ["one", "two", "x"]
+    assert found[0].references == ("one", "two")

@@ -34,8 +34,9 @@ def test_the_content_decides_what_a_file_is_not_its_name(tmp_path):
     np.testing.assert_array_equal(open_picture(path), quarters())
 
 
+@pytest.mark.parametrize("form", ["PNG", "TIFF"])
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_pictures_stand_as_their_camera_says(orientation):
+def test_pictures_stand_as_their_camera_says(orientation, form):
     """Stored as the camera held it, the picture comes back upright."""
     upright = Image.fromarray(quarters(8, 12))
     back = {
@@ -51,7 +52,7 @@ def test_pictures_stand_as_their_camera_says(orientation):
     stored = upright if back is None else upright.transpose(back)
     exif = Image.Exif()
     exif[0x0112] = orientation
-    np.testing.assert_array_equal(opened(stored, exif=exif), quarters(8, 12))
+    np.testing.assert_array_equal(opened(stored, form, exif=exif), quarters(8, 12))
 
 
 def test_what_is_transparent_is_laid_over_white():

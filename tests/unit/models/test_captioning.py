@@ -1,6 +1,7 @@
 """Models that look at pictures: shapes, laws, the paper's equations, and that they learn to look."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -266,7 +267,7 @@ class Evil:
 @pytest.mark.parametrize(
     ("content", "match"),
     [
-        (Evil(), "cannot be read"),
+        (Evil(), "something else than tensors"),
         ([1], "no table"),
         ({"layers.0.weight": torch.zeros(1)}, "lacks layers.1.weight"),
         ({**SmallGrid(8, (4,)).state_dict(), "layers.0.weight": torch.zeros(1)}, "has layers.0.weight as"),
@@ -299,3 +300,12 @@ def test_a_grid_of_ones_own(name):
     )
     with pytest.raises(ShapeError, match="rows, columns"):
         wrong.encode(Batch(pictures=batch().pictures.float()))
+
+
+def test_weights_that_are_not_there_or_something_else_are_told(tmp_path):
+    with pytest.raises(DataError, match="do not exist"):
+        load_weights(SmallGrid(8, (4,)), tmp_path / "none.pth")
+    torch.save({"a": Path("anything that is no tensor")}, tmp_path / "other.pth")
+    with pytest.raises(DataError, match="something else than tensors") as told:
+        load_weights(SmallGrid(8, (4,)), tmp_path / "other.pth")
+    assert "weights_only" not in str(told.value)

@@ -235,3 +235,64 @@ def test_a_model_for_pictures_reads_no_text():
 
 def test_the_recipe_that_comes_along_is_whole():
     assert load_recipe("scenes").task == "captioning"
+
+
+@pytest.fixture
+def album(tmp_path):
+    """Sixty pictures with two captions each, one of them cut off."""
+    for number in range(60):
+        picture(tmp_path / f"{number}.png", (8 + number, 20))
+    whole = (tmp_path / "7.png").read_bytes()
+    (tmp_path / "7.png").write_bytes(whole[: len(whole) // 2])
+    lines = [f"{number}.png\t{text}\n" for number in range(60) for text in ("A red dog.", f"dog {number % 9} runs")]
+    (tmp_path / "album.tsv").write_text("".join(lines), encoding="utf-8")
+    return tmp_path, whole
+
+
+def of_files(folder, **data):
+    settings = {"corpus": None, "train": [str(folder / "album.tsv")], "cache": str(folder / "cache"), **data}
+    return recipe_of(folder / "cache", data=settings, train={"metric": "cider_d"})
+
+
+def test_training_names_pictures_it_leaves_out_and_takes_them_once_they_are_mended(album, caplog):
+    folder, whole = album
+    valid = folder / "valid.tsv"
+    valid.write_text("7.png\tA red dog.\n8.png\ta red dog .\n", encoding="utf-8")
+    recipe = of_files(folder, valid=[str(valid)])
+    train(recipe, folder / "model")
+    assert "train data: 1 of 60 pictures were left out" in caplog.text
+    assert "measured data: 1 of 2 pictures were left out" in caplog.text
+    assert caplog.text.count("7.png is cut or damaged") == 3, "train and valid as they are prepared, and measured"
+    corpus = Corpus(recipe)
+    assert len(corpus.store("train", corpus.tokenizers())) == 118
+    (folder / "7.png").write_bytes(whole)
+    assert len(corpus.store("train", corpus.tokenizers())) == 120
+
+
+def test_nothing_can_be_measured_where_no_picture_is_whole(untaught, album):
+    folder, _ = album
+    broken = list(Corpus(of_files(folder)).read([folder / "album.tsv"]))[14:16]
+    with pytest.raises(DataError, match="none can be measured: 1 of 1 pictures were left out"):
+        untaught.task.evaluate(broken, SearchConfig())
+
+
+def test_pictures_set_aside_go_with_all_their_captions(album):
+    corpus = Corpus(of_files(album[0]))
+    kept, aside = ({example.image for example in corpus.examples(split)} for split in ("train", "valid"))
+    assert (len(kept), len(aside)) == (59, 1)
+    assert not kept & aside
+
+
+def test_a_caption_is_exact_whatever_its_case_and_signs(untaught, album, monkeypatch):
+    folder, _ = album
+    examples = list(Corpus(of_files(folder)).read([folder / "album.tsv"]))[:2]
+    monkeypatch.setattr("saccade.tasks.words.Tokenizer.decode", lambda self, tokens: "a red dog .")
+    assert untaught.task.evaluate(examples, SearchConfig(max_length=4)).metrics["exact"] == 1.0
+
+
+def test_a_frozen_vgg_needs_weights(cache, tmp_path):
+    with pytest.raises(ConfigError, match="would see noise"):
+        train(
+            recipe_of(cache, model={"preset": "show-attend-tell-soft", "grid": {"kind": "vgg16", "frozen": True}}),
+            tmp_path,
+        )

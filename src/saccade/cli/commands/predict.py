@@ -20,7 +20,8 @@ __all__ = ["predict"]
 def predict(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     inputs: Annotated[
-        list[str] | None, typer.Argument(help="Texts; left out, lines of --file or standard input.")
+        list[str] | None,
+        typer.Argument(help="Texts, or paths of pictures; left out, lines of --file or standard input."),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="Read lines from this file; also .gz, .xz, .zst.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
@@ -46,7 +47,7 @@ def predict(
         bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
     ] = False,
 ) -> None:
-    """Answer inputs: translate, go on with a text, or label it; a line out for every line in.
+    """Answer inputs: translate, go on with a text, label it, or describe a picture; a line out for every line in.
 
     Example: saccade predict runs/demo "the European Economic Area" --beam 5
     """
