@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from saccade.errors import ConfigError
@@ -13,6 +14,8 @@ __all__ = ["Matches", "MeteorWeights", "best_matches", "match_words", "meteor_fo
 
 AT_ONCE = 256
 """How many partial alignments are kept a word. More than captions need; it bounds text that repeats itself."""
+NEAR = 8
+"""Of the free places of a word, the one that goes on with the last match and so many of the first are tried."""
 
 NOWHERE = -1
 
@@ -80,30 +83,42 @@ def match_words(hypothesis: Sequence[str], reference: Sequence[str]) -> Matches:
     places: dict[str, list[int]] = {}
     for place, word in enumerate(right):
         places.setdefault(word, []).append(place)
-    words = sum(min(left.count(word), len(there)) for word, there in places.items())
+    counts, seen = Counter(left), Counter[str]()
+    words = sum(min(counts[word], len(there)) for word, there in places.items())
     states: States = {(0, NOWHERE): 0}
-    for position, word in enumerate(left):
-        there = places.get(word, [])
+    for word in left:
+        there = sum(1 << place for place in places.get(word, []))
         # A copy may be passed over only while enough are left to fill all places of the word.
-        seen, spare = left[:position].count(word), max(0, left.count(word) - len(there))
-        states = _extend(states, there, seen, spare)
+        states = _extend(states, there, seen[word], max(0, counts[word] - there.bit_count()))
+        seen[word] += 1
     return Matches(words, len(left), len(right), min(states.values()))
 
 
-def _extend(states: States, there: Sequence[int], seen: int, spare: int) -> States:
-    """All that the next word may do: match a free one of its places in the reference, or stay alone."""
+def _extend(states: States, there: int, seen: int, spare: int) -> States:
+    """All that the next word may do: match a free one of its places in the reference, given as bits, or stay alone."""
     grown: States = {}
     for (used, before), chunks in states.items():
-        free = [place for place in there if not used >> place & 1]
-        for place in free:
+        free = there & ~used
+        for place in _tried(free, before):
             begins = before == NOWHERE or place != before + 1
             _keep(grown, (used | 1 << place, place), chunks + begins)
-        passed_over = seen - (len(there) - len(free))
+        passed_over = seen - (there.bit_count() - free.bit_count())
         if passed_over < spare or not there:
             _keep(grown, (used, NOWHERE), chunks)
     if len(grown) > AT_ONCE:
         grown = dict(sorted(grown.items(), key=lambda item: item[1])[:AT_ONCE])
     return grown
+
+
+def _tried(free: int, before: int) -> Iterator[int]:
+    if free >> (before + 1) & 1:
+        yield before + 1
+    for _ in range(NEAR):
+        if not free:
+            return
+        lowest = free & -free
+        yield lowest.bit_length() - 1
+        free ^= lowest
 
 
 def _keep(states: States, state: tuple[int, int], chunks: int) -> None:
