@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.data.public.alignment import convert_alignment
+from saccade.data.public.flickr8k import convert_flickr8k
 from saccade.data.public.hansards import convert_hansards
 from saccade.data.public.tatoeba import convert_tatoeba
 from saccade.data.public.trees import convert_trees
@@ -78,6 +79,16 @@ PUBLIC: dict[str, PublicSet] = {
         "Unpack it; DIR is its folder trees. Files named stsa.fine.train and so on are read as they are.",
         "sst-lstmn",
         convert_trees,
+    ),
+    "flickr8k": PublicSet(
+        "Photographs with five English captions each: 6,000 for training, 1,000 for validation, 1,000 for testing.",
+        "captioning",
+        "https://forms.illinois.edu/sec/1713398",
+        "for non-commercial research and education; the photographs belong to those who took them",
+        "Ask for it there, and unpack Flickr8k_Dataset.zip and Flickr8k_text.zip; DIR is the folder with both. Larger pictures: "
+        "--set data.picture_size=224.",
+        "flickr8k",
+        convert_flickr8k,
     ),
     "hansards": PublicSet(
         "Sentences of the Canadian parliament, English and French, whose words were linked by hand.",
