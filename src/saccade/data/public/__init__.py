@@ -85,8 +85,8 @@ PUBLIC: dict[str, PublicSet] = {
         "captioning",
         "https://forms.illinois.edu/sec/1713398",
         "for non-commercial research and education; the photographs belong to those who took them",
-        "Ask for it there, and unpack Flickr8k_Dataset.zip and Flickr8k_text.zip; DIR is the folder with both. Larger pictures: "
-        "--set data.picture_size=224.",
+        "Ask for it there, and unpack Flickr8k_Dataset.zip and Flickr8k_text.zip; DIR is the folder with both. Larger "
+        "pictures: --set data.picture_size=224.",
         "flickr8k",
         convert_flickr8k,
     ),
