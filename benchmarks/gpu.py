@@ -36,6 +36,8 @@ CASES = {
         ["transformer_gpu.py", "check", "ops", "step"],
         _tests("residual", "dot_short", "linear", "columns", "cross_entropy_fused"),
     ),
+    "small": Case(["small_gpu.py"], _tests("cells", "ranking", "step")),
+    "peers": Case(["peers_gpu.py"], []),
     "decoding": Case(["decoding_gpu.py"], [*_tests("step", "ranking", "beams"), "tests/unit/search/test_recorded.py"]),
 }
 

@@ -227,15 +227,18 @@ def ops(rows: int, words: int, width: int, inner: int, classes: int) -> None:
     size = rows * width * 2  # bytes of a stream
     x, out = (numbers(rows, width, dtype=HALF).requires_grad_() for _ in range(2))
     weight, bias = (numbers(width).requires_grad_() for _ in range(2))
-    for p in (0.0, 0.1):
-        forward, backward = passes(
-            lambda p=p: residual_norm(x, out, weight, bias, EPS, p, True), [x, out, weight, bias]
-        )
-        report(f"residual_norm p={p} forward", forward, 4 * size)
-        report(f"residual_norm p={p} backward", backward, (4 if p else 3) * size)
+    for name, way in (("ours", nullcontext), ("torch", kernels.plain)):
+        for p in (0.0, 0.1):
+            with torch.autocast(DEVICE, HALF), way():
+                forward, backward = passes(
+                    lambda p=p: residual_norm(x, out, weight, bias, EPS, p, True), [x, out, weight, bias]
+                )
+                report(f"residual_norm p={p}, {name}, forward", forward, 4 * size)
+                report(f"residual_norm p={p}, {name}, backward", backward, (4 if p else 3) * size)
     for columns in (width, inner):
         slope, made = numbers(rows, columns, dtype=HALF), numbers(rows, columns, dtype=HALF)
-        report(f"column_sums {columns}", lambda slope=slope: column_sums(slope), rows * columns * 2)
+        report(f"column_sums {columns}, ours", lambda slope=slope: column_sums(slope), rows * columns * 2)
+        report(f"column_sums {columns}, torch", lambda slope=slope: slope.sum(0), rows * columns * 2)
         report(f"gate_ {columns}", lambda slope=slope, made=made: gate_(slope, made), rows * columns * 6)
     attention(x, words)
     layers(x, inner)
@@ -379,9 +382,7 @@ def measure(options: argparse.Namespace) -> None:
     tokens = options.sentences * options.words
     sizes = {"width": options.width, "feed_forward": options.inner, "layers": options.layers}
     model = build_seq2seq("transformer-base", options.vocabulary, options.vocabulary, **sizes)
-    operations = operations_of(
-        model, tokens
-    )  # in products with weights: those of attention itself come to a few percent
+    operations = operations_of(model, tokens)  # products with weights; those of attention come to a few percent
     ways = steps(options)
     while True:
         try:

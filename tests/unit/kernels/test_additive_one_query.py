@@ -49,7 +49,7 @@ def test_without_a_ledger_every_step_gives_all_its_gradients():
 @pytest.mark.parametrize("features", [0, 1, 2])
 def test_rows_wider_and_longer_than_a_tile(monkeypatch, features):
     monkeypatch.setattr(one_query, "TILE_BYTES", 1024)  # 16 rows of 16 numbers
-    monkeypatch.setattr(one_query, "DOT_TILE", 16)
+    monkeypatch.setattr(one_query, "DOT_TILE", (16, 16))
     monkeypatch.setattr(one_query, "GATHER_TILE", (16, 16))
     steps = Steps(size=35, width=37, depth=50, features=features, masked=True)
     assert_as_exact(steps, one_query, torch.float32, DEVICE)

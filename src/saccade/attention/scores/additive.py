@@ -48,34 +48,32 @@ class Additive(Score):
         return prepared if self.bias is None else prepared + self.bias.to(prepared.dtype)  # as autocast has it
 
     def forward(self, query: Tensor, keys: Tensor, past: Past | None = None) -> Tensor:
-        asked, features, matrix = self._ask(query, past)
+        asked, features = self._ask(query, past)
         v = self.v.squeeze(-2).to(asked.dtype)
         if features is None:
             return additive_scores(asked, keys, v)
-        return naive_scores(asked, keys, v, features, matrix)
+        return naive_scores(asked, keys, v, features, self.feature_weight())
 
     def attend(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: Past | None, *, weights: bool
     ) -> tuple[Tensor, Tensor | None] | None:
-        ask = partial(self._ask, query, past)
-        return additive_attend(query.shape[-2], keys, values, self.v.squeeze(-2), ask, mask, weights=weights)
+        v, ask = self.v.squeeze(-2), partial(self._ask, query, past)
+        return additive_attend(query.shape[-2], keys, values, v, ask, self.feature_weight, mask, weights=weights)
 
     def collect(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        return additive_collect(keys, values, self.v.squeeze(-2), self.feature_weight)
+        return additive_collect(keys, values, self.v.squeeze(-2), self.feature_weight())
 
     def features(self, past: Past) -> Tensor | None:
         """What a key is seen by beside itself, (..., T, S, C), from what was attended to before."""
         return None
 
-    @property
     def feature_weight(self) -> Tensor | None:
         """What brings the features to the width of the tanh, ([H,] A, C)."""
         return None
 
-    def _ask(self, query: Tensor, past: Past | None) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """All that stands inside the tanh beside the keys: the projected query, features and their matrix."""
-        features = None if past is None else self.features(past)
-        return query @ self.query_weight.mT, features, None if features is None else self.feature_weight
+    def _ask(self, query: Tensor, past: Past | None) -> tuple[Tensor, Tensor | None]:
+        """What stands inside the tanh beside the keys: the projected query and features."""
+        return query @ self.query_weight.mT, None if past is None else self.features(past)
 
 
 class Concat(Additive):
@@ -131,6 +129,5 @@ class Coverage(Additive):
     def features(self, past: Past) -> Tensor:
         return past.total.unsqueeze(-1)
 
-    @property
     def feature_weight(self) -> Tensor:
         return self.coverage_weight.mT

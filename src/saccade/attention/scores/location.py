@@ -1,5 +1,8 @@
 """Scores that know where a key stands."""
 
+from typing import Any
+
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -7,7 +10,10 @@ from saccade.attention.scores.additive import Additive
 from saccade.attention.scores.base import Past, Score, matrix
 from saccade.errors import ConfigError, ShapeError
 
-__all__ = ["Location", "LocationAware"]
+__all__ = ["Location", "LocationAware", "windows"]
+
+SHORT = 16
+"""Numbers a kernel multiplies at the least, so that fewer filters than these save nothing."""
 
 
 class Location(Score):
@@ -73,15 +79,40 @@ class LocationAware(Additive):
         self.filters = nn.Conv1d(1, filters, kernel, padding=kernel // 2, bias=False)
         self.filter_weight = matrix(heads, self.width, filters)
 
+    @property
+    def _short(self) -> bool:
+        """Whether L F, as wide as the convolution is long, is no more work than L after F."""
+        return self.filters.kernel_size[0] <= max(SHORT, self.filters.out_channels)
+
     def features(self, past: Past) -> Tensor:
-        previous = past.previous  # (..., T, S)
+        previous, size = past.previous, self.filters.kernel_size[0]  # (..., T, S)
+        if self._short:
+            return windows(previous, size)
         if previous.is_cuda:  # a convolution of so few numbers takes longer to prepare than a product
-            size = self.filters.kernel_size[0]
-            windows = F.pad(previous, (size // 2, size // 2)).unfold(-1, size, 1)  # (..., T, S, kernel)
-            return F.linear(windows, self.filters.weight[:, 0])
+            return F.linear(windows(previous, size), self.filters.weight[:, 0])
         seen: Tensor = self.filters(previous.reshape(-1, 1, previous.shape[-1]))  # (rows, filters, S)
         return seen.mT.reshape(*previous.shape, -1)  # (..., T, S, filters)
 
-    @property
     def feature_weight(self) -> Tensor:
-        return self.filter_weight
+        return (self.filters.weight[:, 0].mT @ self.filter_weight.mT).mT if self._short else self.filter_weight
+
+
+def windows(weights: Tensor, size: int) -> Tensor:
+    """What stands around each place, (..., S) -> (..., S, size), with zeros beyond the ends; size is odd."""
+    found: Tensor = _Windows.apply(weights, size)  # type: ignore[no-untyped-call]
+    return found
+
+
+class _Windows(torch.autograd.Function):
+    """A view of the padded weights. Torch's own gradient of such a view goes through it number by number."""
+
+    @staticmethod
+    def forward(ctx: Any, weights: Tensor, size: int) -> Tensor:
+        return F.pad(weights, (size // 2, size // 2)).unfold(-1, size, 1)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None]:
+        places, size = slope.shape[-2:]
+        columns = slope.flatten(0, -3).mT  # (rows, size, S)
+        folded = F.fold(columns, (1, places), (1, size), padding=(0, size // 2))
+        return folded.view(slope.shape[:-1]), None

@@ -47,20 +47,24 @@ def additive_attend(
     keys: Tensor,
     values: Tensor,
     v: Tensor,
-    ask: Callable[[], tuple[Tensor, Tensor | None, Tensor | None]],
+    ask: Callable[[], tuple[Tensor, Tensor | None]],
+    matrix: Callable[[], Tensor | None],
     mask: Tensor | None = None,
     *,
     weights: bool = True,
 ) -> tuple[Tensor, Tensor | None] | None:
     """Softmax and weighted sum with the scores in one go: context (..., T, D) and weights (..., T, S).
 
-    Shapes as in `naive_attend`, for T = `length`; `ask` makes the projected query, features and their matrix. None
-    where the definition is as good, without asking. `weights=False`: nobody needs them, so there may be none.
+    Shapes as in `naive_attend`, for T = `length`; `ask` makes the projected query and its features, and `matrix`
+    theirs where `additive_collect` has not been given it. None where the definition is as good, without asking.
+    `weights=False`: nobody needs them, so there may be none.
     """
     way = _attend_way(length, keys, values)
     if way is not None:
-        query, features, matrix = ask()
-        return collect.attend(way, Parts(query, keys, values, v, mask, features, matrix))
+        query, features = ask()
+        given = None if features is None else collect.collected_matrix(keys, values, v)
+        by = matrix() if features is not None and given is None else given
+        return collect.attend(way, Parts(query, keys, values, v, mask, features, by))
     if (
         not weights
         and length > ASKED
@@ -69,7 +73,7 @@ def additive_attend(
     ):
         from saccade.kernels.additive.flash import flash_attend  # it asks this file for scores
 
-        query, features, _ = ask()
+        query, features = ask()
         return None if features is not None else (flash_attend(query, keys, values, v.to(query.dtype), mask), None)
     return None
 

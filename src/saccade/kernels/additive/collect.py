@@ -21,7 +21,7 @@ from torch.autograd.function import once_differentiable
 
 from saccade.kernels.additive.parts import Parts, Way
 
-__all__ = ["attend", "collect"]
+__all__ = ["attend", "collect", "collected_matrix"]
 
 
 class Line(NamedTuple):
@@ -37,8 +37,9 @@ class Line(NamedTuple):
 class Ledger:
     """The lines of one backward pass; what a pass that never came to the sums left behind is forgotten."""
 
-    def __init__(self, v: Tensor) -> None:
+    def __init__(self, v: Tensor, matrix: Tensor | None) -> None:
         self.place = v.data_ptr()  # whose parameters get the sums
+        self.matrix = matrix
         self._lines: list[tuple[int, Line]] = []
 
     def write(self, line: Line) -> None:
@@ -59,20 +60,29 @@ def collect(way: Way, keys: Tensor, values: Tensor, v: Tensor, matrix: Tensor | 
     parts = (keys, values, v, matrix)
     if not torch.is_grad_enabled() or not any(part is not None and part.requires_grad for part in parts):
         return keys, values
-    collected: tuple[Tensor, Tensor] = _Collect.apply(way, Ledger(v), *parts)  # type: ignore[no-untyped-call]
+    collected: tuple[Tensor, Tensor] = _Collect.apply(way, Ledger(v, matrix), *parts)  # type: ignore[no-untyped-call]
     return collected
 
 
 def attend(way: Way, parts: Parts) -> tuple[Tensor, Tensor]:
     """Context (B, [H,] T, D) and weights (B, [H,] T, S); keys and values as they are, or as `collect` gave them."""
     query, keys, values, v, mask, features, matrix = parts
-    ledger = getattr(keys.grad_fn, "ledger", None)
-    if ledger is not None and (values.grad_fn is not keys.grad_fn or ledger.place != v.data_ptr()):
-        ledger = None
     found: tuple[Tensor, Tensor] = _Attend.apply(  # type: ignore[no-untyped-call]
-        way, ledger, mask, query, keys, values, v, features, matrix
+        way, _ledger(keys, values, v), mask, query, keys, values, v, features, matrix
     )
     return found
+
+
+def collected_matrix(keys: Tensor, values: Tensor, v: Tensor) -> Tensor | None:
+    """The matrix that `collect` was given with these, so that no step has to make it again."""
+    ledger = _ledger(keys, values, v)
+    return None if ledger is None else ledger.matrix
+
+
+def _ledger(keys: Tensor, values: Tensor, v: Tensor) -> Ledger | None:
+    ledger: Ledger | None = getattr(keys.grad_fn, "ledger", None)
+    whole = ledger is not None and values.grad_fn is keys.grad_fn and ledger.place == v.data_ptr()
+    return ledger if whole else None
 
 
 class _Collect(torch.autograd.Function):

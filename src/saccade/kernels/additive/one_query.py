@@ -24,8 +24,8 @@ __all__ = ["attend", "gather", "slopes"]
 
 TILE_BYTES, WARPS, STAGES = 1 << 15, 4, 1
 """Of a tile of keys or values; of a program; tiles in flight: several programs on a processor hide the waiting."""
-DOT_TILE = 64
-"""Rows and columns of a tile that features are multiplied into."""
+DOT_TILE, DOT_WARPS, DOT_STAGES = (64, 64), 4, 3
+"""Rows and columns of a tile that features are multiplied into; the same of its program."""
 GATHER_TILE, GATHER_WARPS = (32, 64), 4
 """Keys and features, while queries go by."""
 ENOUGH, CHUNK = 128, 16
@@ -55,9 +55,11 @@ def attend(parts: Parts, *, dot: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         query, keys, values, parts.v.contiguous(), keys if parts.mask is None else parts.mask, features, matrix,
         scores, kept, weights, found, marks, length, size, triton.cdiv(size, splits), heads,
         *_strides(keys), *_strides(values), *_mask_strides(parts.mask, query.dim()),
+        *features.stride(), *matrix.stride(),
         A=width, D=depth, C=count, TILE_C=_pad(count), TILE_S=tile_s, TILE_A=tile_a, TILE_X=tile_x, TILE_D=tile_d,
         MASKED=parts.mask is not None, SPLIT=splits > 1, TWICE=weights is not kept, DOT=dot,
-        PRECISE=_precise(parts), FAST=_FAST, STAGES=STAGES, num_warps=WARPS,
+        PRECISE=_precise(parts), FAST=_FAST,
+        STAGES=DOT_STAGES if count > 1 else STAGES, num_warps=DOT_WARPS if count > 1 else WARPS,
     )  # fmt: skip
     if splits > 1:
         tile = min(256, _pad(depth))
@@ -75,15 +77,18 @@ def slopes(parts: Parts, kept: Tensor, to_context: Tensor, to_weights: Tensor | 
     size, depth = keys.shape[-2], values.shape[-1]
     count, features, matrix = _extra(parts)
     raw, to_scores, to_query = torch.empty_like(kept), torch.empty_like(kept), torch.empty_like(query)
-    to_features = None if parts.features is None else torch.empty_like(features)
+    to_features = None if parts.features is None else _columns(parts.features)
     tile_s, tile_a = _tile(size, width, keys, count)
     tile_x, tile_d = _tile(size, depth, values)
+    so_far = torch.empty_like(query, dtype=torch.float32) if count and size > tile_s else raw
     slopes_kernel[(query.numel() // width,)](
         query, keys, values, parts.v.contiguous(), features, matrix, kept, to_context.contiguous(),
-        kept if to_weights is None else to_weights.contiguous(), raw, to_scores, to_query,
-        to_query if to_features is None else to_features, length, size, heads, *_strides(keys), *_strides(values),
+        kept if to_weights is None else to_weights.contiguous(), raw, to_scores, to_query, so_far,
+        to_query if to_features is None else to_features, length, size, heads,
+        *_strides(keys), *_strides(values), *features.stride(), *matrix.stride(),
         A=width, D=depth, C=count, TILE_C=_pad(count), TILE_S=tile_s, TILE_A=tile_a, TILE_X=tile_x, TILE_D=tile_d,
-        GIVEN=to_weights is not None, DOT=dot, PRECISE=_precise(parts), FAST=_FAST, STAGES=STAGES, num_warps=WARPS,
+        GIVEN=to_weights is not None, DOT=dot, PRECISE=_precise(parts), FAST=_FAST,
+        STAGES=DOT_STAGES if count > 1 else STAGES, num_warps=DOT_WARPS if count > 1 else WARPS,
     )  # fmt: skip
     return Slopes(to_scores, to_query, to_features)
 
@@ -100,7 +105,8 @@ def gather(parts: Parts, to_scores: Tensor) -> Gathered:
     shares = query.new_empty(batch, heads, grid[0], width, count, dtype=torch.float32)
     gather_kernel[grid](
         query, keys, parts.v.contiguous(), features, matrix, to_scores.contiguous(), to_keys, to_v, shares,
-        length, size, heads, *_strides(keys), A=width, C=count, TILE_C=_pad(count), TILE_S=tile_s, TILE_A=tile_a,
+        length, size, heads, *_strides(keys), *features.stride(), *matrix.stride(),
+        A=width, C=count, TILE_C=_pad(count), TILE_S=tile_s, TILE_A=tile_a,
         PRECISE=_precise(parts), FAST=_FAST, num_warps=GATHER_WARPS,
     )  # fmt: skip
     to_matrix = None if parts.matrix is None else shares.sum((0, 2)).view(parts.matrix.shape)
@@ -140,17 +146,24 @@ def _pad(count: int) -> int:
 def _tile(size: int, width: int, tensor: Tensor, features: int = 0) -> tuple[int, int]:
     """Rows and columns of a tile: whole rows where they fit, since then the loop over rows is all there is."""
     if features > 1:
-        return min(_pad(size), DOT_TILE), min(_pad(width), DOT_TILE)
+        return min(_pad(size), DOT_TILE[0]), min(_pad(width), DOT_TILE[1])
     numbers = TILE_BYTES // tensor.element_size()
     columns = min(_pad(width), numbers // 16)
     return min(_pad(size), numbers // columns), columns
 
 
+def _columns(features: Tensor) -> Tensor:
+    """Room for as many, all keys of a feature side by side: what writes them and what sums them goes along the keys."""
+    *lead, size, count = features.shape
+    return features.new_empty(*lead, count, size).mT
+
+
 def _extra(parts: Parts) -> tuple[int, Tensor, Tensor]:
-    """How many features there are, they and their matrix; something to point at where there are none."""
+    """How many features there are, they (rows, S, C) and their matrix (H, A, C); or something to point at."""
     if parts.features is None or parts.matrix is None:
-        return 0, parts.query, parts.query
-    return parts.features.shape[-1], parts.features.contiguous(), parts.matrix.contiguous()
+        nothing = parts.query.flatten(0, -3)
+        return 0, nothing, nothing
+    return parts.features.shape[-1], parts.features.flatten(0, -3), parts.matrix.view(-1, *parts.matrix.shape[-2:])
 
 
 def _precise(parts: Parts) -> bool:

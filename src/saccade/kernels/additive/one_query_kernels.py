@@ -50,42 +50,44 @@ def _dot(left, right, PRECISE: tl.constexpr):
 
 
 @triton.jit
-def _by_feature(matrix, h, a, inside, A: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr):
+def _by_feature(matrix, a, inside, u_a, u_c, C: tl.constexpr, TILE_C: tl.constexpr):
     """The matrix for some of the width, (TILE_C, TILE_A)."""
     c = tl.arange(0, TILE_C)
-    place = matrix + h * A * C + a[None, :] * C + c[:, None]
+    place = matrix + a[None, :] * u_a + c[:, None] * u_c
     return tl.load(place, (c < C)[:, None] & inside[None, :], 0.0).to(tl.float32)
 
 
 @triton.jit
-def _of_features(features, row, s, here, size, C: tl.constexpr, TILE_C: tl.constexpr):
-    """The features of some keys, (TILE_S, TILE_C)."""
-    c = tl.arange(0, TILE_C)
-    place = features + row * size * C + s[:, None] * C + c[None, :]
-    return tl.load(place, here[:, None] & (c < C)[None, :], 0.0).to(tl.float32)
+def _of_features(features, s, here, f_s, f_c, C: tl.constexpr, TILE_C: tl.constexpr):
+    """The features of some keys, (TILE_S, TILE_C), or (TILE_S,) of one; nothing of none."""
+    if C == 0:
+        f = 0.0
+    elif C == 1:
+        f = tl.load(features + s * f_s, here, 0.0).to(tl.float32)
+    else:
+        c = tl.arange(0, TILE_C)
+        place = features + s[:, None] * f_s + c[None, :] * f_c
+        f = tl.load(place, here[:, None] & (c < C)[None, :], 0.0).to(tl.float32)
+    return f
 
 
 @triton.jit
 def _inner(
-    q, k, features, matrix, row, h, s, here, a, inside, size,
-    A: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr, PRECISE: tl.constexpr,
+    q, k, f, matrix, a, inside, u_a, u_c, C: tl.constexpr, TILE_C: tl.constexpr, PRECISE: tl.constexpr
 ):  # fmt: skip
     """What stands inside the tanh, (TILE_S, TILE_A)."""
     x = q[None, :] + k
     if C == 1:
-        f = tl.load(features + row * size + s, here, 0.0).to(tl.float32)
-        u = tl.load(matrix + h * A + a, inside, 0.0).to(tl.float32)
-        x += f[:, None] * u[None, :]
+        x += f[:, None] * tl.load(matrix + a * u_a, inside, 0.0).to(tl.float32)[None, :]
     elif C > 1:
-        f = _of_features(features, row, s, here, size, C, TILE_C)
-        x += _dot(f, _by_feature(matrix, h, a, inside, A, C, TILE_C), PRECISE)
+        x += _dot(f, _by_feature(matrix, a, inside, u_a, u_c, C, TILE_C), PRECISE)
     return x
 
 
-@triton.jit(do_not_specialize=["size", "chunk", "m_b", "m_h", "m_t"])
+@triton.jit(do_not_specialize=["size", "chunk", "m_b", "m_h", "m_t", "f_r"])
 def attend_kernel(
     query, keys, values, v, mask, features, matrix, scores, kept, weights, context, marks, length, size, chunk, heads,
-    k_b, k_h, k_s, x_b, x_h, x_s, m_b, m_h, m_t, m_s,
+    k_b, k_h, k_s, x_b, x_h, x_s, m_b, m_h, m_t, m_s, f_r, f_s, f_c, u_h, u_a, u_c,
     A: tl.constexpr, D: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr, TILE_S: tl.constexpr,
     TILE_A: tl.constexpr, TILE_X: tl.constexpr, TILE_D: tl.constexpr, MASKED: tl.constexpr, SPLIT: tl.constexpr,
     TWICE: tl.constexpr, DOT: tl.constexpr, PRECISE: tl.constexpr, FAST: tl.constexpr, STAGES: tl.constexpr,
@@ -101,6 +103,7 @@ def attend_kernel(
         s = first + tl.arange(0, TILE_S)
         here = s < high
         found = tl.zeros((TILE_S,), tl.float32)
+        f = _of_features(features + row * f_r, s, here, f_s, f_c, C, TILE_C)
         for step in tl.range(0, (A + TILE_A - 1) // TILE_A, num_stages=STAGES):
             a = step * TILE_A + tl.arange(0, TILE_A)
             inside = a < A
@@ -111,7 +114,7 @@ def attend_kernel(
                 found += tl.sum(q[None, :] * k, 1)
             else:
                 w = tl.load(v + h * A + a, inside, 0.0).to(tl.float32)
-                x = _inner(q, k, features, matrix, row, h, s, here, a, inside, size, A, C, TILE_C, PRECISE)
+                x = _inner(q, k, f, matrix + h * u_h, a, inside, u_a, u_c, C, TILE_C, PRECISE)
                 found += tl.sum(w[None, :] * _squash(x, PRECISE, FAST), 1)
         seen = here
         if MASKED:
@@ -187,10 +190,82 @@ def _slope(raw, kept, row, s, here, size, mean):
     return w * (tl.load(raw + row * size + s, here, 0.0) - mean)
 
 
-@triton.jit(do_not_specialize=["size"])
+@triton.jit
+def _without_features(
+    query, keys, v, raw, kept, to_query, row, size, mean, k_s,
+    A: tl.constexpr, TILE_S: tl.constexpr, TILE_A: tl.constexpr, DOT: tl.constexpr, PRECISE: tl.constexpr,
+    FAST: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """The gradient of the query, some of its width at a time."""
+    for step in range((A + TILE_A - 1) // TILE_A):
+        a = step * TILE_A + tl.arange(0, TILE_A)
+        inside = a < A
+        q = tl.load(query + row * A + a, inside, 0.0).to(tl.float32)
+        summed = tl.zeros((TILE_A,), tl.float32)
+        for first in tl.range(0, size, TILE_S, num_stages=STAGES):
+            s = first + tl.arange(0, TILE_S)
+            here = s < size
+            k = tl.load(keys + s[:, None] * k_s + a[None, :], here[:, None] & inside[None, :], 0.0).to(tl.float32)
+            slope = _slope(raw, kept, row, s, here, size, mean)
+            if DOT:
+                summed += tl.sum(slope[:, None] * k, 0)
+            else:
+                y = _squash(q[None, :] + k, PRECISE, FAST)
+                summed += tl.sum(slope[:, None] * (1 - y * y), 0)
+        if not DOT:
+            summed *= tl.load(v + a, inside, 0.0).to(tl.float32)
+        tl.store(to_query + row * A + a, summed.to(to_query.dtype.element_ty), inside)
+
+
+@triton.jit
+def _with_features(
+    query, keys, v, features, matrix, raw, kept, to_query, so_far, to_features, row, size, mean,
+    k_s, f_s, f_c, u_a, u_c, A: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr, TILE_S: tl.constexpr,
+    TILE_A: tl.constexpr, PRECISE: tl.constexpr, FAST: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """The gradients of query and features, some keys at a time, so that every tanh is made once for both.
+
+    The query's is a sum over the keys: what it comes to before the last of them stands in `so_far`.
+    """
+    for first in tl.range(0, size, TILE_S):
+        s = first + tl.arange(0, TILE_S)
+        here = s < size
+        slope = _slope(raw, kept, row, s, here, size, mean)
+        f = _of_features(features, s, here, f_s, f_c, C, TILE_C)
+        alone, several = tl.zeros((TILE_S,), tl.float32), tl.zeros((TILE_S, TILE_C), tl.float32)
+        for step in tl.range(0, (A + TILE_A - 1) // TILE_A, num_stages=STAGES):
+            a = step * TILE_A + tl.arange(0, TILE_A)
+            inside = a < A
+            k = tl.load(keys + s[:, None] * k_s + a[None, :], here[:, None] & inside[None, :], 0.0).to(tl.float32)
+            q = tl.load(query + row * A + a, inside, 0.0).to(tl.float32)
+            x = _inner(q, k, f, matrix, a, inside, u_a, u_c, C, TILE_C, PRECISE)
+            y = _squash(x, PRECISE, FAST)
+            g = tl.load(v + a, inside, 0.0).to(tl.float32)[None, :] * (1 - y * y)
+            summed = tl.sum(slope[:, None] * g, 0)
+            if first > 0:
+                summed += tl.load(so_far + row * A + a, inside, 0.0)
+            if first + TILE_S < size:
+                tl.store(so_far + row * A + a, summed, inside)
+            else:
+                tl.store(to_query + row * A + a, summed.to(to_query.dtype.element_ty), inside)
+            if C == 1:
+                alone += tl.sum(g * tl.load(matrix + a * u_a, inside, 0.0).to(tl.float32)[None, :], 1)
+            else:
+                several += _dot(g, tl.trans(_by_feature(matrix, a, inside, u_a, u_c, C, TILE_C)), PRECISE)
+        if C == 1:
+            tl.store(to_features + row * size + s, (slope * alone).to(to_features.dtype.element_ty), here)
+        else:
+            c = tl.arange(0, TILE_C)
+            place = to_features + row * size * C + s[:, None] + c[None, :] * size
+            made = (slope[:, None] * several).to(to_features.dtype.element_ty)
+            tl.store(place, made, here[:, None] & (c < C)[None, :])
+        tl.debug_barrier()  # what a thread reads of `so_far` another one may have written
+
+
+@triton.jit(do_not_specialize=["size", "f_r"])
 def slopes_kernel(
-    query, keys, values, v, features, matrix, kept, to_context, to_weights, raw, to_scores, to_query, to_features,
-    length, size, heads, k_b, k_h, k_s, x_b, x_h, x_s,
+    query, keys, values, v, features, matrix, kept, to_context, to_weights, raw, to_scores, to_query, so_far,
+    to_features, length, size, heads, k_b, k_h, k_s, x_b, x_h, x_s, f_r, f_s, f_c, u_h, u_a, u_c,
     A: tl.constexpr, D: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr, TILE_S: tl.constexpr,
     TILE_A: tl.constexpr, TILE_X: tl.constexpr, TILE_D: tl.constexpr, GIVEN: tl.constexpr, DOT: tl.constexpr,
     PRECISE: tl.constexpr, FAST: tl.constexpr, STAGES: tl.constexpr,
@@ -219,58 +294,23 @@ def slopes_kernel(
     for first in range(0, size, TILE_S):
         s = first + tl.arange(0, TILE_S)
         tl.store(to_scores + row * size + s, _slope(raw, kept, row, s, s < size, size, mean), s < size)
-    for step in range((A + TILE_A - 1) // TILE_A):
-        a = step * TILE_A + tl.arange(0, TILE_A)
-        inside = a < A
-        q = tl.load(query + row * A + a, inside, 0.0).to(tl.float32)
-        summed = tl.zeros((TILE_A,), tl.float32)
-        for first in tl.range(0, size, TILE_S, num_stages=STAGES):
-            s = first + tl.arange(0, TILE_S)
-            here = s < size
-            place = keys + b * k_b + h * k_h + s[:, None] * k_s + a[None, :]
-            k = tl.load(place, here[:, None] & inside[None, :], 0.0).to(tl.float32)
-            slope = _slope(raw, kept, row, s, here, size, mean)
-            if DOT:
-                summed += tl.sum(slope[:, None] * k, 0)
-            else:
-                x = _inner(q, k, features, matrix, row, h, s, here, a, inside, size, A, C, TILE_C, PRECISE)
-                y = _squash(x, PRECISE, FAST)
-                summed += tl.sum(slope[:, None] * (1 - y * y), 0)
-        if not DOT:
-            summed *= tl.load(v + h * A + a, inside, 0.0).to(tl.float32)
-        tl.store(to_query + row * A + a, summed.to(to_query.dtype.element_ty), inside)
-    if C > 0:
-        for first in tl.range(0, size, TILE_S):
-            s = first + tl.arange(0, TILE_S)
-            here = s < size
-            alone, several = tl.zeros((TILE_S,), tl.float32), tl.zeros((TILE_S, TILE_C), tl.float32)
-            for step in tl.range(0, (A + TILE_A - 1) // TILE_A, num_stages=STAGES):
-                a = step * TILE_A + tl.arange(0, TILE_A)
-                inside = a < A
-                place = keys + b * k_b + h * k_h + s[:, None] * k_s + a[None, :]
-                k = tl.load(place, here[:, None] & inside[None, :], 0.0).to(tl.float32)
-                q = tl.load(query + row * A + a, inside, 0.0).to(tl.float32)
-                w = tl.load(v + h * A + a, inside, 0.0).to(tl.float32)
-                x = _inner(q, k, features, matrix, row, h, s, here, a, inside, size, A, C, TILE_C, PRECISE)
-                y = _squash(x, PRECISE, FAST)
-                g = w[None, :] * (1 - y * y)
-                if C == 1:
-                    alone += tl.sum(g * tl.load(matrix + h * A + a, inside, 0.0).to(tl.float32)[None, :], 1)
-                else:
-                    several += _dot(g, tl.trans(_by_feature(matrix, h, a, inside, A, C, TILE_C)), PRECISE)
-            slope = _slope(raw, kept, row, s, here, size, mean)
-            if C == 1:
-                tl.store(to_features + row * size + s, (slope * alone).to(to_features.dtype.element_ty), here)
-            else:
-                c = tl.arange(0, TILE_C)
-                place = to_features + row * size * C + s[:, None] * C + c[None, :]
-                made = (slope[:, None] * several).to(to_features.dtype.element_ty)
-                tl.store(place, made, here[:, None] & (c < C)[None, :])
+    if C == 0:
+        _without_features(
+            query, keys + b * k_b + h * k_h, v + h * A, raw, kept, to_query, row, size, mean, k_s,
+            A, TILE_S, TILE_A, DOT, PRECISE, FAST, STAGES,
+        )  # fmt: skip
+    else:
+        _with_features(
+            query, keys + b * k_b + h * k_h, v + h * A, features + row * f_r, matrix + h * u_h, raw, kept,
+            to_query, so_far, to_features, row, size, mean, k_s, f_s, f_c, u_a, u_c,
+            A, C, TILE_C, TILE_S, TILE_A, PRECISE, FAST, STAGES,
+        )  # fmt: skip
 
 
-@triton.jit(do_not_specialize=["size", "length"])
+@triton.jit(do_not_specialize=["size", "length", "f_r"])
 def gather_kernel(
     query, keys, v, features, matrix, to_scores, to_keys, to_v, to_matrix, length, size, heads, k_b, k_h, k_s,
+    f_r, f_s, f_c, u_h, u_a, u_c,
     A: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr, TILE_S: tl.constexpr, TILE_A: tl.constexpr,
     PRECISE: tl.constexpr, FAST: tl.constexpr,
 ):  # fmt: skip
@@ -289,15 +329,16 @@ def gather_kernel(
         row = n * length + t
         q = tl.load(query + row * A + a, inside, 0.0).to(tl.float32)
         slope = tl.load(to_scores + row * size + s, here, 0.0)
-        x = _inner(q, k, features, matrix, row, h, s, here, a, inside, size, A, C, TILE_C, PRECISE)
+        f = _of_features(features + row * f_r, s, here, f_s, f_c, C, TILE_C)
+        x = _inner(q, k, f, matrix + h * u_h, a, inside, u_a, u_c, C, TILE_C, PRECISE)
         y = _squash(x, PRECISE, FAST)
         g = slope[:, None] * (1 - y * y)
         summed += g
         squashed += slope[:, None] * y
         if C == 1:
-            alone += g * tl.load(features + row * size + s, here, 0.0).to(tl.float32)[:, None]
+            alone += g * f[:, None]
         elif C > 1:
-            several += _dot(tl.trans(g), _of_features(features, row, s, here, size, C, TILE_C), PRECISE)
+            several += _dot(tl.trans(g), f, PRECISE)
     place = to_keys + (n * size + s[:, None]) * A + a[None, :]
     tl.store(place, (w[None, :] * summed).to(to_keys.dtype.element_ty), whole)
     at = (n * tl.num_programs(0) + tl.program_id(0)) * A + a
