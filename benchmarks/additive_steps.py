@@ -1,9 +1,10 @@
 """Additive attention of one query a step, and of many queries a block at a time; run by additive_gpu.py.
 
 A line of JSON for each case. `bytes` are those that have to be read and written once, and `share` is the time a plain
-copy of the device would need for them, measured in the same run, beside the time taken; it can pass 1 in a loop, whose
-keys and values stay in the second cache. `cold_ms` is one step with nothing in the caches. `loop_ms` are 50 steps, each
-asking with what the one before found, by the clock; `busy_ms` is what the device did in them, without the gaps.
+copy of the device would need for them, measured in the same run, beside what the device was busy; it can pass 1 where
+keys and values stay in the second cache. `cold_ms` is one step with nothing in the caches, launched from Python.
+`loop_ms` are 50 steps, each asking with what the one before found, by the clock; `busy_ms` is what the device did in
+them, without the gaps.
 """
 
 from __future__ import annotations
@@ -31,26 +32,24 @@ STEPS = 50
 Attend = Callable[..., tuple[Tensor, Tensor]]
 
 
-def measure(cases: list[str]) -> list[str]:
-    """The lines of all cases."""
-    lines: list[str] = []
+def measure(cases: list[str]) -> None:
+    """All figures of these cases."""
 
     def say(**line: Any) -> None:
-        lines.append(json.dumps({name: round(x, 5) if isinstance(x, float) else x for name, x in line.items()}))
-        print(lines[-1], flush=True)
+        rounded = {name: round(x, 5) if isinstance(x, float) else x for name, x in line.items()}
+        print(json.dumps(rounded), flush=True)
 
     speed = copy_speed()
-    say(case="device", name=torch.cuda.get_device_name(), torch=torch.__version__, copy_gb_s=speed / 1e9)
+    say(case="a plain copy", gb_per_s=speed / 1e9)
     if "steps" in cases:
         for dtype, features in itertools.product((torch.float32, torch.bfloat16, torch.float16), (0, 1, 10)):
             check(dtype, features, say)
-        for features, rows in itertools.product((0, 1, 10), ((128, 1), (1, 1), (1, 5), (16, 1))):
+        for features, rows in itertools.product((0, 1, 10), ((1024, 1), (128, 1), (16, 1), (1, 1), (1, 5))):
             one_step(features, *rows, speed, say)
         for features in (0, 1, 10):
             loops(features, speed, say)
     if "blocks" in cases:
         blocks(say)
-    return lines
 
 
 def inputs(batch: int, length: int, features: int, dtype: torch.dtype, width: int = 1024, size: int = 50) -> Parts:
@@ -141,10 +140,10 @@ def one_step(features: int, batch: int, length: int, speed: float, say: Callable
         ways["torch.compile"] = lambda: compiled(*parts)
     with torch.no_grad():
         for name, way in ways.items():
-            cold = do_bench(way, return_mode="median")
+            cold, during = do_bench(way, return_mode="median"), busy(way, 20) / 20
             say(
                 case="one step", way=name, features=features, batch=batch, queries=length, bytes=bytes_moved,
-                cold_ms=cold, busy_ms=busy(way, 20) / 20, share=bytes_moved / speed * 1e3 / cold,
+                cold_ms=cold, busy_ms=during, share=bytes_moved / speed * 1e3 / during,
             )  # fmt: skip
 
 
@@ -211,34 +210,6 @@ def blocks(say: Callable[..., None]) -> None:
             say(case="many", way=name, words=length, forward_ms=times[0], both_ms=times[1], memory_gb=memory)
         apart = (contexts[0].float() - contexts[1].float()).norm() / contexts[0].float().norm()
         say(case="many", words=length, apart=apart.item())
-
-
-def sweep() -> None:
-    """Other tiles, warps and stages for one step of 128 sentences, without and with features."""
-    for features in (0, 10):
-        parts = inputs(128, 1, features, torch.bfloat16)
-        context, _, kept = one_query.attend(parts)
-        to_context = torch.randn_like(context)
-        tried = []
-        sizes = ((64, 128) if features else (1 << 14, 1 << 15), (4, 8, 16), (2, 3, 4))
-        for size, warps, stages in itertools.product(*sizes):
-            if features:
-                one_query.DOT_TILE = size
-            else:
-                one_query.TILE_BYTES = size
-            one_query.WARPS, one_query.STAGES = warps, stages
-            try:
-                forward = do_bench(lambda parts=parts: one_query.attend(parts), return_mode="median")
-                back = do_bench(
-                    lambda p=parts, k=kept, to=to_context: one_query.slopes(p, k, to, None), return_mode="median"
-                )
-            except Exception as error:  # too much memory for some
-                print(json.dumps({"size": size, "warps": warps, "stages": stages, "error": type(error).__name__}))
-                continue
-            tried.append((forward + back, size, warps, stages, forward, back))
-        for total, size, warps, stages, forward, back in sorted(tried)[:8]:
-            line = {"features": features, "size": size, "warps": warps, "stages": stages}
-            print(json.dumps(line | {"forward_ms": forward, "slopes_ms": back, "sum_ms": total}), flush=True)
 
 
 def by_clock(work: Callable[[], Any]) -> float:

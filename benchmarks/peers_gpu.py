@@ -54,7 +54,7 @@ class Marian(nn.Module):
             sizes |= {f"{side}_layers": LAYERS, f"{side}_ffn_dim": INNER, f"{side}_attention_heads": HEADS}
         self.model = MarianMTModel(
             MarianConfig(
-                WORDS, d_model=WIDTH, max_position_embeddings=128, dropout=0.1, activation_function="relu",
+                vocab_size=WORDS, d_model=WIDTH, max_position_embeddings=128, dropout=0.1, activation_function="relu",
                 pad_token_id=PAD, eos_token_id=END, decoder_start_token_id=PAD, forced_eos_token_id=None, **sizes
             )
         )  # fmt: skip

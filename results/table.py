@@ -13,217 +13,19 @@ import argparse
 import re
 import statistics
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from figures import draw_group, every_report, reports_of
+from findings import UNMEASURED, Reports, finding_rows
 from plan import GROUPS, LOWER_IS_BETTER, Group
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 BEGIN, END = "<!-- results: made by results/table.py -->", "<!-- end of results -->"
-UNMEASURED = "not measured yet"
-Reports = dict[str, dict[str, list[dict[str, Any]]]]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something a paper found: in words, its numbers, and how ours are read.
-
-    ours(means): our numbers as text, and whether they say the same; means are by "GROUP/ROW". needs: the rows without
-    which there is nothing to say.
-    """
-
-    text: str
-    paper: str
-    group: str
-    needs: tuple[str, ...]
-    ours: Callable[[dict[str, float]], tuple[str, bool]]
-
-
-def _beats(low: str, high: str, margin: float = 0.0) -> Callable[[dict[str, float]], tuple[str, bool]]:
-    def read(mean: dict[str, float]) -> tuple[str, bool]:
-        return f"{mean[low]:.1f} → {mean[high]:.1f}", mean[high] - mean[low] > margin
-
-    return read
-
-
-def _best(row: str, goal: float, metric: str) -> Callable[[dict[str, float]], tuple[str, bool]]:
-    """At least the goal, and above every other row that is there."""
-
-    def read(mean: dict[str, float]) -> tuple[str, bool]:
-        others = [value for name, value in mean.items() if name != row and ":" not in name]
-        return f"{metric} {mean[row]:.1f} (goal {goal:g})", mean[row] >= max([goal, *others])
-
-    return read
-
-
-def _below(row: str, other: str, goal: float, metric: str) -> Callable[[dict[str, float]], tuple[str, bool]]:
-    """At most the goal, and below another row."""
-    return lambda mean: (f"{metric} {mean[row]:.1f} (goal {goal:g})", mean[row] <= min(goal, mean[other]))
-
-
-_RECURRENT = ("bahdanau", "luong-dot", "luong-general", "luong-concat", "luong-local-p")
-
-
-def _every_attention(mean: dict[str, float]) -> tuple[str, bool]:
-    found = [mean[row] for row in (*_RECURRENT, "transformer")]
-    return f"{mean['none']:.1f} → {min(found):.1f} to {max(found):.1f}", min(found) > mean["none"]
-
-
-def _within(mean: dict[str, float]) -> tuple[str, bool]:
-    best = max(mean[row] for row in _RECURRENT)
-    return f"{best:.1f} and {mean['transformer']:.1f}", mean["transformer"] - best <= 3
-
-
-def _holds(mean: dict[str, float]) -> tuple[str, bool]:
-    """Beyond what was trained on, attention loses less than the fixed vector."""
-    with_it, without = mean["bahdanau:loss"], mean["none:loss"]
-    return (
-        f"from 21-30 to 51-60 words: {mean['none:near']:.1f} → {mean['none:far']:.1f} without, "
-        f"{mean['bahdanau:near']:.1f} → {mean['bahdanau:far']:.1f} with attention"
-    ), with_it < without and mean["bahdanau:far"] > mean["none:far"]
-
-
-def _aer(*rows: str) -> Callable[[dict[str, float]], tuple[str, bool]]:
-    def read(mean: dict[str, float]) -> tuple[str, bool]:
-        shown = ", ".join(f"{row} {mean[row]:.2f}" for row in rows)
-        return shown, mean[rows[-1]] < min(mean[row] for row in rows[:-1])
-
-    return read
-
-
-def _soon(mean: dict[str, float]) -> tuple[str, bool]:
-    reached = {name.removesuffix(":35"): minutes for name, minutes in mean.items() if name.endswith(":35")}
-    said = [f"{row} {'never' if at == float('inf') else f'after {at:.1f} minutes'}" for row, at in reached.items()]
-    return f"35 BLEU on the validation data: {', '.join(said)}", max(reached.values()) < 3
-
-
-FINDINGS = (
-    Finding(
-        "Attention beats one fixed vector",
-        "Bahdanau et al. 2015, WMT'14 En-Fr: 17.8 → 26.8 BLEU",
-        "multi30k-en-de",
-        ("none", *_RECURRENT, "transformer"),
-        _every_attention,
-    ),
-    Finding(
-        "and the more so the longer the sentence",
-        "Bahdanau et al. 2015, figure 2: without attention quality falls from 20 words on, with it hardly",
-        "lengths",
-        ("none", "bahdanau"),
-        _holds,
-    ),
-    Finding(
-        "A local window (local-p) does better than looking everywhere (general)",
-        "Luong et al. 2015, WMT'14 En-De: 17.3 → 19.0 BLEU",
-        "multi30k-en-de",
-        ("luong-general", "luong-local-p"),
-        _beats("luong-general", "luong-local-p", margin=0.5),  # seeds lie that far apart
-    ),
-    Finding(
-        "The Transformer does best, English-German",
-        "Vaswani et al. 2017, WMT'14: 27.3 (base), above all before it",
-        "multi30k-en-de",
-        ("transformer",),
-        _best("transformer", 39, "BLEU"),
-    ),
-    Finding(
-        "and English-French",
-        "Vaswani et al. 2017, WMT'14: 41.0 (big)",
-        "multi30k-en-fr",
-        ("transformer",),
-        _best("transformer", 60, "BLEU"),
-    ),
-    Finding(
-        "but recurrent attention is within 3 BLEU of it on little text",
-        "our goal",
-        "multi30k-en-de",
-        (*_RECURRENT, "transformer"),
-        _within,
-    ),
-    Finding(
-        "An LSTM that looks back over its states (LSTMN) foresees words better",
-        "Cheng et al. 2016, Penn Treebank: perplexity 115 → 108",
-        "ptb",
-        ("lstm", "lstmn"),
-        lambda mean: (f"{mean['lstm']:.1f} → {mean['lstmn']:.1f}", mean["lstm"] - mean["lstmn"] >= 5),
-    ),
-    Finding(
-        "one layer of it",
-        "Cheng et al. 2016: 108",
-        "ptb",
-        ("lstm", "lstmn"),
-        _below("lstmn", "lstm", 108, "perplexity"),
-    ),
-    Finding(
-        "and three layers better still",
-        "Cheng et al. 2016: 102",
-        "ptb",
-        ("lstmn", "lstmn-3"),
-        _below("lstmn-3", "lstmn", 102, "perplexity"),
-    ),
-    Finding(
-        "It grades sentences better than an LSTM, five grades",
-        "Cheng et al. 2016, SST with GloVe: LSTMN 47.6 %",
-        "sst-fine",
-        ("lstm", "lstmn"),
-        _beats("lstm", "lstmn"),
-    ),
-    Finding(
-        "and two",
-        "Cheng et al. 2016, SST with GloVe: LSTMN 86.3 %",
-        "sst-binary",
-        ("lstm", "lstmn"),
-        _beats("lstm", "lstmn"),
-    ),
-    Finding(
-        "Attention aligns words, a statistical aligner better",
-        "Luong et al. 2015, Europarl En-De, error rate: local-p 0.36, Berkeley aligner 0.32",
-        "alignment",
-        ("additive", "general", "local-p", "eflomal"),
-        _aer("additive", "general", "local-p", "eflomal"),
-    ),
-    Finding(
-        "A head that is taught to align does it better than the best of those that are not",
-        "Garg et al. 2019 report the same for Transformers",
-        "alignment",
-        ("transformer", "guided"),
-        _aer("transformer", "guided"),
-    ),
-    Finding("Minutes are enough", "our goal: 35 BLEU in under three", "speed", ("luong-general",), _soon),
-)
-
-
-def means_of(group: str, reports: Reports) -> dict[str, float]:
-    """The mean over seeds of each row of a group; percent where it is an accuracy; and what figures need besides."""
-    found: dict[str, float] = {}
-    for row, several in reports[group].items():
-        metric = several[0]["metric"]
-        scale = 100 if metric == "accuracy" else 1
-        found[row] = statistics.mean(report["metrics"][metric] for report in several) * scale
-        bins = {entry["high"]: entry["score"] for entry in several[0].get("by_length", [])}
-        if 30 in bins and 60 in bins:
-            found |= {f"{row}:near": bins[30], f"{row}:far": bins[60], f"{row}:loss": bins[30] - bins[60]}
-        reached = [e["seconds"] / 60 for e in several[0].get("learning", []) if e.get("bleu", 0) >= 35]
-        found[f"{row}:35"] = min(reached, default=float("inf"))
-    return found
-
-
-def finding_rows(reports: Reports) -> list[tuple[str, str, str, str]]:
-    """Finding, paper, ours, and whether it came out."""
-    rows = []
-    for finding in FINDINGS:
-        if any(row not in reports[finding.group] for row in finding.needs):
-            rows.append((finding.text, finding.paper, UNMEASURED, "–"))
-            continue
-        ours, same = finding.ours(means_of(finding.group, reports))
-        rows.append((finding.text, finding.paper, ours, "yes" if same else "no"))
-    return rows
 
 
 def group_table(name: str, group: Group, reports: dict[str, list[dict[str, Any]]]) -> list[str]:
@@ -279,16 +81,28 @@ def spread(values: list[float]) -> str:
 def table(rows: list[tuple[str, str, str, str]]) -> list[str]:
     """The findings as a table."""
     return [
-        "| finding | paper | ours | the same? |",
+        "| finding | paper | ours | verdict |",
         "|---|---|---|---|",
         *(f"| {' | '.join(row)} |" for row in rows),
     ]
 
 
+def told(rows: list[tuple[str, str, str, str]]) -> str:
+    """How many came out."""
+    of = Counter(row[3].removesuffix(" (one seed)") for row in rows)
+    goals = of["reached"] + of["missed"]
+    sentences = [
+        f"Of {of['yes'] + of['no'] + of['too close to tell']} findings that were measured {of['yes']} came out, "
+        f"{of['no']} did not, and {of['too close to tell']} were too close to tell.",
+        f"Of {goals} goals {of['reached']} were reached.",
+        f"{of['–']} of all these were not measured yet." if of["–"] else "",
+    ]
+    return " ".join(sentences).strip()
+
+
 def document(reports: Reports, out: Path) -> str:
     """docs/results.md."""
     rows = finding_rows(reports)
-    measured = [row for row in rows if row[2] != UNMEASURED]
     lines = [
         "# Results",
         "",
@@ -298,8 +112,10 @@ def document(reports: Reports, out: Path) -> str:
         "data. Minutes are those of a training among up to eighteen on the same GPU, but for the last section, where "
         "each had it to itself.",
         "",
-        f"Of {len(rows)} findings {sum(row[3] == 'yes' for row in rows)} came out, "
-        f"{sum(row[3] == 'no' for row in rows)} did not, and {len(rows) - len(measured)} were not measured yet.",
+        "A finding came out (yes) or did not (no) where our means differ by more than the seeds of any row of that "
+        "table lie apart; less than that is too close to tell. Goals were set before, and are reached or missed.",
+        "",
+        told(rows),
         "",
         *table(rows),
         "",
