@@ -21,9 +21,13 @@ from gated import Case, record
 
 def cases(data: Path | None, model: Path | None, peer: Path | None) -> dict[str, Case]:
     """Those for which there is what they need."""
-    tests = {name: f"tests/unit/kernels/test_{name}.py" for name in ("additive", "cross_entropy", "dropout", "packed")}
+    tests = {
+        name: f"tests/unit/kernels/test_{name}.py"
+        for name in ("additive", "cross_entropy", "dropout", "native", "packed")
+    }
     found = {
         "kernels": Case(["kernels.py"], [tests["additive"], tests["cross_entropy"], tests["dropout"]]),
+        "products": Case(["products.py"], [tests["native"], tests["packed"]]),
         "growth": Case(["growth.py"], [tests["additive"]]),
     }
     if data is not None:
@@ -31,7 +35,7 @@ def cases(data: Path | None, model: Path | None, peer: Path | None) -> dict[str,
         found["training"] = Case(wanted, [tests["cross_entropy"], tests["dropout"]])
     if data is not None and model is not None and peer is not None:
         wanted = ["ctranslate2.py", str(model), "--data", str(data), "--peer-python", str(peer)]
-        found["decoding"] = Case(wanted, [tests["packed"], "tests/unit/search/test_flow.py"])
+        found["decoding"] = Case(wanted, [tests["native"], tests["packed"], "tests/unit/search/test_flow.py"])
     return found
 
 

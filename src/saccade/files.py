@@ -13,7 +13,22 @@ from typing import TextIO
 
 from saccade.errors import CheckpointError, DataError, SaccadeError
 
-__all__ = ["explain", "remove_drafts", "remove_folder", "sync", "told", "write_atomically", "writing", "writing_folder"]
+__all__ = [
+    "default_cache",
+    "explain",
+    "remove_drafts",
+    "remove_folder",
+    "sync",
+    "told",
+    "write_atomically",
+    "writing",
+    "writing_folder",
+]
+
+
+def default_cache() -> Path:
+    """Where what can be made again is kept, if nobody says otherwise: tokenised data, what was compiled."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "saccade"
 
 
 def write_atomically(path: Path, content: str | bytes | Callable[[Path], None]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import functools
 import json
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -172,9 +174,12 @@ class Tokenizer:
 
     def decode_words(self, tokens: Sequence[int]) -> Encoded:
         """As `encode`, from tokens: which word of `decode(tokens)` each belongs to."""
+        return self.spelled(tokens)[1]
+
+    def spelled(self, tokens: Sequence[int]) -> tuple[str, Encoded]:
+        """`decode` and `decode_words` at once."""
         text, starts = self._spell(tokens)
-        kept = _without_specials(tokens)
-        return Encoded(kept, _word_numbers(text, starts))
+        return text, Encoded(_without_specials(tokens), _word_numbers(text, starts))
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
         """What each token stands for, as a person would write it; a space before it is shown as ▁."""
@@ -187,11 +192,7 @@ class Tokenizer:
 
     def _piece(self, token: int) -> str:
         piece = self._pieces[token]
-        if token < len(SPECIALS):
-            return piece
-        if self.kind in ("bpe", "unigram"):
-            piece = _bytes(piece).decode("utf-8", "replace")
-        return piece.replace(" ", "▁") if self.kind != "word" else piece
+        return piece if token < len(SPECIALS) else _shown(piece, self.kind)
 
     def _spell(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text, and where in it each token starts."""
@@ -368,18 +369,12 @@ def _without_specials(tokens: Sequence[int]) -> list[int]:
 
 def _word_numbers(text: str, starts: Sequence[int]) -> list[int]:
     """For tokens that start at these places, the number of the word there; spaces belong to the word after them."""
-    letters = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    spaces = _SPACES[np.minimum(letters, len(_SPACES) - 1)]
-    opens = ~spaces & np.concatenate([[True], spaces[:-1]])  # the first letter of each word
-    before = np.concatenate([np.cumsum(opens) - 1, [opens.sum() - 1]])  # the word at or before each place
-    at = np.asarray(starts, np.int64).clip(0, len(text))
-    is_space = np.concatenate([spaces, [False]])[at]
-    numbers = np.minimum(before[at] + is_space, max(int(opens.sum()) - 1, 0))
-    return [int(number) for number in np.maximum(numbers, 0)]
+    ends = [word.end() for word in _WORD.finditer(text)]
+    last = max(len(ends) - 1, 0)
+    return [min(bisect_right(ends, start), last) for start in starts]
 
 
-_SPACES = np.array([chr(code).isspace() for code in range(0x3002)])
-"""Which characters are spaces; all beyond the last are as that."""
+_WORD = re.compile(r"\S+")
 
 
 def _alphabet() -> dict[str, int]:
@@ -397,8 +392,42 @@ def _bytes(piece: str) -> bytes:
     return bytes(_BYTES[letter] for letter in piece)
 
 
+@functools.lru_cache(1 << 16)
+def _shown(piece: str, kind: str) -> str:
+    if kind in ("bpe", "unigram"):
+        piece = _bytes(piece).decode("utf-8", "replace")
+    return piece.replace(" ", "▁") if kind != "word" else piece
+
+
+@functools.lru_cache(1 << 16)
+def _letters(piece: str) -> tuple[str, str] | None:
+    """The spaces that a piece begins with and the rest of its text; None where it has only a part of some letter."""
+    part = _bytes(piece)
+    try:
+        text = part.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    rest = text.lstrip(" ")
+    return text[: len(text) - len(rest)], rest
+
+
 def _spell_bytes(pieces: Sequence[str]) -> tuple[str, list[int]]:
     """The text without the space that every sentence begins with, and where in it each token starts."""
+    text, starts = "", list[int]()
+    for piece in pieces:
+        parts = _letters(piece)
+        if parts is None:
+            text, starts = _spell_bytes_of_letters(pieces)
+            break
+        text += parts[0]
+        starts.append(len(text))
+        text += parts[1]
+    skipped = 1 if text.startswith(" ") else 0
+    return text[skipped:], [max(start - skipped, 0) for start in starts]
+
+
+def _spell_bytes_of_letters(pieces: Sequence[str]) -> tuple[str, list[int]]:
+    """The same, space and all, where a letter may be spread over pieces."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text, starts = "", []
     for piece in pieces:
@@ -407,6 +436,4 @@ def _spell_bytes(pieces: Sequence[str]) -> tuple[str, list[int]]:
         text += decoder.decode(part[: len(part) - len(rest)])
         starts.append(len(text))  # a token inside a letter belongs to that letter
         text += decoder.decode(rest)
-    text += decoder.decode(b"", final=True)
-    skipped = 1 if text.startswith(" ") else 0
-    return text[skipped:], [max(start - skipped, 0) for start in starts]
+    return text + decoder.decode(b"", final=True), starts

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor
 
-__all__ = ["fusable", "multiprocessors", "plain"]
+__all__ = ["fusable", "is_plain", "multiprocessors", "plain"]
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 _plain: ContextVar[bool] = ContextVar("plain", default=False)
@@ -19,7 +19,7 @@ _plain: ContextVar[bool] = ContextVar("plain", default=False)
 
 @contextmanager
 def plain() -> Iterator[None]:
-    """Inside, a GPU does everything by torch's own operations: to compare with, and for second derivatives."""
+    """Inside, everything is done by torch's own operations: to compare with, and for second derivatives."""
     token = _plain.set(True)
     try:
         yield
@@ -27,9 +27,14 @@ def plain() -> Iterator[None]:
         _plain.reset(token)
 
 
+def is_plain() -> bool:
+    """Whether this is inside `plain`."""
+    return _plain.get()
+
+
 def fusable(*tensors: Tensor | None) -> bool:
     """Whether our kernels take these: on a GPU, not empty, in a precision they know, and outside torch.compile."""
-    if torch.compiler.is_compiling() or _plain.get():
+    if torch.compiler.is_compiling() or is_plain():
         return False
     there = [tensor for tensor in tensors if tensor is not None]
     fits = all(_on_gpu(tensor) and tensor.dtype in DTYPES and tensor.numel() for tensor in there)

@@ -12,6 +12,8 @@ from saccade.attention.multihead import Rotate
 from saccade.attention.scores import DotScore, ScaledDot
 from saccade.attention.windows import Global
 from saccade.batch import Batch, check_tokens
+from saccade.kernels.native.products import NativeProduct
+from saccade.kernels.native.transformer import Desk, NativeDecoder, NativeEncoder, Parts, Progress
 from saccade.kernels.packed import Precision, Product, pack
 from saccade.kernels.residual import residual_norm
 from saccade.kernels.ways import fusable
@@ -126,6 +128,11 @@ class PackedEncoderLayer:
         x = close(heads.output, context, x, self.around_self)
         return self.feed(x, self.around_feed)
 
+    def native_parts(self) -> Parts | None:
+        """What it is made of for our own code, where everything is such that there is one."""
+        products = (self.heads.joined, self.heads.output, self.feed.inner, self.feed.outer)
+        return _native_parts((self.around_self, self.around_feed), products, (self.heads,))
+
 
 class PackedDecoderLayer:
     """A DecoderLayer for one word at a time on rows (N, W)."""
@@ -138,6 +145,23 @@ class PackedDecoderLayer:
         self.feed = Feed(layer.feed_forward, precision)
         self.around_self, self.around_feed = Around(layer.around_self), Around(layer.around_feed)
         self.around_cross = Around(layer.around_cross)
+
+    def native_parts(self) -> Parts | None:
+        """What it is made of for our own code, where everything is such that there is one."""
+        products = (
+            self.heads.joined, self.heads.output, self.cross.query, self.cross.output, self.feed.inner, self.feed.outer
+        )  # fmt: skip
+        around = (self.around_self, self.around_cross, self.around_feed)
+        return _native_parts(around, products, (self.heads, self.cross))
+
+
+def _native_parts(
+    around: tuple[Around, ...], products: tuple[Product | None, ...], heads: tuple[Heads, ...]
+) -> Parts | None:
+    ours = [product for product in products if isinstance(product, NativeProduct)]
+    if len(ours) < len(products) or any(each.rotate is not None for each in heads):
+        return None
+    return Parts([norm.norm for each in around for norm in (each.before, each.after)], ours)
 
 
 class TransformerWriter(Writer):
@@ -159,24 +183,55 @@ class TransformerWriter(Writer):
         self.encoder, self.encoder_norm = [PackedEncoderLayer(part, precision) for part in encoder[0]], Norm(encoder[1])
         self.decoder, self.decoder_norm = [PackedDecoderLayer(part, precision) for part in decoder[0]], Norm(decoder[1])
         self.output = pack(output.weight, output.bias, precision=precision)
+        self.native, self.native_reader = self._native(), self._native_reader()
+
+    def _native(self) -> NativeDecoder | None:
+        parts = [part for layer in self.decoder if (part := layer.native_parts()) is not None]
+        words, heads = self.target.weight.detach(), self.decoder[0].heads.count
+        if len(parts) < len(self.decoder) or not isinstance(self.output, NativeProduct) or not words.is_contiguous():
+            return None
+        return NativeDecoder(words, self.scale, parts, self.decoder_norm.norm, self.output, heads)
+
+    def _native_reader(self) -> NativeEncoder | None:
+        parts = [part for layer in self.encoder if (part := layer.native_parts()) is not None]
+        kept = [layer.cross.kept for layer in self.decoder if isinstance(layer.cross.kept, NativeProduct)]
+        words, heads = self.source.weight.detach(), {layer.heads.count for layer in self.encoder}
+        whole = len(parts) == len(self.encoder) and len(kept) == len(self.decoder) and words.is_contiguous()
+        if not whole or heads != {self.decoder[0].cross.count}:
+            return None
+        return NativeEncoder(words, self.scale, parts, self.encoder_norm.norm, kept, heads.pop())
 
     def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:
         tokens, mask = source_of(batch)
         check_tokens("source", tokens, self.source.num_embeddings)
         self.target_place.check_length(max_length)
-        x = self.source_place(F.embedding(tokens, self.source.weight) * self.scale).flatten(0, 1)
         full = mask.device.type == "cpu" and bool(mask.all())  # elsewhere to ask is to wait
+        if self.native_reader is not None and tape is None:
+            self.source_place.check_length(tokens.shape[1])
+            banks = self.native_reader.read(tokens, mask, self.places(self.source_place, tokens.shape[1]))
+            return TransformerDraft(self, banks, mask, full, width, max_length)
+        x = self.source_place(F.embedding(tokens, self.source.weight) * self.scale).flatten(0, 1)
         for layer in self.encoder:
             x = layer(x, mask, full, tape)
-        return TransformerDraft(self, self.encoder_norm(x), mask, full, width, max_length)
+        read = self.encoder_norm(x)
+        banks = [_bank(layer.cross, read, mask) for layer in self.decoder]
+        return TransformerDraft(self, banks, mask, full, width, max_length)
 
-    def places(self, max_length: int) -> Tensor | None:
-        """The position codes (T, W) of the words to be written."""
-        codes = self.target_place.positions
-        if codes is None:
+    def places(self, place: PlacedEmbedding, length: int) -> Tensor | None:
+        """The position codes (T, W) of the first words."""
+        if place.positions is None:
             return None
-        table: Tensor = codes(torch.arange(max_length, device=self.target.weight.device)[None])[0]
-        return table.to(self.target.weight.dtype)
+        table: Tensor = place.positions(torch.arange(length, device=self.target.weight.device)[None])[0]
+        return table.to(self.target.weight.dtype).contiguous()
+
+
+def _bank(cross: Heads, source: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Keys (B·H, D, S) and values (B·H, S, D) of a source (B·S, W)."""
+    split = cross.kept(source).view(*mask.shape, 2, cross.count, -1)
+    keys, values = split.permute(2, 0, 3, 1, 4)  # each (B, H, S, D)
+    if cross.rotate is not None:
+        keys = cross.rotate(keys, None)
+    return keys.mT.flatten(0, 1).contiguous(), values.flatten(0, 1).contiguous()
 
 
 class TransformerDraft(Draft):
@@ -190,27 +245,36 @@ class TransformerDraft(Draft):
     replaces = True
 
     def __init__(
-        self, writer: TransformerWriter, source: Tensor, mask: Tensor, full: bool, width: int, max_length: int
+        self,
+        writer: TransformerWriter,
+        banks: list[tuple[Tensor, Tensor]],
+        mask: Tensor,
+        full: bool,
+        width: int,
+        max_length: int,
     ) -> None:
         self._writer, self._width, self._max_length = writer, width, max_length
         self._sentences, self._size = mask.shape
         self._heads = writer.decoder[0].heads.count
         self._first, self._t = 0, 0  # the cache is used from here to there
-        self._places = writer.places(max_length)
-        self._banks = [self._bank(layer.cross, source) for layer in writer.decoder]
+        self._places = writer.places(writer.target_place, max_length)
+        self._banks, like = banks, banks[0][0]
         self._hidden: Tensor | None = None  # (B·H, 1, S): what is added to scores
         if not full:
-            hidden = torch.zeros(mask.shape, dtype=source.dtype, device=source.device).masked_fill_(~mask, -torch.inf)
+            hidden = torch.zeros(mask.shape, dtype=like.dtype, device=like.device).masked_fill_(~mask, -torch.inf)
             self._hidden = hidden.repeat_interleave(self._heads, 0)[:, None]
         room = min(_FIRST_ROOM, max_length)
         shape = (room, self._sentences * width, writer.decoder[0].heads.width)
-        self._caches = [(source.new_empty(shape), source.new_empty(shape)) for _ in writer.decoder]
+        self._caches = [(like.new_empty(shape), like.new_empty(shape)) for _ in writer.decoder]
         self._spare: list[tuple[Tensor, Tensor]] = []
         # of the sources, where to ask is not to wait
         self._sizes = mask.sum(1).tolist() if mask.device.type == "cpu" else [self._size] * self._sentences
         self._begun: list[int] | None = None  # when each sentence began, once that differs
         self._ages: Tensor | None = None  # (N,)
         self._by_kernels = False
+        self._native: NativeDecoder | None = None
+        self._desk = Desk()
+        self._starts: Tensor | None = None  # (N,): `begun` of every row
         self._origins: Tensor | None = None  # (T, N): where in the caches a row's past is, if that is not its own row
         self._other_origins: Tensor | None = None  # where the next ones are written
         self._early: Tensor | None = None  # (N·H, 1, T)
@@ -220,6 +284,9 @@ class TransformerDraft(Draft):
         if t == 0:  # a search records all steps or none
             rotates = writer.decoder[0].heads.rotate is not None
             self._by_kernels = tape is None and not rotates and fusable(writer.target.weight)
+            self._native = writer.native if tape is None else None
+        if self._native is not None:
+            return self._step_at_once(self._native, tokens)
         x = F.embedding(tokens, writer.target.weight)
         if self._places is None:
             x *= writer.scale
@@ -234,15 +301,33 @@ class TransformerDraft(Draft):
             x = self._look_back(layer, x, cache, tape)
             x = self._look_at_source(layer, x, keys[..., :size], values[:, :size], hidden, tape)
             x = layer.feed(x, layer.around_feed)
+        self._pass_time()
+        return writer.output(writer.decoder_norm(x))
+
+    def _step_at_once(self, native: NativeDecoder, tokens: Tensor) -> Tensor:
+        """All of it by our own code."""
+        if self._t == self._caches[0][0].shape[0]:
+            self._make_room()
+        if self._begun is not None and self._starts is None:
+            self._starts = torch.tensor(self._begun).repeat_interleave(self._width)
+        at = Progress(
+            self._places, self._ages, self._starts, self._origins, self._caches, self._banks, self._hidden,
+            self._width, self._t, max(self._sizes),
+        )  # fmt: skip
+        logits = native.step(tokens, at, self._desk)
+        self._pass_time()
+        return logits
+
+    def _pass_time(self) -> None:
         self._t += 1
         if self._ages is not None:
             self._ages.add_(1).clamp_(max=self._max_length - 1)  # those that are done wait for others to replace them
-        return writer.output(writer.decoder_norm(x))
 
     def follow(self, rows: Tensor) -> None:
-        if self._by_kernels:
+        if self._by_kernels or self._native is not None:
             if self._origins is None or self._other_origins is None:
-                self._origins = torch.arange(len(rows), device=rows.device).repeat(self._max_length, 1)
+                times = self._max_length if self._by_kernels else self._caches[0][0].shape[0]
+                self._origins = torch.arange(len(rows), device=rows.device).repeat(times, 1)
                 self._other_origins = self._origins.clone()
             old, new = self._origins, self._other_origins
             torch.index_select(old[: self._t], 1, rows, out=new[: self._t])
@@ -257,7 +342,8 @@ class TransformerDraft(Draft):
         self._caches, self._spare = self._spare, self._caches
 
     def keep(self, sentences: Tensor) -> None:
-        assert self._origins is None, "rows of a GPU cost little, and are kept"
+        assert not self._by_kernels, "rows of a GPU cost little, and are kept"
+        self._gather()
         rows, of_heads = rows_of(sentences, self._width), rows_of(sentences, self._heads)
         self._caches = [(keys.index_select(1, rows), values.index_select(1, rows)) for keys, values in self._caches]
         self._banks = [
@@ -270,7 +356,18 @@ class TransformerDraft(Draft):
             self._begun = [self._begun[row] for row in sentences.tolist()]
             self._ages = self._ages.index_select(0, rows)
             self._early = self._early.index_select(0, rows_of(rows, self._heads))
-            self._first = min(self._begun)
+            self._first, self._starts = min(self._begun), None
+
+    def _gather(self) -> None:
+        """Bring everybody's past to its own row."""
+        if self._origins is None:
+            return
+        used = slice(self._first, self._t)
+        places = self._origins[used, :, None].expand(-1, -1, self._caches[0][0].shape[2])
+        for pair in self._caches:
+            for cache in pair:
+                cache[used] = cache[used].gather(1, places)
+        self._origins = self._other_origins = None
 
     def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
         assert not self._by_kernels, "rows of a GPU cost little, and are not exchanged"
@@ -287,7 +384,7 @@ class TransformerDraft(Draft):
         self._early[mine, :, self._t :] = 0.0
         for row in sentences.tolist():
             self._begun[row] = self._t
-        self._first = min(self._begun)
+        self._first, self._starts = min(self._begun), None
         self._read_instead(of_heads, others, rows_of(which, self._heads))
         for row, other in zip(sentences.tolist(), which.tolist(), strict=True):
             self._sizes[row] = others._sizes[other]
@@ -306,13 +403,6 @@ class TransformerDraft(Draft):
             keys[places, :, :size] = new_keys[theirs]
             values[places, :size] = new_values[theirs]
 
-    def _bank(self, cross: Heads, source: Tensor) -> tuple[Tensor, Tensor]:
-        split = cross.kept(source).view(self._sentences, self._size, 2, cross.count, -1)
-        keys, values = split.permute(2, 0, 3, 1, 4)  # each (B, H, S, D)
-        if cross.rotate is not None:
-            keys = cross.rotate(keys, None)
-        return keys.mT.flatten(0, 1).contiguous(), values.flatten(0, 1).contiguous()
-
     def _make_room(self) -> None:
         """Forget what nobody sees any more, or else double the cache."""
         used = slice(self._first, self._t)
@@ -324,7 +414,11 @@ class TransformerDraft(Draft):
             self._caches[number] = keys, values
         if self._early is not None and self._begun is not None:
             self._early = F.pad(self._early[..., used], (0, room - (self._t - self._first)))
-            self._begun = [begun - self._first for begun in self._begun]
+            self._begun, self._starts = [begun - self._first for begun in self._begun], None
+        if self._origins is not None:
+            origins = torch.arange(self._origins.shape[1]).repeat(room, 1)
+            origins[: self._t - self._first] = self._origins[used]
+            self._origins, self._other_origins = origins, origins.clone()
         self._first, self._t, self._spare = 0, self._t - self._first, []
 
     def _look_back(

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from saccade import tree
 from saccade.attention.tape import Tape
 from saccade.batch import Batch
+from saccade.kernels.ways import is_plain
 
 if TYPE_CHECKING:
     from saccade.models.base import Seq2Seq
@@ -112,6 +113,7 @@ _kept: weakref.WeakKeyDictionary[nn.Module, dict[str, tuple[Any, Any]]] = weakre
 
 def kept(model: nn.Module, name: str, make: Callable[[], Made]) -> Made:
     """What was made of a model's parameters, by name; made again once they have changed."""
+    name = f"{name} {way()}"
     now = fingerprint(list(model.parameters()))
     if now is None:
         return make()
@@ -122,6 +124,11 @@ def kept(model: nn.Module, name: str, make: Callable[[], Made]) -> Made:
     made = make()
     of_model[name] = (now, made)
     return made
+
+
+def way() -> str:
+    """What decides, beside parameters, how they are packed: see `kernels.packed`."""
+    return f"plain {is_plain()}, alone {torch.get_num_threads() == 1}"
 
 
 def fingerprint(parameters: Sequence[Tensor]) -> Any:

@@ -43,6 +43,8 @@ class Beam(Strategy):
     Papers: Wu et al. 2016, arXiv:1609.08144, section 7 (penalties); a word never looked at counts as 1e-10.
     """
 
+    begins_with_one = True
+
     def __init__(
         self, width: int = 5, *, length_penalty: float = 0.0, coverage_penalty: float = 0.0, nbest: int = 1
     ) -> None:

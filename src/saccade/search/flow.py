@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from saccade.batch import BOS, Batch
+from saccade.batch import BOS, PAD, Batch
 from saccade.models.base import Draft, Precision, Seq2Seq, Writer, check_finite
 from saccade.search.history import Ending, Hypothesis
 from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
@@ -20,7 +20,7 @@ from saccade.search.view import View
 __all__ = ["flow"]
 
 _SHARE = 8
-"""Others come when this part of the rows, one in so many, is free."""
+"""Others come when this part of the sentences, one in so many for each hypothesis of one, is done."""
 
 
 @torch.no_grad()
@@ -69,7 +69,7 @@ class _Stream:
         width = self._strategy.width
         assert self._batch.source is not None
         device = self._batch.source.device
-        tokens = torch.full((len(self._here), width), BOS, device=device)
+        tokens = self._first_words(len(self._here))
         nothing = tokens.new_empty(*tokens.shape, 0)
         while True:
             view = View(self.draft.step(tokens.flatten()), nothing, self._longest)
@@ -83,9 +83,19 @@ class _Stream:
             if parents is not None:
                 origins = (torch.arange(len(tokens), device=device)[:, None] * width + parents).flatten()
                 self.draft.follow(origins)
-            if len(self._free) * _SHARE >= len(self._here):
+            if len(self._free) * _SHARE * width >= len(self._here):
                 tokens = self._exchange(tokens)
                 nothing = tokens.new_empty(*tokens.shape, 0)
+            if self._free:
+                tokens = tokens.index_fill(0, torch.tensor(self._free, device=device), PAD)
+
+    def _first_words(self, rows: int) -> Tensor:
+        """What rows are fed at their beginning; PAD where nothing may come of it, which a writer can pass over."""
+        assert self._batch.source is not None
+        words = torch.full((rows, self._strategy.width), BOS, device=self._batch.source.device)
+        if self._strategy.begins_with_one:
+            words[:, 1:] = PAD
+        return words
 
     def _begin(self, sentences: list[int]) -> tuple[Draft, Strategy]:
         """A draft and a strategy for some sentences, cut to the longest source among them."""
@@ -128,7 +138,7 @@ class _Stream:
         """Others for those that are done; where there are none any more, fewer rows. The words to be fed next."""
         device, news = tokens.device, self._admit(tokens.device)
         if news:
-            tokens = tokens.index_fill(0, torch.tensor(news, device=device), BOS)
+            tokens = tokens.index_copy(0, torch.tensor(news, device=device), self._first_words(len(news)))
         gone, self._free = self._free[len(news) :], []
         if gone and (self._waiting or self._ready):
             self._free = gone

@@ -40,6 +40,8 @@ class Strategy(ABC):
     """K, the hypotheses kept of each sentence."""
     wants_attention: bool = False
     """Whether `View.attended` is needed."""
+    begins_with_one: bool = False
+    """Whether nothing comes of the other slots in the first step."""
 
     @abstractmethod
     def begin(self, batch: Batch, max_length: int, constraints: Sequence[Rule], device: torch.device) -> None:

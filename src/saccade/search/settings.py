@@ -73,10 +73,11 @@ def find(
             f"min_length is {config.min_length} words, but max_length {shortest} leaves no room for them and the end. "
             f"Make max_length at least {config.min_length + 1}."
         )
-    if batch.size <= config.batch:
-        return _find(model, batch, config, lengths, room, limits)
     found = _flow(model, batch, config, lengths, room, limits)
-    return found if found is not None else _piecewise(model, batch, config, lengths, room, limits)
+    if found is not None:
+        return found
+    search = _find if batch.size <= config.batch else _piecewise
+    return search(model, batch, config, lengths, room, limits)
 
 
 def _find(

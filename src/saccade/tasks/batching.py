@@ -56,6 +56,7 @@ def stream(
         return (task.predict(batch, search, attention=attention, prefix=prefix) for batch in batches)
 
     joined = task.takes_many and not attention and prefix is None
+    several = (1 if workers is None else workers.count) if joined else None
     window: list[tuple[int, Input]] = []
     number = held = 0
     for given in inputs:
@@ -64,9 +65,9 @@ def stream(
             held += size_of(given)
             window.append((number, given))
         if len(window) >= search.batch * _WINDOW or held > _HELD or (given is None and window):
-            yield from _window(task, window, search.batch, predict, refuse, joined)
+            yield from _window(task, window, search.batch, predict, refuse, several)
             window, held = [], 0
-    yield from _window(task, window, search.batch, predict, refuse, joined)
+    yield from _window(task, window, search.batch, predict, refuse, several)
 
 
 def _window(
@@ -75,7 +76,7 @@ def _window(
     size: int,
     predict: Callable[[list[list[Input]]], Iterable[list[Prediction]]],
     refuse: Callable[[str], None] | None,
-    joined: bool,
+    workers: int | None,
 ) -> list[Prediction]:
     found: dict[int, Prediction] = {number: blank(given) for number, given in window if _is_blank(given)}
     for number, given in window:
@@ -96,8 +97,8 @@ def _window(
         refuse(why)
         found[number] = blank(given)
     batches = list(_cut(sized, size))[::-1]  # the longest first, so that workers end together
-    if joined:
-        batches = _loads(batches, size)
+    if workers is not None:  # who take many sentences at a time
+        batches = _loads(batches, size, workers)
     for batch, made in zip(batches, predict([[given for _, _, given in batch] for batch in batches]), strict=True):
         found |= {number: prediction for (_, number, _), prediction in zip(batch, made, strict=True)}
     return [found[number] for number, _ in window]
@@ -114,19 +115,26 @@ def _cut(sized: list[_Sized], size: int) -> Iterator[list[_Sized]]:
         yield batch
 
 
-def _loads(batches: list[list[_Sized]], size: int) -> list[list[_Sized]]:
-    """Full batches joined to larger loads, through which a search keeps its rows full; ever smaller ones.
+def _loads(batches: list[list[_Sized]], size: int, workers: int) -> list[list[_Sized]]:
+    """Full batches joined to larger loads, through which a search keeps its rows full.
 
-    Workers take what comes next, so the last loads are small enough for all to end at about the same time.
+    Most of them are dealt out, so that every worker has one large load with as many long sentences as the others. The
+    rest come in ever smaller loads: workers take what comes next, and all end at about the same time.
     """
-    loads: list[list[_Sized]] = []
-    while batches:
-        count = max(1, len(batches) // 4)
-        if any(len(batch) < size for batch in batches[:count]):  # cut short because its sentences are long
-            count = 1
-        loads.append([entry for batch in batches[:count] for entry in batch])
-        batches = batches[count:]
-    return loads
+    full = [batch for batch in batches if len(batch) == size]
+    short = [batch for batch in batches if len(batch) < size]  # the last, or cut short because sentences are long
+    dealt = len(full) * 3 // 4 if workers > 1 else len(full)
+    loads = [_joined(full[first:dealt:workers]) for first in range(min(workers, dealt))]
+    rest = full[dealt:]
+    while rest:
+        count = max(1, len(rest) // 4)
+        loads.append(_joined(rest[:count]))
+        rest = rest[count:]
+    return [*short, *loads]
+
+
+def _joined(batches: list[list[_Sized]]) -> list[_Sized]:
+    return [entry for batch in batches for entry in batch]
 
 
 def blank(given: Input) -> Prediction:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -28,18 +27,13 @@ from saccade.data.text import stem_suffix
 from saccade.data.tokenizer import Tokenizer, Tokenizers
 from saccade.data.write import write_pairs, write_text
 from saccade.errors import ConfigError
-from saccade.files import explain, write_atomically, writing_folder
+from saccade.files import default_cache, explain, write_atomically, writing_folder
 from saccade.tasks.recipe import Recipe
 
-__all__ = ["Corpus", "default_cache"]
+__all__ = ["Corpus"]
 
 _EVERY = 50
 """Of files without a validation part, every so many-th training example is set aside, up to `held_out` of them."""
-
-
-def default_cache() -> Path:
-    """Where tokenised data are kept if a recipe does not say."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "saccade"
 
 
 class Corpus:

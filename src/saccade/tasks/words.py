@@ -19,11 +19,15 @@ def read_side(tokenizer: Tokenizer, text: str, encoded: Encoded) -> Side:
     return side(tokenizer.pieces(encoded.tokens), words_of(text), encoded.words, SPECIALS[EOS])
 
 
-def written_side(tokenizer: Tokenizer, tokens: list[int], *, ends: bool, text: str | None = None) -> Side:
-    """A target as it was written; `ends`: whether it has its end; `text`: what the tokens spell, where known."""
-    encoded = tokenizer.decode_words(tokens)
-    words = words_of(tokenizer.decode(tokens) if text is None else text)
-    return side(tokenizer.pieces(encoded.tokens), words, encoded.words, SPECIALS[EOS] if ends else None)
+def written_side(tokenizer: Tokenizer, tokens: list[int], *, ends: bool) -> Side:
+    """A target as it was written; `ends`: whether it has its end."""
+    return _written(tokenizer, tokens, ends)[1]
+
+
+def _written(tokenizer: Tokenizer, tokens: list[int], ends: bool) -> tuple[str, Side]:
+    text, encoded = tokenizer.spelled(tokens)
+    pieces = tokenizer.pieces(encoded.tokens)
+    return text, side(pieces, words_of(text), encoded.words, SPECIALS[EOS] if ends else None)
 
 
 def answers(
@@ -43,8 +47,7 @@ def answers(
 def _answer(
     model: Seq2Seq, tokenizer: Tokenizer, found: Hypothesis, source: Side, text: str | None, picture: Picture | None
 ) -> Prediction:
-    written = tokenizer.decode(found.tokens)
-    target = written_side(tokenizer, found.tokens, ends=found.finished, text=written)
+    written, target = _written(tokenizer, found.tokens, found.finished)
     weights = {name: part.float().cpu().numpy().astype(np.float32) for name, part in found.attention.items()}
     sites = tuple(site for site in model.source_sites if site in weights)
     attention = Attention(source, target, weights, sites, picture=picture)

@@ -5,6 +5,8 @@ Small products gain little from a second thread, and whole batches gain a whole 
 
 from __future__ import annotations
 
+import atexit
+import gc
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -31,7 +33,7 @@ class Workers:
     def __init__(self, folder: Path, count: int, *, trust_code: bool = False) -> None:
         if count < 1:
             raise ConfigError(f"workers is {count}, but at least 1 must do the work.")
-        load = (folder, trust_code)
+        self.count, load = count, (folder, trust_code)
         # not forked: a copy of a process whose threads hold locks may wait for them for ever
         self._pool = ProcessPoolExecutor(count, get_context("spawn"), _load, load)
 
@@ -66,6 +68,8 @@ def _load(folder: Path, trust_code: bool) -> None:
     torch.set_num_threads(1)
     with trusting(trust_code):
         _tasks.append(load_task(folder))
+    gc.freeze()  # all that stays: or the garbage collector goes through it again and again
+    atexit.register(gc.unfreeze)
 
 
 def _predict(inputs: list[Input], search: SearchConfig, attention: bool, prefix: str | None) -> list[Prediction]:

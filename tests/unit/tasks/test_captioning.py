@@ -12,6 +12,7 @@ pytest.importorskip("sklearn", reason="needs scikit-learn")
 from PIL import Image
 
 import saccade
+from saccade.data.tokenizer import Encoded, Tokenizer
 from saccade.errors import ConfigError, DataError
 from saccade.layers.grids import SmallGrid
 from saccade.recipes import RecipeText
@@ -101,7 +102,7 @@ def test_a_model_that_says_a_reference_is_exact(cache, monkeypatch):
     task = build_task(recipe, Corpus(recipe).tokenizers())
     examples = list(Corpus(recipe).examples("valid"))
     firsts = iter([example.references[2] for example in examples[::4]])
-    monkeypatch.setattr("saccade.tasks.words.Tokenizer.decode", lambda self, tokens: next(firsts))
+    monkeypatch.setattr(Tokenizer, "spelled", lambda self, tokens: (next(firsts), Encoded([], [])))
     found = task.evaluate(examples, SearchConfig(max_length=4))
     assert found.metrics["exact"] == 1.0
     assert found.metrics["cider_d"] > 3
@@ -286,7 +287,7 @@ def test_pictures_set_aside_go_with_all_their_captions(album):
 def test_a_caption_is_exact_whatever_its_case_and_signs(untaught, album, monkeypatch):
     folder, _ = album
     examples = list(Corpus(of_files(folder)).read([folder / "album.tsv"]))[:2]
-    monkeypatch.setattr("saccade.tasks.words.Tokenizer.decode", lambda self, tokens: "a red dog .")
+    monkeypatch.setattr(Tokenizer, "spelled", lambda self, tokens: ("a red dog .", Encoded([], [])))
     assert untaught.task.evaluate(examples, SearchConfig(max_length=4)).metrics["exact"] == 1.0
 
 

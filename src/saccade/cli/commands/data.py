@@ -42,7 +42,7 @@ def data(
 
     if clear_cache:
         from saccade.data.store import clear
-        from saccade.tasks.corpus import default_cache
+        from saccade.files import default_cache
 
         say(f"Freed {clear(default_cache()) / 1e6:,.1f} MB in {default_cache()}")
         return

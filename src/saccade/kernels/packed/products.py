@@ -1,4 +1,4 @@
-"""Products whose weights are packed once: by oneDNN in float32, by FBGEMM or oneDNN in eight bits."""
+"""Products whose weights are packed once: by our own code, by oneDNN, or in eight bits by FBGEMM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from saccade.kernels.native import coarse_products, library
 from saccade.kernels.packed.naive import PlainProduct, Product
+from saccade.kernels.ways import is_plain
 
 __all__ = ["Precision", "int8_reason", "pack"]
 
@@ -30,11 +32,23 @@ def pack(weight: Tensor, bias: Tensor | None, *, rows: int = 32, precision: Prec
     """
     weight, bias = weight.detach(), None if bias is None else bias.detach()
     fitting = weight.device.type == "cpu" and weight.dtype == torch.float32 and weight.numel() >= _LEAST
+    if fitting and (made := _native(weight, bias, coarse=precision == "int8")) is not None:
+        return made
     if fitting and precision == "int8" and _int8_or_tell():
         return Int8Product(weight, bias)
     if fitting and _onednn_packs():
         return OneDNNProduct(weight, bias, rows)
     return PlainProduct(weight, bias)
+
+
+def _native(weight: Tensor, bias: Tensor | None, *, coarse: bool) -> Product | None:
+    """A product by our own code, which has one thread and needs a compiler."""
+    if torch.get_num_threads() > 1 or is_plain() or library() is None:
+        return None
+    from saccade.kernels.native.products import NativeProduct  # it is a Product, so it asks this package first
+
+    fits = not coarse or (coarse_products() and weight.shape[1] % 16 == 0)
+    return NativeProduct(weight, bias, coarse=coarse) if fits else None
 
 
 class OneDNNProduct(Product):

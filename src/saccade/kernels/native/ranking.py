@@ -1,0 +1,30 @@
+"""The best words of a step by writer.c."""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+from torch import Tensor
+
+from saccade.kernels.native.library import library
+
+__all__ = ["best_words"]
+
+
+def best_words(logits: Tensor, before: Tensor | None, first: int, count: int) -> tuple[Tensor, Tensor]:
+    """`naive_best`, or with `before` (B, K) `naive_best_together`, of logits (B·K, V) in float32 on the CPU."""
+    loaded = library()
+    assert loaded is not None
+    rows, words = logits.shape
+    sentences, beams = (rows, 1) if before is None else before.shape
+    before = None if before is None else before.contiguous()
+    values, places = torch.empty(sentences, count), torch.empty(sentences, count, dtype=torch.long)
+    loaded.best(
+        ctypes.c_void_p(logits.data_ptr()),
+        *(sentences, beams, words, first, count),
+        None if before is None else ctypes.c_void_p(before.data_ptr()),
+        ctypes.c_void_p(values.data_ptr()),
+        ctypes.c_void_p(places.data_ptr()),
+    )
+    return values, places

@@ -1,0 +1,225 @@
+"""A Transformer by writer.c: what it is made of, sources read, and one word further."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from saccade.kernels.native.library import library
+from saccade.kernels.native.products import Linear, NativeProduct
+
+__all__ = ["Desk", "NativeDecoder", "NativeEncoder", "Parts", "Progress"]
+
+_NORMS = ("before_self", "after_self", "before_cross", "after_cross", "before_feed", "after_feed")
+_PRODUCTS = ("joined", "self_output", "query", "cross_output", "inner", "outer")
+
+
+class _Norm(ctypes.Structure):
+    _fields_ = (("weight", ctypes.c_void_p), ("bias", ctypes.c_void_p), ("eps", ctypes.c_float))
+
+
+class _Layer(ctypes.Structure):
+    _fields_ = (*((name, _Norm) for name in _NORMS), *((name, Linear) for name in _PRODUCTS))
+
+
+class _Decoder(ctypes.Structure):
+    _fields_ = (
+        ("words", ctypes.c_void_p),
+        ("layers", ctypes.POINTER(_Layer)),
+        ("norm", _Norm),
+        ("output", Linear),
+        ("scale", ctypes.c_float),
+        *((name, ctypes.c_int32) for name in ("count", "width", "heads", "deep")),
+    )
+
+
+class _Step(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("tokens", "places", "ages", "begun", "origins")),
+        *((name, ctypes.POINTER(ctypes.c_void_p)) for name in ("keys", "values", "source_keys", "source_values")),
+        *((name, ctypes.c_void_p) for name in ("hidden", "logits", "room", "at", "live")),
+        *((name, ctypes.c_int32) for name in ("rows", "beams", "t", "size", "stride")),
+    )
+
+
+class _EncoderLayer(ctypes.Structure):
+    _fields_ = (
+        *((name, _Norm) for name in ("before_self", "after_self", "before_feed", "after_feed")),
+        *((name, Linear) for name in ("joined", "self_output", "inner", "outer")),
+    )
+
+
+class _Encoder(ctypes.Structure):
+    _fields_ = (
+        ("words", ctypes.c_void_p),
+        ("layers", ctypes.POINTER(_EncoderLayer)),
+        ("kept", ctypes.POINTER(Linear)),
+        ("norm", _Norm),
+        ("scale", ctypes.c_float),
+        *((name, ctypes.c_int32) for name in ("count", "banks", "width", "heads", "deep")),
+    )
+
+
+class _Source(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("tokens", "columns", "begins", "places")),
+        *((name, ctypes.POINTER(ctypes.c_void_p)) for name in ("keys", "values")),
+        ("room", ctypes.c_void_p),
+        *((name, ctypes.c_int32) for name in ("sentences", "stride")),
+    )
+
+
+class Parts(NamedTuple):
+    """A layer: its norms, None where there is none, and products, in the order of the layers in writer.c."""
+
+    norms: Sequence[nn.LayerNorm | None]
+    products: Sequence[NativeProduct]
+
+
+class Progress(NamedTuple):
+    """Where a search is, N rows for B sentences: as `Step` of writer.c has it. Everything is contiguous."""
+
+    places: Tensor | None
+    ages: Tensor | None
+    begun: Tensor | None
+    origins: Tensor | None
+    caches: Sequence[tuple[Tensor, Tensor]]
+    banks: Sequence[tuple[Tensor, Tensor]]
+    hidden: Tensor | None
+    beams: int
+    t: int
+    size: int
+
+
+class Desk:
+    """Room to work in: one for each search, since several may go on at the same time."""
+
+    def __init__(self) -> None:
+        self._room, self._logits = torch.empty(0), torch.empty(0)
+        self._times, self._live = torch.empty(0, dtype=torch.long), torch.empty(0, dtype=torch.int32)
+
+    def times(self, count: int) -> Tensor:
+        """A whole number for each of so many times, at least."""
+        if len(self._times) < count:
+            self._times = torch.empty(2 * count, dtype=torch.long)
+        return self._times
+
+    def live(self, rows: int) -> Tensor:
+        """A small whole number for each row, at least."""
+        if len(self._live) < rows:
+            self._live = torch.empty(rows, dtype=torch.int32)
+        return self._live
+
+    def room(self, numbers: int) -> Tensor:
+        """At least so many numbers."""
+        if self._room.numel() < numbers:
+            self._room = torch.empty(numbers)
+        return self._room
+
+    def logits(self, rows: int, words: int) -> Tensor:
+        """(rows, words); the last ones are written over."""
+        if self._logits.shape != (rows, words):
+            self._logits = torch.zeros(rows, words)  # rows that are passed over hold numbers, if old ones
+        return self._logits
+
+
+class NativeDecoder:
+    """All that a step needs and that stays the same."""
+
+    def __init__(
+        self,
+        words: Tensor,
+        scale: float,
+        layers: Sequence[Parts],
+        norm: nn.LayerNorm | None,
+        output: NativeProduct,
+        heads: int,
+    ) -> None:
+        loaded = library()
+        assert loaded is not None
+        self._loaded, self._held = loaded, (words, layers, norm, output)  # what the structures point at
+        self._width, self._vocabulary = words.shape[1], output.linear.out
+        self._deep = max(product.linear.out for part in layers for product in part.products)
+        made = (_Layer * len(layers))(
+            *(_Layer(*map(_norm, part.norms), *(product.linear for product in part.products)) for part in layers)
+        )
+        sizes = (len(layers), self._width, heads, self._deep)
+        self._decoder = _Decoder(words.data_ptr(), made, _norm(norm), output.linear, scale, *sizes)
+        self._lanes = loaded.lanes()
+
+    def step(self, tokens: Tensor, at: Progress, desk: Desk) -> Tensor:
+        """Logits (N, V) of the next words, on the desk until the next step; the caches are filled at `t`.
+
+        Rows whose token is PAD are passed over: nothing may come of what stands there.
+        """
+        rows = len(tokens)
+        room = desk.room(2 * (rows * (2 * self._width + self._deep) + max(at.t + 1, at.size) + 2 * self._lanes))
+        logits, tokens = desk.logits(rows, self._vocabulary), tokens.contiguous()
+        told = _Step(
+            *map(_place, (tokens, at.places, at.ages, at.begun, at.origins)),
+            *(_places(parts) for parts in (*zip(*at.caches, strict=True), *zip(*at.banks, strict=True))),
+            *map(_place, (at.hidden, logits, room, desk.times(at.t + 1), desk.live(rows))),
+            *(rows, at.beams, at.t, at.size, at.banks[0][0].shape[-1]),
+        )
+        self._loaded.step(ctypes.byref(self._decoder), ctypes.byref(told))
+        return logits
+
+
+class NativeEncoder:
+    """All that reading needs and that stays the same; `kept`: the products that make a source's keys and values."""
+
+    def __init__(
+        self,
+        words: Tensor,
+        scale: float,
+        layers: Sequence[Parts],
+        norm: nn.LayerNorm | None,
+        kept: Sequence[NativeProduct],
+        heads: int,
+    ) -> None:
+        loaded = library()
+        assert loaded is not None
+        self._loaded, self._held = loaded, (words, layers, norm, kept)  # what the structures point at
+        self._width, self._heads, self._banks = words.shape[1], heads, len(kept)
+        every = [product for part in layers for product in part.products] + list(kept)
+        self._deep = max(product.linear.out for product in every)
+        made = (_EncoderLayer * len(layers))(
+            *(_EncoderLayer(*map(_norm, part.norms), *(product.linear for product in part.products)) for part in layers)
+        )
+        banks = (Linear * len(kept))(*(product.linear for product in kept))
+        sizes = (len(layers), len(kept), self._width, heads, self._deep)
+        self._encoder = _Encoder(words.data_ptr(), made, banks, _norm(norm), scale, *sizes)
+        self._lanes = loaded.lanes()
+
+    def read(self, tokens: Tensor, mask: Tensor, places: Tensor | None) -> list[tuple[Tensor, Tensor]]:
+        """The banks of sources (B, S): keys (B·H, D, S) and values (B·H, S, D) for each layer of the decoder."""
+        (sentences, size), each = mask.shape, self._width // self._heads
+        found, columns = tokens[mask], mask.nonzero()[:, 1].contiguous()
+        begins = F.pad(mask.sum(1).cumsum(0), (1, 0))
+        many = sentences * self._heads
+        banks = [(torch.zeros(many, each, size), torch.zeros(many, size, each)) for _ in range(self._banks)]
+        room = torch.empty(2 * (len(found) * (2 * self._width + self._deep) + size + 2 * self._lanes))
+        told = _Source(
+            *map(_place, (found, columns, begins, places)),
+            *(_places(parts) for parts in zip(*banks, strict=True)),
+            *(room.data_ptr(), sentences, size),
+        )
+        self._loaded.encode(ctypes.byref(self._encoder), ctypes.byref(told))
+        return banks
+
+
+def _norm(norm: nn.LayerNorm | None) -> _Norm:
+    return _Norm() if norm is None else _Norm(_place(norm.weight), _place(norm.bias), norm.eps)
+
+
+def _place(tensor: Tensor | None) -> int | None:
+    return None if tensor is None else tensor.data_ptr()
+
+
+def _places(tensors: Sequence[Tensor]) -> ctypes.Array[ctypes.c_void_p]:
+    return (ctypes.c_void_p * len(tensors))(*(tensor.data_ptr() for tensor in tensors))

@@ -1,0 +1,535 @@
+/* What a Transformer does to read sources and to write one word for each of its rows: products with weights that stay,
+   attention over what was written and over a source, norms; and the best words of a step. One thread; float32, and eight bits where the processor
+   multiplies those. The vectors are the compiler's own, as wide as the processor's. library.py builds this, transformer.py
+   and products.py fill the structures: what changes here changes there. */
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#ifdef __AVX512VNNI__
+#include <immintrin.h>
+#endif
+
+#ifdef __AVX512F__
+enum { LANES = 16, ROWS = 8 };
+#else
+enum { LANES = 8, ROWS = 4 };
+#endif
+enum { COLUMNS = 2 * LANES, STRETCH = 8 * LANES, MOST = 8, PAD = 0 };
+
+typedef float vec __attribute__((vector_size(4 * LANES), aligned(4)));
+typedef int32_t ints __attribute__((vector_size(4 * LANES), aligned(4)));
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE vec choose(ints mask, vec one, vec other) { return (vec)((mask & (ints)one) | (~mask & (ints)other)); }
+
+/* ---- products */
+
+typedef struct {
+    const float *weight;   /* (panels, in, COLUMNS), or NULL in eight bits */
+    const int8_t *coarse;  /* (panels, in / 4, COLUMNS, 4) */
+    const float *scale;    /* of a column in eight bits, (panels, COLUMNS) */
+    const float *shift;    /* what 128 in all inputs would add, the same */
+    const float *bias;     /* (panels, COLUMNS) */
+    int32_t in, out;
+} Linear;
+
+/* The end of a row of a tile: what is added to it, nothing below 0, and no more columns than there are. */
+INLINE void finish(vec left, vec right, float *y, const float *added, int rectify, int width) {
+    float whole[COLUMNS];
+    if (width >= COLUMNS) {
+        if (added) {
+            left += *(const vec *)added;
+            right += *(const vec *)(added + LANES);
+        }
+        if (rectify) {
+            left = (vec)((ints)left & (left > 0));
+            right = (vec)((ints)right & (right > 0));
+        }
+        *(vec *)y = left;
+        *(vec *)(y + LANES) = right;
+        return;
+    }
+    *(vec *)whole = left;
+    *(vec *)(whole + LANES) = right;
+    for (int c = 0; c < width; c++) {
+        float one = whole[c] + (added ? added[c] : 0.0f);
+        y[c] = rectify && one < 0 ? 0.0f : one;
+    }
+}
+
+/* A few rows with the weights of one panel. Their number is a constant, so that all sums stay in registers. Meanwhile a
+   part of the next panel is fetched, `stride` bytes at a time from `soon` on: weights come from far away. */
+INLINE void tile(const int rows, const Linear *l, int panel, const char *soon, int stride, const float *x, float *y,
+                 const int32_t *to, const float *added, int rectify) {
+    const float *w = l->weight + (int64_t)panel * l->in * COLUMNS, *bias = l->bias + panel * COLUMNS;
+    vec left[MOST], right[MOST];
+    for (int r = 0; r < rows; r++) left[r] = *(const vec *)bias, right[r] = *(const vec *)(bias + LANES);
+    for (int k = 0; k < l->in; k++, w += COLUMNS, soon += stride) {
+        __builtin_prefetch(soon);
+        const vec one = *(const vec *)w, other = *(const vec *)(w + LANES);
+        for (int r = 0; r < rows; r++) {
+            left[r] += one * x[(int64_t)r * l->in + k];
+            right[r] += other * x[(int64_t)r * l->in + k];
+        }
+    }
+    for (int r = 0; r < rows; r++)
+        finish(left[r], right[r], y + (int64_t)(to ? to[r] : r) * l->out, added ? added + (int64_t)r * l->out : 0, rectify,
+               l->out - panel * COLUMNS);
+}
+
+#ifdef __AVX512VNNI__
+INLINE void coarse_tile(const int rows, const Linear *l, int panel, const char *soon, int stride, const uint8_t *x,
+                        const float *scales, float *y, const int32_t *to, const float *added, int rectify) {
+    const int8_t *w = l->coarse + (int64_t)panel * l->in * COLUMNS;
+    ints left[MOST], right[MOST];
+    for (int r = 0; r < rows; r++) left[r] = right[r] = (ints){0};
+    for (int k = 0; k < l->in; k += 4, w += 4 * COLUMNS, soon += stride) {
+        __builtin_prefetch(soon);
+        const ints one = *(const ints *)w, other = *(const ints *)(w + 4 * LANES);
+        for (int r = 0; r < rows; r++) {
+            int32_t four;
+            memcpy(&four, x + (int64_t)r * l->in + k, 4);
+            const ints all = four - (ints){0};
+            left[r] = (ints)_mm512_dpbusd_epi32((__m512i)left[r], (__m512i)all, (__m512i)one);
+            right[r] = (ints)_mm512_dpbusd_epi32((__m512i)right[r], (__m512i)all, (__m512i)other);
+        }
+    }
+    const int at = panel * COLUMNS;
+    for (int r = 0; r < rows; r++) {
+        vec first = (__builtin_convertvector(left[r], vec) * *(const vec *)(l->scale + at) - *(const vec *)(l->shift + at)) * scales[r];
+        vec last = (__builtin_convertvector(right[r], vec) * *(const vec *)(l->scale + at + LANES) - *(const vec *)(l->shift + at + LANES)) * scales[r];
+        finish(first + *(const vec *)(l->bias + at), last + *(const vec *)(l->bias + at + LANES),
+               y + (int64_t)(to ? to[r] : r) * l->out, added ? added + (int64_t)r * l->out : 0, rectify, l->out - at);
+    }
+}
+
+/* Numbers in eight bits, 128 for 0, and what one of them is worth: by the largest of each row. */
+static void coarsen(const float *x, int rows, int width, uint8_t *coarse, float *scales) {
+    for (int r = 0; r < rows; r++, x += width, coarse += width) {
+        vec most = {0}, odd = {0};
+        for (int k = 0; k < width; k += LANES) {  /* a width is a multiple of LANES, see products.py */
+            const vec one = *(const vec *)(x + k), size = (vec)((ints)one & 0x7fffffff);
+            most = choose(size > most, size, most);
+            odd += one - one;  /* not 0 where something is no number */
+        }
+        float top = 0, wrong = 0;
+        for (int k = 0; k < LANES; k++) top = most[k] > top ? most[k] : top, wrong += odd[k];
+        scales[r] = top / 127.0f + wrong;
+        const float by = top > 0 && wrong == 0 ? 127.0f / top : 0.0f;
+        for (int k = 0; k < width; k++) coarse[k] = (uint8_t)(int32_t)(x[k] * by + 128.5f);
+    }
+}
+#else /* never asked for, see coarse_products() */
+#define coarse_tile(...) ((void)coarse)
+#define coarsen(...) ((void)0)
+#endif
+
+#define TILES(call)            \
+    switch (left) {            \
+        case 1: call(1); break; \
+        case 2: call(2); break; \
+        case 3: call(3); break; \
+        case 4: call(4); break; \
+        case 5: call(5); break; \
+        case 6: call(6); break; \
+        case 7: call(7); break; \
+        default: call(ROWS);    \
+    }
+
+/* y (rows, out) = x (rows, in) Wᵀ + b [+ added] [not below 0]; `to`: which row of y each is, or NULL: its own; `room`
+   holds rows · (in + 4) bytes for eight bits */
+void product(const Linear *l, const float *x, int rows, float *y, const int32_t *to, const float *added, int rectify,
+             void *room) {
+    const int panels = (l->out + COLUMNS - 1) / COLUMNS;
+    float *scales = room;
+    uint8_t *const coarse = (uint8_t *)(scales + rows);
+    const char *weights = l->coarse ? (const char *)l->coarse : (const char *)l->weight;
+    const int64_t size = (int64_t)l->in * COLUMNS * (l->coarse ? 1 : 4);
+    if (l->coarse) coarsen(x, rows, l->in, coarse, scales);
+    if (rows == 0) return;
+    const int tiles = (rows + ROWS - 1) / ROWS;
+    const int stride = (int)sizeof(float) * COLUMNS / tiles; /* of the next panel while a row of this one is used */
+    for (int p = 0; p < panels; p++)
+        for (int r = 0; r < rows; r += ROWS) {
+            const int left = rows - r < ROWS ? rows - r : ROWS;
+            const int64_t at = (int64_t)r * l->out + p * COLUMNS, into = to ? p * COLUMNS : at;
+            const int32_t *places = to ? to + r : 0;
+            const char *soon = weights + (p + 1) * size + size / tiles * (r / ROWS);
+            const float *more = added ? added + at : 0;
+            if (l->coarse) {
+#define CALL(n) coarse_tile(n, l, p, soon, stride, coarse + (int64_t)r * l->in, scales + r, y + into, places, more, rectify)
+                TILES(CALL)
+#undef CALL
+            } else {
+#define CALL(n) tile(n, l, p, soon, stride, x + (int64_t)r * l->in, y + into, places, more, rectify)
+                TILES(CALL)
+#undef CALL
+            }
+        }
+}
+
+/* ---- norms, exponentials, sums */
+
+typedef struct {
+    const float *weight, *bias; /* no weight: no norm */
+    float eps;
+} Norm;
+
+/* e^x for x <= 0, right to about 1e-7; 0 where that is less than float32 has, and none where x is none. */
+INLINE vec exponential(vec x) {
+    const ints small = x < -87.0f, none = x != x;
+    const vec shift = (vec){0} + 12582912.0f; /* 1.5 · 2^23: adding it rounds to whole numbers */
+    const vec there = choose(small | none, (vec){0}, x), turns = there * 1.44269504f + shift;
+    const vec whole = turns - shift, rest = (there - whole * 0.693359375f) + whole * 2.12194440e-4f;
+    vec sum = (vec){0} + 1.9875691500e-4f;
+    sum = sum * rest + 1.3981999507e-3f;
+    sum = sum * rest + 8.3334519073e-3f;
+    sum = sum * rest + 4.1665795894e-2f;
+    sum = sum * rest + 1.6666665459e-1f;
+    sum = sum * rest + 5.0000001201e-1f;
+    sum = sum * rest * rest + rest + 1.0f;
+    const vec power = (vec)(((ints)turns - 0x4b400000 + 127) << 23);
+    return (vec)((ints)(sum * power) & ~small) + (vec)((ints)x & none);
+}
+
+INLINE float total(vec x) {
+    float sums[LANES];
+    *(vec *)sums = x;
+    for (int half = LANES / 2; half; half /= 2)
+        for (int k = 0; k < half; k++) sums[k] += sums[k + half];
+    return sums[0];
+}
+
+INLINE float inner(const float *x, const float *y, int width) {
+    vec sums = {0};
+    int k = 0;
+    for (; k + LANES <= width; k += LANES) sums += *(const vec *)(x + k) * *(const vec *)(y + k);
+    float sum = total(sums);
+    for (; k < width; k++) sum += x[k] * y[k];
+    return sum;
+}
+
+INLINE float sum_of(const float *x, int width) {
+    vec sums = {0};
+    int k = 0;
+    for (; k + LANES <= width; k += LANES) sums += *(const vec *)(x + k);
+    float sum = total(sums);
+    for (; k < width; k++) sum += x[k];
+    return sum;
+}
+
+static void norm(const Norm *n, const float *x, int rows, int width, float *y) {
+    for (int r = 0; r < rows; r++, x += width, y += width) {
+        const float mean = sum_of(x, width) / (float)width;
+        for (int k = 0; k < width; k++) y[k] = x[k] - mean;
+        const float by = 1.0f / sqrtf(inner(y, y, width) / (float)width + n->eps);
+        if (n->bias)
+            for (int k = 0; k < width; k++) y[k] = y[k] * by * n->weight[k] + n->bias[k];
+        else
+            for (int k = 0; k < width; k++) y[k] = y[k] * by * n->weight[k];
+    }
+}
+
+/* Scores to weights; `scores` has room up to the next whole vector. */
+static void softmax(float *scores, int count) {
+    float most = -INFINITY, sum = 0;
+    for (int s = 0; s < count; s++) most = scores[s] > most ? scores[s] : most;
+    if (most == -INFINITY) most = 0; /* nothing is seen, or nothing is a number */
+    for (int s = count; s % LANES; s++) scores[s] = -INFINITY;
+    vec sums = {0};
+    for (int s = 0; s < count; s += LANES) sums += *(vec *)(scores + s) = exponential(*(vec *)(scores + s) - most);
+    sum = total(sums);
+    const float by = sum == 0 ? 0.0f : 1.0f / sum;
+    for (int s = 0; s < count; s++) scores[s] *= by;
+}
+
+/* ---- a step */
+
+typedef struct {
+    Norm before_self, after_self, before_cross, after_cross, before_feed, after_feed;
+    Linear joined, self_output, query, cross_output, inner, outer;
+} Layer;
+
+typedef struct {
+    const float *words; /* (V, W) */
+    const Layer *layers;
+    Norm norm;
+    Linear output;
+    float scale; /* of the words */
+    int32_t count, width, heads, deep; /* layers; W; heads; the most numbers between two products of a row */
+} Decoder;
+
+typedef struct {
+    const int64_t *tokens;  /* (N,); nothing is done for rows that have none (PAD) */
+    const float *places;    /* (T, W), or NULL */
+    const int64_t *ages;    /* (N,): the place of each row, or NULL: t */
+    const int64_t *begun;   /* (N,): when each row began, or NULL: 0 */
+    const int64_t *origins; /* (T, N): the row of the caches with the past of each, or NULL: its own */
+    float *const *keys;     /* of each layer (T, N, W) */
+    float *const *values;
+    const float *const *source_keys;   /* of each layer (B · H, D, S) */
+    const float *const *source_values; /* (B · H, S, D) */
+    const float *hidden;               /* (B · H, S), or NULL: added to scores */
+    float *logits;                     /* (N, V) */
+    float *room;                       /* N · (2 W + deep) + longest + LANES numbers, and for eight bits as many again */
+    int64_t *at;                       /* t + 1 numbers */
+    int32_t *live;                     /* N numbers */
+    int32_t rows, beams, t, size, stride; /* N; K; the time; S that is used and S of the banks */
+} Step;
+
+/* sum (width) = Σ_s weights[s] · rows[s]; rows are `apart` from each other, or where `at` says. */
+INLINE void weigh(const float *rows, const int64_t *at, int64_t apart, const float *weights, int count, float *sum, int width) {
+    int k = 0;
+    for (; k + 4 * LANES <= width; k += 4 * LANES) {
+        vec sums[4] = {{0}};
+        for (int s = 0; s < count; s++) {
+            const float *row = rows + (at ? at[s] : s * apart) + k;
+            for (int i = 0; i < 4; i++) sums[i] += *(const vec *)(row + i * LANES) * weights[s];
+        }
+        for (int i = 0; i < 4; i++) *(vec *)(sum + k + i * LANES) = sums[i];
+    }
+    for (; k < width; k++) {
+        float one = 0;
+        for (int s = 0; s < count; s++) one += rows[(at ? at[s] : s * apart) + k] * weights[s];
+        sum[k] = one;
+    }
+}
+
+static void look_back(const Decoder *d, const Step *s, int layer, int rows, const float *joined, float *context,
+                      float *scores) {
+    const int width = d->width, size = width / d->heads;
+    float *keys = s->keys[layer], *values = s->values[layer];
+    const int64_t apart = (int64_t)s->rows * width;
+    for (int i = 0; i < rows; i++, joined += 3 * width) {
+        const int n = s->live[i];
+        const int64_t here = s->t * apart + (int64_t)n * width;
+        memcpy(keys + here, joined + width, sizeof(float) * width);
+        memcpy(values + here, joined + 2 * width, sizeof(float) * width);
+        const int first = s->begun ? (int)s->begun[n] : 0, count = s->t + 1 - first;
+        int64_t *at = s->at;
+        for (int t = first; t <= s->t; t++)
+            at[t - first] = t * apart + (s->origins && t < s->t ? s->origins[(int64_t)t * s->rows + n] : n) * width;
+        for (int h = 0; h < d->heads; h++) {
+            for (int t = 0; t < count; t++) scores[t] = inner(joined + h * size, keys + at[t] + h * size, size);
+            softmax(scores, count);
+            weigh(values + h * size, at, 0, scores, count, context + (int64_t)i * width + h * size, size);
+        }
+    }
+}
+
+/* scores (count) = Σ_k asked[k] · keys[k], for keys (width, stride): whole vectors, which read on into the row behind,
+   and number by number where there is none. */
+INLINE void ask(const float *keys, int stride, const float *asked, int width, float *scores, int count) {
+    for (int s = 0; s < count; s += LANES) {
+        vec sums[4] = {{0}};
+        const int64_t last = (int64_t)width * stride - s - LANES; /* where a vector can still be read */
+        const int whole = last < 0 ? 0 : (int)(last / stride) + 1;
+        int k = 0;
+        for (; k + 4 <= whole && k + 4 <= width; k += 4)
+            for (int i = 0; i < 4; i++) sums[i] += *(const vec *)(keys + (int64_t)(k + i) * stride + s) * asked[k + i];
+        *(vec *)(scores + s) = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        for (; k < width; k++)
+            for (int i = s; i < count && i < s + LANES; i++) scores[i] += keys[(int64_t)k * stride + i] * asked[k];
+    }
+}
+
+static void look_at_source(const Decoder *d, const Step *s, int layer, int rows, const float *query, float *context,
+                           float *scores) {
+    const int width = d->width, size = width / d->heads;
+    for (int i = 0; i < rows; i++)
+        for (int h = 0; h < d->heads; h++) {
+            const int64_t bank = (int64_t)(s->live[i] / s->beams) * d->heads + h, at = (int64_t)i * width + h * size;
+            const float *keys = s->source_keys[layer] + bank * size * s->stride;
+            const float *values = s->source_values[layer] + bank * size * s->stride;
+            ask(keys, s->stride, query + at, size, scores, s->size);
+            if (s->hidden)
+                for (int k = 0; k < s->size; k++) scores[k] += s->hidden[bank * s->stride + k];
+            softmax(scores, s->size);
+            weigh(values, 0, size, scores, s->size, context + at, size);
+        }
+}
+
+static const float *normed(const Norm *n, const float *x, int rows, int width, float *y) {
+    if (!n->weight) return x;
+    norm(n, x, rows, width, y);
+    return y;
+}
+
+/* One word further: tokens to logits, and the caches filled at time t. */
+void step(const Decoder *d, const Step *s) {
+    const int width = d->width;
+    int rows = 0;
+    for (int n = 0; n < s->rows; n++)
+        if (s->tokens[n] != PAD) s->live[rows++] = n;
+    float *x = s->room, *some = x + (int64_t)rows * width, *deep = some + (int64_t)rows * width;
+    float *scores = deep + (int64_t)rows * d->deep;
+    const int longest = s->t + 1 > s->size ? s->t + 1 : s->size;
+    void *coarse = scores + longest + LANES;
+    for (int i = 0; i < rows; i++) {
+        const int n = s->live[i];
+        const float *word = d->words + s->tokens[n] * width;
+        const float *place = s->places ? s->places + (s->ages ? s->ages[n] : s->t) * width : 0;
+        for (int k = 0; k < width; k++) x[(int64_t)i * width + k] = word[k] * d->scale + (place ? place[k] : 0.0f);
+    }
+    for (int i = 0; i < d->count; i++) {
+        const Layer *l = d->layers + i;
+        product(&l->joined, normed(&l->before_self, x, rows, width, some), rows, deep, 0, 0, 0, coarse);
+        look_back(d, s, i, rows, deep, some, scores);
+        product(&l->self_output, some, rows, x, 0, x, 0, coarse);
+        normed(&l->after_self, x, rows, width, x);
+        product(&l->query, normed(&l->before_cross, x, rows, width, some), rows, deep, 0, 0, 0, coarse);
+        look_at_source(d, s, i, rows, deep, some, scores);
+        product(&l->cross_output, some, rows, x, 0, x, 0, coarse);
+        normed(&l->after_cross, x, rows, width, x);
+        product(&l->inner, normed(&l->before_feed, x, rows, width, some), rows, deep, 0, 0, 1, coarse);
+        product(&l->outer, deep, rows, x, 0, x, 0, coarse);
+        normed(&l->after_feed, x, rows, width, x);
+    }
+    product(&d->output, normed(&d->norm, x, rows, width, some), rows, s->logits, s->live, 0, 0, coarse);
+}
+
+/* ---- reading */
+
+typedef struct {
+    Norm before_self, after_self, before_feed, after_feed;
+    Linear joined, self_output, inner, outer;
+} EncoderLayer;
+
+typedef struct {
+    const float *words; /* (V, W) */
+    const EncoderLayer *layers;
+    const Linear *kept; /* of each layer of the decoder: keys and values of a source */
+    Norm norm;
+    float scale;
+    int32_t count, banks, width, heads, deep; /* layers; those of the decoder; W; heads; as in Decoder */
+} Encoder;
+
+typedef struct {
+    const int64_t *tokens;  /* of all sentences together, without padding */
+    const int64_t *columns; /* where in its sentence each stands */
+    const int64_t *begins;  /* (B + 1): where the tokens of each sentence begin, and where the last ends */
+    const float *places;    /* (S, W), or NULL */
+    float *const *keys;     /* of each layer of the decoder (B · H, D, S) */
+    float *const *values;   /* (B · H, S, D) */
+    float *room;            /* tokens · (2 W + deep) + S + LANES numbers, and for eight bits as many again */
+    int32_t sentences, stride; /* B; S */
+} Source;
+
+static void look_around(const Encoder *e, const Source *s, const float *joined, float *context, float *scores) {
+    const int width = e->width, size = width / e->heads;
+    for (int b = 0; b < s->sentences; b++) {
+        const int count = (int)(s->begins[b + 1] - s->begins[b]);
+        const float *here = joined + s->begins[b] * 3 * width;
+        for (int h = 0; h < e->heads; h++)
+            for (int i = 0; i < count; i++) {
+                const float *asked = here + (int64_t)i * 3 * width + h * size, *keys = here + width + h * size;
+                for (int k = 0; k < count; k++) scores[k] = inner(asked, keys + (int64_t)k * 3 * width, size);
+                softmax(scores, count);
+                weigh(here + 2 * width + h * size, 0, 3 * width, scores, count,
+                      context + (s->begins[b] + i) * width + h * size, size);
+            }
+    }
+}
+
+/* Keys and values (tokens, 2 W) to where a step looks for them. */
+static void bank(const Encoder *e, const Source *s, int layer, const float *kept) {
+    const int width = e->width, size = width / e->heads;
+    for (int b = 0; b < s->sentences; b++)
+        for (int64_t i = s->begins[b]; i < s->begins[b + 1]; i++, kept += 2 * width)
+            for (int h = 0; h < e->heads; h++) {
+                const int64_t at = ((int64_t)b * e->heads + h) * size * s->stride;
+                float *keys = s->keys[layer] + at + s->columns[i];
+                for (int k = 0; k < size; k++) keys[(int64_t)k * s->stride] = kept[h * size + k];
+                memcpy(s->values[layer] + at + s->columns[i] * size, kept + width + h * size, sizeof(float) * size);
+            }
+}
+
+/* Sources to banks. */
+void encode(const Encoder *e, const Source *s) {
+    const int rows = (int)s->begins[s->sentences], width = e->width;
+    float *x = s->room, *some = x + (int64_t)rows * width, *deep = some + (int64_t)rows * width;
+    float *scores = deep + (int64_t)rows * e->deep;
+    void *coarse = scores + s->stride + LANES;
+    for (int i = 0; i < rows; i++) {
+        const float *word = e->words + s->tokens[i] * width, *place = s->places ? s->places + s->columns[i] * width : 0;
+        for (int k = 0; k < width; k++) x[(int64_t)i * width + k] = word[k] * e->scale + (place ? place[k] : 0.0f);
+    }
+    for (int i = 0; i < e->count; i++) {
+        const EncoderLayer *l = e->layers + i;
+        product(&l->joined, normed(&l->before_self, x, rows, width, some), rows, deep, 0, 0, 0, coarse);
+        look_around(e, s, deep, some, scores);
+        product(&l->self_output, some, rows, x, 0, x, 0, coarse);
+        normed(&l->after_self, x, rows, width, x);
+        product(&l->inner, normed(&l->before_feed, x, rows, width, some), rows, deep, 0, 0, 1, coarse);
+        product(&l->outer, deep, rows, x, 0, x, 0, coarse);
+        normed(&l->after_feed, x, rows, width, x);
+    }
+    const float *read = normed(&e->norm, x, rows, width, some);
+    for (int i = 0; i < e->banks; i++) {
+        product(e->kept + i, read, rows, deep, 0, 0, 0, coarse);
+        bank(e, s, i, deep);
+    }
+}
+
+/* ---- the best words */
+
+INLINE float normaliser(const float *x, int words) {
+    vec most = (vec){0} - INFINITY, sums = {0};
+    float top = -INFINITY, sum = 0;
+    int k = 0;
+    for (; k + LANES <= words; k += LANES) most = choose(*(const vec *)(x + k) > most, *(const vec *)(x + k), most);
+    for (int i = 0; i < LANES; i++) top = most[i] > top ? most[i] : top;
+    for (int i = k; i < words; i++) top = x[i] > top ? x[i] : top;
+    if (top == -INFINITY) top = 0;
+    for (k = 0; k + LANES <= words; k += LANES) sums += exponential(*(const vec *)(x + k) - top);
+    for (sum = total(sums); k < words; k++) sum += expf(x[k] - top);
+    return top + logf(sum);
+}
+
+/* The best `count` words, from `first` on, of the `beams` rows of each sentence together: log-probabilities and places
+   k · words + word, best first. `before` (sentences · beams): what the rows are worth already, or NULL. Where a row is no
+   number, nor is any answer of its sentence. */
+void best(const float *logits, int sentences, int beams, int words, int first, int count, const float *before,
+          float *values, int64_t *places) {
+    for (int b = 0; b < sentences; b++, values += count, places += count) {
+        for (int i = 0; i < count; i++) values[i] = -INFINITY, places[i] = first + i;
+        for (int k = 0; k < beams; k++, logits += words) {
+            if (before && before[b * beams + k] == -INFINITY) continue; /* nothing comes of it, whatever stands there */
+            const float more = (before ? before[b * beams + k] : 0.0f) - normaliser(logits, words);
+            if (more != more) values[0] = more;
+            if (values[0] != values[0]) continue;
+            for (int w = first; w < words;) {
+                const float least = values[count - 1] - more;
+                for (; w + STRETCH <= words; w += STRETCH) { /* past all that is no better */
+                    ints better = {0};
+                    int32_t any = 0;
+                    for (int i = 0; i < STRETCH; i += LANES) better |= *(const vec *)(logits + w + i) > least;
+                    for (int i = 0; i < LANES; i++) any |= better[i];
+                    if (any) break;
+                }
+                const int end = w + STRETCH < words ? w + STRETCH : words;
+                for (; w < end; w++) {
+                    const float value = logits[w] + more;
+                    if (!(value > values[count - 1])) continue;
+                    int at = count - 1;
+                    for (; at > 0 && value > values[at - 1]; at--) values[at] = values[at - 1], places[at] = places[at - 1];
+                    values[at] = value;
+                    places[at] = (int64_t)k * words + w;
+                }
+            }
+        }
+        if (values[0] != values[0])
+            for (int i = 1; i < count; i++) values[i] = values[0];
+    }
+}
+
+int lanes(void) { return LANES; }
+
+int coarse_products(void) {
+#ifdef __AVX512VNNI__
+    return 1;
+#else
+    return 0;
+#endif
+}

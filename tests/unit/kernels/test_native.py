@@ -1,0 +1,240 @@
+"""Kernels in C: products, a Transformer's step and the best words against torch's own; how they are built."""
+
+import logging
+import stat
+import sys
+from contextlib import nullcontext
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from saccade import kernels
+from saccade.batch import Batch
+from saccade.kernels.native import coarse_products, library
+from saccade.kernels.native.products import NativeProduct
+from saccade.kernels.native.ranking import best_words
+from saccade.kernels.packed import pack, products
+from saccade.kernels.ranking.naive import naive_best, naive_best_together
+from saccade.models import build_seq2seq
+from saccade.search import Beam, Greedy
+from saccade.search.flow import flow
+
+built = sys.modules["saccade.kernels.native.library"]
+needs_compiler = pytest.mark.skipif(library() is None, reason="no C compiler")
+needs_vnni = pytest.mark.skipif(not coarse_products(), reason="no C compiler, or no VNNI")
+
+
+def numbers(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+# ---- products
+
+
+@needs_compiler
+@pytest.mark.parametrize("rows", [1, 3, 8, 9, 33])
+@pytest.mark.parametrize(("inputs", "outputs"), [(64, 64), (7, 33), (16, 1), (100, 131)])
+@pytest.mark.parametrize("bias", [True, False])
+def test_products_are_torchs(rows, inputs, outputs, bias):
+    x, weight, offset = numbers(rows, inputs), numbers(outputs, inputs, seed=1), numbers(outputs) if bias else None
+    product, wanted, other = (
+        NativeProduct(weight, offset, coarse=False),
+        F.linear(x, weight, offset),
+        numbers(rows, outputs),
+    )
+    torch.testing.assert_close(product(x), wanted, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(product.rectified(x), wanted.relu(), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(product.added(x, other), wanted + other, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(product(x[None, :, None]), wanted[None, :, None], rtol=1e-5, atol=1e-5)
+
+
+@needs_vnni
+@pytest.mark.parametrize("rows", [1, 8, 13])
+@pytest.mark.parametrize(("inputs", "outputs"), [(16, 64), (128, 33)])
+def test_products_of_eight_bits_are_near_and_each_row_is_its_own(rows, inputs, outputs):
+    x, weight, bias = numbers(rows, inputs), numbers(outputs, inputs, seed=1) / inputs**0.5, numbers(outputs)
+    x[0] *= 1000  # what one row is must not make the others coarse
+    product, wanted = NativeProduct(weight, bias, coarse=True), F.linear(x, weight, bias)
+    for row in range(rows):
+        got, alone = product(x)[row], product(x[row : row + 1])[0]
+        assert torch.equal(got, alone)
+        assert (got - wanted[row]).norm() <= 0.02 * wanted[row].norm()
+
+
+@needs_vnni
+def test_eight_bits_of_nothing_are_nothing_and_of_no_number_none():
+    product = NativeProduct(numbers(5, 16), None, coarse=True)
+    assert torch.equal(product(torch.zeros(2, 16)), torch.zeros(2, 5))
+    x = numbers(3, 16)
+    x[1, 4], x[2, 7] = torch.nan, torch.inf
+    assert product(x).isfinite().all(1).tolist() == [True, False, False]
+
+
+@needs_compiler
+def test_one_thread_packs_by_it_and_several_do_not(monkeypatch):
+    weight = numbers(128, 128)
+    assert type(pack(weight, None)) is NativeProduct
+    with kernels.plain():
+        assert type(pack(weight, None)) is not NativeProduct
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    assert type(pack(weight, None)) is not NativeProduct
+
+
+# ---- the best words
+
+
+@needs_compiler
+@pytest.mark.parametrize(("words", "count"), [(7, 1), (16, 2), (130, 2), (1000, 10)])
+def test_the_best_words_are_torchs(words, count):
+    logits, before = 3 * numbers(12, words), numbers(4, 3)
+    before[1, 2] = -torch.inf
+    for got, wanted in (
+        (best_words(logits, None, 3, count), naive_best(logits, 3, count)),
+        (best_words(logits, before, 3, count), naive_best_together(logits, before, 3, count)),
+    ):
+        torch.testing.assert_close(got[0], wanted[0], rtol=1e-5, atol=1e-5)
+        assert torch.equal(got[1], wanted[1])
+
+
+@needs_compiler
+def test_rows_nothing_comes_of_are_not_looked_at_and_no_number_makes_none():
+    logits, before = numbers(4, 40), torch.zeros(2, 2)
+    logits[1], before[0, 1] = torch.nan, -torch.inf
+    logits[2, 5] = torch.nan
+    values, places = best_words(logits, before, 3, 2)
+    assert values[0].isfinite().all()
+    assert (places[0] < 40).all()
+    assert values[1].isnan().all()
+
+
+@needs_compiler
+def test_where_nothing_is_possible_the_best_are_impossible():
+    logits = torch.full((1, 20), -torch.inf)
+    logits[0, 1] = 0.0  # all of it on a word that is not allowed
+    values, places = best_words(logits, None, 3, 2)
+    assert values.tolist() == [[-torch.inf, -torch.inf]]
+    assert places.tolist() == [[3, 4]]
+
+
+# ---- a step
+
+VARIANTS = {
+    "pre-norm": {"norm": "pre"},
+    "post-norm": {"norm": "post"},
+    "one layer, one head": {"layers": 1, "attention": {"heads": 1}},
+    "odd sizes": {"width": 42, "feed_forward": 50, "attention": {"heads": 3}},
+    "learned places": {"positions": "learned"},
+}
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Products of any size are packed."""
+    monkeypatch.setattr(products, "_LEAST", 0)
+
+
+def lively(**changes):
+    torch.manual_seed(0)
+    settings = {"width": 32, "feed_forward": 64, "layers": 2, "attention": {"heads": 2}, "tied": False, **changes}
+    model = build_seq2seq("transformer-base", 30, 200, **settings).eval()
+    with torch.no_grad():
+        model.output.weight.mul_(4.0)
+        model.output.bias[2] += 3.0  # ends come, but not all at once
+    return model
+
+
+def sentences(count):
+    torch.manual_seed(1)
+    lengths = torch.randint(1, 19, (count,)).tolist()
+    return Batch.of([torch.randint(4, 30, (length,)).tolist() for length in lengths])
+
+
+@needs_compiler
+@pytest.mark.parametrize("changes", VARIANTS.values(), ids=list(VARIANTS))
+@pytest.mark.parametrize("width", [1, 4])
+def test_a_search_by_it_finds_what_torchs_operations_find(small, changes, width):
+    """Through few rows, so that sentences are replaced, rows go, and caches are made larger and forget."""
+    model, batch = lively(**changes), sentences(40)
+    make = Greedy if width == 1 else lambda: Beam(width, length_penalty=0.5)
+    found = []
+    for way in (kernels.plain, nullcontext):
+        with way():
+            assert (model.writer().native is not None) == (way is nullcontext)
+            found.append(flow(model, batch, make, rows=5, lengths=[1 + 7 * row % 45 for row in range(40)]))
+    plain, ours = found
+    assert [[part.tokens for part in each] for each in ours] == [[part.tokens for part in each] for each in plain]
+    for got, wanted in zip(ours, plain, strict=True):
+        assert [part.score for part in got] == pytest.approx([part.score for part in wanted], rel=1e-4)
+    assert len({len(each[0].tokens) for each in plain}) > 5, "they end at many lengths"
+
+
+@needs_vnni
+def test_a_search_in_eight_bits_does_not_depend_on_company(small):
+    model, batch = lively(), sentences(9)
+    together = flow(model, batch, Greedy, rows=4, lengths=[12] * 9, precision="int8")
+    assert model.writer("int8").native is not None
+    for row, got in enumerate(together):
+        size = int(batch.source_mask[row].sum())
+        one = Batch(batch.source[row : row + 1, :size], batch.source_mask[row : row + 1, :size])
+        (wanted,) = flow(model, one, Greedy, rows=1, lengths=[12], precision="int8")
+        assert got[0].tokens == wanted[0].tokens
+
+
+@needs_compiler
+def test_positions_that_rotate_are_left_to_torch(small):
+    assert lively(positions="rotary").writer().native is None
+
+
+# ---- how they are built
+
+
+@pytest.fixture
+def afresh(monkeypatch, tmp_path):
+    """Nothing built yet, and an empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    library.cache_clear()
+    yield tmp_path
+    library.cache_clear()
+
+
+def test_without_a_compiler_the_log_says_so(afresh, monkeypatch, caplog):
+    monkeypatch.setattr(built, "_which", lambda name: None)
+    with caplog.at_level(logging.INFO, "saccade"):
+        assert library() is None
+        assert library() is None
+    assert [record.message for record in caplog.records] == ["CPU kernels in C are not used: there is no C compiler"]
+
+
+@needs_compiler
+def test_a_compiler_that_fails_is_named(afresh, monkeypatch, caplog, tmp_path):
+    bad = tmp_path / "cc"
+    bad.write_text("#!/bin/sh\necho 'no such flag' >&2\nexit 1\n")
+    bad.chmod(0o700)
+    monkeypatch.setenv("CC", str(bad))
+    with caplog.at_level(logging.INFO, "saccade"):
+        assert library() is None
+    assert f"{bad} cannot build them: no such flag" in caplog.text
+    assert not list(tmp_path.glob("saccade/native/*"))
+
+
+@needs_compiler
+def test_it_is_built_once_and_kept_from_others(afresh):
+    assert library() is not None
+    (path,) = (afresh / "saccade" / "native").iterdir()
+    assert not path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    made = path.stat().st_mtime_ns
+    library.cache_clear()
+    assert library() is not None
+    assert path.stat().st_mtime_ns == made
+
+
+@needs_compiler
+def test_what_others_could_have_written_is_not_loaded(afresh, caplog):
+    assert library() is not None
+    (path,) = (afresh / "saccade" / "native").iterdir()
+    path.chmod(0o777)
+    library.cache_clear()
+    with caplog.at_level(logging.INFO, "saccade"):
+        assert library() is None
+    assert f"{path} can be written by others" in caplog.text
