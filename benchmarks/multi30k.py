@@ -6,7 +6,9 @@
 
 DIR holds the data set's {train,val,test_2016_flickr}.{en,de}.gz. With --pieces it holds text that is already cut into
 pieces, {train,val}.sp.{en,de}, as other toolkits are fed, so that all count the same tokens. Results are one JSON line
-each; run it on an otherwise idle machine and read it as ratios to what else ran beside it.
+each; run it on an otherwise idle machine and read it as ratios to what else ran beside it. A GPU is used where there is
+one: there --set '{"tokens_per_batch": 4096, "precision": "bf16"}' and --batch 128 say more, and --plain leaves our
+kernels and graphs out.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from typing import Any
 
 import torch
 
+from saccade import kernels
 from saccade.data.formats import pairs
+from saccade.front import load
 from saccade.recipes import RecipeText
 from saccade.search.settings import SearchConfig
 from saccade.tasks.batching import stream
@@ -101,9 +105,12 @@ def recipe(model: dict[str, Any], data: Path, pieces: bool, **changes: Any) -> R
 def train_speed(arguments: argparse.Namespace) -> None:
     for name in arguments.models:
         folder = Path(tempfile.mkdtemp())
-        made = recipe(MODELS[name], arguments.data, arguments.pieces, minutes=arguments.seconds / 60)
+        changes = json.loads(arguments.set or "{}") | ({"graphs": False} if arguments.plain else {})
+        model = {**MODELS[name], **changes.pop("model", {})}
+        made = recipe(model, arguments.data, arguments.pieces, minutes=arguments.seconds / 60, **changes)
         watcher = Clock()
-        outcome = train(made, folder, watcher=watcher)
+        with kernels.plain() if arguments.plain else nullcontext():
+            outcome = train(made, folder, watcher=watcher)
         shutil.rmtree(folder)
         steady = [m for m in watcher.marks if m[0] - watcher.marks[0][0] > arguments.warm]
         seconds, tokens = steady[-1][0] - steady[0][0], steady[-1][1] - steady[0][1]
@@ -165,9 +172,9 @@ def decode(arguments: argparse.Namespace) -> None:
         example.source or "" for example in pairs(*(arguments.data / f"test_2016_flickr.{s}.gz" for s in ("en", "de")))
     ]
     for name in arguments.models:
-        task = load_task(arguments.out / name)
+        task = load_task(arguments.out / name) if arguments.workers > 1 else load(arguments.out / name).task
         for beam in (1, 5):
-            search = SearchConfig(beam=beam, batch=32, max_length=60, length_penalty=1.0)
+            search = SearchConfig(beam=beam, batch=arguments.batch, max_length=60, length_penalty=1.0)
             with Workers(arguments.out / name, 2) if arguments.workers == 2 else nullcontext() as pool:
                 list(stream(task, sources[:64], search, workers=pool))
                 times = []
@@ -180,7 +187,9 @@ def decode(arguments: argparse.Namespace) -> None:
             say(
                 what="decode",
                 model=name,
+                device=task.device.type,
                 beam=beam,
+                batch=arguments.batch,
                 workers=arguments.workers,
                 sentences_per_second=round(len(sources) / seconds, 1),
                 tokens_per_second=round(tokens / seconds),
@@ -204,6 +213,8 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=list(MODELS))
     parser.add_argument("--seconds", type=float, default=None)
     parser.add_argument("--workers", type=int, choices=[1, 2], default=1, help="of decode: processes of one thread")
+    parser.add_argument("--batch", type=int, default=32, help="of decode: sentences at a time")
+    parser.add_argument("--plain", action="store_true", help="of train: torch's own operations alone")
     parser.add_argument("--warm", type=float, default=15)
     parser.add_argument("--out", type=Path, default=Path("runs/multi30k"))
     parser.add_argument("--set", help="JSON: changes to `train`, and to the model under `model`")

@@ -42,6 +42,8 @@ class Loop(NamedTuple):
 class RecurrentWriter(Writer):
     """Any recurrent encoder-decoder; the attention is the model's own."""
 
+    replaces = True
+
     def __init__(self, model: RecurrentSeq2Seq, precision: Precision) -> None:
         first, words = model.cells.first, model.target_embedding.embedding_dim
         weight = first.input_weight
@@ -75,8 +77,6 @@ class RecurrentWriter(Writer):
 
 class RecurrentDraft(StepDraft):
     """The model's memory and state; every row has its own position, so sentences can be replaced at any time."""
-
-    replaces = True
 
     def __init__(self, writer: RecurrentWriter, memory: Any, state: Any, width: int) -> None:
         super().__init__(writer.model, memory, state, width)

@@ -12,8 +12,8 @@ from saccade.attention.multihead import Rotate
 from saccade.attention.scores import DotScore, ScaledDot
 from saccade.attention.windows import Global
 from saccade.batch import Batch, check_tokens
-from saccade.kernels.native.products import NativeProduct
-from saccade.kernels.native.transformer import Desk, NativeDecoder, NativeEncoder, Parts, Progress
+from saccade.kernels.native.products import NativeProduct, is_native
+from saccade.kernels.native.transformer import Desk, NativeDecoder, NativeEncoder, Parts, Progress, suits
 from saccade.kernels.packed import Precision, Product, pack
 from saccade.kernels.residual import residual_norm
 from saccade.kernels.ways import fusable
@@ -159,13 +159,16 @@ def _native_parts(
     around: tuple[Around, ...], products: tuple[Product | None, ...], heads: tuple[Heads, ...]
 ) -> Parts | None:
     ours = [product for product in products if isinstance(product, NativeProduct)]
-    if len(ours) < len(products) or any(each.rotate is not None for each in heads):
+    norms = [norm.norm for each in around for norm in (each.before, each.after)]
+    if len(ours) < len(products) or any(each.rotate is not None for each in heads) or not all(map(suits, norms)):
         return None
-    return Parts([norm.norm for each in around for norm in (each.before, each.after)], ours)
+    return Parts(norms, ours)
 
 
 class TransformerWriter(Writer):
     """A Transformer with plain attention everywhere; see `fits`."""
+
+    replaces = True
 
     def __init__(
         self,
@@ -187,19 +190,29 @@ class TransformerWriter(Writer):
 
     def _native(self) -> NativeDecoder | None:
         parts = [part for layer in self.decoder if (part := layer.native_parts()) is not None]
-        words, heads = self.target.weight.detach(), self.decoder[0].heads.count
-        if len(parts) < len(self.decoder) or not isinstance(self.output, NativeProduct) or not words.is_contiguous():
+        words, heads = self.target.weight.detach(), self._heads()
+        whole = len(parts) == len(self.decoder) and isinstance(self.output, NativeProduct) and heads is not None
+        if not whole or not is_native(words) or not suits(self.decoder_norm.norm):
             return None
+        assert isinstance(self.output, NativeProduct)
+        assert heads is not None
         return NativeDecoder(words, self.scale, parts, self.decoder_norm.norm, self.output, heads)
 
     def _native_reader(self) -> NativeEncoder | None:
         parts = [part for layer in self.encoder if (part := layer.native_parts()) is not None]
         kept = [layer.cross.kept for layer in self.decoder if isinstance(layer.cross.kept, NativeProduct)]
-        words, heads = self.source.weight.detach(), {layer.heads.count for layer in self.encoder}
-        whole = len(parts) == len(self.encoder) and len(kept) == len(self.decoder) and words.is_contiguous()
-        if not whole or heads != {self.decoder[0].cross.count}:
+        words, heads = self.source.weight.detach(), self._heads()
+        whole = len(parts) == len(self.encoder) and len(kept) == len(self.decoder) and heads is not None
+        if not whole or not is_native(words) or not suits(self.encoder_norm.norm):
             return None
-        return NativeEncoder(words, self.scale, parts, self.encoder_norm.norm, kept, heads.pop())
+        assert heads is not None
+        return NativeEncoder(words, self.scale, parts, self.encoder_norm.norm, kept, heads)
+
+    def _heads(self) -> int | None:
+        """How many heads every attention has; None where they differ."""
+        counts = {layer.heads.count for layer in self.encoder} | {layer.heads.count for layer in self.decoder}
+        counts |= {layer.cross.count for layer in self.decoder}
+        return counts.pop() if len(counts) == 1 else None
 
     def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:
         tokens, mask = source_of(batch)
@@ -241,8 +254,6 @@ class TransformerDraft(Draft):
     Sentences that took the place of others began later: they are `ages` old and do not see what stands in the cache
     from before their time (`_early`). Everybody's time is the same, so writing to the cache stays one copy.
     """
-
-    replaces = True
 
     def __init__(
         self,
@@ -309,7 +320,7 @@ class TransformerDraft(Draft):
         if self._t == self._caches[0][0].shape[0]:
             self._make_room()
         if self._begun is not None and self._starts is None:
-            self._starts = torch.tensor(self._begun).repeat_interleave(self._width)
+            self._starts = torch.tensor(self._begun, device="cpu").repeat_interleave(self._width)
         at = Progress(
             self._places, self._ages, self._starts, self._origins, self._caches, self._banks, self._hidden,
             self._width, self._t, max(self._sizes),
@@ -415,8 +426,8 @@ class TransformerDraft(Draft):
         if self._early is not None and self._begun is not None:
             self._early = F.pad(self._early[..., used], (0, room - (self._t - self._first)))
             self._begun, self._starts = [begun - self._first for begun in self._begun], None
-        if self._origins is not None:
-            origins = torch.arange(self._origins.shape[1]).repeat(room, 1)
+        if self._native is not None and self._origins is not None:
+            origins = torch.arange(self._origins.shape[1], device="cpu").repeat(room, 1)
             origins[: self._t - self._first] = self._origins[used]
             self._origins, self._other_origins = origins, origins.clone()
         self._first, self._t, self._spare = 0, self._t - self._first, []

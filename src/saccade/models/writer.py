@@ -33,7 +33,10 @@ class Draft(ABC):
 
     @abstractmethod
     def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
-        """Feed one word (N,) to each hypothesis: logits (N, V) of the next."""
+        """Feed one word (N,) to each hypothesis: logits (N, V) of the next, good until the next step.
+
+        PAD is fed to hypotheses that nothing comes of; what is said of these means nothing.
+        """
 
     @abstractmethod
     def follow(self, rows: Tensor) -> None:
@@ -43,9 +46,6 @@ class Draft(ABC):
     def keep(self, sentences: Tensor) -> None:
         """Go on with some of the sentences alone."""
 
-    replaces: ClassVar[bool] = False
-    """Whether sentences can take the places of others while these are being written."""
-
     def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
         """Let some of the sentences of a draft that has just begun take the places of some of this one's."""
         raise TypeError(f"{type(self).__name__} does not say how sentences are replaced: write replace()")
@@ -53,6 +53,9 @@ class Draft(ABC):
 
 class Writer(ABC):
     """writer.read(batch, …) reads the sources and begins a Draft."""
+
+    replaces: ClassVar[bool] = False
+    """Whether sentences can take the places of others while its drafts are being written."""
 
     @abstractmethod
     def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:

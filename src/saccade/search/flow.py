@@ -7,10 +7,12 @@ less than one on many: the weights are read all the same. Here the rows stay ful
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from saccade import tree
 from saccade.batch import BOS, PAD, Batch
 from saccade.models.base import Draft, Precision, Seq2Seq, Writer, check_finite
 from saccade.search.history import Ending, Hypothesis
@@ -42,8 +44,8 @@ def flow(
     check_search(model, batch, make(), longest, ())
     check_finite(model)
     with evaluating(model):
-        stream = _Stream(model.writer(precision), batch, make, rows, list(lengths))
-        return stream.run(model) if stream.draft.replaces else None
+        writer = model.writer(precision)
+        return _Stream(writer, batch, make, rows, list(lengths)).run(model) if writer.replaces else None
 
 
 class _Stream:
@@ -83,7 +85,8 @@ class _Stream:
             if parents is not None:
                 origins = (torch.arange(len(tokens), device=device)[:, None] * width + parents).flatten()
                 self.draft.follow(origins)
-            if len(self._free) * _SHARE * width >= len(self._here):
+            often = _SHARE * width if self._waiting or self._ready else _SHARE  # to leave rows behind copies the others
+            if len(self._free) * often >= len(self._here):
                 tokens = self._exchange(tokens)
                 nothing = tokens.new_empty(*tokens.shape, 0)
             if self._free:
@@ -104,7 +107,8 @@ class _Stream:
         assert mask is not None
         kept = torch.tensor(sentences, device=source.device)
         size = int(mask[kept].sum(1).max())
-        part = Batch(source[kept, :size], mask[kept, :size])
+        part = tree.map_tensors(lambda tensor: tensor[kept], self._batch)
+        part = replace(part, source=source[kept, :size], source_mask=mask[kept, :size])
         strategy = self._make()
         strategy.begin(part, self._longest, (), source.device)
         return self._writer.read(part, strategy.width, self._longest), strategy

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 
 from saccade import kernels
 from saccade.batch import Batch
+from saccade.errors import ShapeError
 from saccade.kernels.native import coarse_products, library
 from saccade.kernels.native.products import NativeProduct
 from saccade.kernels.native.ranking import best_words
@@ -186,6 +187,65 @@ def test_positions_that_rotate_are_left_to_torch(small):
     assert lively(positions="rotary").writer().native is None
 
 
+@needs_compiler
+@pytest.mark.parametrize("changes", [{"cross": {"heads": 4}}, {"norm_affine": False}], ids=["heads", "norms"])
+def test_what_is_not_the_same_everywhere_is_left_to_torch(small, changes):
+    model = lively(**({} if "norm_affine" in changes else changes))
+    if "norm_affine" in changes:
+        model.decoder.layers[0].around_feed.norm = torch.nn.LayerNorm(32, elementwise_affine=False)
+    assert model.writer().native is None
+
+
+def answers(model, batch, **options):
+    return [each[0].tokens for each in flow(model, batch, Greedy, rows=3, lengths=[9] * batch.size, **options)]
+
+
+@needs_compiler
+def test_words_of_32_bits_and_other_defaults_of_torch_change_nothing(small):
+    model, batch = lively(), sentences(5)
+    wanted = answers(model, batch)
+    narrow = Batch(batch.source.int(), batch.source_mask)
+    assert answers(model, narrow) == wanted
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert answers(model, batch) == wanted
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@needs_compiler
+def test_a_writer_keeps_the_weights_it_was_made_of(small):
+    model, batch = lively(), sentences(3)
+    writer = model.writer()
+    first = writer.read(batch, 1, 9).step(torch.full((3,), 1)).clone()
+    model.load_state_dict({name: torch.zeros_like(part) for name, part in model.state_dict().items()}, assign=True)
+    assert torch.equal(writer.read(batch, 1, 9).step(torch.full((3,), 1)), first)
+
+
+@needs_compiler
+def test_what_is_no_word_or_no_row_is_refused(small):
+    model, batch = lively(), sentences(2)
+    with pytest.raises(IndexError, match="not one of the 200"):
+        model.writer().read(batch, 1, 9).step(torch.tensor([5, 10**6]))
+    product = NativeProduct(numbers(4, 8), None, coarse=False)
+    for wrong in (numbers(2, 7), numbers(2, 8).double()):
+        with pytest.raises(ShapeError, match="rows of 8 float32 numbers"):
+            product(wrong)
+
+
+@needs_compiler
+def test_a_rectified_none_stays_none():
+    weight = numbers(40, 8)
+    x = numbers(2, 8)
+    x[1, 3] = torch.nan
+    assert NativeProduct(weight, None, coarse=False).rectified(x).isnan().all(1).tolist() == [False, True]
+
+
+@needs_compiler
+def test_where_all_is_impossible_there_is_no_answer():
+    assert best_words(torch.full((1, 20), -torch.inf), None, 3, 1)[0].isnan().all()
+
+
 # ---- how they are built
 
 
@@ -209,12 +269,12 @@ def test_without_a_compiler_the_log_says_so(afresh, monkeypatch, caplog):
 @needs_compiler
 def test_a_compiler_that_fails_is_named(afresh, monkeypatch, caplog, tmp_path):
     bad = tmp_path / "cc"
-    bad.write_text("#!/bin/sh\necho 'no such flag' >&2\nexit 1\n")
+    bad.write_bytes(b"#!/bin/sh\necho 'no such flag \xe9' >&2\nexit 1\n")
     bad.chmod(0o700)
     monkeypatch.setenv("CC", str(bad))
     with caplog.at_level(logging.INFO, "saccade"):
         assert library() is None
-    assert f"{bad} cannot build them: no such flag" in caplog.text
+    assert f"{bad} cannot build them: no such flag \ufffd" in caplog.text
     assert not list(tmp_path.glob("saccade/native/*"))
 
 

@@ -75,6 +75,16 @@ def test_more_sentences_than_are_searched_together(search, limits, name):
         assert [one.attention.keys() for one in got] == [one.attention.keys() for one in wanted]
 
 
+def test_a_model_that_does_not_flow_reads_once():
+    model, batch = make_model("lstmn"), many(5)
+    read = []
+    model.register_forward_hook(lambda *given: None)
+    encode = model.encode
+    model.encode = lambda *given, **options: (read.append(1), encode(*given, **options))[1]
+    find(model, batch, SearchConfig(batch=8, max_length=4), lengths=[4] * 5, attention=False)
+    assert len(read) == 1
+
+
 def test_a_broken_model_is_noticed():
     model, batch = make_model("transformer-base"), many(5)
     with torch.no_grad():

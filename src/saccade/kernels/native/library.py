@@ -30,10 +30,11 @@ def library() -> ctypes.CDLL | None:
     try:
         path = _built()
         loaded = ctypes.CDLL(str(path))
-    except (OSError, RuntimeError, SaccadeError, subprocess.SubprocessError) as error:
-        logging.getLogger("saccade").info("CPU kernels in C are not used: %s", str(error).splitlines()[0])
+    except (OSError, RuntimeError, ValueError, SaccadeError, subprocess.SubprocessError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        logging.getLogger("saccade").info("CPU kernels in C are not used: %s", reason)
         return None
-    for name in ("best", "encode", "product", "step"):
+    for name in ("best", "encode", "product"):
         getattr(loaded, name).restype = None
     return loaded
 
@@ -71,9 +72,10 @@ def _which(name: str | None) -> str | None:
 def _compile(compiler: str, out: Path) -> None:
     out.parent.chmod(0o700)
     command = [compiler, *_FLAGS, "-o", str(out), str(_SOURCE), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False)
+    done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)
     if done.returncode:
-        raise _Missing(f"{compiler} cannot build them: {(done.stderr.strip() or 'no reason given').splitlines()[0]}")
+        told = done.stderr.decode("utf-8", "replace").strip() or "it does not say why"
+        raise _Missing(f"{compiler} cannot build them: {told.splitlines()[0]}")
     out.chmod(0o700)
 
 

@@ -7,10 +7,16 @@ import ctypes
 import torch
 from torch import Tensor
 
+from saccade.errors import ShapeError
 from saccade.kernels.native.library import library
 from saccade.kernels.packed.naive import Product
 
-__all__ = ["Linear", "NativeProduct"]
+__all__ = ["Linear", "NativeProduct", "is_native"]
+
+
+def is_native(tensor: Tensor) -> bool:
+    """Whether C can read it as it is: numbers in float32, on the CPU, side by side."""
+    return tensor.dtype == torch.float32 and tensor.device.type == "cpu" and tensor.is_contiguous()
 
 
 class Linear(ctypes.Structure):
@@ -65,6 +71,11 @@ class NativeProduct(Product):
 
     def _run(self, x: Tensor, to: Tensor | None, *, rectify: bool) -> Tensor:
         x = x.contiguous()
+        if not is_native(x) or x.shape[-1] != self._width:
+            raise ShapeError(
+                f"this product reads rows of {self._width} float32 numbers on the CPU, but was given {x.dtype} "
+                f"{tuple(x.shape)} on {x.device}."
+            )
         rows = x.numel() // self._width
         made = x.new_empty(*x.shape[:-1], self._out)
         room = x.new_empty(rows * (self._width + 4), dtype=torch.uint8) if self._coarse else None

@@ -19,7 +19,7 @@ def best_words(logits: Tensor, before: Tensor | None, first: int, count: int) ->
     rows, words = logits.shape
     sentences, beams = (rows, 1) if before is None else before.shape
     before = None if before is None else before.contiguous()
-    values, places = torch.empty(sentences, count), torch.empty(sentences, count, dtype=torch.long)
+    values, places = logits.new_empty(sentences, count), logits.new_empty(sentences, count, dtype=torch.long)
     loaded.best(
         ctypes.c_void_p(logits.data_ptr()),
         *(sentences, beams, words, first, count),

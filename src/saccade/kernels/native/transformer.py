@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from saccade.kernels.native.library import library
-from saccade.kernels.native.products import Linear, NativeProduct
+from saccade.kernels.native.products import Linear, NativeProduct, is_native
 
-__all__ = ["Desk", "NativeDecoder", "NativeEncoder", "Parts", "Progress"]
+__all__ = ["Desk", "NativeDecoder", "NativeEncoder", "Parts", "Progress", "suits"]
 
 _NORMS = ("before_self", "after_self", "before_cross", "after_cross", "before_feed", "after_feed")
 _PRODUCTS = ("joined", "self_output", "query", "cross_output", "inner", "outer")
@@ -34,7 +34,7 @@ class _Decoder(ctypes.Structure):
         ("norm", _Norm),
         ("output", Linear),
         ("scale", ctypes.c_float),
-        *((name, ctypes.c_int32) for name in ("count", "width", "heads", "deep")),
+        *((name, ctypes.c_int32) for name in ("count", "width", "heads", "deep", "known")),
     )
 
 
@@ -96,35 +96,44 @@ class Progress(NamedTuple):
     size: int
 
 
+def _numbers(*shape: int) -> Tensor:
+    """Room for float32 on the CPU, whatever torch's defaults are."""
+    return torch.empty(*shape, dtype=torch.float32, device="cpu")
+
+
+def _whole(count: int, kind: torch.dtype = torch.long) -> Tensor:
+    return torch.empty(count, dtype=kind, device="cpu")
+
+
 class Desk:
     """Room to work in: one for each search, since several may go on at the same time."""
 
     def __init__(self) -> None:
-        self._room, self._logits = torch.empty(0), torch.empty(0)
-        self._times, self._live = torch.empty(0, dtype=torch.long), torch.empty(0, dtype=torch.int32)
+        self._room, self._logits = _numbers(0), _numbers(0)
+        self._times, self._live = _whole(0), _whole(0, torch.int32)
 
     def times(self, count: int) -> Tensor:
         """A whole number for each of so many times, at least."""
         if len(self._times) < count:
-            self._times = torch.empty(2 * count, dtype=torch.long)
+            self._times = _whole(2 * count)
         return self._times
 
     def live(self, rows: int) -> Tensor:
         """A small whole number for each row, at least."""
         if len(self._live) < rows:
-            self._live = torch.empty(rows, dtype=torch.int32)
+            self._live = _whole(rows, torch.int32)
         return self._live
 
     def room(self, numbers: int) -> Tensor:
         """At least so many numbers."""
         if self._room.numel() < numbers:
-            self._room = torch.empty(numbers)
+            self._room = _numbers(numbers)
         return self._room
 
     def logits(self, rows: int, words: int) -> Tensor:
         """(rows, words); the last ones are written over."""
         if self._logits.shape != (rows, words):
-            self._logits = torch.zeros(rows, words)  # rows that are passed over hold numbers, if old ones
+            self._logits = _numbers(rows, words).zero_()  # rows that are passed over hold numbers, if old ones
         return self._logits
 
 
@@ -142,13 +151,13 @@ class NativeDecoder:
     ) -> None:
         loaded = library()
         assert loaded is not None
-        self._loaded, self._held = loaded, (words, layers, norm, output)  # what the structures point at
-        self._width, self._vocabulary = words.shape[1], output.linear.out
+        self._loaded, self._held = loaded, (words, _kept(layers, norm), output)  # what the structures point at
+        (self._words, self._width), self._vocabulary = words.shape, output.linear.out
         self._deep = max(product.linear.out for part in layers for product in part.products)
         made = (_Layer * len(layers))(
             *(_Layer(*map(_norm, part.norms), *(product.linear for product in part.products)) for part in layers)
         )
-        sizes = (len(layers), self._width, heads, self._deep)
+        sizes = (len(layers), self._width, heads, self._deep, self._words)
         self._decoder = _Decoder(words.data_ptr(), made, _norm(norm), output.linear, scale, *sizes)
         self._lanes = loaded.lanes()
 
@@ -159,14 +168,15 @@ class NativeDecoder:
         """
         rows = len(tokens)
         room = desk.room(2 * (rows * (2 * self._width + self._deep) + max(at.t + 1, at.size) + 2 * self._lanes))
-        logits, tokens = desk.logits(rows, self._vocabulary), tokens.contiguous()
+        logits, tokens = desk.logits(rows, self._vocabulary), tokens.long().contiguous()
         told = _Step(
             *map(_place, (tokens, at.places, at.ages, at.begun, at.origins)),
             *(_places(parts) for parts in (*zip(*at.caches, strict=True), *zip(*at.banks, strict=True))),
             *map(_place, (at.hidden, logits, room, desk.times(at.t + 1), desk.live(rows))),
             *(rows, at.beams, at.t, at.size, at.banks[0][0].shape[-1]),
         )
-        self._loaded.step(ctypes.byref(self._decoder), ctypes.byref(told))
+        if self._loaded.step(ctypes.byref(self._decoder), ctypes.byref(told)):
+            raise IndexError(f"a word is not one of the {self._words} that this model knows")
         return logits
 
 
@@ -184,7 +194,7 @@ class NativeEncoder:
     ) -> None:
         loaded = library()
         assert loaded is not None
-        self._loaded, self._held = loaded, (words, layers, norm, kept)  # what the structures point at
+        self._loaded, self._held = loaded, (words, _kept(layers, norm), kept)  # what the structures point at
         self._width, self._heads, self._banks = words.shape[1], heads, len(kept)
         every = [product for part in layers for product in part.products] + list(kept)
         self._deep = max(product.linear.out for product in every)
@@ -199,11 +209,11 @@ class NativeEncoder:
     def read(self, tokens: Tensor, mask: Tensor, places: Tensor | None) -> list[tuple[Tensor, Tensor]]:
         """The banks of sources (B, S): keys (B·H, D, S) and values (B·H, S, D) for each layer of the decoder."""
         (sentences, size), each = mask.shape, self._width // self._heads
-        found, columns = tokens[mask], mask.nonzero()[:, 1].contiguous()
+        found, columns = tokens[mask].long(), mask.nonzero()[:, 1].contiguous()
         begins = F.pad(mask.sum(1).cumsum(0), (1, 0))
         many = sentences * self._heads
-        banks = [(torch.zeros(many, each, size), torch.zeros(many, size, each)) for _ in range(self._banks)]
-        room = torch.empty(2 * (len(found) * (2 * self._width + self._deep) + size + 2 * self._lanes))
+        banks = [(_numbers(many, each, size).zero_(), _numbers(many, size, each).zero_()) for _ in range(self._banks)]
+        room = _numbers(2 * (len(found) * (2 * self._width + self._deep) + size + 2 * self._lanes))
         told = _Source(
             *map(_place, (found, columns, begins, places)),
             *(_places(parts) for parts in zip(*banks, strict=True)),
@@ -211,6 +221,24 @@ class NativeEncoder:
         )
         self._loaded.encode(ctypes.byref(self._encoder), ctypes.byref(told))
         return banks
+
+
+def suits(norm: nn.LayerNorm | None) -> bool:
+    """Whether a norm is one that C can do: none, or one with weights."""
+    return norm is None or (norm.weight is not None and is_native(norm.weight))
+
+
+def _kept(layers: Sequence[Parts], norm: nn.LayerNorm | None) -> list[Any]:
+    """All that layers and a norm point at as it is now: modules may get other tensors."""
+    norms = [each for part in layers for each in part.norms] + [norm]
+    held = [
+        tensor.detach()
+        for each in norms
+        if each is not None
+        for tensor in (each.weight, each.bias)
+        if tensor is not None
+    ]
+    return [held, [part.products for part in layers]]
 
 
 def _norm(norm: nn.LayerNorm | None) -> _Norm:

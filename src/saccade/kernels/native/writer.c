@@ -43,8 +43,8 @@ INLINE void finish(vec left, vec right, float *y, const float *added, int rectif
             right += *(const vec *)(added + LANES);
         }
         if (rectify) {
-            left = (vec)((ints)left & (left > 0));
-            right = (vec)((ints)right & (right > 0));
+            left = (vec)((ints)left & ~(left < 0)); /* what is no number stays none */
+            right = (vec)((ints)right & ~(right < 0));
         }
         *(vec *)y = left;
         *(vec *)(y + LANES) = right;
@@ -257,7 +257,7 @@ typedef struct {
     Norm norm;
     Linear output;
     float scale; /* of the words */
-    int32_t count, width, heads, deep; /* layers; W; heads; the most numbers between two products of a row */
+    int32_t count, width, heads, deep, known; /* layers; W; heads; the most numbers between two products of a row; V */
 } Decoder;
 
 typedef struct {
@@ -356,12 +356,14 @@ static const float *normed(const Norm *n, const float *x, int rows, int width, f
     return y;
 }
 
-/* One word further: tokens to logits, and the caches filled at time t. */
-void step(const Decoder *d, const Step *s) {
+/* One word further: tokens to logits, and the caches filled at time t. Not 0, and nothing done, where one is no word. */
+int step(const Decoder *d, const Step *s) {
     const int width = d->width;
     int rows = 0;
-    for (int n = 0; n < s->rows; n++)
+    for (int n = 0; n < s->rows; n++) {
+        if (s->tokens[n] < 0 || s->tokens[n] >= d->known) return 1;
         if (s->tokens[n] != PAD) s->live[rows++] = n;
+    }
     float *x = s->room, *some = x + (int64_t)rows * width, *deep = some + (int64_t)rows * width;
     float *scores = deep + (int64_t)rows * d->deep;
     const int longest = s->t + 1 > s->size ? s->t + 1 : s->size;
@@ -387,6 +389,7 @@ void step(const Decoder *d, const Step *s) {
         normed(&l->after_feed, x, rows, width, x);
     }
     product(&d->output, normed(&d->norm, x, rows, width, some), rows, s->logits, s->live, 0, 0, coarse);
+    return 0;
 }
 
 /* ---- reading */
@@ -484,7 +487,7 @@ INLINE float normaliser(const float *x, int words) {
     if (top == -INFINITY) top = 0;
     for (k = 0; k + LANES <= words; k += LANES) sums += exponential(*(const vec *)(x + k) - top);
     for (sum = total(sums); k < words; k++) sum += expf(x[k] - top);
-    return top + logf(sum);
+    return sum == 0 ? NAN : top + logf(sum); /* nothing is possible: nor has torch an answer */
 }
 
 /* The best `count` words, from `first` on, of the `beams` rows of each sentence together: log-probabilities and places
