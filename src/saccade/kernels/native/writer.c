@@ -1,7 +1,7 @@
 /* What a Transformer does to read sources and to write one word for each of its rows: products with weights that stay,
-   attention over what was written and over a source, norms; and the best words of a step. One thread; float32, and eight bits where the processor
-   multiplies those. The vectors are the compiler's own, as wide as the processor's. library.py builds this, transformer.py
-   and products.py fill the structures: what changes here changes there. */
+   attention over what was written and over a source, norms; and the best words of a step. One thread; float32, and eight
+   bits where the processor multiplies those. The vectors are the compiler's own, as wide as the processor's. library.py
+   builds this, transformer.py and products.py fill the structures: what changes here changes there. */
 
 #include <math.h>
 #include <stdint.h>
@@ -143,7 +143,7 @@ void product(const Linear *l, const float *x, int rows, float *y, const int32_t 
              void *room) {
     const int panels = (l->out + COLUMNS - 1) / COLUMNS;
     float *scales = room;
-    uint8_t *const coarse = (uint8_t *)(scales + rows);
+    uint8_t *const coarse = room ? (uint8_t *)(scales + rows) : 0;
     const char *weights = l->coarse ? (const char *)l->coarse : (const char *)l->weight;
     const int64_t size = (int64_t)l->in * COLUMNS * (l->coarse ? 1 : 4);
     if (l->coarse) coarsen(x, rows, l->in, coarse, scales);
