@@ -60,6 +60,22 @@ def test_the_same_answers(monkeypatch, name, beam, lengths):
     assert len(replays) >= 4
 
 
+@pytest.mark.parametrize("way", ["recorded", "step by step"])
+@pytest.mark.parametrize("beam", [1, 3])
+def test_answers_longer_than_the_room_made_at_first(monkeypatch, beam, way):
+    """A Transformer's keys begin with room for some words and are moved when it is full."""
+    torch.manual_seed(0)
+    model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).double()
+    config = SearchConfig(beam=beam, nbest=beam, length_penalty=2.0)
+    batch = next(batches(1))
+    usual = find(model, batch.to("cpu"), config, lengths=[50] * batch.size)
+    if way == "step by step":
+        monkeypatch.setattr("saccade.search.settings.recorded", lambda *given, **options: None)
+    ours = find(model.cuda(), batch, config, lengths=[50] * batch.size)
+    assert [[h.tokens for h in row] for row in ours] == [[h.tokens for h in row] for row in usual]
+    assert len(ours[0][0].tokens) >= 40
+
+
 def test_another_model_in_the_same_place_is_another_search():
     torch.manual_seed(0)
     model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).double().cuda()
