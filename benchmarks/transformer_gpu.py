@@ -215,10 +215,20 @@ def report(name: str, step: Step, bytes_: float = 0.0, operations: float = 0.0) 
     say(**line)
 
 
-def passes(made: Callable[[], Tensor], leaves: list[Tensor]) -> tuple[Step, Step]:
+def passes(made: Callable[[], Tensor | list[Tensor]], leaves: list[Tensor]) -> tuple[Step, Step]:
     """Forward as in training, and both passes."""
-    slope = torch.randn_like(made())
-    return made, lambda: torch.autograd.grad(made(), leaves, slope)
+
+    def results() -> list[Tensor]:
+        found = made()
+        return [found] if isinstance(found, Tensor) else list(found)
+
+    slopes = [torch.randn_like(result) for result in results()]
+    return results, lambda: torch.autograd.grad(results(), leaves, slopes)
+
+
+def half_precision() -> torch.autocast:
+    """Each pass casts its weights itself: what one graph has cast must not be found by the next."""
+    return torch.autocast(DEVICE, HALF, cache_enabled=False)
 
 
 def ops(rows: int, words: int, width: int, inner: int, classes: int) -> None:
@@ -229,7 +239,7 @@ def ops(rows: int, words: int, width: int, inner: int, classes: int) -> None:
     weight, bias = (numbers(width).requires_grad_() for _ in range(2))
     for name, way in (("ours", nullcontext), ("torch", kernels.plain)):
         for p in (0.0, 0.1):
-            with torch.autocast(DEVICE, HALF), way():
+            with half_precision(), way():
                 forward, both = passes(
                     lambda p=p: residual_norm(x, out, weight, bias, EPS, p, True), [x, out, weight, bias]
                 )
@@ -273,9 +283,9 @@ def layers(x: Tensor, inner: int) -> None:
     query = [nn.Linear(width, width, device=DEVICE) for _ in range(3)]
     feed = [nn.Linear(width, inner, device=DEVICE), nn.ReLU(), nn.Linear(inner, width, device=DEVICE)]
     for name, way in (("ours", nullcontext), ("torch", kernels.plain)):
-        with torch.autocast(DEVICE, HALF), way():
+        with half_precision(), way():
             leaves = [x, *(parameter for layer in query for parameter in layer.parameters())]
-            forward, both = passes(lambda: torch.cat(together(query, x), -1), leaves)
+            forward, both = passes(lambda: together(query, x), leaves)
             flops = 6 * rows * width * width
             report(f"three layers together, {name}, forward", forward, operations=flops)
             report(f"three layers together, {name}, both", both, operations=3 * flops)
@@ -294,7 +304,7 @@ def loss(x: Tensor, classes: int) -> None:
     weight, bias = numbers(classes, width, scale=width**-0.5).requires_grad_(), numbers(classes).requires_grad_()
     expected = torch.randint(1, classes, (rows,), device=DEVICE)
     for name, way in (("ours", nullcontext), ("torch", kernels.plain)):
-        with torch.autocast(DEVICE, HALF), way():
+        with half_precision(), way():
             report(
                 f"cross_entropy, {name}",
                 lambda: cross_entropy(x, weight, bias, expected, smoothing=0.1),

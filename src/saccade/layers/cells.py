@@ -181,11 +181,13 @@ class _TorchCell(Cell):
         """
         options = (True, 1, 0.0, torch.is_grad_enabled(), False) + (() if packed else (True,))
         kind, weights = inputs[0].device.type, self.rnn.all_weights[0]
-        if kind != "cuda" or not torch.is_autocast_enabled(kind):
+        autocast = kind == "cuda" and torch.is_autocast_enabled(kind)
+        dtype = torch.get_autocast_dtype(kind) if autocast else weights[0].dtype
+        # left to itself, autocast takes float16 here whatever it was told, and small gradients would be lost;
+        # and torch puts weights in one piece, as cuDNN wants them, but not those of bfloat16
+        if kind != "cuda" or (not autocast and dtype != torch.bfloat16):
             return self.kernel(*inputs, weights, *options)
-        # left to itself, autocast takes float16 here whatever it was told, and small gradients would be lost
-        dtype = torch.get_autocast_dtype(kind)
-        flat = torch.cat([weight.flatten() for weight in weights]).to(dtype)  # in one piece, as cuDNN wants them
+        flat = torch.cat([weight.flatten() for weight in weights]).to(dtype)
         parts = flat.split([weight.numel() for weight in weights])
         shaped = [part.view_as(weight) for part, weight in zip(parts, weights, strict=True)]
         with torch.autocast(kind, enabled=False):
