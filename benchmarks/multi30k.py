@@ -1,8 +1,7 @@
 """Speed and quality on Multi30k English-German, two CPU threads.
 
     python benchmarks/multi30k.py train    --data DIR    target tokens/s without padding, steady state, three models
-    python benchmarks/multi30k.py decode   --data DIR    sentences/s, beams 1 and 5, of models trained by `quality`; when
-                                                         first read and after that
+    python benchmarks/multi30k.py decode   --data DIR    sentences/s, beams 1 and 5, of models trained by `quality`
     python benchmarks/multi30k.py quality  --data DIR    ten minutes of training, then BLEU on test_2016_flickr, beam 5
 
 DIR holds the data set's {train,val,test_2016_flickr}.{en,de}.gz. With --pieces it holds text that is already cut into

@@ -26,7 +26,8 @@ from saccade.models.base import Precision, Seq2Seq, Writer, check_fed, inputs_of
 from saccade.models.classifier import Classifier
 from saccade.models.language import LanguageModel
 from saccade.models.settings import AttentionConfig
-from saccade.models.transformer_writer import TransformerWriter, fits
+from saccade.models.transformer_packed import Words, fits
+from saccade.models.transformer_writer import TransformerWriter
 from saccade.models.writer import as_built, kept
 
 __all__ = ["Memory", "State", "Transformer", "TransformerConfig"]
@@ -113,9 +114,8 @@ class Transformer(Seq2Seq):
             self,
             f"writer {precision}",
             lambda: TransformerWriter(
-                (self.source_embedding, self.target_embedding),
-                (self.source_place, self.target_place),
-                self.scale,
+                Words(self.source_embedding, self.source_place, self.scale),
+                Words(self.target_embedding, self.target_place, self.scale),
                 (encoder, self.encoder.norm),
                 (decoder, self.decoder.norm),
                 self.output,

@@ -161,7 +161,7 @@ def test_a_search_by_it_finds_what_torchs_operations_find(small, changes, width)
     found = []
     for way in (kernels.plain, nullcontext):
         with way():
-            assert (model.writer().native is not None) == (way is nullcontext)
+            assert (model.writer().decoder.native is not None) == (way is nullcontext)
             found.append(flow(model, batch, make, rows=5, lengths=[1 + 7 * row % 45 for row in range(40)]))
     plain, ours = found
     assert [[part.tokens for part in each] for each in ours] == [[part.tokens for part in each] for each in plain]
@@ -174,7 +174,7 @@ def test_a_search_by_it_finds_what_torchs_operations_find(small, changes, width)
 def test_a_search_in_eight_bits_does_not_depend_on_company(small):
     model, batch = lively(), sentences(9)
     together = flow(model, batch, Greedy, rows=4, lengths=[12] * 9, precision="int8")
-    assert model.writer("int8").native is not None
+    assert model.writer("int8").decoder.native is not None
     for row, got in enumerate(together):
         size = int(batch.source_mask[row].sum())
         one = Batch(batch.source[row : row + 1, :size], batch.source_mask[row : row + 1, :size])
@@ -184,7 +184,7 @@ def test_a_search_in_eight_bits_does_not_depend_on_company(small):
 
 @needs_compiler
 def test_positions_that_rotate_are_left_to_torch(small):
-    assert lively(positions="rotary").writer().native is None
+    assert lively(positions="rotary").writer().decoder.native is None
 
 
 @needs_compiler
@@ -193,7 +193,7 @@ def test_what_is_not_the_same_everywhere_is_left_to_torch(small, changes):
     model = lively(**({} if "norm_affine" in changes else changes))
     if "norm_affine" in changes:
         model.decoder.layers[0].around_feed.norm = torch.nn.LayerNorm(32, elementwise_affine=False)
-    assert model.writer().native is None
+    assert model.writer().decoder.native is None
 
 
 def answers(model, batch, **options):
