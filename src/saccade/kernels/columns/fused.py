@@ -44,7 +44,7 @@ def _sums(x: Tensor, inner: Tensor | None) -> Tensor:
     return shares[0] if parts == 1 else shares.sum(0)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows"])
 def _sums_kernel(
     x, inner, shares, rows, width, share, x_row, inner_row,
     GATED: tl.constexpr, TILE_ROWS: tl.constexpr, TILE_COLUMNS: tl.constexpr,

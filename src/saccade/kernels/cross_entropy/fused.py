@@ -153,7 +153,7 @@ def _logits(logits, bias, column, inside, fill, BIAS: tl.constexpr):
     return z
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["smoothed", "plain", "correct"])
 def _rows_kernel(
     logits, bias, expected, smoothed, plain, correct, classes, stride, right, share, padding,
     BIAS: tl.constexpr, SMOOTH: tl.constexpr, SLOPE: tl.constexpr, BLOCK: tl.constexpr,

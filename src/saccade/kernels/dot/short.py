@@ -127,7 +127,7 @@ def _exponentials(
     return e, tl.where(total > 0, total, 1.0)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["length", "size", "m_n"])
 def _forward_kernel(
     query, keys, values, context, shown, heads, length, size, width, scale,
     q_n, q_h, q_t, k_n, k_h, k_s, v_n, v_h, v_s, c_n, c_h, c_t, m_n, m_s,
@@ -147,7 +147,7 @@ def _forward_kernel(
     tl.store(place, made.to(v.dtype), asks)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["length", "size", "m_n"])
 def _backward_kernel(
     query, keys, values, slope, to_query, to_keys, to_values, shown, heads, length, size, width, scale,
     q_n, q_h, q_t, k_n, k_h, k_s, v_n, v_h, v_s, g_n, g_h, g_t,

@@ -197,7 +197,7 @@ def _kept(seed, row, dropped, TILE: tl.constexpr, BLOCK: tl.constexpr):
     return tl.interleave(words & 0xFFFF, words >> 16).to(tl.int32) >= dropped
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows"])
 def _forward_kernel(
     x, out, weight, bias, seed, total, y, moments, rows, width, eps, dropped, scale,
     OUT: tl.constexpr, DROP: tl.constexpr, NORM: tl.constexpr, KEEP: tl.constexpr,
@@ -228,7 +228,7 @@ def _forward_kernel(
         tl.store(y + place, made.to(y.dtype.element_ty), inside)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows"])
 def _backward_kernel(
     to_total, to_y, also, total, weight, moments, seed, to_x, to_out, shares, rows, width, dropped, scale,
     SUMMED: tl.constexpr, NORM: tl.constexpr, TWICE: tl.constexpr, DROP: tl.constexpr, APART: tl.constexpr,
