@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from plan import LOWER_IS_BETTER, Group
+from plan import Group
 
 from saccade.look import Curve, Point, save_lengths
-from saccade.look.curves import LOOKS
+from saccade.look.curves import clear, draw_line, name_ends
+from saccade.look.paper import drawing, write
 
 NAMES = {"bleu": "BLEU", "perplexity_per_word": "perplexity", "accuracy": "accuracy", "aer": "alignment error rate"}
 
@@ -50,21 +51,22 @@ def draw_group(name: str, group: Group, out: Path) -> list[Path]:
 
 def draw_learning(path: Path, curves: list[tuple[str, list[dict[str, float]]]], group: Group) -> None:
     """What validations found against the steps of training until then, or its minutes where those mean something."""
-    from matplotlib.figure import Figure
-
     metric = group.metric if all(group.metric in entry for _, entries in curves for entry in entries) else "loss"
-    figure = Figure(figsize=(7, 4))
-    axes = figure.add_subplot()
-    for number, (label, entries) in enumerate(curves):
-        colour, marker, dashes = LOOKS[number % len(LOOKS)]
-        along = [entry["seconds"] / 60 if group.timed else entry["step"] for entry in entries]
-        axes.plot(along, [entry[metric] for entry in entries], dashes, color=colour, marker=marker, ms=4, label=label)
-    axes.set_xlabel("minutes of training, validation included" if group.timed else "steps of training")
-    axes.set_ylabel(f"validation {NAMES.get(metric, metric)}")
-    axes.set_title(group.title, loc="left", fontweight="bold")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8, loc="upper right" if metric in LOWER_IS_BETTER else "lower right")
-    figure.savefig(path, dpi=150, bbox_inches="tight", metadata={"Software": None})
+    with drawing():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7, 4))
+        axes = figure.add_axes((0, 0, 1, 1))
+        for number, (_, entries) in enumerate(curves):
+            along = [entry["seconds"] / 60 if group.timed else entry["step"] for entry in entries]
+            draw_line(axes, along, [entry[metric] for entry in entries], number)
+        axes.set_xlabel("minutes of training, validation included" if group.timed else "steps of training", labelpad=8)
+        axes.set_ylabel(f"validation {NAMES.get(metric, metric)}", labelpad=8)
+        if group.timed:
+            axes.set_xlim(left=0)
+        clear(axes)
+        name_ends(axes, [(label, entries[-1][metric]) for label, entries in curves])
+        write(figure, path)
 
 
 def _point(entry: dict[str, Any]) -> Point:

@@ -57,7 +57,7 @@ def _multi30k(source: str, target: str) -> tuple[Row, ...]:
 
 
 _LARGE = ("model.init.embedding=1.0",)
-_ABLATION = "word vectors that start from N(0, 1)"
+_ABLATION = "word vectors from N(0, 1)"
 
 
 def _sst(labels: str) -> tuple[Row, ...]:

@@ -15,7 +15,7 @@ from saccade.look.paper import FAINT, MUTED, check_suffix, drawing, write
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Curve", "Point", "save_lengths"]
+__all__ = ["Curve", "Point", "clear", "draw_line", "name_ends", "save_lengths"]
 
 # after Okabe and Ito: all kinds of colour blindness tell them apart; shapes say it a second time
 LOOKS = (
@@ -26,7 +26,9 @@ LOOKS = (
     ("#56b4e9", "v", "-"),
     ("#8a6d00", "P", "--"),
     ("#4d4d4d", "X", "-."),
+    ("#e69f00", "h", ":"),
 )
+"""Colour, marker and dashes of each curve."""
 
 
 class Point(NamedTuple):
@@ -96,20 +98,25 @@ def save_lengths(
         for number, curve in enumerate(curves):
             _curve(axes, curve, number)
         _frame(axes, curves, trained_to, score)
-        _names(axes, curves)
+        name_ends(axes, [(curve.name, curve.points[-1].score) for curve in curves])
         if title:
             axes.set_title(words.visible(title), loc="left", fontsize=12, fontweight="bold", pad=14)
         write(figure, path)
 
 
 def _curve(axes: Axes, curve: Curve, number: int) -> None:
-    colour, marker, dashes = LOOKS[number % len(LOOKS)]
     lengths = [point.middle for point in curve.points]
     lower, upper = [point.lower for point in curve.points], [point.upper for point in curve.points]
-    axes.fill_between(lengths, lower, upper, color=colour, alpha=0.15, linewidth=0)
+    axes.fill_between(lengths, lower, upper, color=LOOKS[number % len(LOOKS)][0], alpha=0.15, linewidth=0)
+    draw_line(axes, lengths, [point.score for point in curve.points], number)
+
+
+def draw_line(axes: Axes, along: Sequence[float], heights: Sequence[float], number: int) -> None:
+    """One of several curves, in its own look."""
+    colour, marker, dashes = LOOKS[number % len(LOOKS)]
     axes.plot(
-        lengths,
-        [point.score for point in curve.points],
+        along,
+        heights,
         color=colour,
         marker=marker,
         linestyle=dashes,
@@ -128,13 +135,18 @@ def _frame(axes: Axes, curves: list[Curve], trained_to: float | None, score: str
     axes.set_ylim(bottom, (top - bottom or 1) * 1.08 + bottom)
     axes.set_xlabel("words in the source sentence", labelpad=8)
     axes.set_ylabel(words.visible(score), labelpad=8)
+    clear(axes)
+    if trained_to is not None:
+        _border(axes, trained_to, longest)
+
+
+def clear(axes: Axes) -> None:
+    """No frame and no ticks, only faint lines to read heights by."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set(edgecolor=FAINT)
     axes.grid(axis="y", color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(length=0, pad=6)
-    if trained_to is not None:
-        _border(axes, trained_to, longest)
 
 
 def _border(axes: Axes, trained_to: float, longest: float) -> None:
@@ -154,17 +166,14 @@ def _border(axes: Axes, trained_to: float, longest: float) -> None:
     )
 
 
-def _names(axes: Axes, curves: list[Curve]) -> None:
-    """Each name beside the end of its curve, moved apart where two would touch: no legend to look back and forth to."""
+def name_ends(axes: Axes, ends: Sequence[tuple[str, float]]) -> None:
+    """Each name at the height where its curve ends, moved apart where two would touch: no legend to look back to."""
     bottom, top = axes.get_ylim()
-    gap = (top - bottom) * 0.065
-    order = sorted(range(len(curves)), key=lambda number: curves[number].points[-1].score)
-    height = bottom - gap
-    for number in order:
-        curve = curves[number]
-        height = max(height + gap, curve.points[-1].score)
+    order = sorted(range(len(ends)), key=lambda number: ends[number][1])
+    heights = _apart([ends[number][1] for number in order], (top - bottom) * 0.065, top)
+    for number, height in zip(order, heights, strict=True):
         axes.annotate(
-            words.clip(words.visible(curve.name), 40),
+            words.clip(words.visible(ends[number][0]), 40),
             (1, height),
             xycoords=axes.get_yaxis_transform(),
             xytext=(8, 0),
@@ -174,3 +183,13 @@ def _names(axes: Axes, curves: list[Curve]) -> None:
             fontweight="bold",
             fontsize=9.5,
         )
+
+
+def _apart(heights: Sequence[float], gap: float, top: float) -> list[float]:
+    """Rising heights with at least a gap between them: moved up, and from the top down again where there is no room."""
+    moved: list[float] = []
+    for height in heights:
+        moved.append(max(height, moved[-1] + gap) if moved else height)
+    for place, height in reversed(list(enumerate(moved))):
+        moved[place] = min(height, top if place == len(moved) - 1 else moved[place + 1] - gap)
+    return moved

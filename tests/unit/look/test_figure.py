@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
 from saccade.look import Curve, Heads, Map, save, save_arcs, save_heads, save_lengths, save_reading
+from saccade.look.curves import _apart
 from saccade.look.figure import key
 from saccade.look.layout import folds
 from saccade.look.paper import MUTED, shade, sheet
@@ -287,3 +288,12 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ConfigError, match=r"pip install 'saccade\[pictures\]'"):
         save(AREA, tmp_path / "map.png")
+
+
+@given(st.lists(st.floats(0, 40), min_size=1, max_size=12))
+def test_names_at_the_ends_of_curves_keep_their_order_and_their_distance(heights):
+    moved = _apart(sorted(heights), 2.5, 40.0)
+    assert all(above - below >= 2.5 - 1e-9 for below, above in pairwise(moved))
+    assert moved[-1] <= 40.0
+    if all(above - below >= 2.5 for below, above in pairwise(sorted(heights))):
+        assert moved == sorted(heights)
