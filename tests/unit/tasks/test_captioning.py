@@ -12,8 +12,10 @@ pytest.importorskip("sklearn", reason="needs scikit-learn")
 from PIL import Image
 
 import saccade
+from saccade.data.pictures import open_picture
 from saccade.data.tokenizer import Encoded, Tokenizer
 from saccade.errors import ConfigError, DataError
+from saccade.front import Model
 from saccade.layers.grids import SmallGrid
 from saccade.recipes import RecipeText
 from saccade.search.settings import SearchConfig
@@ -66,7 +68,7 @@ def trained(request, cache, tmp_path_factory):
 def untaught(cache):
     """A model that has learned nothing."""
     recipe = recipe_of(cache)
-    return saccade.front.Model(build_task(recipe, Corpus(recipe).tokenizers()))
+    return Model(build_task(recipe, Corpus(recipe).tokenizers()))
 
 
 def picture(path: Path, size=(40, 30)) -> str:
@@ -136,6 +138,20 @@ def test_a_picture_is_a_path_or_its_bytes_or_its_pixels(trained, tmp_path):
         assert found.attention.matrix(words=False).shape[1] == 64
     for several in (alone, together):
         assert [found.source for found in several] == [str(path), str(path), None, None]
+
+
+def test_a_picture_is_opened_once(untaught, tmp_path, monkeypatch):
+    path, opened = Path(picture(tmp_path / "a.png")), []
+
+    def watched(source, **limits):
+        opened.append(source)
+        return open_picture(source, **limits)
+
+    monkeypatch.setattr("saccade.tasks.captioning.open_picture", watched)
+    data = path.read_bytes()
+    found = list(untaught.stream([str(path), data], nbest=2, max_length=3))
+    assert opened == [path, data]
+    assert [(each.source, each.others[0].source) for each in found] == [(str(path), str(path)), (None, None)]
 
 
 @pytest.mark.parametrize(
