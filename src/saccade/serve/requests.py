@@ -15,7 +15,7 @@ __all__ = ["read_request"]
 
 Asked = TypeVar("Asked", Predict, TraceOf)
 _MARKS = 100_000
-"""The most commas and brackets of pictures in JSON. Each may be a value, and one that is wrong takes a kilobyte."""
+"""The most commas and brackets of pictures in JSON. Each may be a value, which takes far more than its letters."""
 
 
 async def read_request(kind: type[Asked], request: Request, settings: Settings, hold: Hold, *, pictures: bool) -> Asked:
