@@ -159,12 +159,12 @@ def test_a_picture_is_opened_once(untaught, tmp_path, monkeypatch):
     [
         (
             7,
-            "input 0 is 7, but this model looks at pictures. Give the path of a picture, the bytes of its file, or its",
+            "input 1 is 7, but this model looks at pictures. Give the path of a picture, the bytes of its file, or its",
         ),
-        ([None], "input 0 is None, but this model looks at pictures"),
-        (bytearray(b"x" * 999), r"input 0 is bytearray\(b'x+…, but this model looks at pictures"),
-        (np.zeros((4, 4), np.uint8), r"input 0 is uint8 of \(4, 4\), but pixels are uint8 of \(height, width, 3\)"),
-        (np.zeros((4, 4, 3)), r"input 0 is float64 of \(4, 4, 3\), but pixels are uint8"),
+        ([None], "input 1 is None, but this model looks at pictures"),
+        (bytearray(b"x" * 999), r"input 1 is bytearray\(b'x+…, but this model looks at pictures"),
+        (np.zeros((4, 4), np.uint8), r"input 1 is uint8 of \(4, 4\), but pixels are uint8 of \(height, width, 3\)"),
+        (np.zeros((4, 4, 3)), r"input 1 is float64 of \(4, 4, 3\), but pixels are uint8"),
         (b"", "input 1: the picture is empty: it has no bytes"),
         (b"hello", "input 1: the picture is not a picture that can be opened"),
     ],
