@@ -76,6 +76,11 @@ def score(name: str, links: list[set[Link]], gold: list[Links]) -> dict[str, obj
     return {"name": name, "aer": found.error_rate, "band": [band.lower, band.upper], **shares}
 
 
+def _examples(folder: Path, name: str, ends: tuple[str, ...]) -> list[Example]:
+    """The sentence pairs of a part, whose files may be compressed."""
+    return list(pairs(*(find_file(folder / f"{name}.{end}") for end in ends)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -83,9 +88,7 @@ def main() -> None:
     parser.add_argument("--command", default="eflomal-align")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
     arguments = parser.parse_args()
-    parts = {
-        name: list(pairs(*(find_file(arguments.folder / f"{name}.{end}") for end in ("en", "fr")))) for name in PARTS
-    }
+    parts = {name: _examples(arguments.folder, name, ("en", "fr")) for name in PARTS}
     forward, backward = run_aligner(arguments.command, [example for part in parts.values() for example in part])
     joined = [grow_diag_final_and(*both) for both in zip(forward, backward, strict=True)]
     arguments.links.mkdir(parents=True, exist_ok=True)
@@ -95,8 +98,8 @@ def main() -> None:
         text = "".join(f"{line}\n" for line in lines).encode()
         (arguments.links / f"{name}.align.gz").write_bytes(gzip.compress(text, mtime=0))
         begin += len(parts[name])
-    gold_files = [arguments.folder / f"test.{end}" for end in ("en", "fr", "align")]
-    gold = [example.links or Links(frozenset()) for example in pairs(*gold_files)]
+    known = _examples(arguments.folder, "test", ("en", "fr", "align"))
+    gold = [example.links or Links(frozenset()) for example in known]
     ways = {"grow-diag-final-and": joined, "English to French": forward, "French to English": backward}
     scores = [score(way, links[begin:], gold) for way, links in ways.items()]
     report = {

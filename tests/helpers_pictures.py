@@ -38,10 +38,15 @@ def put_picture(path, picture=None, form="PNG"):
     return path
 
 
-def png(wide, high):
-    """A PNG of which there is hardly more than the header, whatever that says of its size."""
-    header = struct.pack(">IIBBBBB", wide, high, 8, 2, 0, 0, 0)
-    parts = [(b"IHDR", header), (b"IDAT", zlib.compress(b"")), (b"IEND", b"")]
+def png(wide, high, *, bits=8, kind=2, line=None, clear=()):
+    """A PNG with a line of pixels, or else hardly more than the header, whatever that says of its size.
+
+    kind: 0 for grey, 2 for colours; clear: the colour that is transparent.
+    """
+    header = struct.pack(">IIBBBBB", wide, high, bits, kind, 0, 0, 0)
+    body = zlib.compress(b"" if line is None else b"\0" + line)
+    colour = [(b"tRNS", struct.pack(f">{len(clear)}H", *clear))] if clear else []
+    parts = [(b"IHDR", header), *colour, (b"IDAT", body), (b"IEND", b"")]
     chunks = [
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
     ]

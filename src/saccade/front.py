@@ -66,7 +66,7 @@ class Model:
     def __call__(self, inputs: Any, **options: Any) -> Prediction | list[Prediction]:
         single = is_one(inputs) or not isinstance(inputs, Iterable)
         several: list[Any] = [inputs] if single else list(inputs)
-        for number, given in enumerate(several):
+        for number, given in enumerate(several, 1):
             self._check(given, f"input {number}")
         found = in_batches(self.task, several, self.search(**options), attention=True)
         return found[0] if single else found

@@ -208,8 +208,9 @@ class Attention:
         self.matrix(view.site)  # which knows all that can be wrong with it
         style = view.style or ("overlay" if self._sees(view.site) else "matrix")
         if view.gold and (style not in ("matrix", "overlay") or not self._at_source(view.site)):
+            where = "a matrix" if self.picture is None else "an overlay"
             raise ConfigError(
-                "gold links join source and target and are outlined in a matrix of a site that looks at the source: "
+                f"gold links join source and target and are outlined in {where} of a site that looks at the source: "
                 f"{', '.join(self.source_sites) or 'this model has none'}. Leave them out here."
             )
         if style in ("matrix", "arcs") and self._sees(view.site):

@@ -212,7 +212,7 @@ def test_of_a_picture_heads_are_panels_and_words_that_look_at_words_a_matrix(tmp
         (View("heads", site="encoder.self"), "looks from region to region"),
         (View(site="cross.0", head=2), r"head 2 was asked for, but cross\.0 has heads 0 to 1"),
         (View(site="cros"), "attention site 'cros' does not exist"),
-        (View("heads", gold=[(0, 0)]), "gold links join source and target"),
+        (View("heads", gold=[(0, 0)]), "gold links join source and target and are outlined in an overlay of a site"),
     ],
 )
 def test_of_a_picture_some_views_make_no_sense(view, message, tmp_path):

@@ -48,7 +48,8 @@ _BAR = 128
 
 _FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
 """What is opened. Other formats of the library call programs from outside or have decoders that few people test."""
-_ORIENTATION = 0x0112
+_ORIENTATION, _BITS, _MEANING = 0x0112, 0x0102, 0x0106
+"""Numbers of a TIFF's notes; its numbers mean darkness, not light, where the last is 0."""
 _lock = threading.Lock()
 
 
@@ -63,7 +64,11 @@ def open_picture(
     with _opened(library, data, name, max_pixels) as (image, orientation):
         try:
             image.load()
+            if image.format == "PNG" and "transparency" in image.info:
+                _scale_transparent(image, data[24], name)
             array = _colours(library, image)
+        except DataError:
+            raise
         except Exception as error:  # decoders raise whatever went wrong in them
             raise DataError(
                 f"{name} is cut or damaged and cannot be decoded ({_reason(error)}). Copy, download or save it again."
@@ -222,11 +227,21 @@ def _turned(array: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
     return array
 
 
+def _scale_transparent(image: Any, bits: int, name: str) -> None:
+    """Bring a PNG's one transparent colour, which has as many bits as the file's numbers, to those of its pixels."""
+    if image.mode == "RGB" and bits == 16:
+        raise DataError(
+            f"{name} has 16 bits for each colour and one colour that is transparent, which is not told from its "
+            "neighbours once there are 8 bits. Save it with 8 bits or with an alpha channel."
+        )
+    if image.mode == "L":
+        image.info["transparency"] = image.info["transparency"] * 255 // (2**bits - 1)
+
+
 def _colours(library: Any, image: Any) -> NDArray[np.uint8]:
     """Red, green and blue of any kind of image."""
     if image.mode.startswith("I") or image.mode == "F":
-        grey = _bytes_of(np.asarray(image), image.mode)
-        return np.repeat(grey[..., None], 3, axis=2)
+        return np.repeat(_grey(image)[..., None], 3, axis=2)
     if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
         image = image.convert(image.mode.upper()) if image.mode in ("La", "RGBa") else image
         image = image.convert("RGBA")
@@ -235,13 +250,22 @@ def _colours(library: Any, image: Any) -> NDArray[np.uint8]:
     return np.asarray(image.convert("RGB"), np.uint8)
 
 
-def _bytes_of(grey: NDArray[Any], mode: str) -> NDArray[np.uint8]:
-    """Grey of 16 bits or more, or of fractions, as bytes."""
-    if mode == "F":
-        values = np.nan_to_num(grey.astype(np.float64))
-        return np.asarray(np.clip(values * (255 if values.max() <= 1 else 1), 0, 255).round(), np.uint8)
-    deep = mode.startswith("I;16") or int(grey.max()) > 255
-    return np.asarray(np.clip(grey / 257 if deep else grey, 0, 255).round(), np.uint8)
+def _grey(image: Any) -> NDArray[np.uint8]:
+    """Grey of 16 bits or more, or of fractions, as bytes; the library leaves these as they stand in the file."""
+    notes = image.tag_v2 if image.format == "TIFF" else {}
+    values = np.nan_to_num(np.asarray(image, np.float32))
+    if image.mode == "F":
+        most = 1 if values.max() <= 1 else 255
+    elif image.mode.startswith("I;16"):
+        most = 2 ** notes.get(_BITS, (16,))[0] - 1
+    else:
+        most = 65535 if values.max() > 255 else 255
+    grey = (np.clip(values, 0, most) * (255 / most)).round()
+    if notes.get(_MEANING) == 0:
+        grey = 255 - grey
+    if "transparency" in image.info:
+        grey[values == image.info["transparency"]] = 255
+    return np.asarray(grey, np.uint8)
 
 
 def _reason(error: Exception) -> str:

@@ -105,8 +105,8 @@ class Map:
         for s, t in sorted(self.gold):
             if not (0 <= s < len(self.source) and 0 <= t < len(self.target)):
                 raise ShapeError(
-                    f"the gold link {s}-{t} lies outside {len(self.source)} words read and {len(self.target)} written. "
-                    "Links are source-target, both counted from 0."
+                    f"the gold link {s}-{t} lies outside {len(self.source)} places read and {len(self.target)} "
+                    "written. Links are source-target, both counted from 0."
                 )
 
     def _check_marks(self) -> None:

@@ -51,11 +51,18 @@ def veil(weights: ArrayLike, height: int, width: int, *, edge: float = EDGE_WIDT
 
 
 def _level(shine: Floats, level: float, wide: float) -> Floats:
-    """How much of each pixel a line of that width covers which follows a level of the map."""
+    """How much of each pixel a line of that width covers which goes round what lies above a level of the map.
+
+    What touches the picture's edge is closed along it; but not what is all of the picture.
+    """
     down, across = (np.gradient(shine, axis=axis) if shine.shape[axis] > 1 else np.zeros_like(shine) for axis in (0, 1))
-    distance = np.abs(shine - level) / np.maximum(np.hypot(down, across), 1e-9)  # in pixels, nearly
-    covered: Floats = np.clip(wide / 2 + 0.5 - distance, 0, 1)
-    return covered
+    inside = (shine - level) / np.maximum(np.hypot(down, across), 1e-9)  # in pixels, nearly
+    covered: Floats = np.clip(wide / 2 + 0.5 - np.abs(inside), 0, 1)
+    if shine.min() >= level:
+        return covered
+    rows, columns = (np.minimum(np.arange(size), np.arange(size)[::-1]) for size in shine.shape)
+    rim = np.clip(wide - np.minimum(rows[:, None], columns), 0, 1)
+    return np.maximum(covered, rim * np.clip(inside + 0.5, 0, 1))
 
 
 def _basis(pixels: int, regions: int) -> Floats:

@@ -70,7 +70,7 @@ def check_attention(model: Answering, inputs: int, search: SearchConfig, tokens:
 
 def _count(model: Answering, texts: Sequence[str], settings: Settings) -> int:
     total = 0
-    for number, text in enumerate(texts):
+    for number, text in enumerate(texts, 1):
         tokens = model.length(text)
         if tokens > settings.max_input:
             raise Problem(

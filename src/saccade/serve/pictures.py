@@ -39,10 +39,10 @@ class Opener:
         self._closed = False
 
     async def open(self, model: Answering, pictures: Sequence[str | bytes], hold: Hold) -> list[Any]:
-        """What the model sees of each picture; a Problem names all that cannot be opened, by their place from 0."""
+        """What the model sees of each picture; a Problem names all that cannot be opened, counted from 1."""
         found: list[Any] = []
         faults: list[str] = []
-        for number, picture in enumerate(pictures):
+        for number, picture in enumerate(pictures, 1):
             name = "The picture" if len(pictures) == 1 else f"Picture {number}"
             try:
                 seen = await self._in_thread(model, picture, name)

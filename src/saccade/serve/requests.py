@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from starlette.requests import Request
 
@@ -15,7 +15,7 @@ __all__ = ["read_request"]
 
 Asked = TypeVar("Asked", Predict, TraceOf)
 _MARKS = 100_000
-"""The most commas and brackets of pictures in JSON. Each may be a value, and one that is wrong takes a kilobyte."""
+"""The most commas and brackets of pictures in JSON. Each may be a value, which takes far more than its letters."""
 
 
 async def read_request(kind: type[Asked], request: Request, settings: Settings, hold: Hold, *, pictures: bool) -> Asked:
@@ -27,9 +27,10 @@ async def read_request(kind: type[Asked], request: Request, settings: Settings, 
         # but JSON and pictures (any image/ type) only after asking here for permission
         other = "; or a picture, with its own type, such as image/jpeg" if pictures else ""
         raise Problem(415, f"The body must be JSON and say so: send the header Content-Type: application/json{other}.")
-    body = await _read(request, settings.body(pictures=pictures), hold)
     if raw:
-        return parse_picture(kind, bytes(body), request.query_params)
+        picture = await _read(request, min(settings.max_picture, settings.body(pictures=True)), hold, "picture")
+        return parse_picture(kind, bytes(picture), request.query_params)
+    body = await _read(request, settings.body(pictures=pictures), hold, "body")
     most = settings.body(pictures=False)
     if len(body) <= most:
         return parse_body(kind, body)
@@ -40,12 +41,24 @@ async def read_request(kind: type[Asked], request: Request, settings: Settings, 
     return asked
 
 
-async def _read(request: Request, most: int, hold: Hold) -> bytearray:
-    """The body of a request, read no further than it may be long, whatever its headers say."""
+async def _read(request: Request, most: int, hold: Hold, what: Literal["body", "picture"]) -> bytearray:
+    """The body of a request, not begun where its head says too much, and read no further whatever that says."""
+    remedy = {"body": "Send fewer inputs at a time.", "picture": "Save it smaller."}[what]
+    refusal = Problem(413, f"The {what} has more than {most:,} bytes. {remedy}", CLOSE)
+    if _promised(request) > most:
+        raise refusal
     body = bytearray()
     async for part in request.stream():
         if len(body) + len(part) > most:
-            raise Problem(413, f"The body has more than {most:,} bytes. Send fewer inputs at a time.", CLOSE)
+            raise refusal
         hold.add(len(part))
         body += part
     return body
+
+
+def _promised(request: Request) -> int:
+    """The bytes of a body as its head has them; 0 where it does not say."""
+    try:
+        return int(request.headers.get("content-length", 0))
+    except ValueError:
+        return 0

@@ -27,7 +27,7 @@ __all__ = [
 Kind = TypeVar("Kind", bound=Config)
 Pull = Annotated[tuple[int, int, float], Field(strict=False)]
 _FAULTS = 8
-"""How many are worth listing: a body may have thousands."""
+"""How many are worth listing, and finding: a body may have thousands, and finding them all takes seconds."""
 _TEXT = "the European Economic Area"
 _PICTURE = (
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR42mO4o6GhscCGQSPgxIcPHwAjIgZB8S+brgAAAABJRU5ErkJggg=="
@@ -89,9 +89,9 @@ class Predict(Config):
     )
     model: str | None = Field(None, description="A name of GET /v1/models; the first one if left out.")
     input: str | None = None
-    inputs: list[str] | None = None
+    inputs: list[str] | None = Field(None, fail_fast=True)
     image: Picture | None = _IMAGE
-    images: list[Picture] | None = None
+    images: list[Picture] | None = Field(None, fail_fast=True)
     options: Options = Options()
     attention: bool = Field(False, description="Whether to answer with the weights of every attention, too.")
 
@@ -300,7 +300,17 @@ def _value(text: str) -> Any:
 
 
 def _checked(kind: type[Kind], found: dict[str, Any]) -> Kind:
+    found = _few(kind, found)
+    if isinstance(options := found.get("options"), dict):
+        found["options"] = _few(Options, options)
     request, faults = check(kind, found)
     if request is None:
         raise Problem(400, str(refuse(faults[:_FAULTS], "the request")))
     return request
+
+
+def _few(kind: type[Config], found: dict[str, Any]) -> dict[str, Any]:
+    """What was sent, without most of the names that nobody knows."""
+    unknown = [name for name in found if name not in kind.model_fields]
+    left_out = set(unknown[_FAULTS:])
+    return {name: value for name, value in found.items() if name not in left_out}

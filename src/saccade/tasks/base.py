@@ -115,9 +115,9 @@ class Task(ABC):
             assert tokenizer is not None
             self.vectors = lay_in(self.model.embedding, tokenizer.vocabulary, settings)
 
-    def refusal(self, given: Any) -> str | None:
-        """Why an input cannot be read, if it cannot: in a bulk prediction, the others go on without it."""
-        return None
+    def opened(self, given: Any) -> Any:
+        """What `predict` can be given in an input's place, read once; a DataError says why it cannot be read."""
+        return given
 
     @property
     def longest(self) -> int:

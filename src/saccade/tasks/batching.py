@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from saccade.errors import DataError
 from saccade.prediction import Attention, Prediction, Side
 from saccade.search.settings import SearchConfig
-from saccade.tasks.inputs import Input, name_of, size_of
+from saccade.tasks.inputs import Input, Opened, name_of, size_of
 
 if TYPE_CHECKING:
     from saccade.tasks.base import Task
@@ -22,8 +22,10 @@ _TOKENS = 8192
 """The most tokens of a batch, padding counted, whatever the number of its sentences."""
 _HELD = 64 * 10**6
 """Bytes of pictures that wait for a window to fill."""
-_Sized = tuple[int, int, Input]
-"""An input behind its length and its number."""
+_Ready = Input | Opened
+"""An input that can be read, and of which no file needs to be opened any more."""
+_Sized = tuple[int, int, _Ready]
+"""One behind its length and its number."""
 
 
 def in_batches(
@@ -50,43 +52,51 @@ def stream(
     a window.
     """
 
-    def predict(batches: list[list[Input]]) -> Iterable[list[Prediction]]:
+    def predict(batches: list[list[_Ready]]) -> Iterable[list[Prediction]]:
         if workers is not None:
             return workers.predict(batches, search, attention, prefix)
         return (task.predict(batch, search, attention=attention, prefix=prefix) for batch in batches)
 
     joined = task.takes_many and not attention and prefix is None
     several = (1 if workers is None else workers.count) if joined else None
-    window: list[tuple[int, Input]] = []
+    window: list[tuple[int, _Ready | Prediction]] = []
     number = held = 0
     for given in inputs:
         if given is not None:
             number += 1
-            held += size_of(given)
-            window.append((number, given))
+            window.append((number, _ready(task, number, given, refuse)))
+            held += size_of(window[-1][1])
         if len(window) >= search.batch * _WINDOW or held > _HELD or (given is None and window):
             yield from _window(task, window, search.batch, predict, refuse, several)
             window, held = [], 0
     yield from _window(task, window, search.batch, predict, refuse, several)
 
 
+def _ready(task: Task, number: int, given: Input, refuse: Callable[[str], None] | None) -> _Ready | Prediction:
+    """An input, opened; or the empty answer to one that is empty or refused."""
+    if _is_blank(given):
+        return blank(given)
+    try:
+        ready: _Ready = task.opened(given)
+    except DataError as error:
+        why = str(error) if name_of(given) is not None else f"input {number}: {error}"
+        if refuse is None:
+            raise DataError(why) from error
+        refuse(why)
+        return blank(given)
+    return ready
+
+
 def _window(
     task: Task,
-    window: list[tuple[int, Input]],
+    window: list[tuple[int, _Ready | Prediction]],
     size: int,
-    predict: Callable[[list[list[Input]]], Iterable[list[Prediction]]],
+    predict: Callable[[list[list[_Ready]]], Iterable[list[Prediction]]],
     refuse: Callable[[str], None] | None,
     workers: int | None,
 ) -> list[Prediction]:
-    found: dict[int, Prediction] = {number: blank(given) for number, given in window if _is_blank(given)}
-    for number, given in window:
-        if number not in found and (why := task.refusal(given)) is not None:
-            why = why if name_of(given) is not None else f"input {number}: {why}"
-            if refuse is None:
-                raise DataError(why)
-            refuse(why)
-            found[number] = blank(given)
-    rest = [(number, given) for number, given in window if number not in found]
+    found = {number: given for number, given in window if isinstance(given, Prediction)}
+    rest = [(number, given) for number, given in window if not isinstance(given, Prediction)]
     lengths = task.lengths([given for _, given in rest])
     sized = sorted((length, number, given) for length, (number, given) in zip(lengths, rest, strict=True))
     while sized and sized[-1][0] > task.longest:
@@ -137,7 +147,7 @@ def _joined(batches: list[list[_Sized]]) -> list[_Sized]:
     return [entry for batch in batches for entry in batch]
 
 
-def blank(given: Input) -> Prediction:
+def blank(given: _Ready) -> Prediction:
     """The answer to an empty input."""
     nothing = Side([], [], [])
     return Prediction("", 0.0, [], Attention(nothing, nothing, {}, ()), name_of(given))

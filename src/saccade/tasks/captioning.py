@@ -39,7 +39,7 @@ from saccade.prediction import Attention, Prediction, Side
 from saccade.search import Hypothesis
 from saccade.search.settings import SearchConfig, find
 from saccade.tasks.base import Evaluation, Statistics, Task
-from saccade.tasks.inputs import Input, Pixels, name_of
+from saccade.tasks.inputs import Input, Opened, Pixels, name_of
 from saccade.tasks.tracing import Wishes, begin, plain_side, trace_writing
 from saccade.tasks.words import answers, read_side, written_side
 from saccade.trace import Trace
@@ -105,15 +105,16 @@ class Captioning(Task):
     def length(self, given: Input) -> int:
         return 1
 
-    def refusal(self, given: Input) -> str | None:
-        try:
-            self.open(given)
-        except DataError as error:
-            return str(error)
-        return None
+    def opened(self, given: Input) -> Opened:
+        return Opened(self.open(given), name_of(given))
 
     def predict(
-        self, inputs: Sequence[Input], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
+        self,
+        inputs: Sequence[Input | Opened],
+        search: SearchConfig,
+        *,
+        attention: bool = True,
+        prefix: str | None = None,
     ) -> list[Prediction]:
         pictures = [self.open(given) for given in inputs]
         start = {} if prefix is None else {"prefix": [self.target.encode(prefix).tokens] * len(pictures)}
@@ -126,11 +127,13 @@ class Captioning(Task):
             for hypotheses, given, picture in zip(found, inputs, shown, strict=True)
         ]
 
-    def open(self, given: Input, **limits: Any) -> Pixels:
+    def open(self, given: Input | Opened, **limits: Any) -> Pixels:
         """The square that the model sees of a picture. Pixels of that size stay as they are.
 
         `limits` are those of `open_picture`: the picture's name in messages, the most bytes and pixels.
         """
+        if isinstance(given, Opened):
+            return given.pixels
         if isinstance(given, np.ndarray):
             return self._fit(given)
         return self._fit(open_picture(Path(given) if isinstance(given, str) else given, **limits))

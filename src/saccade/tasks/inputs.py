@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Input", "Pixels", "Reads", "is_one", "name_of", "size_of", "wrong_kind"]
+__all__ = ["Input", "Opened", "Pixels", "Reads", "is_one", "name_of", "size_of", "wrong_kind"]
 
 Pixels = NDArray[np.uint8]
 """(height, width, 3)."""
@@ -20,21 +20,28 @@ _SHOWN = 80
 """Letters of something wrong that are worth showing."""
 
 
+class Opened(NamedTuple):
+    """A picture that waits for its answer: the square that the model sees of it, and where it lay."""
+
+    pixels: Pixels
+    name: str | None
+
+
 def is_one(given: Any) -> bool:
     """Whether this is an input, right or wrong, and not several of them."""
     return isinstance(given, str | Path | bytes | bytearray | memoryview | np.ndarray)
 
 
-def name_of(given: Input) -> str | None:
+def name_of(given: Input | Opened) -> str | None:
     """A text, or where a picture lies; None for a picture that has no name."""
+    if isinstance(given, Opened):
+        return given.name
     return str(given) if isinstance(given, str | Path) else None
 
 
-def size_of(given: Input) -> int:
-    """The bytes that a picture takes while it waits; texts and paths are small."""
-    if isinstance(given, str | Path):
-        return 0
-    return len(given) if isinstance(given, bytes) else given.nbytes
+def size_of(given: Any) -> int:
+    """The bytes that an opened picture takes while it waits; texts are small."""
+    return given.pixels.nbytes if isinstance(given, Opened) else 0
 
 
 def wrong_kind(given: Any, reads: Reads) -> str | None:

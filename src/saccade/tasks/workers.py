@@ -22,7 +22,7 @@ from saccade.prediction import Prediction
 from saccade.search.settings import SearchConfig
 from saccade.tasks.base import Task
 from saccade.tasks.folder import load_task
-from saccade.tasks.inputs import Input
+from saccade.tasks.inputs import Input, Opened
 
 __all__ = ["Workers"]
 
@@ -38,7 +38,7 @@ class Workers:
         self._pool = ProcessPoolExecutor(count, get_context("spawn"), _load, load)
 
     def predict(
-        self, batches: Sequence[Sequence[Input]], search: SearchConfig, attention: bool, prefix: str | None
+        self, batches: Sequence[Sequence[Input | Opened]], search: SearchConfig, attention: bool, prefix: str | None
     ) -> Iterator[list[Prediction]]:
         """The answers to each batch, in the order of the batches."""
         futures = [self._pool.submit(_predict, list(batch), search, attention, prefix) for batch in batches]
@@ -72,5 +72,7 @@ def _load(folder: Path, trust_code: bool) -> None:
     atexit.register(gc.unfreeze)
 
 
-def _predict(inputs: list[Input], search: SearchConfig, attention: bool, prefix: str | None) -> list[Prediction]:
+def _predict(
+    inputs: list[Input | Opened], search: SearchConfig, attention: bool, prefix: str | None
+) -> list[Prediction]:
     return _tasks[0].predict(inputs, search, attention=attention, prefix=prefix)

@@ -200,4 +200,5 @@ def test_what_a_picture_cannot_be(capsys, described, tmp_path):
     assert "regions of a picture, which have no words" in refused(capsys, "look", *described, "--style", "matrix")
     assert "missing.png" in refused(capsys, "look", described[0], tmp_path / "missing.png")
     links = refused(capsys, "look", *described, "--gold", "64-0")
-    assert "64-0 lies outside 64 words read" in links
+    assert "--gold: 64-0 lies outside 64 regions and " in links
+    assert " words written (" in links

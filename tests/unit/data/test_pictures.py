@@ -1,5 +1,6 @@
 """Pictures of every kind are opened alike, and whatever is wrong with one is told with its name."""
 
+import struct
 import sys
 from contextlib import suppress
 
@@ -85,6 +86,68 @@ def test_grey_of_numbers():
     assert opened(deep, "TIFF")[0, :, 0].tolist() == [0, 255]
     assert opened(Image.fromarray(np.array([[0, 0.5, 1]], np.float32)), "TIFF")[0, :, 1].tolist() == [0, 128, 255]
     assert opened(Image.fromarray(np.array([[0, 300.0, 7]], np.float32)), "TIFF")[0, :, 1].tolist() == [0, 255, 7]
+
+
+def grey_png(bits, values, clear):
+    """A line of grey numbers of so many bits, one of which is transparent."""
+    line = int("".join(f"{value:0{bits}b}" for value in values), 2).to_bytes(bits * len(values) // 8, "big")
+    return png(len(values), 1, bits=bits, kind=0, line=line, clear=[clear])
+
+
+@pytest.mark.parametrize(
+    ("bits", "values", "clear", "seen"),
+    [
+        (16, [0, 0x0A80, 0x0A81, 0x8080, 65535], 0x0A80, [0, 255, 10, 128, 255]),
+        (16, [0, 1, 257, 65535], 0, [255, 0, 1, 255]),
+        (8, [0, 20, 21], 20, [0, 255, 21]),
+        (4, [0, 5, 10, 15], 5, [0, 255, 170, 255]),
+        (2, [0, 1, 2, 3], 0, [255, 85, 170, 255]),
+        (2, [0, 1, 2, 3], 2, [0, 85, 255, 255]),
+        (1, [0, 1, 0, 1, 0, 1, 0, 1], 0, [255] * 8),
+    ],
+)
+def test_one_transparent_grey_is_laid_over_white_and_the_others_are_left(bits, values, clear, seen):
+    assert open_picture(grey_png(bits, values, clear))[0, :, 0].tolist() == seen
+
+
+def test_one_transparent_colour():
+    found = open_picture(png(2, 1, line=bytes((1, 2, 3, 4, 5, 6)), clear=[1, 2, 3]))
+    assert found[0].tolist() == [[255, 255, 255], [4, 5, 6]]
+    deep = bytes((0x0A, 0x80) * 3 + (0x80, 0x80) * 3)
+    assert open_picture(png(2, 1, bits=16, line=deep))[0, :, 0].tolist() == [10, 128]
+    with pytest.raises(DataError, match=r"^it has 16 bits for each colour and one colour .* Save it with 8 bits or"):
+        open_picture(png(2, 1, bits=16, line=deep, clear=[0x0A80] * 3), name="it")
+
+
+@pytest.mark.parametrize("packed", ["raw", "tiff_lzw"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([[0, 10, 100, 255]], np.uint8),
+        np.array([[0, 2570, 25700, 65535]], np.uint16),
+        np.array([[0, 10 / 255, 100 / 255, 1]], np.float32),
+    ],
+)
+def test_tiffs_whose_numbers_mean_darkness(values, packed):
+    data = encoded(values, "TIFF", compression=packed)
+    assert open_picture(data)[0, :, 0].tolist() == [0, 10, 100, 255]
+    meaning = struct.pack("<HHI", 262, 3, 1)
+    dark = data.replace(meaning + b"\1", meaning + b"\0")
+    assert dark != data
+    assert open_picture(dark)[0, :, 0].tolist() == [255, 245, 155, 0]
+
+
+def test_a_tiff_of_twelve_bits():
+    data = encoded(np.frombuffer(b"\x00\x08\x00\xff\xf0\x00", np.uint16).reshape(1, 3), "TIFF")
+    bits = struct.pack("<HHI", 258, 3, 1)
+    short = data.replace(bits + b"\x10", bits + b"\x0c")  # the same bytes are now 0, 2048 and 4095
+    assert short != data
+    assert open_picture(short)[0, :, 0].tolist() == [0, 128, 255]
+
+
+def test_numbers_that_are_none_are_no_error():
+    found = opened(Image.fromarray(np.array([[np.nan, np.inf, -np.inf, 7]], np.float32)), "TIFF")
+    assert found[0, :, 0].tolist() == [0, 255, 0, 7]
 
 
 def test_colours_for_print():

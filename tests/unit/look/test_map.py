@@ -60,7 +60,7 @@ def test_weights_are_finite(weight):
 
 @pytest.mark.parametrize("link", [(2, 0), (0, 1), (-1, 0)])
 def test_gold_links_lie_inside(link):
-    with pytest.raises(ShapeError, match=rf"link {link[0]}-{link[1]} lies outside 2 words read and 1 written"):
+    with pytest.raises(ShapeError, match=rf"link {link[0]}-{link[1]} lies outside 2 places read and 1 written"):
         Map(["a", "b"], ["c"], [[1, 0]], gold=[link])
 
 

@@ -64,3 +64,22 @@ def test_the_edge_goes_round_what_is_looked_at_and_nowhere_else():
     assert 40 < yellow.sum() < 400
     assert np.hypot(rows - 69.5, columns - 69.5).max() < 20
     assert not ((veil(np.full((8, 8), 0.1), 160, 160)[..., 0] > 200).any()), "what is equal everywhere has no edge"
+    assert not ((veil(np.zeros((8, 8)), 160, 160)[..., 0] > 200).any())
+
+
+@pytest.mark.parametrize("place", [(3, 3), (0, 0), (0, 4), (7, 7), (7, 2), (5, 0), (5, 7)])
+@pytest.mark.parametrize("edge", [1.0, 1.5, 3.0])
+def test_the_edge_is_closed_where_the_picture_ends(place, edge):
+    """From the middle of what is looked at, nobody gets out of it without crossing the line."""
+    made = veil(one_at(*place), 160, 160, edge=edge).astype(int)
+    free = np.pad((made[..., 0] < 150) | (made[..., 3] < 60), 1, constant_values=True)
+    reached = np.zeros_like(free)
+    reached[1 + 20 * place[0] + 10, 1 + 20 * place[1] + 10] = True
+    for _ in range(60):
+        near = reached.copy()
+        near[1:] |= reached[:-1]
+        near[:-1] |= reached[1:]
+        near[:, 1:] |= reached[:, :-1]
+        near[:, :-1] |= reached[:, 1:]
+        reached = near & free
+    assert 100 < reached.sum() < 1000

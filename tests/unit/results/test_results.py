@@ -1,5 +1,6 @@
 """What makes the results: the runner, the measuring of heads, the aligner's links, and the table."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -214,6 +215,20 @@ def test_two_directions_are_joined():
     far = {(0, 0), (4, 9)}
     assert aligner.grow_diag_final_and(far, {(0, 0)}) == {(0, 0), (4, 9)}, "two words that are alone are joined at last"
     assert aligner.grow_diag_final_and({(0, 0), (4, 0)}, {(0, 0)}) == {(0, 0)}, "but not where one of them is not"
+
+
+def test_the_aligner_reads_files_that_are_compressed(tmp_path, monkeypatch):
+    for part in aligner.PARTS:
+        for end, line in (("en", "the cat"), ("fr", "le chat"), ("align", "0-0 1-1")):
+            (tmp_path / f"{part}.{end}.gz").write_bytes(gzip.compress(f"{line}\n".encode()))
+    found = [{(0, 0), (1, 1)}] * 3
+    monkeypatch.setattr(aligner, "run_aligner", lambda command, examples: (found, found))
+    words = [tmp_path, "--links", tmp_path / "links", "--out", tmp_path / "out"]
+    monkeypatch.setattr(sys, "argv", ["aligner.py", *map(str, words)])
+    aligner.main()
+    report = json.loads((tmp_path / "out" / "alignment" / "eflomal" / "seed-1" / "metrics.json").read_text())
+    assert (report["sentences"], report["metrics"]["aer"]) == (1, 0)
+    assert gzip.decompress((tmp_path / "links" / "train.align.gz").read_bytes()) == b"0-0 1-1\n"
 
 
 def test_a_data_set_that_is_not_there_is_named(tmp_path):

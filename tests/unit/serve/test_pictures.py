@@ -156,8 +156,8 @@ BROKEN = {
     "has far more pixels than the 0.01 million": png(50_000, 50_000),
     "has 200 × 100 pixels, more than the 0.01 million": png(200, 100),
     "header is damaged or tells of no pixels": png(0, 0),
-    "has more than 0.005 MB": WHOLE + bytes(5000),
 }
+TOO_LONG = WHOLE + bytes(5000)
 LIMITS = {"max_picture": 5000, "max_pixels": 10_000}
 
 
@@ -176,14 +176,57 @@ def test_a_picture_that_is_none_is_refused(told):
 def test_a_request_is_refused_as_a_whole_and_every_bad_picture_named():
     model = Seeing()
     app = application(model, **LIMITS)
-    pictures = [text_of(data) for data in (WHOLE, *BROKEN.values(), OTHER)]
+    pictures = [text_of(data) for data in (WHOLE, *BROKEN.values(), TOO_LONG, OTHER)]
     told = refused(app, {"images": [*pictures, "!", "é"]}).split("\n")
-    assert [line[:9] for line in told] == [f"Picture {number}" for number in (1, 2, 3, 4, 5, 6, 7, 9)]
-    for line, (why, _) in zip(told, BROKEN.items(), strict=False):
+    assert [line.split()[:2] for line in told] == [["Picture", number] for number in ("2", *"345678", "10")]
+    for line, why in zip(told, [*BROKEN, "has more than 0.005 MB"], strict=False):
         assert why in line
-    assert "Picture 9 is not base64 (" in told[-1]
+    assert "Picture 10 is not base64 (" in told[-1]
     assert model.batches == []
     assert len(model.opened) == 8, "eight faults are enough, and what is too long is not even decoded"
+
+
+@pytest.mark.parametrize("limits", [{"max_picture": 5000}, {"max_body": 5000}, {"max_picture": 5000, "max_body": 9999}])
+def test_a_picture_as_the_body_is_read_no_further_than_it_may_be_long(limits):
+    taken = []
+
+    def parts():
+        for number in range(1000):
+            taken.append(number)
+            yield bytes(100)
+
+    app = application(Seeing(), **limits)
+    got = run(sent(app, parts()))
+    assert (got.status, got.json["error"]["code"]) == (413, "too_large")
+    assert got.error == "The picture has more than 5,000 bytes. Save it smaller."
+    assert got.headers["connection"] == "close"
+    assert len(taken) == 52
+    assert run(sent(app, bytes(5000))).status == 422, "which is all that may be, but no picture"
+    assert app.uploads.held == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("image/png", "The picture has more than 8,000,000 bytes. Save it smaller."),
+        ("application/json", "The body has more than 43,715,248 bytes. Send fewer inputs at a time."),
+    ],
+)
+def test_a_body_that_says_it_is_too_long_is_not_read_at_all(kind, told):
+    async def test(length, body):
+        return await ask(
+            application(Seeing()),
+            "POST",
+            "/v1/predict",
+            body=body,
+            headers={"content-type": kind, "content-length": length},
+        )
+
+    got = run(test("50000000", [None]))
+    assert (got.status, got.error) == (413, told)
+    assert got.headers["connection"] == "close"
+    for nonsense in ("many", "-1", "9" * 5000):
+        assert run(test(nonsense, b"x")).status in (400, 422)
 
 
 def test_what_is_too_long_is_known_before_it_is_decoded():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from saccade.config import check
 from saccade.search.settings import SearchConfig
 from saccade.serve.problems import Problem
 from saccade.serve.schemas import Options, Predict, TraceOf, parse_body
@@ -102,8 +103,30 @@ def test_faults_of_a_trace_are_told_with_their_place():
     assert "block.0: Input should be a valid integer" in refused(b'{"input": "a", "block": ["x"]}', TraceOf)
 
 
-def test_a_thousand_faults_are_not_all_told():
-    assert len(refused(b'{"inputs": [' + b"1," * 10_000 + b"1]}")) < 1000
+MANY = b",".join(b'"name %d": 1' % number for number in range(5000))
+
+
+@pytest.mark.parametrize(
+    ("body", "first"),
+    [
+        (b'{"inputs": ["a", ' + b"1," * 5000 + b"1]}", "inputs.1: Input should be a valid string (it is 1)"),
+        (b'{"images": ["a", ' + b"1," * 5000 + b"1]}", "images.1: a picture must be a text, which is base64 (it is 1)"),
+        (b"{" + MANY + b', "input": "a"}', "name 0: setting 'name 0' does not exist."),
+        (b'{"input": "a", "options": {' + MANY + b"}}", "options.name 0: setting 'name 0' does not exist."),
+    ],
+)
+def test_of_thousands_of_faults_few_are_found_and_told(body, first, monkeypatch):
+    found = []
+
+    def watched(kind, settings):
+        request, faults = check(kind, settings)
+        found.extend(faults)
+        return request, faults
+
+    monkeypatch.setattr("saccade.serve.schemas.check", watched)
+    told = refused(body).split("\n")
+    assert told[1].startswith(f"- {first}")
+    assert len(found) == len(told) - 1 <= 8
 
 
 @pytest.mark.parametrize("kind", [Predict, TraceOf])

@@ -12,8 +12,10 @@ pytest.importorskip("sklearn", reason="needs scikit-learn")
 from PIL import Image
 
 import saccade
+from saccade.data.pictures import open_picture
 from saccade.data.tokenizer import Encoded, Tokenizer
 from saccade.errors import ConfigError, DataError
+from saccade.front import Model
 from saccade.layers.grids import SmallGrid
 from saccade.recipes import RecipeText
 from saccade.search.settings import SearchConfig
@@ -66,7 +68,7 @@ def trained(request, cache, tmp_path_factory):
 def untaught(cache):
     """A model that has learned nothing."""
     recipe = recipe_of(cache)
-    return saccade.front.Model(build_task(recipe, Corpus(recipe).tokenizers()))
+    return Model(build_task(recipe, Corpus(recipe).tokenizers()))
 
 
 def picture(path: Path, size=(40, 30)) -> str:
@@ -138,17 +140,31 @@ def test_a_picture_is_a_path_or_its_bytes_or_its_pixels(trained, tmp_path):
         assert [found.source for found in several] == [str(path), str(path), None, None]
 
 
+def test_a_picture_is_opened_once(untaught, tmp_path, monkeypatch):
+    path, opened = Path(picture(tmp_path / "a.png")), []
+
+    def watched(source, **limits):
+        opened.append(source)
+        return open_picture(source, **limits)
+
+    monkeypatch.setattr("saccade.tasks.captioning.open_picture", watched)
+    data = path.read_bytes()
+    found = list(untaught.stream([str(path), data], nbest=2, max_length=3))
+    assert opened == [path, data]
+    assert [(each.source, each.others[0].source) for each in found] == [(str(path), str(path)), (None, None)]
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
         (
             7,
-            "input 0 is 7, but this model looks at pictures. Give the path of a picture, the bytes of its file, or its",
+            "input 1 is 7, but this model looks at pictures. Give the path of a picture, the bytes of its file, or its",
         ),
-        ([None], "input 0 is None, but this model looks at pictures"),
-        (bytearray(b"x" * 999), r"input 0 is bytearray\(b'x+…, but this model looks at pictures"),
-        (np.zeros((4, 4), np.uint8), r"input 0 is uint8 of \(4, 4\), but pixels are uint8 of \(height, width, 3\)"),
-        (np.zeros((4, 4, 3)), r"input 0 is float64 of \(4, 4, 3\), but pixels are uint8"),
+        ([None], "input 1 is None, but this model looks at pictures"),
+        (bytearray(b"x" * 999), r"input 1 is bytearray\(b'x+…, but this model looks at pictures"),
+        (np.zeros((4, 4), np.uint8), r"input 1 is uint8 of \(4, 4\), but pixels are uint8 of \(height, width, 3\)"),
+        (np.zeros((4, 4, 3)), r"input 1 is float64 of \(4, 4, 3\), but pixels are uint8"),
         (b"", "input 1: the picture is empty: it has no bytes"),
         (b"hello", "input 1: the picture is not a picture that can be opened"),
     ],

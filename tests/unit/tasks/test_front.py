@@ -81,7 +81,7 @@ def test_what_is_no_text_is_refused(model, wrong):
 
 def test_bytes_are_no_text(model):
     told = r"is bytes, but this model reads text\. Decode them first, as in data\.decode\(\)\."
-    for wrong, name in ((b"ant" * 10**6, "input 0"), (["ant", bytearray(b"ant")], "input 1")):
+    for wrong, name in ((b"ant" * 10**6, "input 1"), (["ant", bytearray(b"ant")], "input 2")):
         with pytest.raises(DataError, match=f"^{name} {told}$"):
             model(wrong)
     with pytest.raises(DataError, match=f"^input 2 {told}$"):

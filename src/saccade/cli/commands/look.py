@@ -41,7 +41,7 @@ def look(
     head: Annotated[int | None, typer.Option(min=0, help="One head; left out, their mean, or all.")] = None,
     pieces: Annotated[bool, typer.Option("--pieces", help="Show the pieces of words by themselves.")] = False,
     gold: Annotated[
-        str | None, typer.Option(help='Links to outline, such as "0-0 1-2": source word-target word.')
+        str | None, typer.Option(help='Links to outline, such as "0-0 1-2": source word, or region, and word written.')
     ] = None,
     no_sinks: Annotated[
         bool, typer.Option("--no-sinks", help="Leave out the beginning, the end and punctuation.")
@@ -136,15 +136,17 @@ def _trace(
 
 
 def _inside(gold: list[tuple[int, int]], trace: Trace) -> list[tuple[int, int]]:
-    """The links, if all of them join words of the source and of the answer."""
+    """The links, if all of them join words or regions of the source and words of the answer."""
     from saccade.errors import DataError
 
     source, target = (len(trace.sides[name].words) if name in trace.sides else 0 for name in ("source", "target"))
+    seen = source and trace.sides["source"].kind == "grid"
+    read = f"{source} regions and {target} words" if seen else f"{source} words read and {target}"
     for s, t in gold:
         if s >= source or t >= target:
             raise DataError(
-                f"--gold: {s}-{t} lies outside {source} words read and {target} written ({trace.text!r}). Links are "
-                "source-target, both counted from 0."
+                f"--gold: {s}-{t} lies outside {read} written ({trace.text!r}). Links are source-target, both counted "
+                "from 0."
             )
     return gold
 

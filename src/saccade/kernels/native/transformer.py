@@ -137,7 +137,28 @@ class Desk:
         return self._logits
 
 
-class NativeDecoder:
+class _Stack:
+    """Layers as C has them, and all that they and what stands beside them point at; `others`: products beside them."""
+
+    def __init__(
+        self,
+        kind: type[ctypes.Structure],
+        words: Tensor,
+        layers: Sequence[Parts],
+        norm: nn.LayerNorm | None,
+        others: Sequence[NativeProduct],
+    ) -> None:
+        loaded = library()
+        assert loaded is not None
+        self._loaded, self._lanes, self._width = loaded, loaded.lanes(), words.shape[1]
+        self._held = words, _kept(layers, norm), others
+        self._layers = (kind * len(layers))(
+            *(kind(*map(_norm, part.norms), *(product.linear for product in part.products)) for part in layers)
+        )
+        self._deep = max(product.linear.out for part in layers for product in part.products)
+
+
+class NativeDecoder(_Stack):
     """All that a step needs and that stays the same."""
 
     def __init__(
@@ -149,17 +170,10 @@ class NativeDecoder:
         output: NativeProduct,
         heads: int,
     ) -> None:
-        loaded = library()
-        assert loaded is not None
-        self._loaded, self._held = loaded, (words, _kept(layers, norm), output)  # what the structures point at
-        (self._words, self._width), self._vocabulary = words.shape, output.linear.out
-        self._deep = max(product.linear.out for part in layers for product in part.products)
-        made = (_Layer * len(layers))(
-            *(_Layer(*map(_norm, part.norms), *(product.linear for product in part.products)) for part in layers)
-        )
+        super().__init__(_Layer, words, layers, norm, [output])
+        self._words, self._vocabulary = len(words), output.linear.out
         sizes = (len(layers), self._width, heads, self._deep, self._words)
-        self._decoder = _Decoder(words.data_ptr(), made, _norm(norm), output.linear, scale, *sizes)
-        self._lanes = loaded.lanes()
+        self._decoder = _Decoder(words.data_ptr(), self._layers, _norm(norm), output.linear, scale, *sizes)
 
     def step(self, tokens: Tensor, at: Progress, desk: Desk) -> Tensor:
         """Logits (N, V) of the next words, on the desk until the next step; the caches are filled at `t`.
@@ -180,7 +194,7 @@ class NativeDecoder:
         return logits
 
 
-class NativeEncoder:
+class NativeEncoder(_Stack):
     """All that reading needs and that stays the same; `kept`: the products that make a source's keys and values."""
 
     def __init__(
@@ -192,19 +206,12 @@ class NativeEncoder:
         kept: Sequence[NativeProduct],
         heads: int,
     ) -> None:
-        loaded = library()
-        assert loaded is not None
-        self._loaded, self._held = loaded, (words, _kept(layers, norm), kept)  # what the structures point at
-        self._width, self._heads, self._banks = words.shape[1], heads, len(kept)
-        every = [product for part in layers for product in part.products] + list(kept)
-        self._deep = max(product.linear.out for product in every)
-        made = (_EncoderLayer * len(layers))(
-            *(_EncoderLayer(*map(_norm, part.norms), *(product.linear for product in part.products)) for part in layers)
-        )
+        super().__init__(_EncoderLayer, words, layers, norm, kept)
+        self._heads, self._banks = heads, len(kept)
+        self._deep = max([self._deep, *(product.linear.out for product in kept)])
         banks = (Linear * len(kept))(*(product.linear for product in kept))
         sizes = (len(layers), len(kept), self._width, heads, self._deep)
-        self._encoder = _Encoder(words.data_ptr(), made, banks, _norm(norm), scale, *sizes)
-        self._lanes = loaded.lanes()
+        self._encoder = _Encoder(words.data_ptr(), self._layers, banks, _norm(norm), scale, *sizes)
 
     def read(self, tokens: Tensor, mask: Tensor, places: Tensor | None) -> list[tuple[Tensor, Tensor]]:
         """The banks of sources (B, S): keys (B·H, D, S) and values (B·H, S, D) for each layer of the decoder."""

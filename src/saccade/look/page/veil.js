@@ -7,6 +7,8 @@ const EDGE = 0.5;
 const EDGE_COLOUR = [255, 214, 102];
 const EDGE_OPACITY = 0.85;
 
+const clipped = (value) => Math.min(1, Math.max(0, value));
+
 function spline(distance) {
   const near = Math.abs(distance);
   return near < 1 ? 2 / 3 - near ** 2 + near ** 3 / 2 : Math.max(2 - near, 0) ** 3 / 6;
@@ -47,14 +49,17 @@ export function shine(weights, [rows, columns], height, width) {
   return most > 0 ? map.map((value) => value / most) : map;
 }
 
-/** How much of a pixel the edge of what is looked at covers: a line of `wide` pixels where half of the most is. */
-function covered(map, x, y, width, height, wide) {
+/** How much of a pixel the edge of what is looked at covers: a line of `wide` pixels where half of the most is.
+ * `closes`: along the picture's edge it goes on, round what touches that. */
+function covered(map, x, y, width, height, wide, closes) {
   const [left, right] = [Math.max(0, x - 1), Math.min(width - 1, x + 1)];
   const [up, down] = [Math.max(0, y - 1), Math.min(height - 1, y + 1)];
   const across = (map[y * width + right] - map[y * width + left]) / Math.max(1, right - left);
   const along = (map[down * width + x] - map[up * width + x]) / Math.max(1, down - up);
-  const distance = Math.abs(map[y * width + x] - EDGE) / Math.max(1e-9, Math.hypot(across, along));
-  return Math.min(1, Math.max(0, wide / 2 + 0.5 - distance));
+  const inside = (map[y * width + x] - EDGE) / Math.max(1e-9, Math.hypot(across, along));
+  const line = clipped(wide / 2 + 0.5 - Math.abs(inside));
+  if (!closes) return line;
+  return Math.max(line, clipped(wide - Math.min(x, y, width - 1 - x, height - 1 - y)) * clipped(inside + 0.5));
 }
 
 /** Paint the veil of some weights; without any, nothing. */
@@ -66,12 +71,13 @@ export function paint(canvas, weights, grid, wide = 1.5) {
     return;
   }
   const map = shine(weights, grid, height, width);
+  const closes = map.some((value) => value < EDGE);
   const pixels = new ImageData(width, height);
   for (let y = 0; y < height; y += 1) {
     for (let x = 0; x < width; x += 1) {
       const place = y * width + x;
       const thick = THICKEST * (1 - map[place]);
-      const line = EDGE_OPACITY * covered(map, x, y, width, height, wide);
+      const line = EDGE_OPACITY * covered(map, x, y, width, height, wide, closes);
       const opacity = line + thick * (1 - line);
       for (let channel = 0; channel < 3; channel += 1) {
         pixels.data[4 * place + channel] = Math.round((line * EDGE_COLOUR[channel]
