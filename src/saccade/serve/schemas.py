@@ -28,6 +28,8 @@ Kind = TypeVar("Kind", bound=Config)
 Pull = Annotated[tuple[int, int, float], Field(strict=False)]
 _FAULTS = 8
 """How many are worth listing, and finding: a body may have thousands, and finding them all takes seconds."""
+_NAME = 60
+"""The letters of an unknown name that are said again."""
 _TEXT = "the European Economic Area"
 _PICTURE = (
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR42mO4o6GhscCGQSPgxIcPHwAjIgZB8S+brgAAAABJRU5ErkJggg=="
@@ -310,7 +312,8 @@ def _checked(kind: type[Kind], found: dict[str, Any]) -> Kind:
 
 
 def _few(kind: type[Config], found: dict[str, Any]) -> dict[str, Any]:
-    """What was sent, without most of the names that nobody knows."""
+    """What was sent, without most of the names that nobody knows, and with no more of each than can be read."""
     unknown = [name for name in found if name not in kind.model_fields]
-    left_out = set(unknown[_FAULTS:])
-    return {name: value for name, value in found.items() if name not in left_out}
+    shown = {name: name if len(name) <= _NAME else f"{name[:_NAME]}…" for name in unknown[:_FAULTS]}
+    known = {name: value for name, value in found.items() if name in kind.model_fields}
+    return known | {short: found[name] for name, short in shown.items()}

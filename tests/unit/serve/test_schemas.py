@@ -129,6 +129,12 @@ def test_of_thousands_of_faults_few_are_found_and_told(body, first, monkeypatch)
     assert len(found) == len(told) - 1 <= 8
 
 
+def test_a_long_name_that_nobody_knows_is_not_said_again_in_full():
+    told = refused(b'{"input": "a", "' + b"x" * 100_000 + b'": 1}')
+    assert f"setting '{'x' * 60}…' does not exist." in told
+    assert len(told) < 1000
+
+
 @pytest.mark.parametrize("kind", [Predict, TraceOf])
 def test_examples_are_right(kind):
     for example in kind.model_config["json_schema_extra"]["examples"]:
