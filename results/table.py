@@ -100,6 +100,20 @@ def told(rows: list[tuple[str, str, str, str]]) -> str:
     return " ".join(sentences).strip()
 
 
+def figures(name: str, group: Group, out: Path) -> list[str]:
+    """The group's figures, and where each model that looks at words looked in the group's sentence."""
+    shown = [("", "quality against length", "lengths.png"), ("", "learning", "learning.png")]
+    shown += [
+        (f"{row.label}, where each word looked:", "attention", f"{row.name}/seed-1/attention.svg") for row in group.rows
+    ]
+    return [
+        line
+        for above, what, file in shown
+        if (out / name / file).exists()
+        for line in (above, "", f"![{what}](../results/{name}/{file})", "")
+    ]
+
+
 def document(reports: Reports, out: Path) -> str:
     """docs/results.md."""
     rows = finding_rows(reports)
@@ -122,12 +136,7 @@ def document(reports: Reports, out: Path) -> str:
     ]
     for name, group in GROUPS.items():
         lines += [f"## {group.title}", "", *group_table(name, group, reports[name]), ""]
-        for file, what in (("lengths.png", "quality against length"), ("learning.png", "learning")):
-            if (out / name / file).exists():
-                lines += [f"![{what}](../results/{name}/{file})", ""]
-        for picture in sorted((out / name).glob("*/seed-1/attention.svg")):
-            label = picture.parent.parent.name
-            lines += [f"[Where {label} looked](../results/{picture.relative_to(out).as_posix()})  "]
+        lines += figures(name, group, out)
         if (notes := out / name / "notes.md").exists():
             lines += ["", notes.read_text(encoding="utf-8").strip(), ""]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"

@@ -154,6 +154,14 @@ def test_the_documents_are_what_the_numbers_say():
     assert done.returncode == 0, done.stderr
 
 
+def test_pictures_that_were_drawn_are_shown(tmp_path):
+    (tmp_path / "ptb" / "lstmn" / "seed-1").mkdir(parents=True)
+    (tmp_path / "ptb" / "lstmn" / "seed-1" / "attention.svg").touch()
+    lines = "\n".join(table.figures("ptb", GROUPS["ptb"], tmp_path))
+    assert "LSTMN, where each word looked:\n\n![attention](../results/ptb/lstmn/seed-1/attention.svg)" in lines
+    assert lines.count("![") == 1
+
+
 def test_marks_must_stand_in_the_readme():
     assert (
         table.put_between(f"a\n{table.BEGIN}\nold\n{table.END}\nb", "new") == f"a\n{table.BEGIN}\nnew\n{table.END}\nb"
