@@ -80,6 +80,7 @@ class Captioning(Task):
         options: dict[str, Any] = {
             "label_smoothing": train.label_smoothing,
             "word_dropout": train.word_dropout,
+            "agreement": train.agreement,
             "doubly_stochastic": train.doubly_stochastic,
             "mirror": train.mirror,
         }

@@ -52,7 +52,12 @@ class Classification(Task):
 
     def objective(self) -> ClassLoss:
         train = self.recipe.train
-        return ClassLoss(self.model, label_smoothing=train.label_smoothing, word_dropout=train.word_dropout)
+        return ClassLoss(
+            self.model,
+            label_smoothing=train.label_smoothing,
+            word_dropout=train.word_dropout,
+            agreement=train.agreement,
+        )
 
     def length(self, text: str) -> int:
         return len(self.source.encode(text).tokens) + 1

@@ -44,7 +44,12 @@ class Language(Task):
 
     def objective(self) -> WordLoss:
         train = self.recipe.train
-        return WordLoss(self.model, label_smoothing=train.label_smoothing, word_dropout=train.word_dropout)
+        return WordLoss(
+            self.model,
+            label_smoothing=train.label_smoothing,
+            word_dropout=train.word_dropout,
+            agreement=train.agreement,
+        )
 
     def length(self, text: str) -> int:
         return len(self.target.encode(text).tokens) + 1

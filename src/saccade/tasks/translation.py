@@ -66,6 +66,7 @@ class Translation(Task):
             self.model,
             label_smoothing=train.label_smoothing,
             word_dropout=train.word_dropout,
+            agreement=train.agreement,
             guided_alignment=train.guided_alignment,
             guided_site=train.guided_site,
             guided_head=train.guided_head,

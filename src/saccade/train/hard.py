@@ -37,6 +37,8 @@ class HardLoss(WordLoss):
         self, model: Seq2Seq, *, reinforce: float = 0.1, entropy: float = 0.002, expected: float = 0.5, **options: Any
     ) -> None:
         super().__init__(model, **options)
+        if self.agreement:
+            raise ConfigError("agreement is for dropout alone, but hard attention draws too. Set it to 0.")
         self.draws = learns_by_reward(model)
         baseline = getattr(model, "baseline", None)
         if not self.draws or not isinstance(baseline, MovingBaseline):

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from saccade.attention.losses import doubly_stochastic_loss, guided_loss
 from saccade.attention.tape import Tape
-from saccade.batch import UNK, Batch
+from saccade.batch import NO_LABEL, PAD, UNK, Batch
 from saccade.errors import ConfigError, unknown_name
 from saccade.kernels.cross_entropy import cross_entropy, from_logits
 from saccade.models.base import Classifying, Seq2Seq
+from saccade.train.agreement import disagreement, twice
 
 __all__ = ["ClassLoss", "Losses", "WordLoss", "losses_of"]
 
@@ -50,6 +51,7 @@ class WordLoss(nn.Module):
         guided_head: int | None = None,
         doubly_stochastic: float = 0.0,
         mirror: float = 0.0,
+        agreement: float = 0.0,
     ) -> None:
         super().__init__()
         asked = {"guided_alignment": guided_alignment, "doubly_stochastic": doubly_stochastic}
@@ -59,23 +61,28 @@ class WordLoss(nn.Module):
         self.label_smoothing, self.word_dropout, self.guided = label_smoothing, word_dropout, guided_alignment
         if guided_site is not None and guided_site not in model.source_sites:
             raise unknown_name("train.guided_site", guided_site, model.source_sites)
-        self.guided_site, self.guided_head = guided_site, guided_head
+        self.guided_site, self.guided_head, self.agreement = guided_site, guided_head, agreement
         self.own_words = 0.0
 
     def forward(self, links: Tensor | None = None, **parts: Tensor | None) -> Losses:
         """Losses of a batch, given by its parts; links (B, T, S) is gold attention."""
         batch = Batch(**parts)
+        if agree := self.training and self.agreement > 0:
+            batch, links = twice(batch, links)
         tape = Tape() if self.doubly_stochastic or (self.guided and links is not None) else None
         fed = self._fed(batch)
         expected = _counted(batch.expected, batch)
-        if "output" in self.model._modules:
+        if "output" in self.model._modules and not agree:
             output = self.model.output
             vectors = _counted(self.model.vectors(fed, tape=tape), batch)
             losses = cross_entropy(vectors, output.weight, output.bias, expected, smoothing=self.label_smoothing)
-        else:
-            logits = _counted(self.model(fed, tape=tape), batch)
-            losses = from_logits(logits, expected, smoothing=self.label_smoothing)
-        return Losses(losses.smoothed + self._looking(tape, batch, links), losses.plain)
+            return Losses(losses.smoothed + self._looking(tape, batch, links), losses.plain)
+        logits = _counted(self.model(fed, tape=tape), batch)
+        losses = from_logits(logits, expected, smoothing=self.label_smoothing)
+        total = losses.smoothed + self._looking(tape, batch, links)
+        if not agree:
+            return Losses(total, losses.plain)
+        return Losses((total + self.agreement * disagreement(logits, expected != PAD)) / 2, losses.plain / 2)
 
     def _looking(self, tape: Tape | None, batch: Batch, links: Tensor | None) -> Tensor | float:
         """What is asked of the attention to the source."""
@@ -137,20 +144,27 @@ def _counted(values: Tensor, batch: Batch) -> Tensor:
 class ClassLoss(nn.Module):
     """Cross-entropy of the right class."""
 
-    def __init__(self, model: Classifying, *, label_smoothing: float = 0.0, word_dropout: float = 0.0) -> None:
+    def __init__(
+        self, model: Classifying, *, label_smoothing: float = 0.0, word_dropout: float = 0.0, agreement: float = 0.0
+    ) -> None:
         super().__init__()
         self.model, self.label_smoothing, self.word_dropout = model, label_smoothing, word_dropout
+        self.agreement = agreement
 
     def forward(self, links: Tensor | None = None, **parts: Tensor | None) -> Losses:
         """Losses of a batch, given by its parts."""
         batch = Batch(**parts)
+        if agree := self.training and self.agreement > 0:
+            batch, _ = twice(batch, None)
         if self.training and self.word_dropout and batch.source is not None:
-            source = _unknown(batch.source, self.word_dropout)
-            batch = Batch(source, batch.source_mask, labels=batch.labels)
+            batch = replace(batch, source=_unknown(batch.source, self.word_dropout))
         logits = self.model(batch)
         assert batch.labels is not None
         total = F.cross_entropy(logits, batch.labels, label_smoothing=self.label_smoothing, reduction="sum")
-        return Losses(total, F.cross_entropy(logits.detach(), batch.labels, reduction="sum"))
+        plain = F.cross_entropy(logits.detach(), batch.labels, reduction="sum")
+        if not agree:
+            return Losses(total, plain)
+        return Losses((total + self.agreement * disagreement(logits, batch.labels != NO_LABEL)) / 2, plain / 2)
 
 
 def _mirrored(pictures: Tensor, share: float) -> Tensor:

@@ -46,6 +46,8 @@ class TrainConfig(Config):
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     word_dropout: float = Field(0.0, ge=0, lt=1)
     """The share of input words replaced by <unk>."""
+    agreement: float = Field(0.0, ge=0)
+    """R-Drop: the weight of how far two readings of a batch, each with its own dropout, differ in what they say."""
     scheduled_sampling: float = Field(0.0, ge=0, le=1)
     """The share of the model's own words that are fed to it at the end of training, rising from 0."""
     guided_alignment: float = Field(0.0, ge=0)
