@@ -170,7 +170,7 @@ class Tokenizer:
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of some tokens; those up to EOS, without the special ones."""
-        return self._spell(tokens)[0]
+        return self._spell(_without_specials(tokens))[0]
 
     def decode_words(self, tokens: Sequence[int]) -> Encoded:
         """As `encode`, from tokens: which word of `decode(tokens)` each belongs to."""
@@ -178,25 +178,27 @@ class Tokenizer:
 
     def spelled(self, tokens: Sequence[int]) -> tuple[str, Encoded]:
         """`decode` and `decode_words` at once."""
-        text, starts = self._spell(tokens)
-        return text, Encoded(_without_specials(tokens), _word_numbers(text, starts))
+        kept = _without_specials(tokens)
+        text, starts = self._spell(kept)
+        return text, Encoded(kept, _word_numbers(text, starts))
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
         """What each token stands for, as a person would write it; a space before it is shown as ▁."""
-        return [self._piece(token) for token in tokens]
+        visible = self._visible
+        return [visible[token] for token in tokens]
 
     @property
     def vocabulary(self) -> list[str]:
         """All tokens as they are kept, the special ones first; words are written as they are, pieces in bytes."""
         return list(self._pieces)
 
-    def _piece(self, token: int) -> str:
-        piece = self._pieces[token]
-        return piece if token < len(SPECIALS) else _shown(piece, self.kind)
+    @functools.cached_property
+    def _visible(self) -> list[str]:
+        return [*SPECIALS, *(_shown(piece, self.kind) for piece in self._pieces[len(SPECIALS) :])]
 
     def _spell(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text, and where in it each token starts."""
-        pieces = [self._pieces[token] for token in _without_specials(tokens)]
+        pieces = [self._pieces[token] for token in tokens]
         if self.kind in ("bpe", "unigram"):
             return _spell_bytes(pieces)
         space = " " if self.kind == "word" else ""
@@ -363,8 +365,9 @@ def _from_text(tokens: list[int]) -> list[int]:
 
 
 def _without_specials(tokens: Sequence[int]) -> list[int]:
-    end = next((place for place, token in enumerate(tokens) if token == EOS), len(tokens))
-    return [token for token in tokens[:end] if token >= UNK]
+    words = list(tokens)
+    end = words.index(EOS) if EOS in words else len(words)
+    return [token for token in words[:end] if token >= UNK]
 
 
 def _word_numbers(text: str, starts: Sequence[int]) -> list[int]:
@@ -392,7 +395,6 @@ def _bytes(piece: str) -> bytes:
     return bytes(_BYTES[letter] for letter in piece)
 
 
-@functools.lru_cache(1 << 16)
 def _shown(piece: str, kind: str) -> str:
     if kind in ("bpe", "unigram"):
         piece = _bytes(piece).decode("utf-8", "replace")

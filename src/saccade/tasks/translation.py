@@ -76,7 +76,7 @@ class Translation(Task):
         return len(self.source.encode(text).tokens) + 1
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        return [len(part.tokens) + 1 for part in self.source.encode_all(texts)]
+        return [len(tokens) + 1 for tokens in self.source.tokens(texts)]
 
     def predict(
         self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None

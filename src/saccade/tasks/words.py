@@ -49,6 +49,6 @@ def _answer(
 ) -> Prediction:
     written, target = _written(tokenizer, found.tokens, found.finished)
     weights = {name: part.float().cpu().numpy().astype(np.float32) for name, part in found.attention.items()}
-    sites = tuple(site for site in model.source_sites if site in weights)
+    sites = tuple(site for site in model.source_sites if site in weights) if weights else ()
     attention = Attention(source, target, weights, sites, picture=picture)
     return Prediction(written, found.score, target.tokens, attention, text)
