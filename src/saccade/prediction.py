@@ -35,7 +35,7 @@ from saccade.look import (
 from saccade.look.overlay_svg import OverlayDrawing
 from saccade.look.svg import Drawing
 
-__all__ = ["Attention", "Prediction", "Side", "side"]
+__all__ = ["NOTHING", "Attention", "Prediction", "Side", "side"]
 
 Weights = NDArray[Any]
 _SEED = "<source>"
@@ -74,6 +74,10 @@ class Side:
     def fold(self) -> Weights:
         """(words, tokens): which tokens make up each word."""
         return np.eye(len(self.names), dtype=np.float32)[:, self.word_of]
+
+
+NOTHING = Side([], [], [])
+"""What a model without a source looks at, and what is known of a text where nobody asked for attention."""
 
 
 @dataclass(frozen=True)

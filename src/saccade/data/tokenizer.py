@@ -176,11 +176,11 @@ class Tokenizer:
         """As `encode`, from tokens: which word of `decode(tokens)` each belongs to."""
         return self.spelled(tokens)[1]
 
-    def spelled(self, tokens: Sequence[int]) -> tuple[str, Encoded]:
-        """`decode` and `decode_words` at once."""
+    def spelled(self, tokens: Sequence[int], *, words: bool = True) -> tuple[str, Encoded]:
+        """`decode` and `decode_words` at once; `words`: whether it is asked which word each belongs to."""
         kept = _without_specials(tokens)
         text, starts = self._spell(kept)
-        return text, Encoded(kept, _word_numbers(text, starts))
+        return text, Encoded(kept, _word_numbers(text, starts) if words else [])
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
         """What each token stands for, as a person would write it; a space before it is shown as ▁."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from saccade.errors import DataError
-from saccade.prediction import Attention, Prediction, Side
+from saccade.prediction import NOTHING, Attention, Prediction
 from saccade.search.settings import SearchConfig
 from saccade.tasks.inputs import Input, Opened, name_of, size_of
 
@@ -149,8 +149,7 @@ def _joined(batches: list[list[_Sized]]) -> list[_Sized]:
 
 def blank(given: _Ready) -> Prediction:
     """The answer to an empty input."""
-    nothing = Side([], [], [])
-    return Prediction("", 0.0, [], Attention(nothing, nothing, {}, ()), name_of(given))
+    return Prediction("", 0.0, [], Attention(NOTHING, NOTHING, {}, ()), name_of(given))
 
 
 def _is_blank(given: Input) -> bool:

@@ -15,7 +15,7 @@ from saccade.errors import ConfigError
 from saccade.kernels.cross_entropy import from_logits
 from saccade.metrics import perplexities
 from saccade.models.base import Seq2Seq
-from saccade.prediction import Prediction, Side
+from saccade.prediction import NOTHING, Prediction
 from saccade.search.settings import SearchConfig, find
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.tracing import Wishes, begin, trace_writing
@@ -63,9 +63,8 @@ class Language(Task):
         lengths = [len(prefix) + (search.max_length or 100) for prefix in prefixes]
         blank = Batch.blank(len(prefixes)).to(self.device)
         found = find(self.model, blank, search, lengths=lengths, room=self.room, attention=attention, prefix=prefixes)
-        nothing = Side([], [], [])
         return [
-            answers(self.model, self.target, hypotheses, nothing, text)
+            answers(self.model, self.target, hypotheses, NOTHING, text)
             for hypotheses, text in zip(found, texts, strict=True)
         ]
 

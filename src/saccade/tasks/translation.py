@@ -23,7 +23,7 @@ from saccade.metrics import (
     text_statistics,
 )
 from saccade.models.base import Seq2Seq
-from saccade.prediction import Attention, Prediction
+from saccade.prediction import NOTHING, Attention, Prediction
 from saccade.search.settings import SearchConfig, find
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.batching import in_batches
@@ -87,7 +87,13 @@ class Translation(Task):
         lengths = [search.max_length or 2 * (len(part.tokens) + 1) + 20 for part in encoded]
         found = find(self.model, batch, search, lengths=lengths, room=self.room, attention=attention, **start)
         return [
-            answers(self.model, self.target, hypotheses, read_side(self.source, text, part), text)
+            answers(
+                self.model,
+                self.target,
+                hypotheses,
+                read_side(self.source, text, part) if attention else NOTHING,
+                text,
+            )
             for text, part, hypotheses in zip(texts, encoded, found, strict=True)
         ]
 

@@ -24,10 +24,14 @@ def written_side(tokenizer: Tokenizer, tokens: list[int], *, ends: bool) -> Side
     return _written(tokenizer, tokens, ends)[1]
 
 
-def _written(tokenizer: Tokenizer, tokens: list[int], ends: bool) -> tuple[str, Side]:
-    text, encoded = tokenizer.spelled(tokens)
+def _written(tokenizer: Tokenizer, tokens: list[int], ends: bool, *, words: bool = True) -> tuple[str, Side]:
+    """The text and its side, which has pieces alone where nobody asks for the words they belong to."""
+    text, encoded = tokenizer.spelled(tokens, words=words)
     pieces = tokenizer.pieces(encoded.tokens)
-    return text, side(pieces, words_of(text), encoded.words, SPECIALS[EOS] if ends else None)
+    end = SPECIALS[EOS] if ends else None
+    if not words:
+        return text, Side(pieces if end is None else [*pieces, end], [], [])
+    return text, side(pieces, words_of(text), encoded.words, end)
 
 
 def answers(
@@ -47,7 +51,7 @@ def answers(
 def _answer(
     model: Seq2Seq, tokenizer: Tokenizer, found: Hypothesis, source: Side, text: str | None, picture: Picture | None
 ) -> Prediction:
-    written, target = _written(tokenizer, found.tokens, found.finished)
+    written, target = _written(tokenizer, found.tokens, found.finished, words=bool(found.attention))
     weights = {name: part.float().cpu().numpy().astype(np.float32) for name, part in found.attention.items()}
     sites = tuple(site for site in model.source_sites if site in weights) if weights else ()
     attention = Attention(source, target, weights, sites, picture=picture)

@@ -34,6 +34,17 @@ class Parrot(Translation):
         ]
 
 
+def test_without_attention_the_answer_is_the_same_and_no_words_are_looked_for():
+    task, texts = untrained("translation", MODEL), ["ant bee cat", "dog"]
+    asked, bare = (task.predict(texts, SearchConfig(beam=2, nbest=2), attention=wanted) for wanted in (True, False))
+    for one, other in zip(asked, bare, strict=True):
+        for full, short in zip([one, *one.others], [other, *other.others], strict=True):
+            assert (full.text, full.tokens, full.source) == (short.text, short.tokens, short.source)
+            assert full.score == pytest.approx(short.score, rel=1e-5)
+        assert one.attention and one.attention.target.words == one.text.split()
+        assert not other.attention and other.attention.source.tokens == other.attention.target.words == []
+
+
 def test_scores_are_those_of_sacrebleu():
     said = {"ant bee cat dog elk": "ANT BEE CAT DOG FOX", "dog": "DOG", "elk fox gnu hen": "HEN GNU FOX ELK"}
     examples = pairs(*said)
