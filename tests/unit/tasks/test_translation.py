@@ -41,8 +41,10 @@ def test_without_attention_the_answer_is_the_same_and_no_words_are_looked_for():
         for full, short in zip([one, *one.others], [other, *other.others], strict=True):
             assert (full.text, full.tokens, full.source) == (short.text, short.tokens, short.source)
             assert full.score == pytest.approx(short.score, rel=1e-5)
-        assert one.attention and one.attention.target.words == one.text.split()
-        assert not other.attention and other.attention.source.tokens == other.attention.target.words == []
+        assert one.attention
+        assert one.attention.target.words == one.text.split()
+        assert not other.attention
+        assert other.attention.source.tokens == other.attention.target.words == []
 
 
 def test_scores_are_those_of_sacrebleu():
