@@ -75,7 +75,7 @@ class TransformerDraft(Draft):
         self._starts: Tensor | None = None  # (N,): `begun` of every row
         self._origins: Tensor | None = None  # (T, N): where in the caches a row's past is, if that is not its own row
         self._other_origins: Tensor | None = None  # where the next ones are written
-        self._early: Tensor | None = None  # (N·H, 1, T)
+        self._early: Tensor | None = None  # (N·H, 1, T): the same for torch's operations, as what is added to scores
 
     def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
         decoder, t = self._decoder, self._t
@@ -150,11 +150,12 @@ class TransformerDraft(Draft):
         self._hidden = None if self._hidden is None else self._hidden.index_select(0, of_heads)
         self._sizes = [self._sizes[row] for row in sentences.tolist()]
         self._sentences, self._spare = len(sentences), []
-        if self._begun is not None and self._ages is not None and self._early is not None:
+        if self._begun is not None and self._ages is not None:
             self._begun = [self._begun[row] for row in sentences.tolist()]
             self._ages = self._ages.index_select(0, rows)
-            self._early = self._early.index_select(0, rows_of(rows, self._heads))
             self._first, self._starts = min(self._begun), None
+        if self._early is not None:
+            self._early = self._early.index_select(0, rows_of(rows, self._heads))
 
     def _gather(self) -> None:
         """Bring everybody's past to its own row."""
@@ -171,15 +172,17 @@ class TransformerDraft(Draft):
         assert not self._by_kernels, "rows of a GPU cost little, and are not exchanged"
         assert isinstance(others, TransformerDraft)
         like = self._caches[0][0]
-        if self._begun is None or self._ages is None or self._early is None:
+        if self._begun is None or self._ages is None:
             self._begun = [0] * self._sentences
             self._ages = torch.full((like.shape[1],), self._t, device=like.device)
-            self._early = like.new_zeros(like.shape[1] * self._heads, 1, like.shape[0])
+            if self._native is None:
+                self._early = like.new_zeros(like.shape[1] * self._heads, 1, like.shape[0])
         rows, of_heads = rows_of(sentences, self._width), rows_of(sentences, self._heads)
         self._ages[rows] = 0
-        mine = rows_of(rows, self._heads)
-        self._early[mine, :, : self._t] = -torch.inf
-        self._early[mine, :, self._t :] = 0.0
+        if self._early is not None:
+            mine = rows_of(rows, self._heads)
+            self._early[mine, :, : self._t] = -torch.inf
+            self._early[mine, :, self._t :] = 0.0
         for row in sentences.tolist():
             self._begun[row] = self._t
         self._first, self._starts = min(self._begun), None
@@ -198,8 +201,8 @@ class TransformerDraft(Draft):
         self._hidden[places, :, size:] = -torch.inf
         self._hidden[places, :, :size] = 0.0 if others._hidden is None else others._hidden[theirs]
         for (keys, values), (new_keys, new_values) in zip(self._banks, others._banks, strict=True):
-            keys[places, :, :size] = new_keys[theirs]
-            values[places, :size] = new_values[theirs]
+            keys[..., :size].index_copy_(0, places, new_keys.index_select(0, theirs))
+            values[:, :size].index_copy_(0, places, new_values.index_select(0, theirs))
 
     def _make_room(self) -> None:
         """Forget what nobody sees any more, or else double the cache."""
@@ -210,9 +213,10 @@ class TransformerDraft(Draft):
             for new, old in zip((keys, values), pair, strict=True):
                 new[: self._t - self._first] = old[used]
             self._caches[number] = keys, values
-        if self._early is not None and self._begun is not None:
-            self._early = F.pad(self._early[..., used], (0, room - (self._t - self._first)))
+        if self._begun is not None:
             self._begun, self._starts = [begun - self._first for begun in self._begun], None
+        if self._early is not None:
+            self._early = F.pad(self._early[..., used], (0, room - (self._t - self._first)))
         if self._native is not None and self._origins is not None:
             origins = torch.arange(self._origins.shape[1], device="cpu").repeat(room, 1)
             origins[: self._t - self._first] = self._origins[used]
