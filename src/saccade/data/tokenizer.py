@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import codecs
 import functools
 import json
-import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +16,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from saccade.batch import EOS, SPECIALS, UNK
 from saccade.config import Config
+from saccade.data.spelling import shown, spell_bytes, word_numbers
 from saccade.data.text import check_encodable, shorten
 from saccade.errors import CheckpointError, ConfigError, DataError
 
@@ -137,7 +135,7 @@ class Tokenizer:
         with _whole_characters(texts):
             found = self._inner.encode_batch(list(texts), add_special_tokens=False)
         return [
-            Encoded(_from_text(encoding.ids), _word_numbers(text, [start for start, _ in encoding.offsets]))
+            Encoded(_from_text(encoding.ids), word_numbers(text, [start for start, _ in encoding.offsets]))
             for text, encoding in zip(texts, found, strict=True)
         ]
 
@@ -180,7 +178,7 @@ class Tokenizer:
         """`decode` and `decode_words` at once; `words`: whether it is asked which word each belongs to."""
         kept = _without_specials(tokens)
         text, starts = self._spell(kept)
-        return text, Encoded(kept, _word_numbers(text, starts) if words else [])
+        return text, Encoded(kept, word_numbers(text, starts) if words else [])
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
         """What each token stands for, as a person would write it; a space before it is shown as ▁."""
@@ -194,13 +192,13 @@ class Tokenizer:
 
     @functools.cached_property
     def _visible(self) -> list[str]:
-        return [*SPECIALS, *(_shown(piece, self.kind) for piece in self._pieces[len(SPECIALS) :])]
+        return [*SPECIALS, *(shown(piece, self.kind) for piece in self._pieces[len(SPECIALS) :])]
 
     def _spell(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text, and where in it each token starts."""
         pieces = [self._pieces[token] for token in tokens]
         if self.kind in ("bpe", "unigram"):
-            return _spell_bytes(pieces)
+            return spell_bytes(pieces)
         space = " " if self.kind == "word" else ""
         starts, at = [], 0
         for piece in pieces:
@@ -368,74 +366,3 @@ def _without_specials(tokens: Sequence[int]) -> list[int]:
     words = list(tokens)
     end = words.index(EOS) if EOS in words else len(words)
     return [token for token in words[:end] if token >= UNK]
-
-
-def _word_numbers(text: str, starts: Sequence[int]) -> list[int]:
-    """For tokens that start at these places, the number of the word there; spaces belong to the word after them."""
-    ends = [word.end() for word in _WORD.finditer(text)]
-    last = max(len(ends) - 1, 0)
-    return [min(bisect_right(ends, start), last) for start in starts]
-
-
-_WORD = re.compile(r"\S+")
-
-
-def _alphabet() -> dict[str, int]:
-    """The characters that byte-level tokens write bytes with: printable ones stand for themselves."""
-    itself = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in itself]
-    return {chr(byte): byte for byte in itself} | {chr(256 + place): byte for place, byte in enumerate(others)}
-
-
-_BYTES = _alphabet()
-
-
-@functools.lru_cache(1 << 16)
-def _bytes(piece: str) -> bytes:
-    return bytes(_BYTES[letter] for letter in piece)
-
-
-def _shown(piece: str, kind: str) -> str:
-    if kind in ("bpe", "unigram"):
-        piece = _bytes(piece).decode("utf-8", "replace")
-    return piece.replace(" ", "▁") if kind != "word" else piece
-
-
-@functools.lru_cache(1 << 16)
-def _letters(piece: str) -> tuple[str, str] | None:
-    """The spaces that a piece begins with and the rest of its text; None where it has only a part of some letter."""
-    part = _bytes(piece)
-    try:
-        text = part.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    rest = text.lstrip(" ")
-    return text[: len(text) - len(rest)], rest
-
-
-def _spell_bytes(pieces: Sequence[str]) -> tuple[str, list[int]]:
-    """The text without the space that every sentence begins with, and where in it each token starts."""
-    text, starts = "", list[int]()
-    for piece in pieces:
-        parts = _letters(piece)
-        if parts is None:
-            text, starts = _spell_bytes_of_letters(pieces)
-            break
-        text += parts[0]
-        starts.append(len(text))
-        text += parts[1]
-    skipped = 1 if text.startswith(" ") else 0
-    return text[skipped:], [max(start - skipped, 0) for start in starts]
-
-
-def _spell_bytes_of_letters(pieces: Sequence[str]) -> tuple[str, list[int]]:
-    """The same, space and all, where a letter may be spread over pieces."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    text, starts = "", []
-    for piece in pieces:
-        part = _bytes(piece)
-        rest = part.lstrip(b" ")
-        text += decoder.decode(part[: len(part) - len(rest)])
-        starts.append(len(text))  # a token inside a letter belongs to that letter
-        text += decoder.decode(rest)
-    return text + decoder.decode(b"", final=True), starts
