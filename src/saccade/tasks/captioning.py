@@ -124,7 +124,7 @@ class Captioning(Task):
         # where nobody looks, pixels would only be carried along
         shown = [Picture(pixels, *self._grid) if attention else None for pixels in pictures]
         return [
-            answers(self.model, self.target, hypotheses, regions, name_of(given), picture)
+            answers(self.model, self.target, hypotheses, regions, name_of(given), picture, words=attention)
             for hypotheses, given, picture in zip(found, inputs, shown, strict=True)
         ]
 

@@ -64,7 +64,7 @@ class Language(Task):
         blank = Batch.blank(len(prefixes)).to(self.device)
         found = find(self.model, blank, search, lengths=lengths, room=self.room, attention=attention, prefix=prefixes)
         return [
-            answers(self.model, self.target, hypotheses, NOTHING, text)
+            answers(self.model, self.target, hypotheses, NOTHING, text, words=attention)
             for hypotheses, text in zip(found, texts, strict=True)
         ]
 

@@ -86,15 +86,13 @@ class Translation(Task):
         start = {} if prefix is None else {"prefix": [self.target.encode(prefix).tokens] * len(texts)}
         lengths = [search.max_length or 2 * (len(part.tokens) + 1) + 20 for part in encoded]
         found = find(self.model, batch, search, lengths=lengths, room=self.room, attention=attention, **start)
+        read = [
+            read_side(self.source, text, part) if attention else NOTHING
+            for text, part in zip(texts, encoded, strict=True)
+        ]
         return [
-            answers(
-                self.model,
-                self.target,
-                hypotheses,
-                read_side(self.source, text, part) if attention else NOTHING,
-                text,
-            )
-            for text, part, hypotheses in zip(texts, encoded, found, strict=True)
+            answers(self.model, self.target, hypotheses, source, text, words=attention)
+            for hypotheses, source, text in zip(found, read, texts, strict=True)
         ]
 
     def trace(self, text: str, search: SearchConfig, wishes: Wishes) -> Trace:

@@ -41,17 +41,25 @@ def answers(
     source: Side,
     text: str | None,
     picture: Picture | None = None,
+    *,
+    words: bool = True,
 ) -> Prediction:
-    """The best hypothesis as a prediction, the others behind it."""
-    made = [_answer(model, tokenizer, hypothesis, source, text, picture) for hypothesis in found]
+    """The best hypothesis as a prediction, the others behind it; `words`: whether it is asked where they look."""
+    made = [_answer(model, tokenizer, hypothesis, source, text, picture, words) for hypothesis in found]
     best = made[0]
     return Prediction(best.text, best.score, best.tokens, best.attention, text, made[1:])
 
 
 def _answer(
-    model: Seq2Seq, tokenizer: Tokenizer, found: Hypothesis, source: Side, text: str | None, picture: Picture | None
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    found: Hypothesis,
+    source: Side,
+    text: str | None,
+    picture: Picture | None,
+    words: bool,
 ) -> Prediction:
-    written, target = _written(tokenizer, found.tokens, found.finished, words=bool(found.attention))
+    written, target = _written(tokenizer, found.tokens, found.finished, words=words)
     weights = {name: part.float().cpu().numpy().astype(np.float32) for name, part in found.attention.items()}
     sites = tuple(site for site in model.source_sites if site in weights) if weights else ()
     attention = Attention(source, target, weights, sites, picture=picture)
