@@ -74,8 +74,13 @@ def opacity(canvas, rows=3, columns=4):
 
 def at(shown, region, rows=3, columns=4):
     """Where a region is on the screen, from the corner of the picture."""
-    # in one go: an answer that comes in the meantime draws another picture
-    width, height = shown.locator(".image").evaluate("image => [image.clientWidth, image.clientHeight]")
+    expect(shown.locator(".image img")).to_have_js_property("complete", True)
+    # found and measured in one go: an answer that comes in between draws another picture, and the old one has no size
+    measured = (
+        "() => (({ clientWidth, clientHeight }) => [clientWidth, clientHeight])(document.querySelector('.image'))"
+    )
+    width, height = shown.evaluate(measured)
+    assert min(width, height) > 0
     row, column = divmod(region, columns)
     return {"x": (column + 0.5) * width / columns, "y": (row + 0.5) * height / rows}
 
