@@ -123,8 +123,8 @@ def document(reports: Reports, out: Path) -> str:
         "The papers' findings, on data that fits into minutes of training. Each number comes from a `metrics.json` "
         "under `results/`, beside its log, its complete recipe and the command that makes it again; this page and the "
         "table in the README are written from those by `python results/table.py`. Settings were chosen on validation "
-        "data. Minutes are those of a training among up to eighteen on the same GPU, or of one of two on two cores "
-        "where it says CPU; in the last section each had the GPU to itself.",
+        "data. Minutes are those of a training among up to eighteen on the same GPU, or, where it says CPU, of one of "
+        "two on two cores that did other work too; in the last section each had the GPU to itself.",
         "",
         "A finding came out (yes) or did not (no) where our means differ by more than the seeds of any row of that "
         "table lie apart; less than that is too close to tell. Goals were set before, and are reached or missed.",

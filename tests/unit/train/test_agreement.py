@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from helpers_models import tiny
+from helpers_tasks import MODEL, untrained
 from saccade.batch import EOS, NO_LABEL, Batch
 from saccade.errors import ConfigError
 from saccade.models import MODELS, build_classifier
@@ -65,11 +66,11 @@ def test_a_batch_is_read_twice_and_the_readings_compared(name):
     losses = losses_of(objective, ragged())
     torch.manual_seed(3)
     both, _ = twice(ragged(), None)
-    torch_logits = model(both)[both.expected_mask]
+    logits = model(both)[both.expected_mask]
     answers = both.expected[both.expected_mask]
-    apart = divergence(*torch_logits.chunk(2))
+    apart = divergence(*logits.chunk(2))
     assert apart > 0
-    plain = F.cross_entropy(torch_logits, answers, reduction="sum") / 2
+    plain = F.cross_entropy(logits, answers, reduction="sum") / 2
     assert_close(losses.plain, plain)
     torch.manual_seed(3)
     smoothed = losses_of(WordLoss(model, label_smoothing=0.1).train(), both).total
@@ -80,8 +81,13 @@ def test_without_dropout_and_in_evaluation_it_changes_nothing():
     model = tiny("transformer-base")
     usual = losses_of(WordLoss(model), ragged())
     assert_close(losses_of(WordLoss(model, agreement=5.0).train(), ragged()), usual)
-    objective = WordLoss(tiny("transformer-base", dropout=0.5), agreement=5.0).eval()
-    assert_close(losses_of(objective, ragged()).total, losses_of(objective, ragged()).total)
+    objective = WordLoss(model, agreement=5.0).eval()
+    sizes = set()
+    model.encoder.register_forward_hook(lambda part, given, made: sizes.add(len(given[0])))
+    assert_close(losses_of(objective, ragged()), usual)
+    assert sizes == {3}
+    losses_of(objective.train(), ragged())
+    assert sizes == {3, 6}, "twice where it learns, and only there"
 
 
 def test_gold_attention_is_doubled_with_the_batch():
@@ -103,6 +109,14 @@ def test_classes():
     usual = F.cross_entropy(logits, both.labels, reduction="sum")
     assert_close(losses.total, (usual + 2 * divergence(*logits[real].chunk(2))) / 2)
     assert_close(losses.plain, usual / 2)
+
+
+@pytest.mark.parametrize("name", ["translation", "language", "classification"])
+def test_a_recipe_asks_for_it(name):
+    task = untrained(name, MODEL)
+    assert task.objective().agreement == 0
+    task.recipe = task.recipe.model_copy(update={"train": task.recipe.train.model_copy(update={"agreement": 2.0})})
+    assert task.objective().agreement == 2
 
 
 def test_hard_attention_has_draws_of_its_own():
