@@ -1,7 +1,10 @@
 """Batch: what every model reads, and the special tokens, in one place."""
 
 from collections.abc import Sequence
+from itertools import chain
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -102,7 +105,7 @@ def _pad(name: str, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     if len(rows) == 0:
         raise DataError(f"the {name} side of the batch has no sentences. Pass at least one.")
     for number, row in enumerate(rows):
-        if not isinstance(row, Sequence) or isinstance(row, str) or not all(isinstance(token, int) for token in row):
+        if not isinstance(row, Sequence) or isinstance(row, str) or not _are_whole(row):
             raise DataError(
                 f"{name} {number} of the batch is {row!r}, but a sentence is a list of tokens, whole numbers. "
                 "Tokenise text first; a single sentence is a list of one list."
@@ -112,8 +115,15 @@ def _pad(name: str, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     lengths = torch.tensor([len(row) for row in rows])
     mask = masks.padding(lengths)
     tokens = torch.full(mask.shape, PAD)
-    tokens[mask] = torch.tensor([token for row in rows for token in row])
+    tokens[mask] = torch.from_numpy(
+        np.array(list(chain.from_iterable(rows)), np.int64)
+    )  # torch takes five times as long
     return tokens, mask
+
+
+def _are_whole(row: Sequence[Any]) -> bool:
+    # one look at the types is enough for most, and much faster
+    return set(map(type, row)) == {int} or all(isinstance(token, int) for token in row)
 
 
 def _check_side(name: str, values: Tensor | None, mask: Tensor | None) -> None:

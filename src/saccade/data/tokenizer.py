@@ -16,7 +16,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from saccade.batch import EOS, SPECIALS, UNK
 from saccade.config import Config
-from saccade.data.spelling import shown, spell_bytes, word_numbers
+from saccade.data.spelling import shown, spell_bytes, text_of_bytes, word_numbers
 from saccade.data.text import check_encodable, shorten
 from saccade.errors import CheckpointError, ConfigError, DataError
 
@@ -168,7 +168,7 @@ class Tokenizer:
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of some tokens; those up to EOS, without the special ones."""
-        return self._spell(_without_specials(tokens))[0]
+        return self._text(_without_specials(tokens))
 
     def decode_words(self, tokens: Sequence[int]) -> Encoded:
         """As `encode`, from tokens: which word of `decode(tokens)` each belongs to."""
@@ -177,8 +177,10 @@ class Tokenizer:
     def spelled(self, tokens: Sequence[int], *, words: bool = True) -> tuple[str, Encoded]:
         """`decode` and `decode_words` at once; `words`: whether it is asked which word each belongs to."""
         kept = _without_specials(tokens)
+        if not words:
+            return self._text(kept), Encoded(kept, [])
         text, starts = self._spell(kept)
-        return text, Encoded(kept, word_numbers(text, starts) if words else [])
+        return text, Encoded(kept, word_numbers(text, starts))
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
         """What each token stands for, as a person would write it; a space before it is shown as ▁."""
@@ -193,6 +195,13 @@ class Tokenizer:
     @functools.cached_property
     def _visible(self) -> list[str]:
         return [*SPECIALS, *(shown(piece, self.kind) for piece in self._pieces[len(SPECIALS) :])]
+
+    def _text(self, tokens: Sequence[int]) -> str:
+        """As `_spell`, the text alone."""
+        pieces = [self._pieces[token] for token in tokens]
+        if self.kind in ("bpe", "unigram"):
+            return text_of_bytes(pieces)
+        return (" " if self.kind == "word" else "").join(pieces)
 
     def _spell(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text, and where in it each token starts."""

@@ -185,6 +185,14 @@ def test_any_bytes_a_model_may_write_have_words(made, tokens):
     assert max(found.words, default=0) <= max(len(words) - 1, 0)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@settings(max_examples=30)
+def test_the_text_is_the_same_whether_words_are_asked_for(made, kind, data):
+    tokens = data.draw(st.lists(st.integers(0, len(made[kind]) - 1), max_size=12))
+    assert made[kind].spelled(tokens, words=False)[0] == made[kind].spelled(tokens)[0]
+
+
 def test_broken_letters_do_not_shift_the_words_after_them(made):
     tokenizer = made["bpe"]
     broken = tokenizer.encode("👽").tokens[2:3] * 3  # bytes from inside a letter
