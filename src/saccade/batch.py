@@ -115,9 +115,8 @@ def _pad(name: str, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     lengths = torch.tensor([len(row) for row in rows])
     mask = masks.padding(lengths)
     tokens = torch.full(mask.shape, PAD)
-    tokens[mask] = torch.from_numpy(
-        np.array(list(chain.from_iterable(rows)), np.int64)
-    )  # torch takes five times as long
+    flat = np.array(list(chain.from_iterable(rows)), np.int64)  # torch takes five times as long
+    tokens[mask] = torch.from_numpy(flat)
     return tokens, mask
 
 
