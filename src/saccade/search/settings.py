@@ -23,6 +23,9 @@ from saccade.search.recorded import recorded
 
 __all__ = ["SearchConfig", "find"]
 
+_FEW, _MANY, _HYPOTHESES = 32, 256, 2560
+"""Sentences searched together where nobody says how many: at least, at most, and the hypotheses of a GPU's."""
+
 
 class SearchConfig(Config):
     """Greedy search at width 1, beam search above it, sampling if asked for."""
@@ -41,8 +44,8 @@ class SearchConfig(Config):
     max_length: int | None = Field(None, ge=1)
     """The most tokens of an answer; left out, twice those of its source and 20 more."""
     min_length: int = Field(0, ge=0)
-    batch: int = Field(32, ge=1)
-    """Sentences searched together."""
+    batch: int | None = Field(None, ge=1)
+    """Sentences searched together; left out, 32, and more on a GPU, which they are to fill."""
     precision: Literal["full", "int8"] = "full"
     """What products are computed in: "full", as the model is, or in eight bits where processor and model allow it."""
 
@@ -51,6 +54,14 @@ class SearchConfig(Config):
         if self.nbest > 1 and not self.sample and self.nbest > self.beam:
             raise ValueError(f"nbest is {self.nbest}, but a beam of {self.beam} finds at most {self.beam}: raise beam")
         return self
+
+    def together(self, device: torch.device, *, large: bool) -> int:
+        """Sentences searched together there; `large`: pictures, or attention that is asked for, so few have room."""
+        if self.batch is not None:
+            return self.batch
+        if device.type == "cpu" or large:
+            return _FEW
+        return max(_FEW, min(_MANY, _HYPOTHESES // max(self.beam, self.nbest)))
 
 
 def find(
@@ -65,7 +76,7 @@ def find(
     """The answers a config asks for, best first, `nbest` for each sentence; limits: see search.Limits.
 
     `lengths`: the most tokens of each answer. `room`: the most tokens the model can write, where that is limited.
-    More sentences than `config.batch` are searched so many at a time.
+    More sentences than `config.together` says are searched so many at a time.
     """
     shortest = min(lengths)
     if config.min_length >= shortest:  # of each by itself, so that company changes nothing
@@ -73,11 +84,14 @@ def find(
             f"min_length is {config.min_length} words, but max_length {shortest} leaves no room for them and the end. "
             f"Make max_length at least {config.min_length + 1}."
         )
-    found = _flow(model, batch, config, lengths, room, limits)
+    large = limits.get("attention", True) or batch.pictures is not None
+    rows = config.together(next(model.parameters()).device, large=large)
+    found = _flow(model, batch, config, rows, lengths, room, limits)
     if found is not None:
         return found
-    search = _find if batch.size <= config.batch else _piecewise
-    return search(model, batch, config, lengths, room, limits)
+    if batch.size <= rows:
+        return _find(model, batch, config, lengths, room, limits)
+    return _piecewise(model, batch, config, rows, lengths, room, limits)
 
 
 def _find(
@@ -127,22 +141,34 @@ def _strategy(config: SearchConfig) -> Callable[[], Strategy]:
 
 
 def _flow(
-    model: Seq2Seq, batch: Batch, config: SearchConfig, lengths: Sequence[int], room: int | None, asked: dict[str, Any]
+    model: Seq2Seq,
+    batch: Batch,
+    config: SearchConfig,
+    rows: int,
+    lengths: Sequence[int],
+    room: int | None,
+    asked: dict[str, Any],
 ) -> list[list[Hypothesis]] | None:
     """All in one go, where nothing is asked for that needs a batch to stay together; None where something is."""
     plain = not config.sample and not config.min_length and not config.coverage_penalty
     if not plain or batch.source is None or batch.source.device.type != "cpu" or asked != {"attention": False}:
         return None
     most = [min(length, room or length) for length in lengths]
-    return flow(model, batch, _strategy(config), rows=config.batch, lengths=most, precision=config.precision)
+    return flow(model, batch, _strategy(config), rows=rows, lengths=most, precision=config.precision)
 
 
 def _piecewise(
-    model: Seq2Seq, batch: Batch, config: SearchConfig, lengths: Sequence[int], room: int | None, asked: dict[str, Any]
+    model: Seq2Seq,
+    batch: Batch,
+    config: SearchConfig,
+    rows: int,
+    lengths: Sequence[int],
+    room: int | None,
+    asked: dict[str, Any],
 ) -> list[list[Hypothesis]]:
     found = []
-    for start in range(0, batch.size, config.batch):
-        piece = slice(start, start + config.batch)
+    for start in range(0, batch.size, rows):
+        piece = slice(start, start + rows)
         part = tree.map_tensors(lambda tensor: tensor[piece], batch)  # noqa: B023 (used at once)
         limits = {**asked, **({"prefix": asked["prefix"][piece]} if asked.get("prefix") is not None else {})}
         found += _find(model, _cut(part), config, lengths[piece], room, limits)

@@ -59,6 +59,7 @@ def stream(
 
     joined = task.takes_many and not attention and prefix is None
     several = (1 if workers is None else workers.count) if joined else None
+    size = search.together(task.device, large=attention or task.reads == "picture")
     window: list[tuple[int, _Ready | Prediction]] = []
     number = held = 0
     for given in inputs:
@@ -66,10 +67,10 @@ def stream(
             number += 1
             window.append((number, _ready(task, number, given, refuse)))
             held += size_of(window[-1][1])
-        if len(window) >= search.batch * _WINDOW or held > _HELD or (given is None and window):
-            yield from _window(task, window, search.batch, predict, refuse, several)
+        if len(window) >= size * _WINDOW or held > _HELD or (given is None and window):
+            yield from _window(task, window, size, predict, refuse, several)
             window, held = [], 0
-    yield from _window(task, window, search.batch, predict, refuse, several)
+    yield from _window(task, window, size, predict, refuse, several)
 
 
 def _ready(task: Task, number: int, given: Input, refuse: Callable[[str], None] | None) -> _Ready | Prediction:

@@ -162,11 +162,11 @@ class Captioning(Task):
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         groups, pictures = self._opened(examples)
-        regions = self._regions()
+        regions, few = self._regions(), search.together(self.device, large=True)
         predictions = [
             answers(self.model, self.target, hypotheses, regions, None)
-            for start in range(0, len(pictures), search.batch)
-            for hypotheses in self._search(pictures[start : start + search.batch], search, attention=True)
+            for start in range(0, len(pictures), few)
+            for hypotheses in self._search(pictures[start : start + few], search, attention=True)
         ]
         texts = [prediction.text for prediction in predictions]
         references = [list(group[0].references or (group[0].target or "",)) for group in groups]

@@ -3,6 +3,7 @@
 import tracemalloc
 
 import pytest
+import torch
 
 from helpers_tasks import sentences
 from saccade.errors import DataError
@@ -16,6 +17,8 @@ class Echo:
 
     longest = 100
     takes_many = False
+    reads = "text"
+    device = torch.device("cpu")
 
     def __init__(self):
         self.asked = []
@@ -41,6 +44,33 @@ def test_answers_come_in_the_order_of_inputs_and_batches_are_of_like_lengths():
     assert all(len(batch) <= 8 for batch in task.asked)
     spread = [max(map(len, batch)) - min(map(len, batch)) for batch in task.asked]
     assert sum(spread) / len(spread) < 8
+
+
+@pytest.mark.parametrize(
+    ("device", "attention", "settings", "most"),
+    [
+        ("cpu", False, {}, 32),
+        ("cuda", False, {}, 256),
+        ("cuda", False, {"beam": 5}, 256),
+        ("cuda", False, {"beam": 40, "nbest": 40}, 64),
+        ("cuda", False, {"beam": 1000}, 32),
+        ("cuda", True, {}, 32),
+        ("cuda", True, {"batch": 100}, 100),
+        ("cpu", False, {"batch": 100}, 100),
+    ],
+)
+def test_a_gpu_is_filled_unless_somebody_says_how_many_or_wants_to_see_attention(device, attention, settings, most):
+    task = Echo()
+    task.device = torch.device(device)
+    list(stream(task, ["w"] * 1000, SearchConfig(**settings), attention=attention))
+    assert max(map(len, task.asked)) == most
+
+
+def test_few_pictures_at_a_time():
+    task = Echo()
+    task.device, task.reads = torch.device("cuda"), "picture"
+    list(stream(task, ["w"] * 1000, SearchConfig()))
+    assert max(map(len, task.asked)) == 32
 
 
 def test_a_batch_has_no_more_tokens_than_memory_is_meant_for():
