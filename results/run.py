@@ -11,9 +11,9 @@ into the tables; where there is no test file, it is the validation data, and the
 
 Several trainings run side by side (--jobs), each a process; on one GPU start NVIDIA's multi-process service before
 (nvidia-cuda-mps-control -d), with which six recurrent models learnt 1.6 times as fast together. When --minutes are
-over, those that still train are stopped and keep a checkpoint to go on from; the same command goes on with what is missing.
-Models stay in --runs, the small files go to --out: metrics.json, log.jsonl, recipe.yaml, card.md and pictures, in
-GROUP/ROW/seed-N.
+over, those that still train are stopped and keep a checkpoint to go on from; the same command goes on with what is
+missing. Models stay in --runs, the small files go to --out: metrics.json, log.jsonl, recipe.yaml, card.md and
+pictures, in GROUP/ROW/seed-N.
 """
 
 from __future__ import annotations
