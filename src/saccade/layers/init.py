@@ -8,9 +8,9 @@ from torch import nn
 
 from saccade.attention.aligns import AlphaEntmax
 from saccade.attention.scores import Additive, Cosine
-from saccade.layers.cells import Cell
+from saccade.layers.cells import LSTM, Cell
 
-__all__ = ["init_embeddings", "init_groundhog", "init_uniform"]
+__all__ = ["init_embeddings", "init_forget_gates", "init_groundhog", "init_uniform"]
 
 
 def init_uniform(model: nn.Module, scale: float) -> None:
@@ -24,6 +24,18 @@ def init_embeddings(model: nn.Module, scale: float) -> None:
     for part in model.children():
         if isinstance(part, nn.Embedding):
             nn.init.normal_(part.weight, std=scale)
+
+
+def init_forget_gates(model: nn.Module, bias: float) -> None:
+    """The bias of every LSTM's forget gate, which torch has as a sum of two.
+
+    Paper: Jozefowicz et al. 2015, "An empirical exploration of recurrent network architectures", advises 1.
+    """
+    for module in model.modules():
+        if isinstance(module, LSTM):
+            gate = slice(module.width, 2 * module.width)  # after the input gate
+            nn.init.constant_(module.rnn.bias_ih_l0.data[gate], bias)  # type: ignore[index]
+            nn.init.zeros_(module.rnn.bias_hh_l0.data[gate])  # type: ignore[index]
 
 
 def init_groundhog(model: nn.Module) -> None:

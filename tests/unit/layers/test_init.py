@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from saccade.layers.cells import CELLS, build_cell
-from saccade.layers.init import init_embeddings, init_groundhog, init_uniform
-from saccade.models import build_language_model, build_seq2seq
+from saccade.layers.cells import CELLS, LSTM, build_cell
+from saccade.layers.init import init_embeddings, init_forget_gates, init_groundhog, init_uniform
+from saccade.models import MODELS, build_language_model, build_seq2seq
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -70,6 +70,32 @@ def test_how_readers_start_can_be_chosen(preset):
     model = build_language_model(preset, 500, embedding=64, init={"kind": "uniform", "scale": 0.01})
     assert max(parameter.abs().max() for parameter in model.parameters()) <= 0.01
     assert abs(build_language_model(preset, 500, embedding=64).embedding.weight.std() - 0.1) < 0.005
+
+
+def test_forget_gates_start_open():
+    """In a step from h = 0 with no input σ(bias) of the memory is left, and what comes in is as before."""
+    cell, plain = build_cell("lstm", 3, 4), build_cell("lstm", 3, 4)
+    plain.load_state_dict(cell.state_dict())
+    init_forget_gates(cell, 2.0)
+    memory = torch.tensor([[0.0] * 4 + [1.0] * 4])
+    nothing = torch.zeros(1, 8)
+    gained = [c.advance(c.project(torch.zeros(1, 3)), nothing)[:, 4:] for c in (cell, plain)]
+    kept = cell.advance(cell.project(torch.zeros(1, 3)), memory)[:, 4:] - gained[0]
+    assert_close(gained[0], gained[1])
+    assert_close(kept, torch.full((1, 4), 2.0).sigmoid())
+
+
+@pytest.mark.parametrize("preset", ["lstmn", "sutskever"])
+def test_forget_gates_are_a_setting_whatever_the_kind(preset):
+    model = build_language_model(
+        preset, 20, **MODELS[preset].tiny | {"init": {"kind": "uniform", "scale": 0.08, "forget": 1.0}}
+    )
+    cells = [module for module in model.modules() if isinstance(module, LSTM)]
+    assert cells
+    for cell in cells:
+        biases = cell.rnn.bias_ih_l0 + cell.rnn.bias_hh_l0
+        assert (biases.split(cell.width)[1] == 1).all()
+        assert (biases.split(cell.width)[0].abs() <= 0.16).all()
 
 
 def test_tables_inside_of_parts_are_left_alone():
