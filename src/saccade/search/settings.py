@@ -84,14 +84,16 @@ def find(
             f"min_length is {config.min_length} words, but max_length {shortest} leaves no room for them and the end. "
             f"Make max_length at least {config.min_length + 1}."
         )
-    large = limits.get("attention", True) or batch.pictures is not None
-    rows = config.together(next(model.parameters()).device, large=large)
-    found = _flow(model, batch, config, rows, lengths, room, limits)
+    found = _flow(model, batch, config, lengths, room, limits)
     if found is not None:
         return found
-    if batch.size <= rows:
-        return _find(model, batch, config, lengths, room, limits)
-    return _piecewise(model, batch, config, rows, lengths, room, limits)
+    search = _find if batch.size <= _together(model, batch, config, limits) else _piecewise
+    return search(model, batch, config, lengths, room, limits)
+
+
+def _together(model: Seq2Seq, batch: Batch, config: SearchConfig, asked: dict[str, Any]) -> int:
+    large = asked.get("attention", True) or batch.pictures is not None
+    return config.together(next(model.parameters()).device, large=large)
 
 
 def _find(
@@ -141,32 +143,20 @@ def _strategy(config: SearchConfig) -> Callable[[], Strategy]:
 
 
 def _flow(
-    model: Seq2Seq,
-    batch: Batch,
-    config: SearchConfig,
-    rows: int,
-    lengths: Sequence[int],
-    room: int | None,
-    asked: dict[str, Any],
+    model: Seq2Seq, batch: Batch, config: SearchConfig, lengths: Sequence[int], room: int | None, asked: dict[str, Any]
 ) -> list[list[Hypothesis]] | None:
     """All in one go, where nothing is asked for that needs a batch to stay together; None where something is."""
     plain = not config.sample and not config.min_length and not config.coverage_penalty
     if not plain or batch.source is None or batch.source.device.type != "cpu" or asked != {"attention": False}:
         return None
-    most = [min(length, room or length) for length in lengths]
+    most, rows = [min(length, room or length) for length in lengths], _together(model, batch, config, asked)
     return flow(model, batch, _strategy(config), rows=rows, lengths=most, precision=config.precision)
 
 
 def _piecewise(
-    model: Seq2Seq,
-    batch: Batch,
-    config: SearchConfig,
-    rows: int,
-    lengths: Sequence[int],
-    room: int | None,
-    asked: dict[str, Any],
+    model: Seq2Seq, batch: Batch, config: SearchConfig, lengths: Sequence[int], room: int | None, asked: dict[str, Any]
 ) -> list[list[Hypothesis]]:
-    found = []
+    found, rows = [], _together(model, batch, config, asked)
     for start in range(0, batch.size, rows):
         piece = slice(start, start + rows)
         part = tree.map_tensors(lambda tensor: tensor[piece], batch)  # noqa: B023 (used at once)
