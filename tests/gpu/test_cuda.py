@@ -118,7 +118,7 @@ def test_training_in_bf16_lowers_the_loss(name, small, monkeypatch):
     batch = Batch.of(SOURCES, TARGETS).to("cuda")
     optimiser = torch.optim.Adam(model.parameters(), 1e-2)
     losses = []
-    for _ in range(30):
+    for _ in range(60):
         with torch.autocast("cuda", torch.bfloat16):
             logits = model(batch)
         loss = torch.nn.functional.cross_entropy(

@@ -55,6 +55,27 @@ def test_rows_wider_and_longer_than_a_tile(monkeypatch, features):
     assert_as_exact(steps, one_query, torch.float32, DEVICE)
 
 
+@pytest.mark.parametrize("features", [0, 1])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_keys_and_values_side_by_side_in_several_tiles(monkeypatch, dtype, features):
+    monkeypatch.setattr(one_query, "PAIR_BYTES", 256)  # 2 or 4 rows of 32 numbers
+    steps = Steps(size=35, width=17, depth=20, features=features, masked=True)
+    assert_as_exact(steps, one_query, dtype, DEVICE)
+
+
+@pytest.mark.parametrize("order", ["rising", "falling"])
+def test_what_was_summed_is_weighed_anew_when_a_higher_score_turns_up(monkeypatch, order):
+    monkeypatch.setattr(one_query, "PAIR_BYTES", 256)  # 4 rows of 16 numbers
+    torch.manual_seed(0)
+    query, values = torch.zeros(1, 1, 4, device=DEVICE), torch.randn(1, 9, 3, device=DEVICE)
+    heights = torch.linspace(-2, 2, 9, device=DEVICE)
+    keys = (heights if order == "rising" else heights.flip(0))[None, :, None].expand(1, 9, 4)
+    v, mask = torch.full((4,), 20.0, device=DEVICE), torch.arange(9, device=DEVICE)[None, None] > 3  # a tile of nothing
+    found = attend(one_query, Parts(query, keys, values, v, mask))
+    for one, other in zip(found, naive_attend(query, keys, values, v, mask), strict=True):
+        assert_close(one, other)
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_keys_split_among_programs(monkeypatch, dtype):
     monkeypatch.setattr(one_query, "CHUNK", 8)

@@ -1,9 +1,10 @@
 """Additive attention of few queries on a GPU: scores, softmax and weighted sum in one launch.
 
 A decoder that asks once a step is not held up by its tanh but by the keys and values it reads, and, with a dozen small
-kernels a step, by launching them. Here one program does one query of one sentence: it goes through the keys, keeps the
-scores of its row, and goes through the values. Where there are too few queries to fill the device the keys are split
-among several programs, and a second small launch joins what they found.
+kernels a step, by launching them. Here one program does one query of one sentence: it goes through keys and values side
+by side where whole rows of both fit into tiles, else through the values when the scores of its row are known. Where
+there are too few queries to fill the device the keys are split among several programs, and a second small launch joins
+what they found.
 
 Backward, `slopes` gives what the step before is waiting for, again in one launch. What the keys, v and the matrix get
 is a sum over all the steps of a loop, so `gather` takes many queries at once and goes through them with a tile of keys
@@ -24,6 +25,8 @@ __all__ = ["attend", "gather", "slopes"]
 
 TILE_BYTES, WARPS, STAGES = 1 << 15, 4, 1
 """Of a tile of keys or values; of a program; tiles in flight: several programs on a processor hide the waiting."""
+PAIR_BYTES = 1 << 14
+"""Of a tile of keys where one of values is read beside it."""
 DOT_TILE, DOT_WARPS, DOT_STAGES = (64, 64), 4, 3
 """Rows and columns of a tile that features are multiplied into; the same of its program."""
 GATHER_TILE, GATHER_WARPS = (32, 64), 4
@@ -51,13 +54,16 @@ def attend(parts: Parts, *, dot: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     count, features, matrix = _extra(parts)
     tile_s, tile_a = _tile(size, width, keys, count)
     tile_x, tile_d = _tile(size, depth, values)
+    once = count < 2 and tile_a >= width and tile_d >= depth
+    if once:
+        tile_s = min(tile_s, max(1, PAIR_BYTES // keys.element_size() // max(tile_a, tile_d)))
     attend_kernel[(rows, splits)](
         query, keys, values, parts.v.contiguous(), keys if parts.mask is None else parts.mask, features, matrix,
         scores, kept, weights, found, marks, length, size, triton.cdiv(size, splits), heads,
         *_strides(keys), *_strides(values), *_mask_strides(parts.mask, query.dim()),
         *features.stride(), *matrix.stride(),
         A=width, D=depth, C=count, TILE_C=_pad(count), TILE_S=tile_s, TILE_A=tile_a, TILE_X=tile_x, TILE_D=tile_d,
-        MASKED=parts.mask is not None, SPLIT=splits > 1, TWICE=weights is not kept, DOT=dot,
+        MASKED=parts.mask is not None, SPLIT=splits > 1, ONCE=once, TWICE=weights is not kept, DOT=dot,
         PRECISE=_precise(parts), FAST=_FAST,
         STAGES=DOT_STAGES if count > 1 else STAGES, num_warps=DOT_WARPS if count > 1 else WARPS,
     )  # fmt: skip

@@ -90,19 +90,29 @@ def attend_kernel(
     k_b, k_h, k_s, x_b, x_h, x_s, m_b, m_h, m_t, m_s, f_r, f_s, f_c, u_h, u_a, u_c,
     A: tl.constexpr, D: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr, TILE_S: tl.constexpr,
     TILE_A: tl.constexpr, TILE_X: tl.constexpr, TILE_D: tl.constexpr, MASKED: tl.constexpr, SPLIT: tl.constexpr,
-    TWICE: tl.constexpr, DOT: tl.constexpr, PRECISE: tl.constexpr, FAST: tl.constexpr, STAGES: tl.constexpr,
+    ONCE: tl.constexpr, TWICE: tl.constexpr, DOT: tl.constexpr, PRECISE: tl.constexpr, FAST: tl.constexpr,
+    STAGES: tl.constexpr,
 ):  # fmt: skip
-    """One query and its share of the keys: all of them, or a chunk whose part of the sums is left for `join_kernel`."""
+    """One query and its share of the keys: all of them, or a chunk whose part of the sums is left for `join_kernel`.
+
+    ONCE: rows are as wide as a tile, so keys and values are read side by side, and what has been summed is weighed
+    anew whenever a higher score turns up. Else the values' turn comes when all scores are known.
+    """
     row, part = tl.program_id(0).to(tl.int64), tl.program_id(1)
     n, t = row // length, row % length
     b, h = n // heads, n % heads
     low = part * chunk
     high = tl.minimum(low + chunk, size)
     peak, total = float("-inf"), 0.0
+    d = tl.arange(0, TILE_D)
+    summed = tl.zeros((TILE_D,), tl.float32)
     for first in tl.range(low, high, TILE_S, num_stages=STAGES):
         s = first + tl.arange(0, TILE_S)
         here = s < high
         found = tl.zeros((TILE_S,), tl.float32)
+        if ONCE:  # asked for now, so that it arrives while the scores are made
+            aside = values + b * x_b + h * x_h + s[:, None] * x_s + d[None, :]
+            beside = tl.load(aside, here[:, None] & (d < D)[None, :], 0.0)
         f = _of_features(features + row * f_r, s, here, f_s, f_c, C, TILE_C)
         for step in tl.range(0, (A + TILE_A - 1) // TILE_A, num_stages=STAGES):
             a = step * TILE_A + tl.arange(0, TILE_A)
@@ -124,7 +134,10 @@ def attend_kernel(
         before = peak
         peak = tl.maximum(peak, tl.max(found, 0))
         base = tl.where(peak == float("-inf"), 0.0, peak)  # nothing seen yet: all exponentials are 0
-        total = total * _exp(before - base, PRECISE, FAST) + tl.sum(_exp(found - base, PRECISE, FAST), 0)
+        fade, share = _exp(before - base, PRECISE, FAST), _exp(found - base, PRECISE, FAST)
+        total = total * fade + tl.sum(share, 0)
+        if ONCE:
+            summed = summed * fade + tl.sum(share[:, None] * beside.to(tl.float32), 0)
     tl.debug_barrier()  # what a thread reads below another one wrote
     base = tl.where(peak == float("-inf"), 0.0, peak)
     scale = 1.0
@@ -140,18 +153,21 @@ def attend_kernel(
             tl.store(kept + row * size + s, share, s < high)
             if TWICE:
                 tl.store(weights + row * size + s, share.to(weights.dtype.element_ty), s < high)
-    for step in range((D + TILE_D - 1) // TILE_D):
-        d = step * TILE_D + tl.arange(0, TILE_D)
-        within = d < D
-        summed = tl.zeros((TILE_D,), tl.float32)
-        for first in tl.range(low, high, TILE_X, num_stages=STAGES):
-            s = first + tl.arange(0, TILE_X)
-            place = values + b * x_b + h * x_h + s[:, None] * x_s + d[None, :]
-            x = tl.load(place, (s < high)[:, None] & within[None, :], 0.0).to(tl.float32)
-            share = _exp(tl.load(scores + row * size + s, s < high, float("-inf")) - base, PRECISE, FAST) * scale
-            summed += tl.sum(share[:, None] * x, 0)
-        at = (row * tl.num_programs(1) + part) * D + d
-        tl.store(context + at, summed.to(context.dtype.element_ty), within)
+    mine = context + (row * tl.num_programs(1) + part) * D
+    if ONCE:
+        tl.store(mine + d, (summed * scale).to(context.dtype.element_ty), d < D)
+    else:
+        for step in range((D + TILE_D - 1) // TILE_D):
+            d = step * TILE_D + tl.arange(0, TILE_D)
+            within = d < D
+            summed = tl.zeros((TILE_D,), tl.float32)
+            for first in tl.range(low, high, TILE_X, num_stages=STAGES):
+                s = first + tl.arange(0, TILE_X)
+                place = values + b * x_b + h * x_h + s[:, None] * x_s + d[None, :]
+                x = tl.load(place, (s < high)[:, None] & within[None, :], 0.0).to(tl.float32)
+                share = _exp(tl.load(scores + row * size + s, s < high, float("-inf")) - base, PRECISE, FAST) * scale
+                summed += tl.sum(share[:, None] * x, 0)
+            tl.store(mine + d, summed.to(context.dtype.element_ty), within)
 
 
 @triton.jit(do_not_specialize=["size"])
