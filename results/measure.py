@@ -153,14 +153,15 @@ def silver(recipe: Recipe) -> list[Example]:
 
 
 def heads(task: Any, gold: list[Example], silver: list[Example]) -> dict[str, Any]:
-    """The error rate of each head under each shift, and of the one that agrees best with the aligner's links.
+    """The error rate of each head, layer and all of them, under each shift, and of what agrees best with the aligner.
 
     Without such links the mean of all heads is read, at the step that writes the word. The guided head is read where
     one was taught. `lowest` is what hindsight would have chosen.
     """
     settings = task.recipe.train
     looked, tried = task.attend(gold), task.attend(silver) if silver else []
-    sites = [(site, head) for site in task.model.source_sites for head in range(len(looked[0].weights[site]))]
+    counts = {site: len(looked[0].weights[site]) for site in task.model.source_sites}
+    sites = [(site, head) for site, count in counts.items() for head in (None, *range(count))]
     guided = (settings.guided_site, settings.guided_head) if settings.guided_alignment else None
     rows = []
     for site, head in [(None, None), *sites]:

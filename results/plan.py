@@ -77,6 +77,7 @@ GROUPS: dict[str, Group] = {
         "bleu",
         (
             *_multi30k("en", "de"),
+            Row("transformer-plain", "multi30k-transformer", "Transformer, without agreement", ("train.agreement=0",)),
             Row("general-large-vectors", "multi30k-luong-general", f"general, {_ABLATION}", _LARGE),
         ),
         _CAPTIONS,
@@ -115,6 +116,7 @@ GROUPS: dict[str, Group] = {
         ),
         bounds=(10, 15, 20, 25, 30, 40),
         picture="the fbi is chasing a criminal on the run",
+        drawn=("lstm", "lstmn", "lstmn-3"),
     ),
     "sst-fine": Group(
         "Stanford Sentiment Treebank, five grades", "sst", "accuracy", _sst("fine"), (10, 15, 20, 25, 30)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Curve", "Point", "clear", "draw_line", "name_ends", "save_lengths"]
 
-# after Okabe and Ito: all kinds of colour blindness tell them apart; shapes say it a second time
+# the first eight after Okabe and Ito: all kinds of colour blindness tell them apart; shapes say it a second time
 LOOKS = (
     ("#0072b2", "o", "-"),
     ("#d55e00", "s", "--"),
@@ -27,6 +27,8 @@ LOOKS = (
     ("#8a6d00", "P", "--"),
     ("#4d4d4d", "X", "-."),
     ("#e69f00", "h", ":"),
+    ("#8c2d04", "*", "-"),
+    ("#6a51a3", "p", "--"),
 )
 """Colour, marker and dashes of each curve."""
 

@@ -191,7 +191,7 @@ def test_heads_are_chosen_by_the_aligners_links():
     gold = [Example(source="ant bee", target="ANT BEE", links=Links(frozenset({(0, 0), (1, 1)})))] * 3
     silver = [Example(source="cat dog elk", target="CAT DOG", links=Links(frozenset({(0, 0), (1, 1)})))] * 2
     found = measure.heads(task, gold, silver)
-    assert len(found["all"]) == (1 + 2 * 2) * 2
+    assert len(found["all"]) == (1 + 2 * (1 + 2)) * 2  # all, and of two layers each and its heads, under two shifts
     assert found["chosen"]["silver"] == min(row["silver"] for row in found["all"])
     assert found["lowest"]["aer"] == min(row["aer"] for row in found["all"])
     alone = measure.heads(task, gold, [])["chosen"]
