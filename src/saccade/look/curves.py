@@ -27,7 +27,7 @@ LOOKS = (
     ("#8a6d00", "P", "--"),
     ("#4d4d4d", "X", "-."),
     ("#e69f00", "h", ":"),
-    ("#8c2d04", "*", "-"),
+    ("#8c2d04", ">", "-"),
     ("#6a51a3", "p", "--"),
 )
 """Colour, marker and dashes of each curve."""
@@ -135,7 +135,7 @@ def _frame(axes: Axes, curves: list[Curve], trained_to: float | None, score: str
     bottom, top = min(0.0, *(point.lower for point in points)), max(point.upper for point in points)
     axes.set_xlim(0, longest)
     axes.set_ylim(bottom, (top - bottom or 1) * 1.08 + bottom)
-    axes.set_xlabel("words in the source sentence", labelpad=8)
+    axes.set_xlabel("words in the input", labelpad=8)
     axes.set_ylabel(words.visible(score), labelpad=8)
     clear(axes)
     if trained_to is not None:
