@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
+from helpers_captioning import captioner
 from helpers_models import tiny
 from helpers_tasks import MODEL, untrained
 from saccade.batch import EOS, NO_LABEL, Batch
@@ -111,9 +112,9 @@ def test_classes():
     assert_close(losses.plain, usual / 2)
 
 
-@pytest.mark.parametrize("name", ["translation", "language", "classification"])
+@pytest.mark.parametrize("name", ["translation", "language", "classification", "captioning"])
 def test_a_recipe_asks_for_it(name):
-    task = untrained(name, MODEL)
+    task = captioner().task if name == "captioning" else untrained(name, MODEL)
     assert task.objective().agreement == 0
     task.recipe = task.recipe.model_copy(update={"train": task.recipe.train.model_copy(update={"agreement": 2.0})})
     assert task.objective().agreement == 2
