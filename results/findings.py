@@ -266,6 +266,8 @@ def finding_rows(reports: Reports) -> list[tuple[str, str, str, str]]:
             rows.append((finding.text, finding.paper, UNMEASURED, "–"))
             continue
         ours, lead = finding.ours(means_of(measured))
+        if any(report["split"] == "valid" for row in finding.needs for report in measured[row]):
+            ours += " (validation data)"
         verdict = _reached(lead) if finding.is_goal else _came_out(lead, noise_of(measured))
         rows.append((finding.text, finding.paper, ours, verdict))
     return rows

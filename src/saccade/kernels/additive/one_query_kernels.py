@@ -84,6 +84,25 @@ def _inner(
     return x
 
 
+@triton.jit
+def _weigh(
+    values, scores, context, base, scale, low, high, x_s,
+    D: tl.constexpr, TILE_X: tl.constexpr, TILE_D: tl.constexpr, PRECISE: tl.constexpr, FAST: tl.constexpr,
+    STAGES: tl.constexpr,
+):  # fmt: skip
+    """The weighted sum of values when all scores are known."""
+    for step in range((D + TILE_D - 1) // TILE_D):
+        d = step * TILE_D + tl.arange(0, TILE_D)
+        within = d < D
+        summed = tl.zeros((TILE_D,), tl.float32)
+        for first in tl.range(low, high, TILE_X, num_stages=STAGES):
+            s = first + tl.arange(0, TILE_X)
+            x = tl.load(values + s[:, None] * x_s + d[None, :], (s < high)[:, None] & within[None, :], 0.0)
+            share = _exp(tl.load(scores + s, s < high, float("-inf")) - base, PRECISE, FAST) * scale
+            summed += tl.sum(share[:, None] * x.to(tl.float32), 0)
+        tl.store(context + d, summed.to(context.dtype.element_ty), within)
+
+
 @triton.jit(do_not_specialize=["size", "chunk", "m_b", "m_h", "m_t", "f_r"])
 def attend_kernel(
     query, keys, values, v, mask, features, matrix, scores, kept, weights, context, marks, length, size, chunk, heads,
@@ -157,17 +176,10 @@ def attend_kernel(
     if ONCE:
         tl.store(mine + d, (summed * scale).to(context.dtype.element_ty), d < D)
     else:
-        for step in range((D + TILE_D - 1) // TILE_D):
-            d = step * TILE_D + tl.arange(0, TILE_D)
-            within = d < D
-            summed = tl.zeros((TILE_D,), tl.float32)
-            for first in tl.range(low, high, TILE_X, num_stages=STAGES):
-                s = first + tl.arange(0, TILE_X)
-                place = values + b * x_b + h * x_h + s[:, None] * x_s + d[None, :]
-                x = tl.load(place, (s < high)[:, None] & within[None, :], 0.0).to(tl.float32)
-                share = _exp(tl.load(scores + row * size + s, s < high, float("-inf")) - base, PRECISE, FAST) * scale
-                summed += tl.sum(share[:, None] * x, 0)
-            tl.store(mine + d, summed.to(context.dtype.element_ty), within)
+        _weigh(
+            values + b * x_b + h * x_h, scores + row * size, mine, base, scale, low, high, x_s,
+            D, TILE_X, TILE_D, PRECISE, FAST, STAGES,
+        )  # fmt: skip
 
 
 @triton.jit(do_not_specialize=["size"])
