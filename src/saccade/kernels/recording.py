@@ -9,11 +9,17 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import Tensor
 
-__all__ = ["recording", "without_collecting"]
+__all__ = ["is_recorded", "recording", "without_collecting"]
 
 _ONE = threading.RLock()
 """One recording at a time: whether garbage is collected is a matter of the whole process."""
+
+
+def is_recorded(tensor: Tensor) -> bool:
+    """Whether what is done with a tensor now is recorded."""
+    return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
 @contextmanager

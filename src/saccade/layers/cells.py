@@ -17,6 +17,7 @@ from saccade.errors import DataError, ShapeError, lookup
 from saccade.kernels.cells import gru_cell, lstm_cell, mix
 from saccade.kernels.deferred import deferred_gradients
 from saccade.kernels.dropout import Dropout
+from saccade.kernels.recording import is_recorded
 from saccade.layers.stack import Layers
 
 __all__ = [
@@ -265,7 +266,7 @@ class LSTM(_TorchCell):
         if mask is None:
             hiddens, hidden, memory = self.run(inputs, (hidden, memory))
             return hiddens, torch.cat([hidden[0], memory[0]], -1)
-        if inputs.is_cuda and torch.cuda.is_current_stream_capturing():
+        if is_recorded(inputs):
             return Cell.sequence(self, inputs, state, mask)
         out: tuple[Tensor, Tensor] = self._packed(inputs, hidden, memory, mask)
         return out

@@ -18,10 +18,12 @@ from sacrebleu.metrics.ter import TER
 
 from saccade.errors import ConfigError, DataError, lookup
 
-__all__ = ["TEXT_METRICS", "TextScore", "TextStatistics", "bleu", "chrf", "ter", "text_statistics"]
+__all__ = ["TEXT_METRICS", "TextScore", "TextStatistics", "bleu", "chrf", "ter", "text_score", "text_statistics"]
 
 TOKENIZERS = {name: name for name in ("13a", "char", "intl", "none", "zh")}
 """The ways to cut text for BLEU that need no download and no other package."""
+
+Score = Callable[[NDArray[np.float64]], float]
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class TextStatistics:
     """
 
     counts: NDArray[np.float64]
-    score: Callable[[NDArray[np.float64]], float]
+    score: Score
     signature: str
 
     def total(self) -> TextScore:
@@ -89,7 +91,12 @@ def text_statistics(
     return TextStatistics(np.array(rows, dtype=np.float64), _score(judge), str(judge.get_signature()))
 
 
-def _score(judge: BLEU | CHRF | TER) -> Callable[[NDArray[np.float64]], float]:
+def text_score(metric: str, **options: Any) -> Score:
+    """What turns sums of `text_statistics` into a metric's value; options of the last step may differ from theirs."""
+    return _score(lookup("text metric", metric, TEXT_METRICS)(**options))
+
+
+def _score(judge: BLEU | CHRF | TER) -> Score:
     def score(sums: NDArray[np.float64]) -> float:
         # With one reference all statistics are counts. Whole numbers keep sacrebleu's own arithmetic.
         counts = [round(value) for value in sums.tolist()]

@@ -14,11 +14,12 @@ from saccade.attention.tape import Tape
 from saccade.batch import Batch
 from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
 from saccade.kernels.packed import Precision
-from saccade.models.writer import Draft, StepWriter, Writer, kept, norms, places
+from saccade.models.writer import Draft, Places, StepWriter, Writer, kept, norms, places
 
 __all__ = [
     "Classifying",
     "Draft",
+    "Places",
     "Precision",
     "Seq2Seq",
     "StepWriter",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -18,12 +18,13 @@ from torch import Tensor, nn
 from saccade import tree
 from saccade.attention.tape import Tape
 from saccade.batch import Batch
+from saccade.kernels.recording import is_recorded
 from saccade.kernels.ways import is_plain
 
 if TYPE_CHECKING:
     from saccade.models.base import Seq2Seq
 
-__all__ = ["Draft", "StepWriter", "Writer", "as_built", "fingerprint", "kept", "norms", "places", "rows_of"]
+__all__ = ["Draft", "Places", "StepWriter", "Writer", "as_built", "fingerprint", "kept", "norms", "places", "rows_of"]
 
 Made = TypeVar("Made")
 
@@ -115,9 +116,12 @@ _kept: weakref.WeakKeyDictionary[nn.Module, dict[str, tuple[Any, Any]]] = weakre
 
 
 def kept(model: nn.Module, name: str, make: Callable[[], Made]) -> Made:
-    """What was made of a model's parameters, by name; made again once they have changed."""
-    name = f"{name} {way()}"
-    now = fingerprint(list(model.parameters()))
+    """What was made of a model's parameters, by name; made again once they have changed.
+
+    What is made while a graph is recorded is the graph's: its numbers are there when it is replayed.
+    """
+    name, parameters = f"{name} {way()}", list(model.parameters())
+    now = None if any(map(is_recorded, parameters[:1])) else fingerprint(parameters)
     if now is None:
         return make()
     of_model = _kept.setdefault(model, {})
@@ -149,11 +153,19 @@ def fingerprint(parameters: Sequence[Tensor]) -> Any:
     return where, torch.stack([probe.float() for probe in probes]).tolist()
 
 
-def places(parameters: Sequence[Tensor]) -> Any:
-    """Where parameters lie, and how often they were changed in sight; None where that cannot be told."""
+class Places(NamedTuple):
+    """Where parameters lie, and how often each was changed in sight."""
+
+    where: tuple[tuple[int, torch.dtype, torch.Size], ...]
+    changes: tuple[int, ...]
+
+
+def places(parameters: Sequence[Tensor]) -> Places | None:
+    """The places of parameters; None where they do not tell when they change."""
     if not parameters or any(type(part) not in (nn.Parameter, Tensor) or part.is_inference() for part in parameters):
         return None
-    return tuple((part.data_ptr(), part._version, part.dtype, part.shape) for part in parameters)
+    where = tuple((part.data_ptr(), part.dtype, part.shape) for part in parameters)
+    return Places(where, tuple(part._version for part in parameters))
 
 
 def norms(parameters: Sequence[Tensor]) -> Tensor:

@@ -22,7 +22,7 @@ from torch import Tensor
 from saccade.batch import BOS, Batch, round_up
 from saccade.errors import Interruption, NumericsError
 from saccade.kernels.recording import recording
-from saccade.models.base import Draft, Precision, Seq2Seq, check_finite, norms, places
+from saccade.models.base import Draft, Places, Precision, Seq2Seq, check_finite, norms, places
 from saccade.search.history import Hypothesis, walk
 from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
 from saccade.search.view import View
@@ -55,6 +55,8 @@ def recorded(
     """
     if batch.source is None or batch.source.device.type != "cuda" or batch.source.dim() != 2:
         return None
+    if torch.is_autocast_enabled("cuda"):  # it keeps copies of weights, and not for as long as a recording
+        return None
     searches: _Searches | None = model.__dict__.get(_NAME)
     if searches is None:
         searches = model.__dict__[_NAME] = _Searches(model)
@@ -74,7 +76,7 @@ class _Searches:
     def __init__(self, model: Seq2Seq) -> None:
         self.lock = threading.Lock()
         self._parts, self._parameters = weakref.WeakSet(model.modules()), list(model.parameters())
-        self._writers: dict[Precision, _Made] = {}
+        self._writers: dict[Precision, _Packing] = {}
         self._recordings: dict[Any, _Recording] = {}
         self._seen: set[Any] = set()
         self._refused = self._told = False
@@ -93,19 +95,15 @@ class _Searches:
             logging.getLogger("saccade").info("searches go without CUDA graphs: %s", reason)
         self._told = True
 
-    def _writer(self, model: Seq2Seq, precision: Precision) -> _Made | None:
-        """The model's writer; to ask for it takes as long as some words do, so that is done when something changed."""
-        now, made = places(self._parameters), self._writers.get(precision)
+    def _writer(self, model: Seq2Seq, precision: Precision) -> _Packing | None:
+        """The model's writer, of weights as they are now; None where nobody can tell when these change."""
+        now, packing = places(self._parameters), self._writers.get(precision)
         if now is None:
             return None
-        if made is None or made.places != now:
-            self._forget(precision)  # what was recorded writes with weights of the past
-            made = self._writers[precision] = _Made(model.writer(precision), now, norms(self._parameters))
-        return made
-
-    def _forget(self, precision: Precision) -> None:
-        self._writers.pop(precision, None)
-        self._recordings = {shape: made for shape, made in self._recordings.items() if shape[1] != precision}
+        if packing is None or not packing.follow(now):
+            self._recordings = {shape: made for shape, made in self._recordings.items() if shape[1] != precision}
+            packing = self._writers[precision] = _Packing(model, precision, self._parameters, now)
+        return packing
 
     def find(
         self,
@@ -143,9 +141,12 @@ class _Searches:
             made = _Recording(model, parameters, writer, make(), sentences, size, longest, limits, batch.source.device)
             self._recordings[shape] = made
         try:
-            return made.run(batch, lengths)
-        except _Changed:
-            self._forget(precision)
+            try:
+                return made.run(batch, lengths)
+            except _Changed:
+                writer.again()
+                return made.run(batch, lengths)
+        except _Changed:  # no number is equal to itself if it is none: the usual search finds out and tells
             return None
         except NumericsError:
             raise
@@ -169,13 +170,32 @@ def _nothing() -> None:
     return None
 
 
-@dataclass(frozen=True)
-class _Made:
-    """A writer, and what was known of the parameters when it was made: where they lay, and their lengths."""
+class _Packing:
+    """A writer made while a graph was recorded: a replay packs the weights again, into the same places.
 
-    writer: Any
-    places: Any
-    norms: Tensor
+    norms: the lengths of the parameters when that was done last.
+    """
+
+    def __init__(self, model: Seq2Seq, precision: Precision, parameters: Sequence[Tensor], now: Places) -> None:
+        self._places, self._graph = now, torch.cuda.CUDAGraph()
+        stream = torch.cuda.Stream(parameters[0].device)
+        with recording(self._graph, torch.cuda.graph_pool_handle(), stream):
+            self.writer = model.writer(precision)
+            self.norms = norms(parameters)
+        self.again()
+
+    def again(self) -> None:
+        """Pack the weights as they are now."""
+        self._graph.replay()
+
+    def follow(self, now: Places) -> bool:
+        """Pack the weights again if they have changed; False if they lie elsewhere."""
+        if now.where != self._places.where:
+            return False
+        if now != self._places:
+            self._places = now
+            self.again()
+        return True
 
 
 class _Changed(Exception):
@@ -217,7 +237,7 @@ class _Recording:
         self,
         model: Seq2Seq,
         parameters: Sequence[Tensor],
-        writer: _Made,
+        writer: _Packing,
         strategy: Strategy,
         sentences: int,
         size: int,

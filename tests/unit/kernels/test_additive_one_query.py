@@ -76,10 +76,12 @@ def test_what_was_summed_is_weighed_anew_when_a_higher_score_turns_up(monkeypatc
         assert_close(one, other)
 
 
+@pytest.mark.parametrize("features", [0, 1, 2])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_keys_split_among_programs(monkeypatch, dtype):
+def test_keys_split_among_programs(monkeypatch, dtype, features):
     monkeypatch.setattr(one_query, "CHUNK", 8)
-    assert_as_exact(Steps(size=37, depth=9, masked=True, heads=2), one_query, dtype, DEVICE)
+    monkeypatch.setattr(one_query, "DOT_TILE", (16, 16))
+    assert_as_exact(Steps(size=37, depth=9, masked=True, heads=2, features=features), one_query, dtype, DEVICE)
 
 
 def test_a_mask_for_each_query_and_head_and_keys_that_lie_apart():

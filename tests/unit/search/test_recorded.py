@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from saccade.batch import Batch
+from saccade.errors import NumericsError
 from saccade.models import MODELS, build_seq2seq
 from saccade.search import recorded
 from saccade.search.settings import SearchConfig, find
@@ -32,6 +33,12 @@ def batches(count):
         yield Batch.of(rows).to("cuda")
 
 
+@torch.no_grad()
+def scale(model, factor):
+    for parameter in model.parameters():
+        parameter.mul_(factor)
+
+
 @pytest.mark.parametrize("lengths", ["one", "own"])
 @pytest.mark.parametrize("beam", [1, 3])
 @pytest.mark.parametrize("name", MODELS)
@@ -42,7 +49,10 @@ def test_the_same_answers(monkeypatch, name, beam, lengths):
     replays = []
     run = recorded._Recording.run
     monkeypatch.setattr(recorded._Recording, "run", lambda self, *given: replays.append(1) or run(self, *given))
-    for batch in batches(8):
+    for number, batch in enumerate(batches(10)):
+        if number == 6:
+            before = dict(model.__dict__[recorded._NAME]._recordings)
+            scale(model, 0.9)
         most = [12 if lengths == "one" else 6 + 2 * row for row in range(batch.size)]
         ours = find(model, batch, config, lengths=most)
         with monkeypatch.context() as patch:
@@ -57,7 +67,8 @@ def test_the_same_answers(monkeypatch, name, beam, lengths):
                 for site, weights in usual.attention.items():
                     torch.testing.assert_close(mine.attention[site], weights)
     assert not model.__dict__[recorded._NAME]._refused
-    assert len(replays) >= 4
+    assert model.__dict__[recorded._NAME]._recordings == before, "new weights need no new recordings"
+    assert len(replays) >= 6
 
 
 @pytest.mark.parametrize("way", ["recorded", "step by step"])
@@ -76,18 +87,41 @@ def test_answers_longer_than_the_room_made_at_first(monkeypatch, beam, way):
     assert len(ours[0][0].tokens) >= 40
 
 
-def test_another_model_in_the_same_place_is_another_search():
+@pytest.mark.parametrize("change", ["in sight", "out of sight", "elsewhere"])
+@pytest.mark.parametrize("name", ["bahdanau", "transformer-base"])
+def test_a_search_is_by_the_weights_of_now(name, change):
     torch.manual_seed(0)
-    model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).double().cuda()
-    config, batch = SearchConfig(), next(batches(1))
-    before = [find(model, batch, config, lengths=[9] * batch.size)[0][0].log_probability for _ in range(3)]
-    assert before[0] == pytest.approx(before[2])
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.mul_(1.5)
-    after = [find(model, batch, config, lengths=[9] * batch.size)[0][0].log_probability for _ in range(3)]
-    assert after[0] == pytest.approx(after[2])
+    model = build_seq2seq(name, WORDS, WORDS, **MODELS[name].tiny).double().cuda()
+    batch = next(batches(1))
+
+    def ask():
+        return find(model, batch, SearchConfig(), lengths=[9] * batch.size)[0][0].log_probability
+
+    before = [ask() for _ in range(3)]
+    if change == "in sight":
+        scale(model, 1.5)
+    for parameter in model.parameters():
+        if change == "out of sight":
+            parameter.data.mul_(1.5)  # it counts its changes for itself
+        if change == "elsewhere":
+            parameter.data = parameter.data * 1.5
+    after = [ask() for _ in range(3)]
+    fresh = copy.deepcopy(model)
+    expected = find(fresh, batch, SearchConfig(), lengths=[9] * batch.size)[0][0].log_probability
+    assert before == pytest.approx([before[0]] * 3)
+    assert after == pytest.approx([expected] * 3)
     assert after[0] != pytest.approx(before[0])
+
+
+def test_weights_that_are_no_numbers_are_told():
+    torch.manual_seed(0)
+    model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).cuda()
+    batch = next(batches(1))
+    for _ in range(3):
+        find(model, batch, SearchConfig(), lengths=[9] * batch.size)
+    scale(model, torch.nan)
+    with pytest.raises(NumericsError, match=r"parameter .* NaN"):
+        find(model, batch, SearchConfig(), lengths=[9] * batch.size)
 
 
 def test_a_model_takes_its_searches_with_it_and_a_copy_has_none():

@@ -32,7 +32,7 @@ DOT_TILE, DOT_WARPS, DOT_STAGES = (64, 64), 4, 3
 GATHER_TILE, GATHER_WARPS = (32, 64), 4
 """Keys and features, while queries go by."""
 ENOUGH, CHUNK = 128, 16
-"""Programs that keep a device busy; keys of one of them where the keys of a sentence are split."""
+"""Queries of which more keep a device busy as they are; the fewest keys of a program where they are split."""
 
 
 def attend(parts: Parts, *, dot: bool = False) -> tuple[Tensor, Tensor, Tensor]:
@@ -43,7 +43,9 @@ def attend(parts: Parts, *, dot: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     query, keys, values = parts.query.contiguous(), _even(parts.keys), _even(parts.values)
     heads, length, width = _sizes(query)
     size, depth, rows = keys.shape[-2], values.shape[-1], query.numel() // width
-    splits = 1 if rows >= ENOUGH else min(triton.cdiv(size, CHUNK), max(1, 2 * ENOUGH // rows))
+    count, features, matrix = _extra(parts)
+    chunk = DOT_TILE[0] if count > 1 else CHUNK
+    splits = 1 if rows > ENOUGH else min(triton.cdiv(size, chunk), 4 * ENOUGH // rows)
     lead = query.shape[:-1]
     scores = query.new_empty(*lead, size, dtype=torch.float32)
     kept = torch.empty_like(scores)
@@ -51,7 +53,6 @@ def attend(parts: Parts, *, dot: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     context = query.new_empty(*lead, depth)
     found = context if splits == 1 else query.new_empty(rows, splits, depth, dtype=torch.float32)
     marks = kept if splits == 1 else query.new_empty(2, rows, splits, dtype=torch.float32)  # peaks and sums
-    count, features, matrix = _extra(parts)
     tile_s, tile_a = _tile(size, width, keys, count)
     tile_x, tile_d = _tile(size, depth, values)
     once = count < 2 and tile_a >= width and tile_d >= depth
