@@ -39,7 +39,7 @@ def without_collecting() -> Iterator[None]:
 def recording(graph: torch.cuda.CUDAGraph, pool: Any, stream: torch.cuda.Stream) -> Iterator[None]:
     """What happens inside is recorded and not done; random numbers are drawn when it is replayed."""
     with without_collecting():
-        random = torch.cuda.get_rng_state(stream.device)
+        random, before = torch.cuda.get_rng_state(stream.device), torch.cuda.current_stream(stream.device)
         torch.cuda.synchronize(stream.device)
         try:
             with torch.cuda.graph(graph, pool, stream, capture_error_mode="thread_local"):
@@ -51,4 +51,5 @@ def recording(graph: torch.cuda.CUDAGraph, pool: Any, stream: torch.cuda.Stream)
                 torch.zeros((), device=stream.device)
             raise
         finally:
+            torch.cuda.set_stream(before)  # a recording that broke stays on its own
             torch.cuda.set_rng_state(random, stream.device)

@@ -14,7 +14,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -55,12 +55,13 @@ def recorded(
     """
     if batch.source is None or batch.source.device.type != "cuda" or batch.source.dim() != 2:
         return None
-    if torch.is_autocast_enabled("cuda"):  # it keeps copies of weights, and not for as long as a recording
-        return None
     searches: _Searches | None = model.__dict__.get(_NAME)
     if searches is None:
         searches = model.__dict__[_NAME] = _Searches(model)
     with searches.lock:
+        if torch.is_autocast_enabled("cuda"):
+            searches.tell("autocast has copies of the weights, and not for as long as a recording would need them")
+            return None
         if searches.ready():
             return searches.find(model, batch, make, key, lengths, room, precision)
         with evaluating(model):
@@ -75,8 +76,9 @@ class _Searches:
 
     def __init__(self, model: Seq2Seq) -> None:
         self.lock = threading.Lock()
-        self._parts, self._parameters = weakref.WeakSet(model.modules()), list(model.parameters())
-        self._writers: dict[Precision, _Packing] = {}
+        self._parts = weakref.WeakSet(model.modules())
+        self._parameters, self._owners = list(model.parameters()), _owners(model)
+        self._packings: dict[Precision, _Packing] = {}
         self._recordings: dict[Any, _Recording] = {}
         self._seen: set[Any] = set()
         self._refused = self._told = False
@@ -95,16 +97,6 @@ class _Searches:
             logging.getLogger("saccade").info("searches go without CUDA graphs: %s", reason)
         self._told = True
 
-    def _writer(self, model: Seq2Seq, precision: Precision) -> _Packing | None:
-        """The model's writer, of weights as they are now; None where nobody can tell when these change."""
-        now, packing = places(self._parameters), self._writers.get(precision)
-        if now is None:
-            return None
-        if packing is None or not packing.follow(now):
-            self._recordings = {shape: made for shape, made in self._recordings.items() if shape[1] != precision}
-            packing = self._writers[precision] = _Packing(model, precision, self._parameters, now)
-        return packing
-
     def find(
         self,
         model: Seq2Seq,
@@ -118,47 +110,74 @@ class _Searches:
         assert batch.source is not None
         one_length = min(lengths) == max(lengths)
         longest = max(lengths) if one_length else _within(max(lengths), room)
-        sentences, size = round_up(batch.size), _within(batch.source.shape[1], room)
-        writer = self._writer(model, precision)
-        if writer is None:
-            self.tell("its parameters are none that tell when they change")
+        form = _Form(round_up(batch.size), _within(batch.source.shape[1], room), longest, not one_length)
+        shape = (precision, key, form)
+        if not self._worth_it(shape):
             return None
-        shape = (key, precision, sentences, size, longest, one_length)
-        made = self._recordings.get(shape)
-        if made is None:
-            # the first one of a shape goes without, which gets all kernels ready
-            if self._refused or shape not in self._seen:
-                if len(self._seen) >= 8 * MOST:  # who asks with ever new settings shall not fill the memory
-                    self._seen.clear()
-                self._seen.add(shape)
-                return None
-            for oldest in list(self._recordings)[: len(self._recordings) + 1 - MOST]:
-                del self._recordings[oldest]
+        if shape not in self._recordings:
             check_search(model, batch, make(), longest, ())
             check_finite(model)
-            limits = None if one_length else torch.zeros(sentences, dtype=torch.long, device=batch.source.device)
-            parameters = self._parameters
-            made = _Recording(model, parameters, writer, make(), sentences, size, longest, limits, batch.source.device)
-            self._recordings[shape] = made
         try:
+            packing = self._packing(model, precision)
+            if packing is None:
+                self.tell("its parameters are none that tell when they change")
+                return None
+            made = self._recordings.get(shape)
+            if made is None:
+                made = self._recordings[shape] = _Recording(model, packing, make(), form, batch.source.device)
             try:
                 return made.run(batch, lengths)
             except _Changed:
-                writer.again()
+                packing.again()
                 return made.run(batch, lengths)
-        except _Changed:  # no number is equal to itself if it is none: the usual search finds out and tells
+        except _Changed:  # NaN is not equal to itself: the usual search finds it and tells
             return None
         except NumericsError:
             raise
         except Interruption:
-            del self._recordings[shape]  # it may be half done
+            self._recordings.pop(shape, None)  # it may be half done
             raise
         except Exception as error:  # whatever it is, the same search without a recording will tell if it is serious
-            self._refused, self._recordings = True, {}
+            self._refused, self._recordings, self._packings = True, {}, {}
             logging.getLogger("saccade").warning(
                 "searches go on without CUDA graphs: %s", str(error).splitlines()[0] if str(error) else error
             )
             return None
+
+    def _worth_it(self, shape: Any) -> bool:
+        """Whether a search is replayed or recorded; the first one of a shape goes without, which gets kernels ready."""
+        if self._refused:
+            return False
+        if shape in self._recordings:
+            return True
+        if shape not in self._seen:
+            if len(self._seen) >= 8 * MOST:  # who asks with ever new settings shall not fill the memory
+                self._seen.clear()
+            self._seen.add(shape)
+            return False
+        for oldest in list(self._recordings)[: len(self._recordings) + 1 - MOST]:
+            del self._recordings[oldest]
+        return True
+
+    def _packing(self, model: Seq2Seq, precision: Precision) -> _Packing | None:
+        """The model's writer, of weights as they are now; None where nobody can tell when these change."""
+        if any(parameters.get(name) is not tensor for parameters, name, tensor in self._owners):
+            self._parameters, self._owners = list(model.parameters()), _owners(model)
+            self._recordings, self._packings = {}, {}
+        now = places(self._parameters)
+        if now is None:
+            return None
+        if precision not in self._packings or not self._packings[precision].follow(now):
+            self._packings.pop(precision, None)
+            self._recordings = {shape: made for shape, made in self._recordings.items() if shape[0] != precision}
+            self._packings[precision] = _Packing(model, precision, self._parameters, now)
+        return self._packings[precision]
+
+
+def _owners(model: Seq2Seq) -> list[tuple[dict[str, Any], str, Tensor]]:
+    """Each parameter with the name and the table that a module keeps it under."""
+    tables = [part._parameters for part in model.modules()]
+    return [(table, name, tensor) for table in tables for name, tensor in table.items() if tensor is not None]
 
 
 def _within(length: int, room: int | None) -> int:
@@ -170,6 +189,15 @@ def _nothing() -> None:
     return None
 
 
+class _Form(NamedTuple):
+    """The batches that a recording is for; own_lengths: whether each sentence may have its own most words."""
+
+    sentences: int
+    size: int
+    longest: int
+    own_lengths: bool
+
+
 class _Packing:
     """A writer made while a graph was recorded: a replay packs the weights again, into the same places.
 
@@ -177,7 +205,7 @@ class _Packing:
     """
 
     def __init__(self, model: Seq2Seq, precision: Precision, parameters: Sequence[Tensor], now: Places) -> None:
-        self._places, self._graph = now, torch.cuda.CUDAGraph()
+        self.parameters, self._places, self._graph = parameters, now, torch.cuda.CUDAGraph()
         stream = torch.cuda.Stream(parameters[0].device)
         with recording(self._graph, torch.cuda.graph_pool_handle(), stream):
             self.writer = model.writer(precision)
@@ -193,8 +221,8 @@ class _Packing:
         if now.where != self._places.where:
             return False
         if now != self._places:
-            self._places = now
             self.again()
+            self._places = now
         return True
 
 
@@ -234,20 +262,12 @@ class _Recording:
     """A search for batches of one shape."""
 
     def __init__(
-        self,
-        model: Seq2Seq,
-        parameters: Sequence[Tensor],
-        writer: _Packing,
-        strategy: Strategy,
-        sentences: int,
-        size: int,
-        longest: int,
-        limits: Tensor | None,
-        device: torch.device,
+        self, model: Seq2Seq, packing: _Packing, strategy: Strategy, form: _Form, device: torch.device
     ) -> None:
-        self._model, self._writer, self._strategy, self._longest = weakref.ref(model), writer, strategy, longest
-        self._parameters, self._limits, self._device = parameters, limits, device
-        source = torch.full((sentences, size), BOS, device=device)
+        self._model, self._packing, self._strategy, self._device = weakref.ref(model), packing, strategy, device
+        self._longest = form.longest
+        self._limits = torch.zeros(form.sentences, dtype=torch.long, device=device) if form.own_lengths else None
+        source = torch.full((form.sentences, form.size), BOS, device=device)
         self._batch = Batch(source, torch.ones_like(source, dtype=torch.bool))
         self._stream, self._reader = torch.cuda.Stream(device), torch.cuda.Stream(device)
         self._pool = torch.cuda.graph_pool_handle()
@@ -329,8 +349,8 @@ class _Recording:
         changed = torch.zeros((), dtype=torch.bool, device=self._device)
         if self._steps is None:
             # what changes weights without a trace, a fused optimiser or a graph of somebody else's, is seen by this
-            changed = (norms(self._parameters) != self._writer.norms).any()
-            draft = self._writer.writer.read(self._batch, strategy.width, self._longest)
+            changed = (norms(self._packing.parameters) != self._packing.norms).any()
+            draft = self._packing.writer.read(self._batch, strategy.width, self._longest)
             strategy.begin(self._batch, self._longest, (), self._device)
             start = torch.full((self._batch.size, strategy.width), BOS, device=self._device)
             firsts = torch.arange(self._batch.size, device=self._device)[:, None] * strategy.width

@@ -12,7 +12,6 @@ from saccade.kernels.additive.naive import naive_scores
 pytestmark = [
     pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning"),
     pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning"),
-    pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS:UserWarning"),
 ]
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 

@@ -12,7 +12,6 @@ from saccade.kernels.dot.naive import naive_attention
 from saccade.kernels.dot.short import short_attention
 from saccade.kernels.linear import fused, together
 
-pytestmark = pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS:UserWarning")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SHAPES = [(1, 1, 16, 1, 1), (2, 3, 17, 5, 12), (1, 2, 33, 33, 16), (2, 1, 20, 70, 40)]
 

@@ -13,7 +13,6 @@ from saccade.kernels.feed_forward.naive import naive_feed_forward
 from saccade.kernels.linear import fused, learns, linear, together
 from saccade.kernels.linear.naive import naive_linear
 
-pytestmark = pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS:UserWarning")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SHAPES = [(1, 1), (7, 5), (2, 9, 40)]
 

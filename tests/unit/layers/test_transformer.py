@@ -15,7 +15,6 @@ from saccade.train.objective import WordLoss, losses_of
 pytestmark = [
     pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning"),
     pytest.mark.filterwarnings("ignore:divide by zero encountered:RuntimeWarning"),
-    pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS:UserWarning"),
 ]
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SIZES = {"width": 24, "feed_forward": 20, "layers": 2, "attention": {"score": "scaled-dot", "heads": 2}}

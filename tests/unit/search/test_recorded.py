@@ -4,6 +4,7 @@ import copy
 import gc
 import random
 import weakref
+from collections import Counter
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ import torch
 from saccade.batch import Batch
 from saccade.errors import NumericsError
 from saccade.models import MODELS, build_seq2seq
+from saccade.models.base import StepWriter
 from saccade.search import recorded
 from saccade.search.settings import SearchConfig, find
 
@@ -25,7 +27,7 @@ def batches(count):
     """Of a few shapes, each several times."""
     chance = random.Random(1)
     for number in range(count):
-        size = (5, 8)[number % 2]
+        size = (5, 9)[number % 2]
         rows = [
             [chance.randrange(4, WORDS) for _ in range(chance.randrange(1, size))] for _ in range(chance.choice((3, 4)))
         ]
@@ -87,17 +89,44 @@ def test_answers_longer_than_the_room_made_at_first(monkeypatch, beam, way):
     assert len(ours[0][0].tokens) >= 40
 
 
+@pytest.fixture
+def counted(monkeypatch):
+    """How often searches were replayed, and weights packed."""
+    counts = Counter()
+
+    def count(kind, name):
+        method = getattr(kind, name)
+
+        def counting(self, *given):
+            counts[name] += 1
+            return method(self, *given)
+
+        monkeypatch.setattr(kind, name, counting)
+
+    count(recorded._Recording, "run")
+    count(recorded._Packing, "again")
+    return counts
+
+
+def recordings_of(model):
+    return list(model.__dict__[recorded._NAME]._recordings.values())
+
+
 @pytest.mark.parametrize("change", ["in sight", "out of sight", "elsewhere"])
-@pytest.mark.parametrize("name", ["bahdanau", "transformer-base"])
-def test_a_search_is_by_the_weights_of_now(name, change):
+@pytest.mark.parametrize("name", ["bahdanau", "transformer-base", "step by step"])
+def test_a_search_is_by_the_weights_of_now(counted, name, change):
     torch.manual_seed(0)
-    model = build_seq2seq(name, WORDS, WORDS, **MODELS[name].tiny).double().cuda()
+    preset = "bahdanau" if name == "step by step" else name
+    model = build_seq2seq(preset, WORDS, WORDS, **MODELS[preset].tiny).double().cuda()
+    if name == "step by step":
+        model.start = lambda *given: type(model).start(model, *given)  # who has a method of its own is not packed
+        assert isinstance(model.writer(), StepWriter)
     batch = next(batches(1))
 
     def ask():
         return find(model, batch, SearchConfig(), lengths=[9] * batch.size)[0][0].log_probability
 
-    before = [ask() for _ in range(3)]
+    before, made = [ask() for _ in range(3)], recordings_of(model)
     if change == "in sight":
         scale(model, 1.5)
     for parameter in model.parameters():
@@ -106,11 +135,38 @@ def test_a_search_is_by_the_weights_of_now(name, change):
         if change == "elsewhere":
             parameter.data = parameter.data * 1.5
     after = [ask() for _ in range(3)]
-    fresh = copy.deepcopy(model)
-    expected = find(fresh, batch, SearchConfig(), lengths=[9] * batch.size)[0][0].log_probability
+    assert (recordings_of(model) == made) == (change != "elsewhere")
+    assert counted == {"run": 6 if change == "out of sight" else 5, "again": 2}
+    model.__dict__.pop(recorded._NAME)
     assert before == pytest.approx([before[0]] * 3)
-    assert after == pytest.approx([expected] * 3)
+    assert after == pytest.approx([ask()] * 3)  # the first one goes without a recording
     assert after[0] != pytest.approx(before[0])
+
+
+def test_a_writer_that_cannot_be_recorded_writes_without(caplog):
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).cuda()
+    batch, before, write = next(batches(1)), torch.cuda.current_stream(), model.writer
+
+    def looking(precision="full"):
+        assert next(model.parameters()).sum().item() is not None
+        return write(precision)
+
+    model.writer = looking
+    found = [find(model, batch, SearchConfig(), lengths=[9] * batch.size)[0][0].tokens for _ in range(4)]
+    assert found == [found[0]] * 4
+    assert torch.cuda.current_stream() == before
+    assert [message for message in caplog.messages if "searches go on without CUDA graphs" in message]
+
+
+def test_autocast_goes_without(counted):
+    torch.manual_seed(0)
+    model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).cuda()
+    batch = next(batches(1))
+    with torch.autocast("cuda", torch.bfloat16):
+        for _ in range(3):
+            find(model, batch, SearchConfig(), lengths=[9] * batch.size)
+    assert not counted
 
 
 def test_weights_that_are_no_numbers_are_told():

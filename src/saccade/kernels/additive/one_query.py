@@ -32,7 +32,7 @@ DOT_TILE, DOT_WARPS, DOT_STAGES = (64, 64), 4, 3
 GATHER_TILE, GATHER_WARPS = (32, 64), 4
 """Keys and features, while queries go by."""
 ENOUGH, CHUNK = 128, 16
-"""Queries of which more keep a device busy as they are; the fewest keys of a program where they are split."""
+"""Queries of which more keep a device busy as they are; keys of a program where those of fewer are split."""
 
 
 def attend(parts: Parts, *, dot: bool = False) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,0 +1,200 @@
+"""When searches are recorded, replayed and given up; the graphs themselves need a GPU, see test_recorded.py."""
+
+import logging
+
+import pytest
+import torch
+from torch import nn
+
+from saccade.batch import Batch
+from saccade.errors import Interruption
+from saccade.models import MODELS, build_seq2seq
+from saccade.models import writer as writers
+from saccade.search import recorded
+from saccade.search.walk import Greedy
+
+WORDS = 11
+FOUND = [["an answer"]]
+
+
+class Packing(recorded._Packing):
+    """Counts instead of recording."""
+
+    made = 0
+
+    def __init__(self, model, precision, parameters, now):
+        Packing.made += 1
+        self.parameters, self._places, self.packed = parameters, now, 1
+
+    def again(self):
+        self.packed += 1
+
+
+class Recording:
+    """Does what it is told to, or finds FOUND."""
+
+    def __init__(self, model, packing, strategy, form, device):
+        self.packing, self.form, self.happens, self.runs = packing, form, [], 0
+
+    def run(self, batch, lengths):
+        self.runs += 1
+        if self.happens and (what := self.happens.pop(0)) is not None:
+            raise what
+        return FOUND
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """A function that searches, with the searches of its model as an attribute."""
+    monkeypatch.setattr(recorded, "_Packing", Packing)
+    monkeypatch.setattr(recorded, "_Recording", Recording)
+    monkeypatch.setattr(Packing, "made", 0)
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).eval()
+
+    def ask(size=5, precision="full"):
+        batch = Batch.of([[4] * size])
+        return ask.searches.find(model, batch, Greedy, "greedy", [9], None, precision)
+
+    ask.model, ask.searches = model, recorded._Searches(model)
+    return ask
+
+
+def the_recording(asked):
+    (one,) = asked.searches._recordings.values()
+    return one
+
+
+def test_the_first_of_a_shape_goes_without(asked):
+    assert asked() is None
+    assert Packing.made == 0, "who searches once shall not pay for a recording"
+    assert asked() is FOUND
+    assert asked(size=30) is None
+
+
+def test_all_recordings_of_a_precision_share_a_packing(asked):
+    for size in (5, 5, 30, 30):
+        asked(size)
+    assert Packing.made == 1
+    for _ in range(2):
+        asked(precision="int8")
+    assert Packing.made == 2
+
+
+def test_weights_that_changed_in_sight_are_packed_again_once(asked):
+    asked()
+    asked()
+    before = the_recording(asked)
+    with torch.no_grad():
+        next(asked.model.parameters()).mul_(2)
+    for _ in range(3):
+        assert asked() is FOUND
+    assert the_recording(asked) is before
+    assert before.packing.packed == 2
+
+
+def test_weights_that_changed_out_of_sight_are_packed_again_when_the_recording_tells(asked):
+    asked()
+    asked()
+    the_recording(asked).happens = [recorded._Changed()]
+    assert asked() is FOUND
+    assert the_recording(asked).packing.packed == 2
+
+
+def test_weights_that_never_stay_are_left_to_the_usual_search(asked):
+    asked()
+    asked()
+    the_recording(asked).happens = [recorded._Changed(), recorded._Changed()]
+    assert asked() is None
+    assert asked() is FOUND
+
+
+def elsewhere(model):
+    for parameter in model.parameters():
+        parameter.data = parameter.data.clone()
+
+
+def exchanged(model):
+    model.load_state_dict({name: part.clone() for name, part in model.state_dict().items()}, assign=True)
+
+
+def one_exchanged(model):
+    model.output.bias = nn.Parameter(torch.ones_like(model.output.bias))
+
+
+@pytest.mark.parametrize("move", [elsewhere, exchanged, one_exchanged])
+def test_weights_that_lie_elsewhere_need_another_recording(asked, move):
+    asked()
+    asked()
+    before = the_recording(asked)
+    move(asked.model)
+    assert asked() is FOUND
+    assert the_recording(asked) is not before
+    now = {parameter.data_ptr() for parameter in asked.model.parameters()}
+    assert {parameter.data_ptr() for parameter in the_recording(asked).packing.parameters} == now
+
+
+def test_what_cannot_be_packed_is_tried_once_and_told(asked, monkeypatch, caplog):
+    tried = []
+
+    class Refused(Packing):
+        def __init__(self, *given):
+            tried.append(given)
+            raise RuntimeError("operation not permitted when stream is capturing")
+
+    monkeypatch.setattr(recorded, "_Packing", Refused)
+    with caplog.at_level(logging.WARNING):
+        assert [asked() for _ in range(4)] == [None] * 4
+    assert len(tried) == 1
+    assert caplog.messages == [
+        "searches go on without CUDA graphs: operation not permitted when stream is capturing",
+    ]
+
+
+def test_a_recording_that_fails_frees_everything(asked):
+    asked()
+    asked()
+    the_recording(asked).happens = [RuntimeError("out of memory")]
+    assert asked() is None
+    assert not asked.searches._recordings
+    assert not asked.searches._packings
+
+
+def test_an_interrupted_recording_is_made_anew(asked):
+    asked()
+    asked()
+    before = the_recording(asked)
+    before.happens = [Interruption("Ctrl-C")]
+    with pytest.raises(Interruption):
+        asked()
+    assert asked() is FOUND
+    assert the_recording(asked) is not before
+
+
+def test_only_so_many_shapes_are_kept(asked, monkeypatch):
+    monkeypatch.setattr(recorded, "MOST", 2)
+    for size in (4, 8, 12):
+        asked(size)
+        asked(size)
+    assert [recording.form.size for recording in asked.searches._recordings.values()] == [8, 12]
+    asked(4)
+    assert len(asked.searches._recordings) == 2
+
+
+def test_parameters_that_do_not_tell_are_not_recorded(asked, caplog):
+    with torch.inference_mode():
+        asked.model.output.bias = nn.Parameter(torch.zeros(WORDS), requires_grad=False)
+    with caplog.at_level(logging.INFO):
+        assert [asked() for _ in range(3)] == [None] * 3
+    assert caplog.messages == [
+        "searches go without CUDA graphs: its parameters are none that tell when they change",
+    ]
+
+
+def test_what_is_made_while_a_graph_is_recorded_is_not_kept(asked, monkeypatch):
+    monkeypatch.setattr(writers, "is_recorded", lambda tensor: True)
+    one, other = asked.model.writer(), asked.model.writer()
+    assert one is not other
+    monkeypatch.undo()
+    assert asked.model.writer() is asked.model.writer()
+    assert asked.model.writer() not in (one, other)
