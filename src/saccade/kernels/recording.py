@@ -38,8 +38,9 @@ def without_collecting() -> Iterator[None]:
 @contextmanager
 def recording(graph: torch.cuda.CUDAGraph, pool: Any, stream: torch.cuda.Stream) -> Iterator[None]:
     """What happens inside is recorded and not done; random numbers are drawn when it is replayed."""
-    with without_collecting():
-        random, before = torch.cuda.get_rng_state(stream.device), torch.cuda.current_stream(stream.device)
+    now = torch.cuda.current_stream(stream.device)
+    with without_collecting(), torch.cuda.stream(now):  # a recording that breaks would stay on its own stream
+        random = torch.cuda.get_rng_state(stream.device)
         torch.cuda.synchronize(stream.device)
         try:
             with torch.cuda.graph(graph, pool, stream, capture_error_mode="thread_local"):
@@ -51,5 +52,4 @@ def recording(graph: torch.cuda.CUDAGraph, pool: Any, stream: torch.cuda.Stream)
                 torch.zeros((), device=stream.device)
             raise
         finally:
-            torch.cuda.set_stream(before)  # a recording that broke stays on its own
             torch.cuda.set_rng_state(random, stream.device)
