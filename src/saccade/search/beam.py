@@ -201,7 +201,8 @@ class Beam(Strategy):
 def _endings(row: tuple[list[float], list[float], list[int], list[int]], last: int | None, most: int) -> list[Ending]:
     """Those of a sentence's pool, best first, each with a `last` word still to come."""
     scores, logs, steps, slots = row
-    order = sorted((k for k, log in enumerate(logs) if log > -torch.inf), key=lambda k: -scores[k])
+    order = [k for k, log in enumerate(logs) if log > -math.inf]
+    order.sort(key=scores.__getitem__, reverse=True)
     return [Ending(steps[k], slots[k], last, scores[k], logs[k]) for k in order[:most]]
 
 

@@ -186,18 +186,24 @@ def walk(
     tokens: NDArray[np.int64], parents: NDArray[np.int64] | None, endings: list[list[Ending]]
 ) -> list[list[Hypothesis]]:
     """From endings back to the start, through tokens and parents (T, B, K); without parents each slot has its own."""
-    rows = np.array([row for row, row_endings in enumerate(endings) for _ in row_endings], dtype=np.int64)
     flat = [ending for row_endings in endings for ending in row_endings]
+    width = tokens.shape[2]
+    firsts = np.repeat(width * np.arange(len(endings)), [len(row_endings) for row_endings in endings])
     slots = np.array([ending.slot for ending in flat], dtype=np.int64)
+    said = tokens.reshape(len(tokens), -1)
     if parents is None:
-        words = tokens[:, rows, slots]
+        words = said[:, firsts + slots]
         stood = np.broadcast_to(slots, words.shape)
     else:
+        came_from = parents.reshape(said.shape)
         steps = np.array([ending.steps for ending in flat], dtype=np.int64)
+        all_go = steps.min(initial=len(tokens))
         words, stood = np.empty((2, len(tokens), len(flat)), np.int64)
         for step in reversed(range(len(tokens))):
-            stood[step], words[step] = slots, tokens[step, rows, slots]
-            slots = np.where(step < steps, parents[step, rows, slots], slots)
+            places = firsts + slots
+            stood[step], words[step] = slots, said[step].take(places)
+            before = came_from[step].take(places)
+            slots = before if step < all_go else np.where(step < steps, before, slots)
     columns = zip(flat, words.T.tolist(), stood.T.tolist(), strict=True)
     made = iter([_bare(ending, said[: ending.steps], where[: ending.steps]) for ending, said, where in columns])
     return [[next(made) for _ in row_endings] for row_endings in endings]

@@ -62,13 +62,10 @@ def recorded(
         if torch.is_autocast_enabled("cuda"):
             searches.tell("autocast has copies of the weights, and not for as long as a recording would need them")
             return None
-        if searches.ready():
-            return searches.find(model, batch, make, key, lengths, room, precision)
-        with evaluating(model):
-            if searches.ready():
-                return searches.find(model, batch, make, key, lengths, room, precision)
-        searches.tell("somebody has hooked into the model")
-        return None
+        if searches.hooked():
+            searches.tell("somebody has hooked into the model")
+            return None
+        return searches.find(model, batch, make, key, lengths, room, precision)
 
 
 class _Searches:
@@ -76,7 +73,7 @@ class _Searches:
 
     def __init__(self, model: Seq2Seq) -> None:
         self.lock = threading.Lock()
-        self._parts = weakref.WeakSet(model.modules())
+        self._hooks = [hooks for part in model.modules() for hooks in (part._forward_hooks, part._forward_pre_hooks)]
         self._parameters, self._owners = list(model.parameters()), _owners(model)
         self._packings: dict[Precision, _Packing] = {}
         self._recordings: dict[Any, _Recording] = {}
@@ -87,9 +84,9 @@ class _Searches:
         """A copy of a model has none yet."""
         return _nothing, ()
 
-    def ready(self) -> bool:
-        """Whether the model is in no part that learns, or that somebody hooked into."""
-        return not any(part.training or part._forward_hooks or part._forward_pre_hooks for part in self._parts)
+    def hooked(self) -> bool:
+        """Whether somebody wants to be called when a part of the model is."""
+        return any(self._hooks)
 
     def tell(self, reason: str) -> None:
         """Say once why nothing is recorded."""
@@ -207,7 +204,7 @@ class _Packing:
     def __init__(self, model: Seq2Seq, precision: Precision, parameters: Sequence[Tensor], now: Places) -> None:
         self.parameters, self._places, self._graph = parameters, now, torch.cuda.CUDAGraph()
         stream = torch.cuda.Stream(parameters[0].device)
-        with recording(self._graph, torch.cuda.graph_pool_handle(), stream):
+        with evaluating(model), recording(self._graph, torch.cuda.graph_pool_handle(), stream):
             self.writer = model.writer(precision)
             self.norms = norms(parameters)
         self.again()
@@ -338,8 +335,10 @@ class _Recording:
 
     def _record(self) -> None:
         """The next few steps."""
+        model = self._model()
+        assert model is not None
         graph, flags = torch.cuda.CUDAGraph(), torch.zeros(3, dtype=torch.long, pin_memory=True)
-        with recording(graph, self._pool, self._stream):
+        with evaluating(model), recording(graph, self._pool, self._stream):
             piece = self._write(graph, flags)
         assert self._steps is not None
         self._steps.pieces.append(piece)
@@ -375,18 +374,19 @@ class _Recording:
         return _Piece(graph, torch.stack(tokens), slots, copy.copy(strategy), flags)
 
     def _answers(self, pieces: list[_Piece]) -> list[list[Hypothesis]]:
-        tokens = torch.cat([piece.tokens for piece in pieces]).cpu().numpy()
-        parents = [piece.parents for piece in pieces if piece.parents is not None]
-        endings = _on_host(pieces[-1].strategy).endings()
-        return walk(tokens, torch.cat(parents).cpu().numpy() if parents else None, endings)
+        tokens = _on_host(torch.cat([piece.tokens for piece in pieces]))
+        slots = [piece.parents for piece in pieces if piece.parents is not None]
+        parents = _on_host(torch.cat(slots)) if slots else None
+        strategy = copy.copy(pieces[-1].strategy)
+        for name, value in vars(strategy).items():
+            if isinstance(value, Tensor):
+                setattr(strategy, name, _on_host(value))
+            elif isinstance(value, tuple) and all(isinstance(part, Tensor) for part in value):
+                setattr(strategy, name, type(value)(*map(_on_host, value)))
+        self._reader.synchronize()
+        return walk(tokens.numpy(), None if parents is None else parents.numpy(), strategy.endings())
 
 
-def _on_host(strategy: Strategy) -> Strategy:
-    """A copy of it with all its numbers where the processor can read them one by one."""
-    there = copy.copy(strategy)
-    for name, value in vars(strategy).items():
-        if isinstance(value, Tensor):
-            setattr(there, name, value.cpu())
-        elif isinstance(value, tuple) and all(isinstance(part, Tensor) for part in value):
-            setattr(there, name, type(value)(*(part.cpu() for part in value)))
-    return there
+def _on_host(values: Tensor) -> Tensor:
+    """Where the processor can read them one by one, once the stream has come so far."""
+    return values.to("cpu", non_blocking=True)

@@ -159,6 +159,37 @@ def test_a_writer_that_cannot_be_recorded_writes_without(caplog):
     assert [message for message in caplog.messages if "searches go on without CUDA graphs" in message]
 
 
+@pytest.mark.parametrize("way", ["packed", "step by step"])
+def test_a_model_that_learns_is_recorded_without_dropout_and_learns_on(counted, way):
+    torch.manual_seed(0)
+    tiny = {**MODELS["transformer-base"].tiny, "dropout": 0.5}
+    model = build_seq2seq("transformer-base", WORDS, WORDS, **tiny).double().cuda()
+    if way == "step by step":
+        model.writer = lambda precision="full": StepWriter(model)
+    batch = next(batches(1))
+    model.encoder.eval()  # a part set apart by hand
+    modes = [part.training for part in model.modules()]
+    found = []
+    for _ in range(4):
+        found.append(find(model, batch, SearchConfig(), lengths=[20] * batch.size)[0][0].log_probability)
+        assert [part.training for part in model.modules()] == modes
+    assert found == pytest.approx([found[0]] * 4)
+    assert counted["run"] == 3
+
+
+def test_who_hooks_into_a_model_is_called(counted):
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).cuda()
+    batch, calls = next(batches(1)), []
+    for _ in range(3):
+        find(model, batch, SearchConfig(), lengths=[9] * batch.size)
+    assert counted["run"] == 2
+    model.output.register_forward_hook(lambda *given: calls.append(1))
+    find(model, batch, SearchConfig(), lengths=[9] * batch.size)
+    assert counted["run"] == 2
+    assert calls
+
+
 def test_autocast_goes_without(counted):
     torch.manual_seed(0)
     model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).cuda()
