@@ -46,6 +46,8 @@ def measure(cases: list[str]) -> None:
             check(dtype, features, say)
         for features, rows in itertools.product((0, 1, 10), ((1024, 1), (128, 1), (16, 1), (1, 1), (1, 5))):
             one_step(features, *rows, speed, say)
+        for width, rows in itertools.product((256, 512), ((1024, 1), (128, 1), (128, 5))):
+            one_step(0, *rows, speed, say, width=width)
         for features in (0, 1, 10):
             loops(features, speed, say)
     if "blocks" in cases:
@@ -122,9 +124,11 @@ def check(dtype: torch.dtype, features: int, say: Callable[..., None]) -> None:
     assert right, "the kernels are less exact than the definition allows: see the line above"
 
 
-def one_step(features: int, batch: int, length: int, speed: float, say: Callable[..., None]) -> None:
+def one_step(
+    features: int, batch: int, length: int, speed: float, say: Callable[..., None], *, width: int = 1024
+) -> None:
     """Forward, and the gradients of a single step; once with keys that no cache holds, once again and again."""
-    parts = inputs(batch, length, features, torch.bfloat16)
+    parts = inputs(batch, length, features, torch.bfloat16, width)
     context, _, kept = one_query.attend(parts)
     to_context = torch.randn_like(context)
     to_scores = one_query.slopes(parts, kept, to_context, None).scores
@@ -142,8 +146,8 @@ def one_step(features: int, batch: int, length: int, speed: float, say: Callable
         for name, way in ways.items():
             cold, during = do_bench(way, return_mode="median"), busy(way, 20) / 20
             say(
-                case="one step", way=name, features=features, batch=batch, queries=length, bytes=bytes_moved,
-                cold_ms=cold, busy_ms=during, share=bytes_moved / speed * 1e3 / during,
+                case="one step", way=name, features=features, batch=batch, queries=length, width=width,
+                bytes=bytes_moved, cold_ms=cold, busy_ms=during, share=bytes_moved / speed * 1e3 / during,
             )  # fmt: skip
 
 

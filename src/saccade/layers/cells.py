@@ -400,7 +400,8 @@ class CellStack(nn.Module):
 
     def join(self, layered: Layered) -> Tensor:
         """The inverse of `split`."""
-        return torch.stack([join(parts) for parts in layered], 1)
+        states = [join(parts) for parts in layered]
+        return states[0][:, None] if len(states) == 1 else torch.stack(states, 1)
 
     def advance(self, gates: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """One step: projected inputs of the first layer (N, gates) -> output (N, width), state."""

@@ -155,7 +155,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         read, context, now = self._advance(memory, self._open(state), gates, tape, loop)
         vector = (loop.read or self.readout)(read, context, word if self.read_word else None)
         # as the start's: under autocast some of it is in half precision, and a read-out may be a view of the cells
-        cells = self.cells.join(now.cells).to(memory.start.dtype)
+        cells = self.cells.join(tuple(tuple(part.to(memory.start.dtype) for part in parts) for parts in now.cells))
         fed = vector.to(memory.start.dtype).clone(memory_format=torch.contiguous_format) if self.input_feeding else None
         return vector, State(cells, fed, now.position, now.past)
 
@@ -215,7 +215,7 @@ class RecurrentSeq2Seq(Seq2Seq):
             context = memory.summary.repeat_interleave(gates.shape[0] // memory.summary.shape[0], 0)
         late = [part for part in (context, now.fed) if part is not None]
         if late:
-            gates = gates + loop.project(late[0] if len(late) == 1 else torch.cat(late, -1))
+            gates = loop.add(gates, late[0] if len(late) == 1 else torch.cat(late, -1))
         output, cells = loop.advance(gates, now.cells)
         if self.attention is not None and not self.from_previous:
             context, past = self._attend(output, memory, now, tape, loop)
@@ -223,7 +223,8 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def _loop(self) -> Loop:
         """What every step of a loop needs of the cells' weights."""
-        return Loop(self.cells.first.projection(self.target_embedding.embedding_dim), self.cells.recurrence())
+        project = self.cells.first.projection(self.target_embedding.embedding_dim)
+        return Loop(lambda gates, late: gates + project(late), self.cells.recurrence())
 
     def _attend(
         self, query: Tensor, memory: Memory, now: Now, tape: Tape | None, loop: Loop

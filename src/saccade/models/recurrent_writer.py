@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,12 +29,12 @@ __all__ = ["Loop", "RecurrentWriter"]
 
 
 class Loop(NamedTuple):
-    """The cells, made ready for many steps: what a step reads beside its word to gates, and gates to a state.
+    """The cells, made ready for many steps: to gates what a step reads beside its word, and gates to a state.
 
     attend and read: other ways to do what the model's attention and read-out do, for a writer.
     """
 
-    project: Callable[[Tensor], Tensor]
+    add: Callable[[Tensor, Tensor], Tensor]
     advance: Callable[[Tensor, Layered], tuple[Tensor, Layered]]
     attend: Callable[[Tensor, Bank, Tape | None], Tensor] | None = None
     read: Callable[[Tensor, Tensor | None, Tensor | None], Tensor] | None = None
@@ -54,7 +55,7 @@ class RecurrentWriter(Writer):
         on_cpu = weight.device.type == "cpu"  # elsewhere attention and cells have kernels of their own
         attend = packed_attention(model.attention, precision) if on_cpu else None
         cells = packed_stack(model.cells, precision) if on_cpu else model.cells.recurrence()
-        self.loop = Loop(self.project, cells, attend, packed_readout(model.readout, precision))
+        self.loop = Loop(self.add, cells, attend, packed_readout(model.readout, precision))
         self.output = pack(model.output.weight, model.output.bias, precision=precision)
 
     @property
@@ -69,10 +70,10 @@ class RecurrentWriter(Writer):
         state = tree.repeat_rows(self.model.start(memory, max_length), width)
         return RecurrentDraft(self, memory, state, width)
 
-    def project(self, late: Tensor) -> Tensor:
-        """The share of the gates that what a step reads beside its word has."""
+    def add(self, gates: Tensor, late: Tensor) -> Tensor:
+        """The gates with the share of what a step reads beside its word."""
         assert self.late is not None
-        return self.late(late)
+        return self.late.added(late, gates)
 
 
 class RecurrentDraft(StepDraft):
@@ -88,6 +89,11 @@ class RecurrentDraft(StepDraft):
         gates = writer.words(word)
         vector, self._state = writer.model.advance(self._memory, self._state, word, gates, writer.loop, tape)
         return writer.output(vector)
+
+    def follow(self, rows: Tensor) -> None:
+        # all hypotheses of a sentence stand at the same position
+        moved = tree.take_rows(dataclasses.replace(self._state, position=None), rows)
+        self._state = dataclasses.replace(moved, position=self._state.position)
 
     def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
         assert isinstance(others, RecurrentDraft)
@@ -185,11 +191,15 @@ def packed_readout(
 ) -> Callable[[Tensor, Tensor | None, Tensor | None], Tensor] | None:
     """A read-out with its layer packed; None for one that has none or is not known here."""
     if type(readout) is Maxout:
-        layer, width = pack(readout.layer.weight, readout.layer.bias, precision=precision), readout.width
+        # the first of each pair, then the second of each: halves are compared faster than neighbours
+        weight, bias = (
+            part.unflatten(0, (-1, 2)).transpose(0, 1).flatten(0, 1)
+            for part in (readout.layer.weight, readout.layer.bias)
+        )
+        layer = pack(weight.contiguous(), bias.contiguous(), precision=precision)
 
         def maxout(state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
-            pairs: Tensor = layer(side_by_side(state, context, word)).unflatten(-1, (width, 2))
-            return pairs.amax(-1)
+            return torch.maximum(*layer(side_by_side(state, context, word)).chunk(2, -1))
 
         return maxout
     if type(readout) is TanhReadout:

@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("triton", reason="needs Triton")
 
@@ -16,6 +18,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 @pytest.fixture(autouse=True)
 def by_our_kernels(monkeypatch):
     monkeypatch.setattr(ways, "_on_gpu", lambda tensor: True)
+    monkeypatch.setattr(choose, "_suits_our_code", lambda *asked: False)  # which is tested in test_native.py
     monkeypatch.setattr(choose, "SIZE", 16)
 
 
@@ -62,6 +65,23 @@ def test_of_words_that_are_alike_the_first_is_taken_and_none_twice():
     assert places[0].tolist() == [place // 638 * 640 + place % 638 + 2 for place in order[:6]]
 
 
+@given(seed=st.integers(0, 999), words=st.integers(512, 700), count=st.sampled_from([1, 3, 8]))
+def test_any_rows_with_many_alike_and_some_that_may_not_come(seed, words, count):
+    chance = torch.Generator().manual_seed(seed)
+    rows = torch.randint(-2, 3, (3, words), generator=chance).float()
+    rows[torch.rand(3, words, generator=chance) < 0.3] = -torch.inf
+    rows[2, 5:] = -torch.inf  # fewer than are asked for
+    values, places = (part.cpu() for part in ranking.best(rows.to(DEVICE), 2, count))
+    logs = rows.log_softmax(1)
+    for row in range(3):
+        order = sorted(range(2, words), key=lambda word: -float(rows[row, word]))
+        there = [word for word in order[:count] if rows[row, word] > -torch.inf]
+        assert places[row, : len(there)].tolist() == there
+        torch.testing.assert_close(values[row, : len(there)], logs[row, there], atol=1e-5, rtol=1e-5)
+        assert values[row, len(there) :].isneginf().all()
+        assert ((places[row] >= 0) & (places[row] < words)).all()
+
+
 @pytest.mark.parametrize("programs", [1, 12, 512])
 def test_sums_and_what_is_no_number(programs, monkeypatch):
     monkeypatch.setattr(fused, "PROGRAMS", programs)
@@ -89,6 +109,12 @@ def test_where_nothing_is_left_places_are_still_places():
     values, places = ranking.best_together(logits(2, 640), torch.full((1, 2), -torch.inf, device=DEVICE), 2, 3)
     assert values.isneginf().all()
     assert ((places >= 0) & (places < 2 * 640)).all()
+
+
+def test_many_of_them_are_left_to_torch(monkeypatch):
+    assert ranking.best(logits(2, 640), 2, 3) is not None
+    monkeypatch.setattr(choose, "FEW", 2)
+    assert ranking.best(logits(2, 640), 2, 3) is None
 
 
 def test_few_words_are_left_to_torch():

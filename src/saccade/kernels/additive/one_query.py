@@ -25,8 +25,9 @@ __all__ = ["attend", "gather", "slopes"]
 
 TILE_BYTES, WARPS, STAGES = 1 << 15, 4, 1
 """Of a tile of keys or values; of a program; tiles in flight: several programs on a processor hide the waiting."""
-PAIR_BYTES = 1 << 14
-"""Of a tile of keys where one of values is read beside it."""
+ROW_BYTES, PAIR_BYTES, SLOPE_BYTES = 1 << 9, 1 << 12, 1 << 13
+"""Where tiles hold whole rows, what one warp reads of a row at a time, and what it has of a tile: of keys beside which
+values are read, and of either while there are gradients."""
 DOT_TILE, DOT_WARPS, DOT_STAGES = (64, 64), 4, 3
 """Rows and columns of a tile that features are multiplied into; the same of its program."""
 GATHER_TILE, GATHER_WARPS = (32, 64), 4
@@ -56,8 +57,10 @@ def attend(parts: Parts, *, dot: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     tile_s, tile_a = _tile(size, width, keys, count)
     tile_x, tile_d = _tile(size, depth, values)
     once = count < 2 and tile_a >= width and tile_d >= depth
+    warps = DOT_WARPS if count > 1 else WARPS
     if once:
-        tile_s = min(tile_s, max(1, PAIR_BYTES // keys.element_size() // max(tile_a, tile_d)))
+        warps = _warps(min(tile_a, tile_d) * keys.element_size())
+        tile_s = min(tile_s, max(1, warps * PAIR_BYTES // keys.element_size() // max(tile_a, tile_d)))
     attend_kernel[(rows, splits)](
         query, keys, values, parts.v.contiguous(), keys if parts.mask is None else parts.mask, features, matrix,
         scores, kept, weights, found, marks, length, size, triton.cdiv(size, splits), heads,
@@ -66,7 +69,7 @@ def attend(parts: Parts, *, dot: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         A=width, D=depth, C=count, TILE_C=_pad(count), TILE_S=tile_s, TILE_A=tile_a, TILE_X=tile_x, TILE_D=tile_d,
         MASKED=parts.mask is not None, SPLIT=splits > 1, ONCE=once, TWICE=weights is not kept, DOT=dot,
         PRECISE=_precise(parts), FAST=_FAST,
-        STAGES=DOT_STAGES if count > 1 else STAGES, num_warps=DOT_WARPS if count > 1 else WARPS,
+        STAGES=DOT_STAGES if count > 1 else STAGES, num_warps=warps,
     )  # fmt: skip
     if splits > 1:
         tile = min(256, _pad(depth))
@@ -87,15 +90,21 @@ def slopes(parts: Parts, kept: Tensor, to_context: Tensor, to_weights: Tensor | 
     to_features = None if parts.features is None else _columns(parts.features)
     tile_s, tile_a = _tile(size, width, keys, count)
     tile_x, tile_d = _tile(size, depth, values)
+    warps = DOT_WARPS if count > 1 else WARPS
+    rows, whole = query.numel() // width, count < 2 and tile_a >= width and tile_d >= depth
+    if whole and rows > ENOUGH:  # of fewer, each has a processor to itself, and fills it better with all its warps
+        warps = _warps(min(tile_a, tile_d) * keys.element_size())
+        tile_s = min(tile_s, max(1, warps * SLOPE_BYTES // keys.element_size() // tile_a))
+        tile_x = min(tile_x, max(1, warps * SLOPE_BYTES // keys.element_size() // tile_d))
     so_far = torch.empty_like(query, dtype=torch.float32) if count and size > tile_s else raw
-    slopes_kernel[(query.numel() // width,)](
+    slopes_kernel[(rows,)](
         query, keys, values, parts.v.contiguous(), features, matrix, kept, to_context.contiguous(),
         kept if to_weights is None else to_weights.contiguous(), raw, to_scores, to_query, so_far,
         to_query if to_features is None else to_features, length, size, heads,
         *_strides(keys), *_strides(values), *features.stride(), *matrix.stride(),
         A=width, D=depth, C=count, TILE_C=_pad(count), TILE_S=tile_s, TILE_A=tile_a, TILE_X=tile_x, TILE_D=tile_d,
         GIVEN=to_weights is not None, DOT=dot, PRECISE=_precise(parts), FAST=_FAST,
-        STAGES=DOT_STAGES if count > 1 else STAGES, num_warps=DOT_WARPS if count > 1 else WARPS,
+        STAGES=DOT_STAGES if count > 1 else STAGES, num_warps=warps,
     )  # fmt: skip
     return Slopes(to_scores, to_query, to_features)
 
@@ -157,6 +166,11 @@ def _tile(size: int, width: int, tensor: Tensor, features: int = 0) -> tuple[int
     numbers = TILE_BYTES // tensor.element_size()
     columns = min(_pad(width), numbers // 16)
     return min(_pad(size), numbers // columns), columns
+
+
+def _warps(row_bytes: int) -> int:
+    """As many as read a row side by side: with more, sums over rows would have to go from warp to warp."""
+    return max(1, min(WARPS, row_bytes // ROW_BYTES))
 
 
 def _columns(features: Tensor) -> Tensor:

@@ -40,3 +40,8 @@ class PlainProduct(Product):
         if self._bias is None or not x.is_cuda:
             return super().rectified(x)
         return torch._addmm_activation(self._bias, x, self._weight.mT)  # bias and ReLU while it is written
+
+    def added(self, x: Tensor, to: Tensor) -> Tensor:
+        if self._bias is not None or not x.is_cuda:
+            return super().added(x, to)
+        return torch.addmm(to, x, self._weight.mT)  # the sum while it is written

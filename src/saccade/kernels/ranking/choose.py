@@ -15,6 +15,8 @@ SIZE = 256
 """Words of a block: only the blocks with the greatest maxima are looked into."""
 MOST = 1 << 15
 """Blocks of a sentence that fit into a program."""
+FEW = 128
+"""Words up to which the blocks that hold them fit into a program."""
 
 
 def best(logits: Tensor, first: int, count: int) -> tuple[Tensor, Tensor] | None:
@@ -33,7 +35,7 @@ def _found(logits: Tensor, before: Tensor | None, first: int, count: int) -> tup
     if _suits_our_code(logits, before, count):
         return best_words(logits, before, first, count)
     blocks = logits.shape[1] // SIZE * (1 if before is None else before.shape[1])
-    if not fusable(logits) or logits.shape[1] < 4 * SIZE * count or blocks > MOST:
+    if not fusable(logits) or logits.shape[1] < 4 * SIZE * count or blocks > MOST or count > FEW:
         return None
     from saccade.kernels.ranking.fused import select, summaries
 

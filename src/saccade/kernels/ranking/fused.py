@@ -13,6 +13,8 @@ from torch import Tensor
 
 __all__ = ["Summaries", "select", "summaries"]
 
+LEAST = tl.constexpr(-(1 << 63))
+"""The key of what has been taken."""
 BLOCKS, WARPS = 16, 8
 """Blocks at a time, and warps of a program."""
 PROGRAMS = 512
@@ -53,12 +55,12 @@ def select(logits: Tensor, seen: Summaries, before: Tensor | None, first: int, c
     values = torch.empty(rows // together, count, device=logits.device, dtype=torch.float32)
     places = torch.empty_like(values, dtype=torch.int64)
     maxima, sums, size = seen
-    wide, tall = triton.next_power_of_2(maxima.shape[1]), triton.next_power_of_2(together)
+    wide, tall, most = (triton.next_power_of_2(n) for n in (maxima.shape[1], together, count))
     _select_kernel[(len(values),)](
         logits, maxima, sums, sums if before is None else before, values, places, vocabulary, maxima.shape[1],
         sums.shape[1], together, first, count, logits.stride(0),
         BEFORE=before is not None, SIZE=size, TALL=tall, WIDE=wide, PARTS=triton.next_power_of_2(sums.shape[1]),
-        num_warps=min(8, max(1, wide * tall // 1024)),
+        COUNT=most, num_warps=min(16, max(1, wide * tall // 1024, most * size // 1024)),
     )  # fmt: skip
     return values, places
 
@@ -67,29 +69,37 @@ def select(logits: Tensor, seen: Summaries, before: Tensor | None, first: int, c
 def _summary_kernel(
     logits, maxima, sums, vocabulary, blocks, share, first, apart, BLOCKS: tl.constexpr, SIZE: tl.constexpr
 ):
+    """The sums of the BLOCKS blocks of a pass go on in the next one, each for itself: only the last adds them up."""
     row, part = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    largest, total = -float("inf"), 0.0
+    largest, total = tl.full((BLOCKS,), -float("inf"), tl.float32), tl.zeros((BLOCKS,), tl.float32)
     for start in range(part * share, tl.minimum((part + 1) * share, blocks), BLOCKS):
         block = start + tl.arange(0, BLOCKS)
         word = block[:, None] * SIZE + tl.arange(0, SIZE)[None, :]
         z = tl.load(logits + row * apart + word, word < vocabulary, -float("inf")).to(tl.float32)
-        tl.store(maxima + row * blocks + block, tl.max(tl.where(word < first, -float("inf"), z), 1), block < blocks)
-        top = tl.maximum(largest, tl.max(tl.max(z, 1), 0))
+        highest = tl.max(z, 1)
+        shown = highest
+        if start == 0:  # where the first words are
+            shown = tl.max(tl.where(word < first, -float("inf"), z), 1)
+        tl.store(maxima + row * blocks + block, shown, block < blocks)
+        top = tl.maximum(largest, highest)
         base = tl.where(top == -float("inf"), 0.0, top)
-        total = total * tl.exp(largest - base) + tl.sum(tl.sum(tl.exp(z - base), 1), 0)
+        total = total * tl.exp(largest - base) + tl.sum(tl.exp(z - base[:, None]), 1)
         largest = top
-    tl.store(sums + row * tl.num_programs(1) + part, largest + tl.log(tl.where(total == 0, 1.0, total)))
+    top = tl.max(largest, 0)
+    all_of = tl.sum(total * tl.exp(largest - tl.where(top == -float("inf"), 0.0, top)), 0)
+    tl.store(sums + row * tl.num_programs(1) + part, top + tl.log(tl.where(all_of == 0, 1.0, all_of)))
 
 
 @triton.jit
 def _select_kernel(
     logits, maxima, sums, before, values, places, vocabulary, blocks, parts, together, first, count, apart,
     BEFORE: tl.constexpr, SIZE: tl.constexpr, TALL: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr,
+    COUNT: tl.constexpr,
 ):  # fmt: skip
-    """The best `count` of the rows of a sentence, one after the other.
+    """The best `count` of the rows of a sentence.
 
-    The next one is in the block whose greatest is greatest. What is left of that block after it is taken has a new
-    greatest; of several that are equal, the first is taken, and `last` says which was.
+    They lie in the `count` blocks whose greatest are greatest, which are found one after the other and then looked into
+    all at once. Of several that are equal, the first is taken.
     """
     group = tl.program_id(0).to(tl.int64)
     k, block, part = tl.arange(0, TALL), tl.arange(0, WIDE), tl.arange(0, PARTS)
@@ -106,23 +116,37 @@ def _select_kernel(
     here = (k < together)[:, None] & (block < blocks)[None, :]
     best = tl.load(maxima + row[:, None] * blocks + block[None, :], here, -float("inf")) + shift[:, None]
     best = tl.where(here, best, -float("inf"))
-    number = k[:, None] * WIDE + block[None, :]
-    last = tl.full((TALL, WIDE), -1, tl.int32)
-    within = tl.arange(0, SIZE)
-    for c in range(count):
-        value = tl.max(tl.max(best, 1), 0)
-        found = tl.min(tl.min(tl.where(best == value, number, TALL * WIDE), 1), 0)
-        found = tl.where(found == TALL * WIDE, 0, found)  # where nothing is a number
-        slot, at = found // WIDE, found % WIDE
-        taken = tl.max(tl.max(tl.where(number == found, last, -1), 1), 0)
-        word = at * SIZE + within
-        x = tl.load(logits + (group * together + slot) * apart + word, word < vocabulary, -float("inf")).to(tl.float32)
-        x = tl.where((word < first) | (word >= vocabulary), -float("inf"), x)
-        x += tl.max(tl.where(k == slot, shift, -float("inf")), 0)
-        one = tl.min(tl.where((x == value) & (within > taken), within, SIZE), 0)
-        one = tl.where(one == SIZE, 0, one)
-        rest = tl.max(tl.where((x < value) | ((x == value) & (within > one)), x, -float("inf")), 0)
-        best = tl.where(number == found, rest, best)
-        last = tl.where(number == found, tl.where(rest == value, one, -1), last)
-        tl.store(values + group * count + c, tl.where(broken > 0, float("nan"), value))
-        tl.store(places + group * count + c, slot.to(tl.int64) * vocabulary + at * SIZE + one)
+    c, chosen = tl.arange(0, COUNT), tl.zeros((COUNT,), tl.int32)
+    key = _key(best, k[:, None] * WIDE + block[None, :])
+    for one in range(count):
+        greatest = tl.max(tl.max(key, 1), 0)
+        chosen = tl.where(c == one, _number(greatest), chosen)
+        key = tl.where(key == greatest, LEAST, key)
+    slot, word = tl.minimum(chosen // WIDE, together - 1), (chosen % WIDE)[:, None] * SIZE + tl.arange(0, SIZE)[None, :]
+    real = (c < count)[:, None] & (word >= first) & (word < vocabulary)
+    x = tl.load(logits + (group * together + slot)[:, None] * apart + word, real, -float("inf")).to(tl.float32)
+    x += tl.max(tl.where(slot[:, None] == k[None, :], shift[None, :], -float("inf")), 1)[:, None]
+    key = _key(x, slot[:, None] * vocabulary + tl.minimum(word, vocabulary - 1))
+    for one in range(count):
+        greatest = tl.max(tl.max(key, 1), 0)
+        key = tl.where(key == greatest, LEAST, key)
+        tl.store(values + group * count + one, tl.where(broken > 0, float("nan"), _value(greatest)))
+        tl.store(places + group * count + one, _number(greatest).to(tl.int64))
+
+
+@triton.jit
+def _key(x, number):
+    """x and its number in one, by which they are ordered: the greater x first, of equal ones the lesser number."""
+    bits = x.to(tl.int32, bitcast=True)
+    return ((bits ^ ((bits >> 31) & 0x7FFFFFFF)).to(tl.int64) << 32) | (0x7FFFFFFF - number).to(tl.int64)
+
+
+@triton.jit
+def _value(key):
+    bits = (key >> 32).to(tl.int32)
+    return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def _number(key):
+    return 0x7FFFFFFF - (key & 0x7FFFFFFF).to(tl.int32)
