@@ -23,6 +23,8 @@ from saccade.kernels.cells import gru_cell, lstm_cell
 from saccade.kernels.cells.naive import naive_gru_cell, naive_lstm_cell
 from saccade.kernels.dot.step import attend_source
 from saccade.kernels.ranking import best, best_together
+from saccade.kernels.ranking.choose import SIZE
+from saccade.kernels.ranking.fused import select, summaries
 from saccade.kernels.ranking.naive import naive_best, naive_best_together
 
 Work = Callable[[], Any]
@@ -73,6 +75,14 @@ def ranking(sentences: int, beam: int, words: int) -> None:
         lambda: naive_best_together(logits, before, 3, 2 * beam),
         logits.nbytes,
     )
+    for rows, likely, count in ((greedy, None, 1), (logits, before, 2 * beam)):
+        seen = summaries(rows, 3, SIZE)
+        for name, work in (
+            ("greatest of blocks, and sums", lambda rows=rows: summaries(rows, 3, SIZE)),
+            (f"the {count} best of them", lambda rows=rows, seen=seen, a=likely, n=count: select(rows, seen, a, 3, n)),
+        ):
+            took = 1e3 * float(do_bench_cudagraph(work, return_mode="median"))
+            print(json.dumps({"case": f"{name}, {len(rows)} rows", "us": round(took, 2)}), flush=True)
 
 
 def attention(sentences: int, beam: int, size: int, heads: int, width: int) -> None:

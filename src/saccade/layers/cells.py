@@ -399,7 +399,7 @@ class CellStack(nn.Module):
         return tuple(cell.split(part) for cell, part in zip(self.cells, state.unbind(1), strict=True))
 
     def join(self, layered: Layered) -> Tensor:
-        """The inverse of `split`."""
+        """The inverse of `split`; a single state may share its memory."""
         states = [join(parts) for parts in layered]
         return states[0][:, None] if len(states) == 1 else torch.stack(states, 1)
 

@@ -73,7 +73,7 @@ class _Searches:
 
     def __init__(self, model: Seq2Seq) -> None:
         self.lock = threading.Lock()
-        self._hooks = [hooks for part in model.modules() for hooks in (part._forward_hooks, part._forward_pre_hooks)]
+        self._parts = [weakref.ref(part) for part in model.modules()]
         self._parameters, self._owners = list(model.parameters()), _owners(model)
         self._packings: dict[Precision, _Packing] = {}
         self._recordings: dict[Any, _Recording] = {}
@@ -86,7 +86,8 @@ class _Searches:
 
     def hooked(self) -> bool:
         """Whether somebody wants to be called when a part of the model is."""
-        return any(self._hooks)
+        there = (part for ref in self._parts if (part := ref()) is not None)
+        return any(part._forward_hooks or part._forward_pre_hooks for part in there)
 
     def tell(self, reason: str) -> None:
         """Say once why nothing is recorded."""

@@ -62,6 +62,19 @@ def test_keys_and_values_side_by_side_in_several_tiles(monkeypatch, dtype, featu
     assert_as_exact(steps, one_query, dtype, DEVICE)
 
 
+@pytest.mark.parametrize("features", [0, 1])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("warps", [1, 2, 4])
+def test_rows_shared_out_among_warps(monkeypatch, warps, dtype, features):
+    monkeypatch.setattr(one_query, "ENOUGH", 0)  # gradients too
+    monkeypatch.setattr(one_query, "ROW_BYTES", 32 * dtype.itemsize // warps)
+    monkeypatch.setattr(one_query, "PAIR_BYTES", 256)
+    monkeypatch.setattr(one_query, "SLOPE_BYTES", 512)
+    assert one_query._warps(32 * dtype.itemsize) == warps
+    steps = Steps(sentences=3, heads=2, size=35, width=17, depth=20, features=features, masked=True)
+    assert_as_exact(steps, one_query, dtype, DEVICE)
+
+
 @pytest.mark.parametrize("order", ["rising", "falling"])
 def test_what_was_summed_is_weighed_anew_when_a_higher_score_turns_up(monkeypatch, order):
     monkeypatch.setattr(one_query, "PAIR_BYTES", 256)  # 4 rows of 16 numbers

@@ -55,6 +55,23 @@ def test_words_before_the_first_are_never_chosen():
     assert torch.equal(places, naive_best(given, 2, 3)[1])
 
 
+@pytest.mark.parametrize("first", [2, 40, 200])
+def test_words_before_a_later_one_are_never_chosen_either(monkeypatch, first):
+    monkeypatch.setattr(fused, "BLOCKS", 2)  # 32 words a pass
+    given = logits(2, 640)
+    given[:, :first] += 50.0
+    assert torch.equal(ranking.best(given, first, 3)[1], naive_best(given, first, 3)[1])
+
+
+def test_the_ten_best_of_five_rows_by_a_program_of_several_warps(monkeypatch):
+    monkeypatch.setattr(choose, "SIZE", 256)
+    given, before = logits(10, 10_300), torch.randn(2, 5, device=DEVICE)
+    values, places = ranking.best_together(given, before, 3, 10)
+    expected = naive_best_together(given, before, 3, 10)
+    assert torch.equal(places, expected[1])
+    torch.testing.assert_close(values, expected[0], atol=1e-5, rtol=1e-5)
+
+
 def test_of_words_that_are_alike_the_first_is_taken_and_none_twice():
     given = logits(2, 640).round()
     values, places = ranking.best_together(given, torch.zeros(1, 2, device=DEVICE), 2, 6)

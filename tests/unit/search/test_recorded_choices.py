@@ -1,6 +1,9 @@
 """When searches are recorded, replayed and given up; the graphs themselves need a GPU, see test_recorded.py."""
 
 import logging
+from collections import OrderedDict
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -62,6 +65,30 @@ def asked(monkeypatch):
 def the_recording(asked):
     (one,) = asked.searches._recordings.values()
     return one
+
+
+@pytest.mark.parametrize("table", ["_forward_hooks", "_forward_pre_hooks"])
+def test_hooks_are_seen_when_they_come_and_go(asked, table):
+    part = asked.model.output
+    assert not asked.searches.hooked()
+    setattr(part, table, OrderedDict())  # as who drops all hooks at once does
+    getattr(part, table)[0] = print
+    assert asked.searches.hooked()
+    setattr(part, table, OrderedDict())
+    assert not asked.searches.hooked()
+
+
+def test_weights_are_packed_as_for_evaluation(monkeypatch):
+    """Whoever packs may ask whether the model learns; the graph itself is not needed for that."""
+    for name in ("CUDAGraph", "Stream", "graph_pool_handle"):
+        monkeypatch.setattr(torch.cuda, name, lambda *given: SimpleNamespace(replay=lambda: None))
+    monkeypatch.setattr(recorded, "recording", lambda *given: nullcontext())
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).train()
+    modes = []
+    monkeypatch.setattr(model, "writer", lambda precision: modes.append({part.training for part in model.modules()}))
+    recorded._Packing(model, "full", list(model.parameters()), None)
+    assert modes == [{False}]
+    assert all(part.training for part in model.modules())
 
 
 def test_the_first_of_a_shape_goes_without(asked):

@@ -15,7 +15,7 @@ SIZE = 256
 """Words of a block: only the blocks with the greatest maxima are looked into."""
 MOST = 1 << 15
 """Blocks of a sentence that fit into a program."""
-FEW = 128
+FEW = 64
 """Words up to which the blocks that hold them fit into a program."""
 
 

@@ -78,7 +78,7 @@ def _summary_kernel(
         z = tl.load(logits + row * apart + word, word < vocabulary, -float("inf")).to(tl.float32)
         highest = tl.max(z, 1)
         shown = highest
-        if start == 0:  # where the first words are
+        if start * SIZE < first:  # where the first words are
             shown = tl.max(tl.where(word < first, -float("inf"), z), 1)
         tl.store(maxima + row * blocks + block, shown, block < blocks)
         top = tl.maximum(largest, highest)
