@@ -169,7 +169,7 @@ def _tile(size: int, width: int, tensor: Tensor, features: int = 0) -> tuple[int
 
 
 def _warps(row_bytes: int) -> int:
-    """As many as read a row side by side; more were slower wherever it was measured, see README.md."""
+    """As many as read a row side by side; more were slower for most widths that were measured, see README.md."""
     return max(1, min(WARPS, row_bytes // ROW_BYTES))
 
 
