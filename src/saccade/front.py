@@ -11,6 +11,7 @@ from saccade.config import parse
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError, unknown_name
 from saccade.prediction import Prediction
+from saccade.search import Stop
 from saccade.search.settings import SearchConfig
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
@@ -80,12 +81,14 @@ class Model:
         pull: Sequence[tuple[int, int, float]] = (),
         detail: bool = False,
         gold: Iterable[tuple[int, int]] | None = None,
+        stop: Stop | None = None,
         **options: Any,
     ) -> Trace:
         """The answer to one input and all there is to see of it: every attention, what else was likely, the beam.
 
         force: tokens to begin with. block: source tokens that may not be looked at. pull: (step, source token, weight)
         that an attention has to give. detail: the vectors too. gold: links that would be right, source word first.
+        stop: called before each step of the search; raises an Interruption to end it.
         """
         self._check(given, "the input")
         if isinstance(given, str) and not given.strip():
@@ -94,7 +97,7 @@ class Model:
             raise DataError(f"the input has {length:,} tokens, but this model reads at most {self.task.longest:,}.")
         name = self._folder.name if self._folder is not None else "model"
         wishes = Wishes(force, block, pull, detail, gold, name)
-        return self.task.trace(given, self.search(**options), wishes)
+        return self.task.trace(given, self.search(**options), wishes, stop=stop)
 
     def stream(
         self,
@@ -104,16 +107,18 @@ class Model:
         prefix: str | None = None,
         refuse: Callable[[str], None] | None = None,
         workers: int = 1,
+        stop: Stop | None = None,
         **options: Any,
     ) -> Iterator[Prediction]:
         """Predictions for any number of inputs, in their order, in flat memory.
 
         None among the inputs means: answer those so far before asking for more. `refuse` is told of inputs that are
         too long or cannot be read, which then have empty answers; without it they are an error. Several `workers` are
-        processes with a core each, which is what many inputs on a CPU want.
+        processes with a core each, which is what many inputs on a CPU want. `stop` is called between the steps of a
+        search, or between batches where workers search, and raises an Interruption to end it.
         """
         search = self.search(**options)
-        common: dict[str, Any] = {"attention": attention, "prefix": prefix, "refuse": refuse}
+        common: dict[str, Any] = {"attention": attention, "prefix": prefix, "refuse": refuse, "stop": stop}
         if workers == 1 or self._folder is None:
             yield from stream(self.task, self._checked(inputs), search, **common)
             return

@@ -24,8 +24,10 @@ __all__ = [
     "CELLS",
     "GRU",
     "LSTM",
+    "BahdanauGRU",
     "Cell",
     "CellStack",
+    "ChoGRU",
     "Layered",
     "ResetBeforeGRU",
     "Tanh",
@@ -333,12 +335,16 @@ class ResetBeforeGRU(Cell):
         return advance
 
 
-class _ChoGRU(ResetBeforeGRU):
+class ChoGRU(ResetBeforeGRU):
+    """The update gate keeps the old state."""
+
     def __init__(self, input_width: int, width: int) -> None:
         super().__init__(input_width, width, update_takes_new=False)
 
 
-class _BahdanauGRU(ResetBeforeGRU):
+class BahdanauGRU(ResetBeforeGRU):
+    """The update gate takes the new state."""
+
     def __init__(self, input_width: int, width: int) -> None:
         super().__init__(input_width, width, update_takes_new=True)
 
@@ -347,8 +353,8 @@ CELLS: dict[str, Callable[[int, int], Cell]] = {
     "tanh": Tanh,
     "gru": GRU,
     "lstm": LSTM,
-    "gru-cho": _ChoGRU,
-    "gru-bahdanau": _BahdanauGRU,
+    "gru-cho": ChoGRU,
+    "gru-bahdanau": BahdanauGRU,
 }
 
 

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from saccade import tree
 from saccade.attention.tape import Tape
 from saccade.batch import Batch
-from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
+from saccade.errors import ConfigError, DataError, ShapeError
 from saccade.kernels.packed import Precision
-from saccade.models.writer import Draft, Places, StepWriter, Writer, kept, norms, places
+from saccade.models.exact import Structure, checksum, structure
+from saccade.models.writer import Draft, Places, StepWriter, Writer, check_weights, kept, places
 
 __all__ = [
     "Classifying",
@@ -23,10 +24,12 @@ __all__ = [
     "Precision",
     "Seq2Seq",
     "StepWriter",
+    "Structure",
     "Writer",
     "check_finite",
-    "norms",
+    "checksum",
     "places",
+    "structure",
     "tie",
 ]
 
@@ -69,8 +72,10 @@ class Seq2Seq(nn.Module, ABC):
     def writer(self, precision: Precision = "full") -> Writer:
         """What a search writes with: `step`, or a faster way to the same words where a model knows one.
 
-        With precision "int8" a writer may compute in eight bits; one that cannot writes as it always does.
+        With precision "int8" a writer may compute in eight bits; one that cannot writes as it always does. Parameters
+        that are no numbers are refused here, since an align or a window can hide a NaN from the predictions.
         """
+        check_finite(self)
         if precision == "int8":
             logging.getLogger("saccade").warning(
                 "%s has no way to write in int8: it writes as it is", type(self).__name__
@@ -175,14 +180,4 @@ def tie(output: nn.Linear, embedding: nn.Embedding) -> None:
 
 def check_finite(model: nn.Module) -> None:
     """Refuse a model whose parameters are not all numbers; names the first that is not."""
-    kept(model, "finite", lambda: _check_each(model))
-
-
-def _check_each(model: nn.Module) -> None:
-    for name, parameter in model.named_parameters():
-        if not torch.isfinite(parameter).all():
-            bad = int((~torch.isfinite(parameter)).sum())
-            raise NumericsError(
-                f"parameter {name} holds {bad} NaN or infinite values of {parameter.numel()}. "
-                "Load the last good checkpoint; if training made them, lower the learning rate or clip gradients."
-            )
+    kept(model, "finite", lambda: check_weights(model))

@@ -21,10 +21,11 @@ from saccade.layers.readout import Readout, build_readout
 from saccade.layers.starts import Start, build_start
 from saccade.models.base import Precision, Seq2Seq, Writer, check_fed, inputs_of, source_of, tie
 from saccade.models.classifier import Classifier
+from saccade.models.exact import own_methods
 from saccade.models.language import LanguageModel
 from saccade.models.recurrent_writer import Loop, RecurrentWriter
 from saccade.models.settings import AttentionConfig, DecoderConfig, EncoderConfig, InitConfig
-from saccade.models.writer import as_built, kept
+from saccade.models.writer import fast_writer
 
 __all__ = ["Memory", "RecurrentConfig", "RecurrentSeq2Seq", "State", "attach_decoder"]
 
@@ -160,9 +161,11 @@ class RecurrentSeq2Seq(Seq2Seq):
         return vector, State(cells, fed, now.position, now.past)
 
     def writer(self, precision: Precision = "full") -> Writer:
-        if not as_built(self, RecurrentSeq2Seq):
-            return super().writer(precision)
-        return kept(self, f"writer {precision}", lambda: RecurrentWriter(self, precision))
+        return fast_writer(self, precision, lambda: self._packed(precision)) or super().writer(precision)
+
+    def _packed(self, precision: Precision) -> Writer:
+        own_methods(self, RecurrentSeq2Seq, ("step", "_embed", "_loop"))  # the others are called as the model has them
+        return RecurrentWriter(self, precision)
 
     def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         memory = self.encode(batch, tape=tape)

@@ -1,4 +1,8 @@
-"""The recurrent encoder-decoder made ready to write: its own step, with the cells' and the output's weights packed."""
+"""The recurrent encoder-decoder made ready to write: its own step, with the cells' and the output's weights packed.
+
+Parts that are packed are taken through `exactly`; any other type raises Inexact, and the model is decoded by its own
+`step`. Encoder and gate, and attentions and read-outs of other types than are packed here, are called as they are.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from saccade import tree
-from saccade.attention import Attention, Bank, MultiHead, Past, Tape
+from saccade.attention import Attention, AttentionalVector, Bank, MultiHead, Past, Tape
 from saccade.attention.aligns import Softmax
 from saccade.attention.scores import Additive, Concat
 from saccade.attention.windows import Global
 from saccade.batch import Batch
+from saccade.kernels.dropout import Dropout
 from saccade.kernels.packed import Precision, Product, pack
-from saccade.layers.cells import GRU, LSTM, Advance, Cell, CellStack, Layered, Parts, ResetBeforeGRU, Tanh
+from saccade.layers.cells import (
+    GRU,
+    LSTM,
+    Advance,
+    BahdanauGRU,
+    Cell,
+    CellStack,
+    ChoGRU,
+    Layered,
+    Parts,
+    ResetBeforeGRU,
+    Tanh,
+)
 from saccade.layers.readout import Maxout, Readout, TanhReadout, side_by_side
+from saccade.layers.stack import Layers
+from saccade.models.exact import Inexact, exactly
 from saccade.models.writer import Draft, StepDraft, Writer, rows_of
 
 if TYPE_CHECKING:
@@ -47,6 +66,11 @@ class RecurrentWriter(Writer):
 
     def __init__(self, model: RecurrentSeq2Seq, precision: Precision) -> None:
         first, words = model.cells.first, model.target_embedding.embedding_dim
+        if exactly(model.target_embedding, nn.Embedding).max_norm is not None:
+            raise Inexact("its embedding rescales vectors that are longer than max_norm")
+        exactly(model.target_dropout, Dropout)
+        for cell in exactly(exactly(model.cells, CellStack).cells, Layers):
+            exactly(cell, GRU, LSTM, Tanh, ChoGRU, BahdanauGRU)
         weight = first.input_weight
         self._model = weakref.ref(model)  # which keeps its writers
         self.words = pack(weight[:, :words].contiguous(), first.input_bias, precision=precision)
@@ -56,7 +80,7 @@ class RecurrentWriter(Writer):
         attend = packed_attention(model.attention, precision) if on_cpu else None
         cells = packed_stack(model.cells, precision) if on_cpu else model.cells.recurrence()
         self.loop = Loop(self.add, cells, attend, packed_readout(model.readout, precision))
-        self.output = pack(model.output.weight, model.output.bias, precision=precision)
+        self.output = pack(exactly(model.output, nn.Linear).weight, model.output.bias, precision=precision)
 
     @property
     def model(self) -> RecurrentSeq2Seq:
@@ -132,11 +156,13 @@ def packed_attention(
 
     e^2k is the source's, so a step has one exponential for each number of the query and none for those of the keys.
     """
-    if type(attention) is not Attention or type(attention.score) not in (Additive, Concat):
-        return None
-    score = attention.score
-    assert isinstance(score, Additive)
-    if type(attention.align) is not Softmax or not attention.align.fusable or type(attention.window) is not Global:
+    try:
+        attention = exactly(attention, Attention)
+        score = exactly(attention.score, Additive, Concat)
+        exactly(attention.window, Global)
+        if not exactly(attention.align, Softmax).fusable:
+            return None
+    except Inexact:
         return None
     ask = pack(score.query_weight, None, precision=precision)
     v = score.v.detach().squeeze(0)
@@ -191,19 +217,22 @@ def packed_readout(
 ) -> Callable[[Tensor, Tensor | None, Tensor | None], Tensor] | None:
     """A read-out with its layer packed; None for one that has none or is not known here."""
     if type(readout) is Maxout:
+        exactly(exactly(readout, Maxout).layer, nn.Linear)
         # the first of each pair, then the second of each: halves are compared faster than neighbours
         weight, bias = (
-            part.unflatten(0, (-1, 2)).transpose(0, 1).flatten(0, 1)
+            None if part is None else part.unflatten(0, (-1, 2)).transpose(0, 1).flatten(0, 1).contiguous()
             for part in (readout.layer.weight, readout.layer.bias)
         )
-        layer = pack(weight.contiguous(), bias.contiguous(), precision=precision)
+        assert weight is not None
+        layer = pack(weight, bias, precision=precision)
 
         def maxout(state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
             return torch.maximum(*layer(side_by_side(state, context, word)).chunk(2, -1))
 
         return maxout
     if type(readout) is TanhReadout:
-        join = pack(readout.vector.join.weight, None, precision=precision)
+        joining = exactly(exactly(exactly(readout, TanhReadout).vector, AttentionalVector).join, nn.Linear)
+        join = pack(joining.weight, joining.bias, precision=precision)
 
         def attentional(state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
             parts = [part for part in (context, state, word) if part is not None]
@@ -215,6 +244,7 @@ def packed_readout(
 
 def packed_stack(stack: CellStack, precision: Precision) -> Callable[[Tensor, Layered], tuple[Tensor, Layered]]:
     """`stack.recurrence()` without dropout, its weights packed."""
+    exactly(stack.dropout, Dropout)
     steps = [packed_recurrence(cell, precision) for cell in stack.cells]
     inputs: list[Product] = [
         pack(cell.input_weight, cell.input_bias, precision=precision) for cell in list(stack.cells)[1:]
@@ -233,15 +263,14 @@ def packed_stack(stack: CellStack, precision: Precision) -> Callable[[Tensor, La
 
 
 def packed_recurrence(cell: Cell, precision: Precision) -> Advance:
-    """`cell.recurrence()` with the weights of the state packed; a cell that is not known here keeps its own."""
+    """`cell.recurrence()` with the weights of the state packed."""
     ways: dict[type[Cell], Callable[[Product, int], Advance]] = {GRU: _gru, LSTM: _lstm, Tanh: _tanh}
     if type(cell) in ways:
         own = dict(cell.named_parameters())
         recur = pack(own["rnn.weight_hh_l0"], own["rnn.bias_hh_l0"], precision=precision)
         return ways[type(cell)](recur, cell.width)
-    if isinstance(cell, ResetBeforeGRU):
-        return _reset_before(cell, precision)
-    return cell.recurrence()
+    assert isinstance(cell, ResetBeforeGRU)
+    return _reset_before(cell, precision)
 
 
 def _gru(recur: Product, width: int) -> Advance:

@@ -24,11 +24,12 @@ from saccade.layers.transformer import (
 )
 from saccade.models.base import Precision, Seq2Seq, Writer, check_fed, inputs_of, source_of, tie
 from saccade.models.classifier import Classifier
+from saccade.models.exact import own_methods
 from saccade.models.language import LanguageModel
 from saccade.models.settings import AttentionConfig
-from saccade.models.transformer_packed import Words, fits
+from saccade.models.transformer_packed import Words
 from saccade.models.transformer_writer import TransformerWriter
-from saccade.models.writer import as_built, kept
+from saccade.models.writer import fast_writer
 
 __all__ = ["Memory", "State", "Transformer", "TransformerConfig"]
 
@@ -105,23 +106,13 @@ class Transformer(Seq2Seq):
         return out
 
     def writer(self, precision: Precision = "full") -> Writer:
-        encoder, decoder = list(self.encoder.layers), list(self.decoder.layers)
-        looks = [layer.self_attention for layer in encoder] + [layer.self_attention for layer in decoder]
-        looks += [layer.cross for layer in decoder if layer.cross is not None]
-        if not as_built(self, Transformer) or not all(fits(look) for look in looks):
-            return super().writer(precision)
-        return kept(
-            self,
-            f"writer {precision}",
-            lambda: TransformerWriter(
-                Words(self.source_embedding, self.source_place, self.scale),
-                Words(self.target_embedding, self.target_place, self.scale),
-                (encoder, self.encoder.norm),
-                (decoder, self.decoder.norm),
-                self.output,
-                precision,
-            ),
-        )
+        return fast_writer(self, precision, lambda: self._packed(precision)) or super().writer(precision)
+
+    def _packed(self, precision: Precision) -> Writer:
+        own_methods(self, Transformer, ("encode", "start", "step", "_embed"))
+        source = Words(self.source_embedding, self.source_place, self.scale)
+        target = Words(self.target_embedding, self.target_place, self.scale)
+        return TransformerWriter(source, target, self.encoder, self.decoder, self.output, precision)
 
     def _embed(self, tokens: Tensor, positions: Tensor | None = None) -> Tensor:
         check_tokens("target", tokens, self.vocabulary)

@@ -1,4 +1,8 @@
-"""The layers of a Transformer made ready to write: packed weights, rows of words instead of sentences."""
+"""The layers of a Transformer made ready to write: packed weights, rows of words instead of sentences.
+
+Each class packs one kind of layer. It takes its modules through `exactly`, so a part of any other type, a hooked one or
+one with a forward of its own raises Inexact, and the model is decoded by its own `step`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from saccade.attention import MultiHead, Tape, site_of
+from saccade.attention import Attention, MultiHead, Tape, site_of
 from saccade.attention.aligns import Softmax
 from saccade.attention.multihead import Rotate
 from saccade.attention.scores import DotScore, ScaledDot
@@ -16,25 +20,26 @@ from saccade.kernels.native.transformer import Parts, suits
 from saccade.kernels.packed import Precision, Product, pack
 from saccade.kernels.residual import residual_norm
 from saccade.kernels.ways import fusable
+from saccade.layers.positions import Learned, Rotary, Sinusoidal
 from saccade.layers.transformer import DecoderLayer, EncoderLayer, FeedForward, PlacedEmbedding, Residual
+from saccade.models.exact import Inexact, exactly
 
-__all__ = ["Norm", "PackedDecoderLayer", "PackedEncoderLayer", "Words", "close", "fits"]
-
-
-def fits(attention: object) -> bool:
-    """Whether an attention is the plain one: scaled or unscaled inner products, softmax, nothing hidden."""
-    if type(attention) is not MultiHead:
-        return False
-    inner = attention.inner
-    plain = type(inner.score) in (DotScore, ScaledDot) and type(inner.align) is Softmax and type(inner.window) is Global
-    return plain and inner.align.fusable
+__all__ = ["Norm", "PackedDecoderLayer", "PackedEncoderLayer", "Words", "close"]
 
 
 class Words:
     """The embedding of one side, with its position code."""
 
     def __init__(self, embedding: nn.Embedding, place: PlacedEmbedding, scale: float) -> None:
-        self.embedding, self.place, self.scale = embedding, place, scale
+        self.embedding, self.place, self.scale = (
+            exactly(embedding, nn.Embedding),
+            exactly(place, PlacedEmbedding),
+            scale,
+        )
+        if embedding.max_norm is not None:
+            raise Inexact("its embedding rescales vectors that are longer than max_norm")
+        if place.positions is not None:
+            exactly(place.positions, Learned, Sinusoidal)
 
     @property
     def weight(self) -> Tensor:
@@ -52,7 +57,10 @@ class Norm:
     """LayerNorm, or nothing."""
 
     def __init__(self, norm: nn.Module) -> None:
+        exactly(norm, nn.LayerNorm, nn.Identity)
         self.norm = norm if isinstance(norm, nn.LayerNorm) else None
+        if self.norm is not None and (self.norm.weight is None or self.norm.bias is None):
+            raise Inexact("it has a LayerNorm without weight or bias")
 
     def __call__(self, x: Tensor) -> Tensor:
         norm = self.norm
@@ -63,15 +71,22 @@ class Around:
     """The norm before a sub-layer and the one after it, of which one is nothing."""
 
     def __init__(self, around: Residual) -> None:
-        nothing = nn.Identity()
+        self.pre, nothing = exactly(around, Residual).pre, nn.Identity()
         self.before = Norm(around.norm if around.pre else nothing)
         self.after = Norm(nothing if around.pre else around.norm)
+
+
+def _check_alike(*around: Around) -> None:
+    """A layer computes the norm of one sub-layer together with the sum of the one before, so both stand alike."""
+    if len({each.pre for each in around}) > 1:
+        raise Inexact("it has a layer with norms before some sub-layers and after others")
 
 
 class Heads:
     """A MultiHead with its products packed: queries, keys and values of one input in one, the scale inside."""
 
     def __init__(self, attention: MultiHead, precision: Precision, *, apart: bool) -> None:
+        _check_plain(attention)
         self.site, self.owner = site_of(attention), attention.inner
         self.count, self.width = attention.heads, attention.width
         self.rotate: Rotate | None = attention.rotate
@@ -100,6 +115,20 @@ class Heads:
         tape.write(self.site, weights, owner=self.owner)
 
 
+def _check_plain(attention: MultiHead) -> None:
+    """Accept scaled or unscaled inner products with a softmax over everything, and nothing else."""
+    inner = exactly(exactly(attention, MultiHead).inner, Attention)
+    exactly(inner.score, DotScore, ScaledDot)
+    exactly(inner.window, Global)
+    if not exactly(inner.align, Softmax).fusable:
+        raise Inexact("it has a softmax with a temperature")
+    if attention.rotate is not None:
+        exactly(attention.rotate, Rotary)
+    layers = [exactly(part, nn.Linear) for part in (attention.query, attention.key, attention.value, attention.output)]
+    if len({layer.bias is None for layer in layers}) > 1:
+        raise Inexact("some projections of an attention have a bias and some have none")
+
+
 def close(product: Product, inner: Tensor, x: Tensor, around: Around) -> Tensor:
     """The end of a sub-layer: its last product, the sum with what it was given, and a norm after it."""
     norm = around.after.norm
@@ -112,7 +141,10 @@ class Feed:
     """The feed-forward layers, packed."""
 
     def __init__(self, layers: FeedForward, precision: Precision) -> None:
-        inner, outer = (part for part in layers if isinstance(part, nn.Linear))
+        if len(exactly(layers, FeedForward)) != 3:
+            raise Inexact(f"it has a feed-forward of {len(layers)} layers")
+        inner, outer = exactly(layers[0], nn.Linear), exactly(layers[2], nn.Linear)
+        exactly(layers[1], nn.ReLU)
         self.inner = pack(inner.weight, inner.bias, precision=precision)
         self.outer = pack(outer.weight, outer.bias, precision=precision)
 
@@ -124,9 +156,11 @@ class PackedEncoderLayer:
     """An EncoderLayer on flat rows (B·S, W)."""
 
     def __init__(self, layer: EncoderLayer, precision: Precision) -> None:
+        exactly(layer, EncoderLayer)
         self.heads = Heads(layer.self_attention, precision, apart=False)
         self.feed = Feed(layer.feed_forward, precision)
         self.around_self, self.around_feed = Around(layer.around_self), Around(layer.around_feed)
+        _check_alike(self.around_self, self.around_feed)
 
     def __call__(self, x: Tensor, mask: Tensor, full: bool, tape: Tape | None) -> Tensor:
         """mask (B, S); `full`: whether it keeps everything."""
@@ -158,6 +192,7 @@ class PackedDecoderLayer:
     """A DecoderLayer for one word at a time on rows (N, W)."""
 
     def __init__(self, layer: DecoderLayer, precision: Precision) -> None:
+        exactly(layer, DecoderLayer)
         assert layer.cross is not None
         assert layer.around_cross is not None
         self.heads = Heads(layer.self_attention, precision, apart=False)
@@ -165,6 +200,7 @@ class PackedDecoderLayer:
         self.feed = Feed(layer.feed_forward, precision)
         self.around_self, self.around_feed = Around(layer.around_self), Around(layer.around_feed)
         self.around_cross = Around(layer.around_cross)
+        _check_alike(self.around_self, self.around_cross, self.around_feed)
 
     def native_parts(self) -> Parts | None:
         """What it is made of for our own code, where everything is such that there is one."""

@@ -10,8 +10,10 @@ from saccade.batch import Batch, check_tokens
 from saccade.kernels.native.products import NativeProduct, is_native
 from saccade.kernels.native.transformer import NativeDecoder, NativeEncoder, suits
 from saccade.kernels.packed import Precision, Product, pack
-from saccade.layers.transformer import DecoderLayer, EncoderLayer
+from saccade.layers.stack import Layers
+from saccade.layers.transformer import TransformerDecoder, TransformerEncoder
 from saccade.models.base import source_of
+from saccade.models.exact import exactly
 from saccade.models.transformer_draft import PackedDecoder, TransformerDraft
 from saccade.models.transformer_packed import Norm, PackedDecoderLayer, PackedEncoderLayer, Words
 from saccade.models.writer import Draft, Writer
@@ -20,7 +22,7 @@ __all__ = ["TransformerWriter"]
 
 
 class TransformerWriter(Writer):
-    """A Transformer with plain attention everywhere; see `transformer_packed.fits`."""
+    """A Transformer of the paper's layers alone: softmax over inner products, ReLU, LayerNorm. Else raises Inexact."""
 
     replaces = True
 
@@ -28,14 +30,17 @@ class TransformerWriter(Writer):
         self,
         source: Words,
         target: Words,
-        encoder: tuple[list[EncoderLayer], nn.Module],
-        decoder: tuple[list[DecoderLayer], nn.Module],
+        encoder: TransformerEncoder,
+        decoder: TransformerDecoder,
         output: nn.Linear,
         precision: Precision,
     ) -> None:
         self._words = source
-        self._layers, self._norm = [PackedEncoderLayer(part, precision) for part in encoder[0]], Norm(encoder[1])
-        layers, norm = [PackedDecoderLayer(part, precision) for part in decoder[0]], Norm(decoder[1])
+        exactly(encoder, TransformerEncoder), exactly(decoder, TransformerDecoder), exactly(output, nn.Linear)
+        for stack in (encoder.layers, decoder.layers):
+            exactly(stack, Layers)
+        self._layers, self._norm = [PackedEncoderLayer(part, precision) for part in encoder.layers], Norm(encoder.norm)
+        layers, norm = [PackedDecoderLayer(part, precision) for part in decoder.layers], Norm(decoder.norm)
         product = pack(output.weight, output.bias, precision=precision)
         counts = {heads.count for layer in layers for heads in (layer.heads, layer.cross)}
         counts |= {layer.heads.count for layer in self._layers}

@@ -7,6 +7,7 @@ does the same with the model's `step` alone. Both write the same words.
 
 from __future__ import annotations
 
+import logging
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -18,13 +19,27 @@ from torch import Tensor, nn
 from saccade import tree
 from saccade.attention.tape import Tape
 from saccade.batch import Batch
+from saccade.errors import NumericsError
+from saccade.kernels.packed import Precision
 from saccade.kernels.recording import is_recorded
 from saccade.kernels.ways import is_plain
+from saccade.models.exact import Inexact, checksum, structure
 
 if TYPE_CHECKING:
     from saccade.models.base import Seq2Seq
 
-__all__ = ["Draft", "Places", "StepWriter", "Writer", "as_built", "fingerprint", "kept", "norms", "places", "rows_of"]
+__all__ = [
+    "Draft",
+    "Places",
+    "StepWriter",
+    "Writer",
+    "check_weights",
+    "fast_writer",
+    "fingerprint",
+    "kept",
+    "places",
+    "rows_of",
+]
 
 Made = TypeVar("Made")
 
@@ -97,33 +112,53 @@ def rows_of(sentences: Tensor, width: int) -> Tensor:
     return (sentences[:, None] * width + torch.arange(width, device=sentences.device)).flatten()
 
 
-def as_built(model: Seq2Seq, family: type[Seq2Seq]) -> bool:
-    """Whether a model is what its family's code says: no method overridden, no layer exchanged, no hook on any.
-
-    Only then may a writer of the family take the place of `step`. Autocast is a way to compute that belongs to `step`.
-    """
-    own = all(getattr(model, name) == getattr(family, name).__get__(model) for name in ("encode", "start", "step"))
-    device = next(model.parameters()).device.type
-    return own and not torch.is_autocast_enabled(device) and all(_untouched(part) for part in model.modules())
-
-
-def _untouched(module: nn.Module) -> bool:
-    built = type(module).__module__.startswith(("saccade.", "torch.nn.modules."))
-    return built and not (module._forward_hooks or module._forward_pre_hooks) and not module.__dict__.get("forward")
-
-
 _kept: weakref.WeakKeyDictionary[nn.Module, dict[str, tuple[Any, Any]]] = weakref.WeakKeyDictionary()
 
 
+def fast_writer(model: Seq2Seq, precision: Precision, make: Callable[[], Writer]) -> Writer | None:
+    """A family's own writer, packed again whenever the model changes; None where it would not do what `step` does.
+
+    `make` raises Inexact where a part of the model is not one that the writer computes exactly. Autocast changes how
+    `step` computes, and no writer follows it.
+    """
+    if torch.is_autocast_enabled(next(model.parameters()).device.type):
+        return None
+    return kept(model, f"writer {precision}", lambda: _made(model, make))
+
+
+def _made(model: Seq2Seq, make: Callable[[], Writer]) -> Writer | None:
+    check_weights(model)
+    try:
+        return make()
+    except Inexact as reason:
+        logging.getLogger("saccade").info(
+            "%s decodes with its own step, which is slower: %s", type(model).__name__, reason
+        )
+        return None
+
+
+def check_weights(model: nn.Module) -> None:
+    """Refuse parameters that are not all numbers; names the first that is not. A graph that is recorded has no look."""
+    for name, parameter in model.named_parameters():
+        if is_recorded(parameter):
+            return
+        if not torch.isfinite(parameter).all():
+            bad = int((~torch.isfinite(parameter)).sum())
+            raise NumericsError(
+                f"parameter {name} holds {bad} NaN or infinite values of {parameter.numel()}. "
+                "Load the last good checkpoint; if training made them, lower the learning rate or clip gradients."
+            )
+
+
 def kept(model: nn.Module, name: str, make: Callable[[], Made]) -> Made:
-    """What was made of a model's parameters, by name; made again once they have changed.
+    """What was made of a model, by name; made again once its parameters, modules or settings have changed.
 
     What is made while a graph is recorded is the graph's: its numbers are there when it is replayed.
     """
     name, parameters = f"{name} {way()}", list(model.parameters())
     if parameters and is_recorded(parameters[0]):
         return make()
-    now = fingerprint(parameters)
+    now = fingerprint(model, parameters)
     if now is None:
         return make()
     of_model = _kept.setdefault(model, {})
@@ -140,19 +175,10 @@ def way() -> str:
     return f"plain {is_plain()}, alone {torch.get_num_threads() == 1}"
 
 
-def fingerprint(parameters: Sequence[Tensor]) -> Any:
-    """Something else after every change of parameters; None where that cannot be told.
-
-    In-place operations count on the tensor, and our training counts what fused optimisers do behind its back. For all
-    else numbers are looked at: one of each tensor, or on a GPU, which reads faster, the length of each.
-    """
+def fingerprint(model: nn.Module, parameters: Sequence[Tensor]) -> Any:
+    """Something else after every change of a model; None where changes of its parameters cannot be seen."""
     where = places(parameters)
-    if where is None:
-        return None
-    if parameters[0].device.type != "cpu":
-        return where, norms(parameters).tolist()
-    probes = [part.detach().view(-1)[part.numel() // 2] for part in parameters if part.is_contiguous() and part.numel()]
-    return where, torch.stack([probe.float() for probe in probes]).tolist()
+    return None if where is None else (where, structure(model), checksum(parameters).cpu().numpy().tobytes())
 
 
 class Places(NamedTuple):
@@ -168,12 +194,3 @@ def places(parameters: Sequence[Tensor]) -> Places | None:
         return None
     where = tuple((part.data_ptr(), part.dtype, part.shape) for part in parameters)
     return Places(where, tuple(part._version for part in parameters))
-
-
-def norms(parameters: Sequence[Tensor]) -> Tensor:
-    """The length of each parameter as a vector, on their device."""
-    fine = any(part.dtype == torch.float64 for part in parameters)
-    # in 16 bits many changes would leave a length as it was
-    every = torch._foreach_norm([part.detach() for part in parameters], 2, dtype=None if fine else torch.float32)
-    alike = len({length.dtype for length in every}) == 1
-    return torch.stack(every if alike else [length.double() for length in every])

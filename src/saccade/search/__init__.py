@@ -14,7 +14,7 @@ from saccade.models.base import Precision, Seq2Seq
 from saccade.search.beam import Beam
 from saccade.search.constraints import Banned, Constraint, MaximumLengths, MinimumLength, Phrase, Prefix, Required, Rule
 from saccade.search.history import Hypothesis
-from saccade.search.loop import Strategy, run
+from saccade.search.loop import Stop, Strategy, run
 from saccade.search.walk import Greedy, Sample
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Required",
     "Rule",
     "Sample",
+    "Stop",
     "Strategy",
     "beam",
     "greedy",
@@ -46,6 +47,8 @@ class Limits(TypedDict, total=False):
 
     max_length: int
     """How many words at most, the end included."""
+    max_lengths: Sequence[int] | None
+    """The same for each sentence by itself; `max_length` is left out then."""
     min_length: int
     """How many words at least, the end not counted."""
     prefix: Sequence[Phrase]
@@ -64,6 +67,8 @@ class Limits(TypedDict, total=False):
     """What interferes with where the model looks."""
     precision: Precision
     """What the model computes in: "full", as it is, unless told "int8"."""
+    stop: Stop | None
+    """Called before each step; raises an Interruption to end the search."""
 
 
 def greedy(model: Seq2Seq, batch: Batch, **limits: Unpack[Limits]) -> list[Hypothesis]:
@@ -111,6 +116,7 @@ def _run(model: Seq2Seq, batch: Batch, strategy: Strategy, limits: Limits) -> li
             raise unknown_name("search option", name, Limits.__annotations__)
     prefix, required, banned = limits.get("prefix"), limits.get("required"), limits.get("banned") or ()
     asked = list(limits.get("constraints", ()))
+    lengths = limits.get("max_lengths")
     if limits.get("min_length"):
         asked.append(MinimumLength(limits["min_length"]))
     if banned:
@@ -118,8 +124,11 @@ def _run(model: Seq2Seq, batch: Batch, strategy: Strategy, limits: Limits) -> li
     if prefix is not None:
         asked.append(Prefix(prefix, banned=banned))
     if required is not None:
-        asked.append(Required(required, prefixes=prefix, banned=banned))
-    length, attention = limits.get("max_length", MAX_LENGTH), limits.get("attention", True)
+        asked.append(Required(required, prefixes=prefix, banned=banned, lengths=lengths))
+    if lengths is not None:
+        asked.append(MaximumLengths(lengths))
+    length = limits.get("max_length", MAX_LENGTH if lengths is None else max(lengths))
+    attention = limits.get("attention", True)
     beams, steering = limits.get("beams", False), limits.get("steering")
     return run(
         model,
@@ -131,4 +140,5 @@ def _run(model: Seq2Seq, batch: Batch, strategy: Strategy, limits: Limits) -> li
         beams=beams,
         steering=steering,
         precision=limits.get("precision", "full"),
+        stop=limits.get("stop"),
     )

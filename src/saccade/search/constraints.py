@@ -184,6 +184,7 @@ class Required(Constraint):
 
     `prefixes` and `banned`: what else is asked of the same search; it must stand before this one in the
     list. Where nothing that keeps the deadline is left, this one gives way, and the hypothesis does not end.
+    `lengths`: the most words of each sentence, where that is not the same for all.
     """
 
     def __init__(
@@ -192,10 +193,12 @@ class Required(Constraint):
         *,
         prefixes: Sequence[Phrase] | None = None,
         banned: Sequence[Phrase] = (),
+        lengths: Sequence[int] | None = None,
     ) -> None:
         self.phrases = [[phrase for phrase in _phrases("required", asked) if phrase] for asked in phrases]
         self._prefixes = [()] * len(self.phrases) if prefixes is None else _phrases("prefix", prefixes)
         self._banned = [phrase for phrase in _phrases("banned", banned) if phrase]
+        self._lengths = lengths
 
     def check(self, sentences: int, vocabulary: int, max_length: int) -> None:
         if len(self.phrases) != sentences:
@@ -206,11 +209,11 @@ class Required(Constraint):
             _check_words("required", phrases, EOS + 1, vocabulary)
             for phrase in phrases:
                 _check_not_banned(f"what sentence {row} requires", phrase, self._banned)
-            words = len(prefix) + self.missing(row, prefix)
-            if words >= max_length:
+            words, most = len(prefix) + self.missing(row, prefix), self._most(row, max_length)
+            if words >= most:
                 raise ConfigError(
                     f"sentence {row} needs {words} words to hold its prefix and what it requires, but max_length "
-                    f"{max_length} leaves no room for them and the end. Make it at least {words + 1}."
+                    f"{most} leaves no room for them and the end. Make it at least {words + 1}."
                 )
 
     def __call__(self, log_probabilities: Tensor, written: Tensor, steps_left: int) -> Tensor:
@@ -218,13 +221,19 @@ class Required(Constraint):
         for row, hypotheses in enumerate(written.tolist()):
             for slot, words in enumerate(hypotheses):
                 if self.missing(row, words):
+                    left = self._most(row, len(words) + steps_left) - len(words)
                     limited[row, slot, EOS] = -torch.inf
-                    limited[row, slot] = self._in_time(limited[row, slot], row, words, steps_left - 2)
+                    limited[row, slot] = self._in_time(limited[row, slot], row, words, left - 2)
         return limited
 
     def of(self, rows: Sequence[int]) -> Constraint:
-        prefixes = [self._prefixes[row] for row in rows]
-        return Required([self.phrases[row] for row in rows], prefixes=prefixes, banned=self._banned)
+        prefixes, phrases = [self._prefixes[row] for row in rows], [self.phrases[row] for row in rows]
+        lengths = None if self._lengths is None else [self._lengths[row] for row in rows]
+        return Required(phrases, prefixes=prefixes, banned=self._banned, lengths=lengths)
+
+    def _most(self, row: int, max_length: int) -> int:
+        """The most words of a sentence, the end included."""
+        return max_length if self._lengths is None else min(max_length, self._lengths[row])
 
     def missing(self, row: int, words: Sequence[int]) -> int:
         """With how many more words a sentence can have all it requires.

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from saccade import tree
 from saccade.batch import BOS, PAD, Batch
-from saccade.models.base import Draft, Precision, Seq2Seq, Writer, check_finite
+from saccade.models.base import Draft, Precision, Seq2Seq, Writer
 from saccade.search.history import Ending, Hypothesis
-from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
+from saccade.search.loop import Stop, Strategy, check_numbers, check_search, evaluating
 from saccade.search.view import View
 
 __all__ = ["flow"]
@@ -34,18 +34,18 @@ def flow(
     rows: int,
     lengths: Sequence[int],
     precision: Precision = "full",
+    stop: Stop | None = None,
 ) -> list[list[Hypothesis]] | None:
     """What a search would find for every sentence by itself, with `rows` of them searched at a time.
 
-    `lengths`: the most words of each, the end included. Nothing of where the model looked is recorded. None where the
-    model's writer cannot replace sentences.
+    `lengths`: the most words of each, the end included. `stop` is called before each step, see `loop.Stop`. Nothing of
+    where the model looked is recorded. None where the model's writer cannot replace sentences.
     """
     longest = max(lengths)
     check_search(model, batch, make(), longest, ())
-    check_finite(model)
     with evaluating(model):
         writer = model.writer(precision)
-        return _Stream(writer, batch, make, rows, list(lengths)).run(model) if writer.replaces else None
+        return _Stream(writer, batch, make, rows, list(lengths)).run(model, stop) if writer.replaces else None
 
 
 class _Stream:
@@ -67,13 +67,15 @@ class _Stream:
         self._tokens: list[list[list[int]]] = []
         self._parents: list[list[list[int]] | None] = []
 
-    def run(self, model: Seq2Seq) -> list[list[Hypothesis]]:
+    def run(self, model: Seq2Seq, stop: Stop | None) -> list[list[Hypothesis]]:
         width = self._strategy.width
         assert self._batch.source is not None
         device = self._batch.source.device
         tokens = self._first_words(len(self._here))
         nothing = tokens.new_empty(*tokens.shape, 0)
         while True:
+            if stop is not None:
+                stop()
             view = View(self.draft.step(tokens.flatten()), nothing, self._longest)
             parents, tokens, _ = self._strategy.choose(view)
             check_numbers(model, view.broken)

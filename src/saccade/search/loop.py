@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
@@ -14,12 +14,15 @@ from saccade.attention.steering import Steering
 from saccade.attention.tape import Tape
 from saccade.batch import BOS, Batch
 from saccade.errors import ConfigError, DataError, NumericsError
-from saccade.models.base import Draft, Precision, Seq2Seq, StepWriter, check_finite
+from saccade.models.base import Draft, Precision, Seq2Seq, check_finite
 from saccade.search.constraints import Constraint, Rule, narrowed
 from saccade.search.history import Ending, History, Hypothesis
 from saccade.search.view import View
 
-__all__ = ["Choice", "Strategy", "check_numbers", "check_search", "evaluating", "run"]
+__all__ = ["Choice", "Stop", "Strategy", "check_numbers", "check_search", "evaluating", "run"]
+
+Stop = Callable[[], None]
+"""Called between steps: raises an Interruption when the answers are no longer wanted, say for want of time."""
 
 
 class Choice(NamedTuple):
@@ -80,23 +83,24 @@ def run(
     beams: bool = False,
     steering: Steering | None = None,
     precision: Precision = "full",
+    stop: Stop | None = None,
 ) -> list[list[Hypothesis]]:
     """Write an answer to every source, a word at a time; the memory of a source serves all its hypotheses.
 
     `attention` is whether to record where the model looked, `beams` whether to remember the hypotheses that were left
-    behind, `steering` what interferes with where it looks, `precision` what a model that can do so computes in.
+    behind, `steering` what interferes with where it looks, `precision` what a model that can do so computes in, `stop`
+    what is called before each step and may raise to end the search.
     """
     check_search(model, batch, strategy, max_length, constraints)
-    check_finite(model)  # an align or a window can hide a NaN, so predictions alone do not tell
     with evaluating(model):
-        writer = model.writer(precision) if steering is None else StepWriter(model)
+        writer = model.writer(precision) if steering is None else Seq2Seq.writer(model)
         encoding = Tape() if attention else None
         draft = writer.read(batch, strategy.width, max_length, tape=encoding)
         history = History(encoding, batch.source_mask, model.source_sites, max_length)
         device = next(model.parameters(), torch.empty(0)).device if batch.source is None else batch.source.device
         strategy.begin(batch, max_length, constraints, device)
         work = _Work(model, draft, strategy, history, list(constraints), list(range(batch.size)), device)
-        return work.write(max_length, attention, beams, steering)
+        return work.write(max_length, attention, beams, steering, stop)
 
 
 class _Work:
@@ -117,7 +121,9 @@ class _Work:
         self._endings: list[list[Ending]] = [[] for _ in live]
         self._may_shrink = True
 
-    def write(self, max_length: int, attention: bool, beams: bool, steering: Steering | None) -> list[list[Hypothesis]]:
+    def write(
+        self, max_length: int, attention: bool, beams: bool, steering: Steering | None, stop: Stop | None
+    ) -> list[list[Hypothesis]]:
         strategy, history, device = self._strategy, self._history, self._device
         width = strategy.width
         self._may_shrink = not beams and device.type == "cpu"  # elsewhere rows cost little and changing shapes much
@@ -126,6 +132,8 @@ class _Work:
         broken = torch.zeros((), dtype=torch.bool, device=device)
         looked_at = attention or strategy.wants_attention or steering is not None
         for t in range(max_length):
+            if stop is not None:
+                stop()
             tape = Tape(steering=steering, first=t) if looked_at else None
             logits = self._draft.step(tokens.flatten(), tape=tape)
             if attention and tape is not None:
@@ -212,6 +220,7 @@ def _worth_asking(t: int, device: torch.device) -> bool:
 def check_numbers(model: Seq2Seq, broken: Tensor) -> None:
     """Refuse predictions that are no numbers."""
     if broken:
+        check_finite(model)
         raise NumericsError(
             "the model's predictions are NaN though its parameters are finite. Decode in float32, or look for "
             "huge values in the input."

@@ -22,9 +22,19 @@ from torch import Tensor
 from saccade.batch import BOS, Batch, round_up
 from saccade.errors import Interruption, NumericsError
 from saccade.kernels.recording import recording
-from saccade.models.base import Draft, Places, Precision, Seq2Seq, check_finite, norms, places
+from saccade.models.base import (
+    Draft,
+    Places,
+    Precision,
+    Seq2Seq,
+    Structure,
+    check_finite,
+    checksum,
+    places,
+    structure,
+)
 from saccade.search.history import Hypothesis, walk
-from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
+from saccade.search.loop import Stop, Strategy, check_numbers, check_search, evaluating
 from saccade.search.view import View
 
 __all__ = ["recorded"]
@@ -47,34 +57,36 @@ def recorded(
     lengths: list[int],
     room: int | None = None,
     precision: Precision = "full",
+    stop: Stop | None = None,
 ) -> list[list[Hypothesis]] | None:
     """What a search by the strategy that `make` makes finds; None where it is not worth it.
 
-    `key` tells strategies apart; `lengths`: the most words of each sentence, the end included. Where the model looked
-    is not recorded.
+    `key` tells strategies apart; `lengths`: the most words of each sentence, the end included. `stop` is called between
+    replays and raises an Interruption to end the search. Where the model looked is not recorded.
     """
     if batch.source is None or batch.source.device.type != "cuda" or batch.source.dim() != 2:
         return None
     searches: _Searches | None = model.__dict__.get(_NAME)
     if searches is None:
-        searches = model.__dict__[_NAME] = _Searches(model)
+        searches = model.__dict__[_NAME] = _Searches()
     with searches.lock:
+        now = structure(model)
         if torch.is_autocast_enabled("cuda"):
             searches.tell("autocast has copies of the weights, and not for as long as a recording would need them")
             return None
-        if searches.hooked():
-            searches.tell("somebody has hooked into the model")
+        if now.hooked:
+            searches.tell("the model has forward hooks")
             return None
-        return searches.find(model, batch, make, key, lengths, room, precision)
+        searches.expect(now)
+        return searches.find(model, batch, make, key, lengths, room, precision, stop)
 
 
 class _Searches:
-    """The recordings of one model, whose modules are expected to stay."""
+    """The recordings of one model."""
 
-    def __init__(self, model: Seq2Seq) -> None:
+    def __init__(self) -> None:
         self.lock = threading.Lock()
-        self._parts = [weakref.ref(part) for part in model.modules()]
-        self._parameters, self._owners = list(model.parameters()), _owners(model)
+        self._structure: Structure | None = None
         self._packings: dict[Precision, _Packing] = {}
         self._recordings: dict[Any, _Recording] = {}
         self._seen: set[Any] = set()
@@ -84,10 +96,10 @@ class _Searches:
         """A copy of a model has none yet."""
         return _nothing, ()
 
-    def hooked(self) -> bool:
-        """Whether somebody wants to be called when a part of the model is."""
-        there = (part for ref in self._parts if (part := ref()) is not None)
-        return any(part._forward_hooks or part._forward_pre_hooks for part in there)
+    def expect(self, now: Structure) -> None:
+        """Give up all recordings of a model whose modules or settings are others now."""
+        if now != self._structure:
+            self._recordings, self._packings, self._structure = {}, {}, now
 
     def tell(self, reason: str) -> None:
         """Say once why nothing is recorded."""
@@ -104,6 +116,7 @@ class _Searches:
         lengths: list[int],
         room: int | None,
         precision: Precision,
+        stop: Stop | None = None,
     ) -> list[list[Hypothesis]] | None:
         assert batch.source is not None
         one_length = min(lengths) == max(lengths)
@@ -124,15 +137,16 @@ class _Searches:
             if made is None:
                 made = self._recordings[shape] = _Recording(model, packing, make(), form, batch.source.device)
             try:
-                return made.run(batch, lengths)
+                return made.run(batch, lengths, stop)
             except _Changed:
+                check_finite(model)
                 packing.again()
-                return made.run(batch, lengths)
-        except _Changed:  # NaN is not equal to itself: the usual search finds it and tells
+                return made.run(batch, lengths, stop)
+        except _Changed:  # somebody changes them all the time: the usual search packs them itself
             return None
-        except NumericsError:
+        except (NumericsError, Interruption):
             raise
-        except Interruption:
+        except (KeyboardInterrupt, SystemExit):
             self._recordings.pop(shape, None)  # it may be half done
             raise
         except Exception as error:  # whatever it is, the same search without a recording will tell if it is serious
@@ -159,23 +173,20 @@ class _Searches:
 
     def _packing(self, model: Seq2Seq, precision: Precision) -> _Packing | None:
         """The model's writer, of weights as they are now; None where nobody can tell when these change."""
-        if any(parameters.get(name) is not tensor for parameters, name, tensor in self._owners):
-            self._parameters, self._owners = list(model.parameters()), _owners(model)
-            self._recordings, self._packings = {}, {}
-        now = places(self._parameters)
+        parameters = list(model.parameters())
+        now = places(parameters)
         if now is None:
             return None
-        if precision not in self._packings or not self._packings[precision].follow(now):
+        made = self._packings.get(precision)
+        if made is None or made.places.where != now.where:
             self._packings.pop(precision, None)
             self._recordings = {shape: made for shape, made in self._recordings.items() if shape[0] != precision}
-            self._packings[precision] = _Packing(model, precision, self._parameters, now)
-        return self._packings[precision]
-
-
-def _owners(model: Seq2Seq) -> list[tuple[dict[str, Any], str, Tensor]]:
-    """Each parameter with the name and the table that a module keeps it under."""
-    tables = [part._parameters for part in model.modules()]
-    return [(table, name, tensor) for table in tables for name, tensor in table.items() if tensor is not None]
+            made = self._packings[precision] = _Packing(model, precision, parameters, now)
+        elif made.places != now:
+            check_finite(model)
+            made.again()
+            made.places = now
+        return made
 
 
 def _within(length: int, room: int | None) -> int:
@@ -199,29 +210,20 @@ class _Form(NamedTuple):
 class _Packing:
     """A writer made while a graph was recorded: a replay packs the weights again, into the same places.
 
-    norms: the lengths of the parameters when that was done last.
+    places, checksum: those of the parameters when that was done last.
     """
 
     def __init__(self, model: Seq2Seq, precision: Precision, parameters: Sequence[Tensor], now: Places) -> None:
-        self.parameters, self._places, self._graph = parameters, now, torch.cuda.CUDAGraph()
+        self.parameters, self.places, self._graph = parameters, now, torch.cuda.CUDAGraph()
         stream = torch.cuda.Stream(parameters[0].device)
         with evaluating(model), recording(self._graph, torch.cuda.graph_pool_handle(), stream):
             self.writer = model.writer(precision)
-            self.norms = norms(parameters)
+            self.checksum = checksum(parameters)
         self.again()
 
     def again(self) -> None:
         """Pack the weights as they are now."""
         self._graph.replay()
-
-    def follow(self, now: Places) -> bool:
-        """Pack the weights again if they have changed; False if they lie elsewhere."""
-        if now.where != self._places.where:
-            return False
-        if now != self._places:
-            self.again()
-            self._places = now
-        return True
 
 
 class _Changed(Exception):
@@ -271,16 +273,16 @@ class _Recording:
         self._pool = torch.cuda.graph_pool_handle()
         self._steps: _Steps | None = None
 
-    def run(self, batch: Batch, lengths: list[int]) -> list[list[Hypothesis]]:
+    def run(self, batch: Batch, lengths: list[int], stop: Stop | None = None) -> list[list[Hypothesis]]:
         self._stream.wait_stream(torch.cuda.current_stream(self._device))
         with torch.cuda.stream(self._stream):
             self._fill(batch, lengths)
-            count = self._replay()
+            count = self._replay(stop)
         self._reader.wait_event(self._pieces[count - 1].ready)
         with torch.cuda.stream(self._reader):
             return self._answers(self._pieces[:count])[: batch.size]
 
-    def _replay(self) -> int:
+    def _replay(self, stop: Stop | None) -> int:
         """Write until all sentences are done; the pieces it took.
 
         While no sentence is, a piece is started before the one before it has told, so that the device need not wait for
@@ -288,6 +290,8 @@ class _Recording:
         """
         most, started = -(-self._longest // STEPS), 0
         for number in range(most):
+            if stop is not None:
+                stop()
             if started == number:
                 started = self._start(number)
             early = number == 0 or not self._pieces[number - 1].flags[0]
@@ -349,7 +353,7 @@ class _Recording:
         changed = torch.zeros((), dtype=torch.bool, device=self._device)
         if self._steps is None:
             # what changes weights without a trace, a fused optimiser or a graph of somebody else's, is seen by this
-            changed = (norms(self._packing.parameters) != self._packing.norms).any()
+            changed = (checksum(self._packing.parameters) != self._packing.checksum).any()
             draft = self._packing.writer.read(self._batch, strategy.width, self._longest)
             strategy.begin(self._batch, self._longest, (), self._device)
             start = torch.full((self._batch.size, strategy.width), BOS, device=self._device)

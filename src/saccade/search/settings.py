@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -15,7 +16,8 @@ from saccade.batch import Batch
 from saccade.config import Config
 from saccade.errors import ConfigError
 from saccade.models.base import Seq2Seq
-from saccade.search import Beam, Greedy, Hypothesis, MaximumLengths, beam, greedy, sample
+from saccade.search import Beam, Greedy, Hypothesis, beam, greedy, sample
+from saccade.search.constraints import narrowed
 from saccade.search.flow import flow
 from saccade.search.look_again import look_again
 from saccade.search.loop import Strategy
@@ -76,7 +78,8 @@ def find(
     """The answers a config asks for, best first, `nbest` for each sentence; limits: see search.Limits.
 
     `lengths`: the most tokens of each answer. `room`: the most tokens the model can write, where that is limited.
-    More sentences than `config.together` says are searched so many at a time.
+    More sentences than `config.together` says are searched so many at a time, each with its own limits; but all at once
+    where a rule among the `constraints` cannot say what it means for some of the sentences.
     """
     shortest = min(lengths)
     if config.min_length >= shortest:  # of each by itself, so that company changes nothing
@@ -87,8 +90,9 @@ def find(
     found = _flow(model, batch, config, lengths, room, limits)
     if found is not None:
         return found
-    search = _find if batch.size <= _together(model, batch, config, limits) else _piecewise
-    return search(model, batch, config, lengths, room, limits)
+    if batch.size <= _together(model, batch, config, limits) or not _can_be_cut(limits):
+        return _find(model, batch, config, lengths, room, limits)
+    return _piecewise(model, batch, config, lengths, room, limits)
 
 
 def _together(model: Seq2Seq, batch: Batch, config: SearchConfig, asked: dict[str, Any]) -> int:
@@ -102,15 +106,15 @@ def _find(
     found = _recorded(model, batch, config, lengths, room, asked)
     if found is not None:
         return found
-    longest, shortest = max(lengths), min(lengths)
+    most = [min(length, room or length) for length in lengths]
     limits: dict[str, Any] = {
         **asked,
-        "max_length": min(longest, room or longest),
+        "max_length": max(most),
         "min_length": config.min_length,
         "precision": config.precision,
     }
-    if shortest < longest:
-        limits["constraints"] = [MaximumLengths(lengths)]
+    if min(most) < max(most):
+        limits["max_lengths"] = most
     if config.sample:
         chance = _generators(batch, config.seed, limits.get("prefix"), next(model.parameters()).device)
         options: dict[str, Any] = {"temperature": config.temperature, "top_k": config.top_k, "top_p": config.top_p}
@@ -126,11 +130,17 @@ def _recorded(
 ) -> list[list[Hypothesis]] | None:
     """By a recorded search, where there is a GPU and nothing is asked for that needs the processor in each step."""
     plain = not config.sample and not config.min_length and not config.coverage_penalty
-    if not plain or batch.source is None or batch.source.device.type != "cuda" or not set(asked) <= {"attention"}:
+    if (
+        not plain
+        or batch.source is None
+        or batch.source.device.type != "cuda"
+        or not set(asked) <= {"attention", "stop"}
+    ):
         return None
     key = (config.beam, config.nbest, config.length_penalty)
     most = [min(length, room or length) for length in lengths]
-    found = recorded(model, batch, _strategy(config), key, lengths=most, room=room, precision=config.precision)
+    options: dict[str, Any] = {"room": room, "precision": config.precision, "stop": asked.get("stop")}
+    found = recorded(model, batch, _strategy(config), key, lengths=most, **options)
     if found is None or not asked.get("attention", True):
         return found
     return look_again(model, batch, found)
@@ -147,10 +157,12 @@ def _flow(
 ) -> list[list[Hypothesis]] | None:
     """All in one go, where nothing is asked for that needs a batch to stay together; None where something is."""
     plain = not config.sample and not config.min_length and not config.coverage_penalty
-    if not plain or batch.source is None or batch.source.device.type != "cpu" or asked != {"attention": False}:
+    nothing_asked = set(asked) <= {"attention", "stop"} and not asked.get("attention", True)
+    if not plain or batch.source is None or batch.source.device.type != "cpu" or not nothing_asked:
         return None
     most, rows = [min(length, room or length) for length in lengths], _together(model, batch, config, asked)
-    return flow(model, batch, _strategy(config), rows=rows, lengths=most, precision=config.precision)
+    options: dict[str, Any] = {"precision": config.precision, "stop": asked.get("stop")}
+    return flow(model, batch, _strategy(config), rows=rows, lengths=most, **options)
 
 
 def _piecewise(
@@ -160,9 +172,19 @@ def _piecewise(
     for start in range(0, batch.size, rows):
         piece = slice(start, start + rows)
         part = tree.map_tensors(lambda tensor: tensor[piece], batch)  # noqa: B023 (used at once)
-        limits = {**asked, **({"prefix": asked["prefix"][piece]} if asked.get("prefix") is not None else {})}
-        found += _find(model, _cut(part), config, lengths[piece], room, limits)
+        places = range(start, min(start + rows, batch.size))
+        found += _find(model, _cut(part), config, lengths[piece], room, _limits_of(asked, places))
     return found
+
+
+def _can_be_cut(asked: dict[str, Any]) -> bool:
+    return narrowed(asked.get("constraints", ()), [0]) is not None
+
+
+def _limits_of(asked: dict[str, Any], rows: range) -> dict[str, Any]:
+    """The limits of some of the sentences: what is asked of each sentence goes with it."""
+    each = {name: [asked[name][row] for row in rows] for name in ("prefix", "required") if asked.get(name) is not None}
+    return {**asked, **each, "constraints": narrowed(asked.get("constraints", ()), rows)}
 
 
 def _cut(batch: Batch) -> Batch:
@@ -170,15 +192,17 @@ def _cut(batch: Batch) -> Batch:
     if batch.source is None or batch.source_mask is None:
         return batch
     size = int(batch.source_mask.sum(1).max())
-    return Batch(batch.source[:, :size], batch.source_mask[:, :size], batch.target, batch.target_mask, batch.labels)
+    return replace(batch, source=batch.source[:, :size], source_mask=batch.source_mask[:, :size])
 
 
 def _generators(batch: Batch, seed: int, prefixes: Sequence[Any] | None, device: torch.device) -> list[torch.Generator]:
     """Chance by what is read: other inputs, other draws, but for an input the same in every batch and place."""
-    if batch.source is None or batch.source_mask is None:
-        read = [""] * batch.size
-    else:
+    read = [""] * batch.size
+    if batch.source is not None and batch.source_mask is not None:
         read = [str(row[kept].tolist()) for row, kept in zip(batch.source, batch.source_mask, strict=True)]
+    if batch.pictures is not None:
+        seen = batch.pictures.cpu().contiguous().view(torch.uint8).numpy()
+        read = [f"{text}{zlib.crc32(picture)}" for text, picture in zip(read, seen, strict=True)]
     starts = prefixes or [None] * batch.size
     seeds = [zlib.crc32(f"{text}{start}".encode()) ^ seed for text, start in zip(read, starts, strict=True)]
     return [torch.Generator(device).manual_seed(number) for number in seeds]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -64,11 +63,7 @@ class Answering(Protocol):
 
 
 class Served:
-    """A loaded model.
-
-    Its `step` is wrapped so that `check` is asked before every word: a search that nobody waits for then ends in the
-    middle. Models that write nothing have no steps, and their work is short.
-    """
+    """A loaded model. `check` is called between the steps of a search, so that work no client waits for ends early."""
 
     def __init__(self, name: str, model: Model) -> None:
         self.name, self._model = name, model
@@ -76,10 +71,6 @@ class Served:
         self._eyes = model.task if isinstance(model.task, Captioning) else None
         if self._eyes is not None:
             self._eyes.open(np.zeros((1, 2, 3), np.uint8))  # what is not installed is told now, not to the first client
-        self._check: Check = _never
-        inner = model.task.model
-        if hasattr(inner, "step"):
-            inner.step = self._checking(inner.step)
 
     @property
     def looks(self) -> int:
@@ -123,8 +114,7 @@ class Served:
     def predict(self, inputs: Sequence[Input], search: SearchConfig, attention: bool, check: Check) -> list[Answer]:
         """Answers to some inputs, decoded together."""
         options = search.model_dump() | {"batch": len(inputs)}
-        with self._asking(check):
-            found = list(self._model.stream(inputs, attention=attention, **options))
+        found = list(self._model.stream(inputs, attention=attention, stop=check, **options))
         answers = []
         for prediction in found:
             check()  # attention is many numbers to write down
@@ -133,8 +123,7 @@ class Served:
 
     def trace(self, given: Input, wishes: dict[str, Any], check: Check) -> Answer:
         """A trace of one input."""
-        with self._asking(check):
-            trace = self._model.trace(given, **wishes)
+        trace = self._model.trace(given, stop=check, **wishes)
         return Answer(trace.dump().encode(), len(trace.steps))
 
     def _plain(self, prediction: Prediction) -> dict[str, Any]:
@@ -145,21 +134,6 @@ class Served:
                 if "attention" in part:
                     part["attention"]["grid"] = list(self._eyes.grid)
         return plain
-
-    @contextmanager
-    def _asking(self, check: Check) -> Iterator[None]:
-        self._check = check
-        try:
-            yield
-        finally:
-            self._check = _never
-
-    def _checking(self, step: Callable[..., Any]) -> Callable[..., Any]:
-        def checked(*args: Any, **more: Any) -> Any:
-            self._check()
-            return step(*args, **more)
-
-        return checked
 
 
 def load_models(folders: Sequence[Path], *, device: str = "auto", trust_code: bool = False) -> list[Served]:
@@ -176,7 +150,3 @@ def load_models(folders: Sequence[Path], *, device: str = "auto", trust_code: bo
 
 def _json(plain: dict[str, Any]) -> bytes:
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _never() -> None:
-    """Nobody has given up."""

@@ -20,6 +20,7 @@ from saccade.data.store import Store
 from saccade.data.tokenizer import Tokenizers
 from saccade.metrics import LengthBin, score_by_length
 from saccade.prediction import Prediction
+from saccade.search import Stop
 from saccade.search.settings import SearchConfig
 from saccade.tasks.inputs import Reads
 from saccade.tasks.recipe import Recipe
@@ -87,13 +88,22 @@ class Task(ABC):
 
     @abstractmethod
     def predict(
-        self, inputs: Sequence[Any], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
+        self,
+        inputs: Sequence[Any],
+        search: SearchConfig,
+        *,
+        attention: bool = True,
+        prefix: str | None = None,
+        stop: Stop | None = None,
     ) -> list[Prediction]:
-        """Answers to some inputs, together; `prefix` is what every answer must begin with."""
+        """Answers to some inputs, together; `prefix` is what every answer must begin with.
+
+        `stop` is called between steps of a search and raises an Interruption when the answers are no longer wanted.
+        """
 
     @abstractmethod
-    def trace(self, given: Any, search: SearchConfig, wishes: Wishes) -> Trace:
-        """The answer to an input and all there is to see of it."""
+    def trace(self, given: Any, search: SearchConfig, wishes: Wishes, *, stop: Stop | None = None) -> Trace:
+        """The answer to an input and all there is to see of it; `stop` as for `predict`."""
 
     @abstractmethod
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from saccade.errors import DataError
 from saccade.prediction import NOTHING, Attention, Prediction
+from saccade.search import Stop
 from saccade.search.settings import SearchConfig
 from saccade.tasks.inputs import Input, Opened, name_of, size_of
 
@@ -44,18 +45,19 @@ def stream(
     prefix: str | None = None,
     refuse: Callable[[str], None] | None = None,
     workers: Workers | None = None,
+    stop: Stop | None = None,
 ) -> Iterator[Prediction]:
     """Predictions for any number of inputs, in their order, in flat memory; empty texts have empty answers.
 
     None among the inputs means: answer those so far before asking for more. `refuse` is told of inputs that are too
     long or cannot be read, which then have empty answers; without it they are an error. `workers` share the batches of
-    a window.
+    a window. `stop` is called between the steps of a search, or between batches where workers search.
     """
 
     def predict(batches: list[list[_Ready]]) -> Iterable[list[Prediction]]:
         if workers is not None:
-            return workers.predict(batches, search, attention, prefix)
-        return (task.predict(batch, search, attention=attention, prefix=prefix) for batch in batches)
+            return _asking(stop, workers.predict(batches, search, attention, prefix))
+        return (task.predict(batch, search, attention=attention, prefix=prefix, stop=stop) for batch in batches)
 
     joined = task.takes_many and not attention and prefix is None
     several = (1 if workers is None else workers.count) if joined else None
@@ -71,6 +73,13 @@ def stream(
             yield from _window(task, window, size, predict, refuse, several)
             window, held = [], 0
     yield from _window(task, window, size, predict, refuse, several)
+
+
+def _asking(stop: Stop | None, answers: Iterable[list[Prediction]]) -> Iterator[list[Prediction]]:
+    for answer in answers:
+        if stop is not None:
+            stop()
+        yield answer
 
 
 def _ready(task: Task, number: int, given: Input, refuse: Callable[[str], None] | None) -> _Ready | Prediction:

@@ -36,7 +36,7 @@ from saccade.metrics import (
 from saccade.models.base import Seq2Seq
 from saccade.models.captioning import GridEncoder
 from saccade.prediction import Attention, Prediction, Side
-from saccade.search import Hypothesis
+from saccade.search import Hypothesis, Stop
 from saccade.search.settings import SearchConfig, find
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.inputs import Input, Opened, Pixels, name_of
@@ -116,10 +116,11 @@ class Captioning(Task):
         *,
         attention: bool = True,
         prefix: str | None = None,
+        stop: Stop | None = None,
     ) -> list[Prediction]:
         pictures = [self.open(given) for given in inputs]
         start = {} if prefix is None else {"prefix": [self.target.encode(prefix).tokens] * len(pictures)}
-        found = self._search(pictures, search, attention=attention, **start)
+        found = self._search(pictures, search, attention=attention, stop=stop, **start)
         regions = self._regions()
         # where nobody looks, pixels would only be carried along
         shown = [Picture(pixels, *self._grid) if attention else None for pixels in pictures]
@@ -146,11 +147,11 @@ class Captioning(Task):
     def _seen(self, pictures: Sequence[Pixels]) -> Batch:
         return Batch(pictures=torch.from_numpy(np.stack(pictures)).to(self.device))
 
-    def trace(self, given: Input, search: SearchConfig, wishes: Wishes) -> Trace:
+    def trace(self, given: Input, search: SearchConfig, wishes: Wishes, *, stop: Stop | None = None) -> Trace:
         pixels, regions = self.open(given), self._regions()
         steering = wishes.steering(self.model.source_sites, len(regions.tokens))
         limits: dict[str, Any] = {"attention": False, "beams": True, "steering": steering, "prefix": [wishes.force]}
-        ((best, *_),) = self._search([pixels], search, **limits)
+        ((best, *_),) = self._search([pixels], search, stop=stop, **limits)
         # the name alone: a trace is made to be shown to others, whom it does not concern where the file lies
         name = Path(given).name if isinstance(given, str | Path) else "a picture"
         picture = {"kind": "grid", "grid": list(self._grid), "image": data_address(pixels)}

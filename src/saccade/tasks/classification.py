@@ -15,6 +15,7 @@ from saccade.errors import ConfigError, DataError
 from saccade.metrics import accuracy, classification_score, classification_statistics, macro_f1
 from saccade.models.base import Classifying
 from saccade.prediction import Attention, Prediction, Side
+from saccade.search import Stop
 from saccade.search.settings import SearchConfig
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.batching import in_batches
@@ -64,7 +65,13 @@ class Classification(Task):
 
     @torch.no_grad()
     def predict(
-        self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
+        self,
+        texts: Sequence[str],
+        search: SearchConfig,
+        *,
+        attention: bool = True,
+        prefix: str | None = None,
+        stop: Stop | None = None,
     ) -> list[Prediction]:
         if prefix is not None:
             raise ConfigError("a label has no beginning to ask for: leave the prefix out.")
@@ -92,7 +99,7 @@ class Classification(Task):
             found.append(Prediction(first.text, first.score, first.tokens, first.attention, text, others))
         return found
 
-    def trace(self, text: str, search: SearchConfig, wishes: Wishes) -> Trace:
+    def trace(self, text: str, search: SearchConfig, wishes: Wishes, *, stop: Stop | None = None) -> Trace:
         if wishes.force or wishes.block or wishes.pull:
             raise ConfigError("a label is not written word by word, so there is nothing to force, block or pull.")
         (best,) = self.predict([text], search.model_copy(update={"nbest": len(self.labels)}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from saccade.kernels.cross_entropy import from_logits
 from saccade.metrics import perplexities
 from saccade.models.base import Seq2Seq
 from saccade.prediction import NOTHING, Prediction
+from saccade.search import Stop
 from saccade.search.settings import SearchConfig, find
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.tracing import Wishes, begin, trace_writing
@@ -55,26 +57,32 @@ class Language(Task):
         return len(self.target.encode(text).tokens) + 1
 
     def predict(
-        self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
+        self,
+        texts: Sequence[str],
+        search: SearchConfig,
+        *,
+        attention: bool = True,
+        prefix: str | None = None,
+        stop: Stop | None = None,
     ) -> list[Prediction]:
         if prefix is not None:
             raise ConfigError("a language model's input is itself what its answer begins with: leave the prefix out.")
         prefixes = [part.tokens for part in self.target.encode_all(texts)]
         lengths = [len(prefix) + (search.max_length or 100) for prefix in prefixes]
         blank = Batch.blank(len(prefixes)).to(self.device)
-        found = find(self.model, blank, search, lengths=lengths, room=self.room, attention=attention, prefix=prefixes)
+        limits: dict[str, Any] = {"attention": attention, "prefix": prefixes, "stop": stop}
+        found = find(self.model, blank, search, lengths=lengths, room=self.room, **limits)
         return [
             answers(self.model, self.target, hypotheses, NOTHING, text, words=attention)
             for hypotheses, text in zip(found, texts, strict=True)
         ]
 
-    def trace(self, text: str, search: SearchConfig, wishes: Wishes) -> Trace:
+    def trace(self, text: str, search: SearchConfig, wishes: Wishes, *, stop: Stop | None = None) -> Trace:
         start = [*self.target.encode(text).tokens, *wishes.force]
         steering = wishes.steering(self.model.source_sites, 0)
         blank, lengths = Batch.blank(1).to(self.device), [len(start) + (search.max_length or 100)]
-        ((best, *_),) = find(
-            self.model, blank, search, lengths=lengths, room=self.room, attention=False, beams=True, prefix=[start]
-        )
+        limits: dict[str, Any] = {"attention": False, "beams": True, "prefix": [start], "stop": stop}
+        ((best, *_),) = find(self.model, blank, search, lengths=lengths, room=self.room, **limits)
         target = written_side(self.target, best.tokens, ends=best.finished)
         seen = trace_writing(self.model, self.target, best, None, target, steering, wishes)
         return Trace(**begin(self, wishes, search), **seen)

@@ -25,6 +25,7 @@ from saccade.metrics import (
 )
 from saccade.models.base import Seq2Seq
 from saccade.prediction import NOTHING, Attention, Prediction
+from saccade.search import Stop
 from saccade.search.settings import SearchConfig, find
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.batching import in_batches
@@ -80,13 +81,21 @@ class Translation(Task):
         return [len(tokens) + 1 for tokens in self.source.tokens(texts)]
 
     def predict(
-        self, texts: Sequence[str], search: SearchConfig, *, attention: bool = True, prefix: str | None = None
+        self,
+        texts: Sequence[str],
+        search: SearchConfig,
+        *,
+        attention: bool = True,
+        prefix: str | None = None,
+        stop: Stop | None = None,
     ) -> list[Prediction]:
         encoded = self.source.encode_all(texts)
         batch = self._to_batch([[*part.tokens, EOS] for part in encoded])
-        start = {} if prefix is None else {"prefix": [self.target.encode(prefix).tokens] * len(texts)}
+        limits: dict[str, Any] = {"attention": attention, "stop": stop}
+        if prefix is not None:
+            limits["prefix"] = [self.target.encode(prefix).tokens] * len(texts)
         lengths = [search.max_length or 2 * (len(part.tokens) + 1) + 20 for part in encoded]
-        found = find(self.model, batch, search, lengths=lengths, room=self.room, attention=attention, **start)
+        found = find(self.model, batch, search, lengths=lengths, room=self.room, **limits)
         read = [
             read_side(self.source, text, part) if attention else NOTHING
             for text, part in zip(texts, encoded, strict=True)
@@ -96,12 +105,13 @@ class Translation(Task):
             for hypotheses, source, text in zip(found, read, texts, strict=True)
         ]
 
-    def trace(self, text: str, search: SearchConfig, wishes: Wishes) -> Trace:
+    def trace(self, text: str, search: SearchConfig, wishes: Wishes, *, stop: Stop | None = None) -> Trace:
         encoded = self.source.encode(text)
         tokens = [*encoded.tokens, EOS]
         steering = wishes.steering(self.model.source_sites, len(tokens))
         length = search.max_length or 2 * len(tokens) + 20
         limits: dict[str, Any] = {"attention": False, "beams": True, "steering": steering, "prefix": [wishes.force]}
+        limits["stop"] = stop
         batch = self._to_batch([tokens])
         ((best, *_),) = find(self.model, batch, search, lengths=[length], room=self.room, **limits)
         source = batch, plain_side(read_side(self.source, text, encoded), text)

@@ -1,7 +1,6 @@
 """When searches are recorded, replayed and given up; the graphs themselves need a GPU, see test_recorded.py."""
 
 import logging
-from collections import OrderedDict
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -13,6 +12,7 @@ from saccade.batch import Batch
 from saccade.errors import Interruption
 from saccade.models import MODELS, build_seq2seq
 from saccade.models import writer as writers
+from saccade.models.exact import structure
 from saccade.search import recorded
 from saccade.search.walk import Greedy
 
@@ -27,7 +27,7 @@ class Packing(recorded._Packing):
 
     def __init__(self, model, precision, parameters, now):
         Packing.made += 1
-        self.parameters, self._places, self.packed = parameters, now, 1
+        self.parameters, self.places, self.packed = parameters, now, 1
 
     def again(self):
         self.packed += 1
@@ -39,7 +39,7 @@ class Recording:
     def __init__(self, model, packing, strategy, form, device):
         self.packing, self.form, self.happens = packing, form, []
 
-    def run(self, batch, lengths):
+    def run(self, batch, lengths, stop=None):
         if self.happens:
             raise self.happens.pop(0)
         return FOUND
@@ -56,26 +56,16 @@ def asked(monkeypatch):
 
     def ask(size=5, precision="full"):
         batch = Batch.of([[4] * size])
+        ask.searches.expect(structure(model))
         return ask.searches.find(model, batch, Greedy, "greedy", [9], None, precision)
 
-    ask.model, ask.searches = model, recorded._Searches(model)
+    ask.model, ask.searches = model, recorded._Searches()
     return ask
 
 
 def the_recording(asked):
     (one,) = asked.searches._recordings.values()
     return one
-
-
-@pytest.mark.parametrize("table", ["_forward_hooks", "_forward_pre_hooks"])
-def test_hooks_are_seen_when_they_come_and_go(asked, table):
-    part = asked.model.output
-    assert not asked.searches.hooked()
-    setattr(part, table, OrderedDict())  # as who drops all hooks at once does
-    getattr(part, table)[0] = print
-    assert asked.searches.hooked()
-    setattr(part, table, OrderedDict())
-    assert not asked.searches.hooked()
 
 
 def test_weights_are_packed_as_for_evaluation(monkeypatch):
@@ -186,13 +176,32 @@ def test_a_recording_that_fails_frees_everything(asked):
     assert not asked.searches._packings
 
 
-def test_an_interrupted_recording_is_made_anew(asked):
+@pytest.mark.parametrize(("error", "half_done"), [(KeyboardInterrupt(), True), (Interruption("client gone"), False)])
+def test_only_a_recording_that_may_be_half_done_is_made_anew(asked, error, half_done):
     asked()
     asked()
     before = the_recording(asked)
-    before.happens = [Interruption("Ctrl-C")]
-    with pytest.raises(Interruption):
+    before.happens = [error]
+    with pytest.raises(type(error)):
         asked()
+    assert asked() is FOUND
+    assert (the_recording(asked) is not before) == half_done
+
+
+def output_exchanged(model):
+    model.output = nn.Linear(model.output.in_features, model.output.out_features)
+
+
+def temperature_set(model):
+    model.attention.align.temperature = 0.05
+
+
+@pytest.mark.parametrize("change", [output_exchanged, temperature_set])
+def test_a_model_of_other_parts_or_settings_is_recorded_anew(asked, change):
+    asked()
+    asked()
+    before = the_recording(asked)
+    change(asked.model)
     assert asked() is FOUND
     assert the_recording(asked) is not before
 

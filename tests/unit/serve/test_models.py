@@ -12,6 +12,7 @@ from helpers_serve import application, post, run, until
 from helpers_tasks import MODEL, sentences, untrained, write_folder
 from saccade.errors import ConfigError
 from saccade.models import MODELS
+from saccade.models.base import StepWriter
 from saccade.serve.batcher import Stopped
 from saccade.serve.models import Served, load_models
 from saccade.trace import Trace
@@ -135,6 +136,18 @@ def test_a_search_is_given_up_between_two_words(folder):
         served.predict(["ant bee"], search, False, check)
     assert asked == 5
     assert len(served.predict(["ant bee"], search, False, nothing)) == 1  # nobody asks the old question
+
+
+@pytest.mark.parametrize("precision", ["full", "int8"])
+def test_a_served_model_decodes_by_its_fast_writer(translator, precision):
+    (served,) = load_models([translator], device="cpu")
+    model = served._model.task.model
+    alone = type(saccade.load(translator, device="cpu").task.model.writer(precision))
+    assert alone is not StepWriter
+    asked, writer = [], model.writer
+    model.writer = lambda precision="full": asked.append((precision, type(writer(precision)))) or writer(precision)
+    served.predict(["ant bee"], served.search({"precision": precision}), False, nothing)
+    assert asked == [(precision, alone)]
 
 
 def test_a_trace_is_given_up_between_two_words(folder):

@@ -29,7 +29,7 @@ class Echo:
     def opened(self, text):
         return text
 
-    def predict(self, texts, search, *, attention=True, prefix=None):
+    def predict(self, texts, search, *, attention=True, prefix=None, stop=None):
         self.asked.append(list(texts))
         return [Prediction(text.upper(), 0.0, [], blank(text).attention, text) for text in texts]
 
@@ -132,7 +132,7 @@ def test_memory_stays_flat():
 
 
 class Forgetful(Echo):
-    def predict(self, texts, search, *, attention=True, prefix=None):
+    def predict(self, texts, search, *, attention=True, prefix=None, stop=None):
         found = super().predict(texts, search)
         self.asked.clear()
         return found

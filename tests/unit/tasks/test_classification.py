@@ -18,7 +18,7 @@ GOLD = ["good", "bad", "good", "bad", "good"]
 class Parrot(Classification):
     """Gives the label it is told to."""
 
-    def predict(self, texts, search, *, attention=True, prefix=None):
+    def predict(self, texts, search, *, attention=True, prefix=None, stop=None):
         found = super().predict(texts, search, attention=attention)
         return [
             type(each)(SAID.get(each.source, "bad"), each.score, each.tokens, each.attention, each.source)

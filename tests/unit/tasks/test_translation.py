@@ -27,7 +27,7 @@ class Parrot(Translation):
         super().__init__(made.recipe, made.tokenizers)
         self.said = said
 
-    def predict(self, texts, search, *, attention=True, prefix=None):
+    def predict(self, texts, search, *, attention=True, prefix=None, stop=None):
         found = super().predict(texts, search, attention=attention)
         return [
             type(each)(self.said[each.source], each.score, each.tokens, each.attention, each.source) for each in found

@@ -1,0 +1,124 @@
+"""What is asked of each sentence stays with it, however the sentences are searched."""
+
+import pytest
+import torch
+
+from helpers_search import lively_case, make_model
+from saccade.batch import Batch
+from saccade.errors import Interruption
+from saccade.search import Banned, MinimumLength, beam, greedy, sample
+from saccade.search.settings import SearchConfig, _generators, find
+
+SENTENCES = 5
+
+
+@pytest.fixture
+def model():
+    return lively_case("bahdanau", "seq2seq")[0]
+
+
+def sources(count=SENTENCES):
+    return Batch.of([[4 + row % 3, 5, *[4 + row // 3 % 3] * (row % 3)] for row in range(count)])
+
+
+def words(found):
+    return [[hypothesis.tokens for hypothesis in row] for row in found]
+
+
+def test_constraints_of_the_caller_hold_where_lengths_differ(model):
+    batch, search = sources(), SearchConfig()
+    free = find(model, batch, search, lengths=[9] * SENTENCES)
+    word = free[0][0].tokens[0]
+    for lengths in ([9] * SENTENCES, [9, 8, 9, 8, 9]):
+        found = find(model, batch, search, lengths=lengths, constraints=[Banned([[word]])])
+        assert not any(word in hypothesis.tokens for row in found for hypothesis in row)
+
+
+@pytest.mark.parametrize("lengths", [[9] * SENTENCES, [9, 8, 7, 8, 9]])
+@pytest.mark.parametrize("together", [1, 2, 5])
+def test_what_is_asked_of_a_sentence_goes_with_it(model, together, lengths):
+    batch = sources()
+    limits = {
+        "prefix": [[4 + row % 3] for row in range(SENTENCES)],
+        "required": [[[4 + (row + 1) % 3, 5]] for row in range(SENTENCES)],
+    }
+    search = SearchConfig(beam=2, batch=together)
+    found = find(model, batch, search, lengths=lengths, constraints=[MinimumLength(4)], **limits)
+    for row, answers in enumerate(found):
+        one, end = Batch(batch.source[row : row + 1], batch.source_mask[row : row + 1]), lengths[row : row + 1]
+        own = {name: [asked[row]] for name, asked in limits.items()}
+        alone = find(model, one, search, lengths=end, constraints=[MinimumLength(4)], **own)
+        assert words([answers]) == words(alone)
+        assert answers[0].tokens[0] == 4 + row % 3
+        assert len(answers[0].tokens) > 4
+
+
+def test_a_rule_for_all_sentences_keeps_them_together(model):
+    seen = []
+
+    def rule(logs, written, left):
+        seen.append(len(logs))
+        return logs
+
+    find(model, sources(), SearchConfig(batch=2), lengths=[5] * SENTENCES, constraints=[rule])
+    assert set(seen) == {SENTENCES}
+
+
+def test_pictures_are_cut_with_their_sentences():
+    model, batch = make_model("bahdanau"), sources()
+    read, encode = [], model.encode
+    model.encode = lambda batch, **options: read.append(batch.pictures) or encode(batch, **options)
+    batch = Batch(batch.source, batch.source_mask, pictures=torch.arange(SENTENCES).view(-1, 1, 1, 1))
+    find(model, batch, SearchConfig(batch=2), lengths=[5] * SENTENCES)
+    assert torch.cat(read).flatten().tolist() == list(range(SENTENCES))
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+def test_each_picture_has_chance_of_its_own(dtype):
+    torch.manual_seed(1)
+    pictures = torch.randint(0, 255, (3, 4, 4, 3)).to(dtype)
+    draws = [[g.initial_seed() for g in _generators(Batch(pictures=part), 1, None, torch.device("cpu"))] for part in (
+        pictures, pictures[[2, 0]], pictures[1:2],
+    )]  # fmt: skip
+    assert len(set(draws[0])) == 3
+    assert draws[1] == [draws[0][2], draws[0][0]]
+    assert draws[2] == [draws[0][1]]
+
+
+class Stopped(Interruption):
+    pass
+
+
+class Patience:
+    """A stop that gives up when asked for the n-th time."""
+
+    def __init__(self, patience):
+        self.patience, self.asked = patience, 0
+
+    def __call__(self):
+        self.asked += 1
+        if self.asked == self.patience:
+            raise Stopped
+
+
+SEARCHES = {
+    "greedy": lambda model, batch, **limits: greedy(model, batch, **limits),
+    "beam": lambda model, batch, **limits: beam(model, batch, 3, **limits),
+    "sample": lambda model, batch, **limits: sample(model, batch, 2, **limits),
+    "flow": lambda model, batch, max_length, stop: find(
+        model, batch, SearchConfig(batch=2), lengths=[max_length] * batch.size, attention=False, stop=stop
+    ),
+}
+
+
+@pytest.mark.parametrize("way", SEARCHES)
+def test_stop_is_asked_before_every_step_and_ends_the_search(way):
+    model, batch = lively_case("bahdanau", "seq2seq")
+    patience = Patience(3)
+    with pytest.raises(Stopped):
+        SEARCHES[way](model, batch, max_length=8, stop=patience)
+    assert patience.asked == 3
+    calm = Patience(None)
+    found = SEARCHES[way](model, batch, max_length=8, stop=calm)
+    longest = max(len(h.tokens) for row in found for h in (row if isinstance(row, list) else [row]))
+    assert calm.asked >= min(longest, 8) > 2
