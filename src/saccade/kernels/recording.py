@@ -11,10 +11,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["is_recorded", "recording", "without_collecting"]
+__all__ = ["can_record", "is_recorded", "recording", "without_collecting"]
 
 _ONE = threading.RLock()
 """One recording at a time: whether garbage is collected is a matter of the whole process."""
+
+
+def can_record(tensor: Tensor) -> bool:
+    """Whether what is done with a tensor can be recorded: it is on a GPU."""
+    return tensor.is_cuda
 
 
 def is_recorded(tensor: Tensor) -> bool:

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from saccade.batch import BOS, Batch, round_up
 from saccade.errors import Interruption, NumericsError
-from saccade.kernels.recording import recording
+from saccade.kernels.recording import can_record, recording
 from saccade.models.base import (
     Draft,
     Places,
@@ -64,7 +64,7 @@ def recorded(
     `key` tells strategies apart; `lengths`: the most words of each sentence, the end included. `stop` is called between
     replays and raises an Interruption to end the search. Where the model looked is not recorded.
     """
-    if batch.source is None or batch.source.device.type != "cuda" or batch.source.dim() != 2:
+    if batch.source is None or not can_record(batch.source) or batch.source.dim() != 2:
         return None
     searches: _Searches | None = model.__dict__.get(_NAME)
     if searches is None:
@@ -243,7 +243,7 @@ class _Piece:
     parents: Tensor | None
     strategy: Strategy
     flags: Tensor
-    ready: torch.cuda.Event = field(default_factory=torch.cuda.Event)
+    ready: torch.cuda.Event
 
 
 @dataclass
@@ -376,7 +376,7 @@ class _Recording:
         broken = torch.cat(questionable).isnan().any()
         flags.copy_(torch.stack([strategy.done().sum(), broken, changed]), non_blocking=True)
         slots = torch.stack(parents) if parents else None
-        return _Piece(graph, torch.stack(tokens), slots, copy.copy(strategy), flags)
+        return _Piece(graph, torch.stack(tokens), slots, copy.copy(strategy), flags, torch.cuda.Event())
 
     def _answers(self, pieces: list[_Piece]) -> list[list[Hypothesis]]:
         tokens = _on_host(torch.cat([piece.tokens for piece in pieces]))

@@ -130,12 +130,7 @@ def _recorded(
 ) -> list[list[Hypothesis]] | None:
     """By a recorded search, where there is a GPU and nothing is asked for that needs the processor in each step."""
     plain = not config.sample and not config.min_length and not config.coverage_penalty
-    if (
-        not plain
-        or batch.source is None
-        or batch.source.device.type != "cuda"
-        or not set(asked) <= {"attention", "stop"}
-    ):
+    if not plain or not set(asked) <= {"attention", "stop"}:
         return None
     key = (config.beam, config.nbest, config.length_penalty)
     most = [min(length, room or length) for length in lengths]

@@ -1,4 +1,4 @@
-"""Searches replayed from graphs find what searches find; needs a GPU."""
+"""Searches replayed from graphs find what searches find: on a GPU, or else on a CPU that plays one."""
 
 import copy
 import gc
@@ -9,18 +9,26 @@ from collections import Counter
 import pytest
 import torch
 
-from saccade.batch import Batch
-from saccade.errors import NumericsError
+from helpers_graphs import play_device
+from saccade.batch import EOS, Batch
+from saccade.errors import Interruption, NumericsError
 from saccade.models import MODELS, build_seq2seq
 from saccade.models.base import StepWriter
 from saccade.search import recorded
 from saccade.search.settings import SearchConfig, find
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
-]
+REAL = torch.cuda.is_available()
+DEVICE = "cuda" if REAL else "cpu"
+NAMES = list(MODELS) if REAL else ["bahdanau", "luong-local-p"]  # others' code for the CPU looks at lengths
+needs_gpu = pytest.mark.skipif(not REAL, reason="needs a CUDA device")
 WORDS = 11
+
+
+@pytest.fixture(autouse=True)
+def device(monkeypatch):
+    if not REAL:
+        play_device(monkeypatch)
+        monkeypatch.setattr("saccade.search.settings._flow", lambda *given: None)
 
 
 def batches(count):
@@ -32,7 +40,7 @@ def batches(count):
             [chance.randrange(4, WORDS) for _ in range(chance.randrange(1, size))] for _ in range(chance.choice((3, 4)))
         ]
         rows[0] = [4] * size
-        yield Batch.of(rows).to("cuda")
+        yield Batch.of(rows).to(DEVICE)
 
 
 @torch.no_grad()
@@ -43,10 +51,10 @@ def scale(model, factor):
 
 @pytest.mark.parametrize("lengths", ["one", "own"])
 @pytest.mark.parametrize("beam", [1, 3])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_same_answers(monkeypatch, name, beam, lengths):
     torch.manual_seed(0)
-    model = build_seq2seq(name, WORDS, WORDS, **MODELS[name].tiny).double().cuda()
+    model = build_seq2seq(name, WORDS, WORDS, **MODELS[name].tiny).double().to(DEVICE)
     config = SearchConfig(beam=beam, nbest=beam, length_penalty=0.6)
     replays = []
     run = recorded._Recording.run
@@ -84,7 +92,7 @@ def test_answers_longer_than_the_room_made_at_first(monkeypatch, beam, way):
     usual = find(model, batch.to("cpu"), config, lengths=[50] * batch.size)
     if way == "step by step":
         monkeypatch.setattr("saccade.search.settings.recorded", lambda *given, **options: None)
-    ours = find(model.cuda(), batch, config, lengths=[50] * batch.size)
+    ours = find(model.to(DEVICE), batch, config, lengths=[50] * batch.size)
     assert [[h.tokens for h in row] for row in ours] == [[h.tokens for h in row] for row in usual]
     assert len(ours[0][0].tokens) >= 40
 
@@ -117,9 +125,9 @@ def recordings_of(model):
 def test_a_search_is_by_the_weights_of_now(counted, name, change):
     torch.manual_seed(0)
     preset = "bahdanau" if name == "step by step" else name
-    model = build_seq2seq(preset, WORDS, WORDS, **MODELS[preset].tiny).double().cuda()
+    model = build_seq2seq(preset, WORDS, WORDS, **MODELS[preset].tiny).double().to(DEVICE)
     if name == "step by step":
-        model.start = lambda *given: type(model).start(model, *given)  # who has a method of its own is not packed
+        model.step = lambda *given, **more: type(model).step(model, *given, **more)  # a replaced method is not packed
         assert isinstance(model.writer(), StepWriter)
     batch = next(batches(1))
 
@@ -143,9 +151,10 @@ def test_a_search_is_by_the_weights_of_now(counted, name, change):
     assert after[0] != pytest.approx(before[0])
 
 
+@needs_gpu
 def test_a_writer_that_cannot_be_recorded_writes_without(caplog):
     torch.manual_seed(0)
-    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).cuda()
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).to(DEVICE)
     batch, before, write = next(batches(1)), torch.cuda.current_stream(), model.writer
 
     def looking(precision="full"):
@@ -163,7 +172,7 @@ def test_a_writer_that_cannot_be_recorded_writes_without(caplog):
 def test_a_model_that_learns_is_recorded_without_dropout_and_learns_on(counted, way):
     torch.manual_seed(0)
     tiny = {**MODELS["transformer-base"].tiny, "dropout": 0.5}
-    model = build_seq2seq("transformer-base", WORDS, WORDS, **tiny).double().cuda()
+    model = build_seq2seq("transformer-base", WORDS, WORDS, **tiny).double().to(DEVICE)
     if way == "step by step":
         model.writer = lambda precision="full": StepWriter(model)
     batch = next(batches(1))
@@ -179,7 +188,7 @@ def test_a_model_that_learns_is_recorded_without_dropout_and_learns_on(counted, 
 
 def test_who_hooks_into_a_model_is_called(counted):
     torch.manual_seed(0)
-    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).cuda()
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).to(DEVICE)
     batch, calls = next(batches(1)), []
     for _ in range(3):
         find(model, batch, SearchConfig(), lengths=[9] * batch.size)
@@ -190,9 +199,10 @@ def test_who_hooks_into_a_model_is_called(counted):
     assert calls
 
 
+@needs_gpu
 def test_autocast_goes_without(counted):
     torch.manual_seed(0)
-    model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).cuda()
+    model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).to(DEVICE)
     batch = next(batches(1))
     with torch.autocast("cuda", torch.bfloat16):
         for _ in range(3):
@@ -200,9 +210,65 @@ def test_autocast_goes_without(counted):
     assert not counted
 
 
+def exchanged(model):
+    model.output = torch.nn.Linear(model.output.in_features, WORDS).double().to(DEVICE)
+
+
+def sharpened(model):
+    model.attention.align.temperature = 0.05
+
+
+def one_weight(model):
+    model.output.bias.data[7] += 1e-3
+
+
+@pytest.mark.parametrize("change", [exchanged, sharpened, one_weight])
+def test_a_search_is_by_the_parts_and_settings_of_now(change):
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double().to(DEVICE)
+    batch = next(batches(1))
+
+    def ask():
+        return [h.log_probability for (h,) in find(model, batch, SearchConfig(), lengths=[9] * batch.size)]
+
+    before = [ask() for _ in range(3)]
+    change(model)
+    after = [ask() for _ in range(3)]
+    model.__dict__.pop(recorded._NAME)
+    wanted = pytest.approx(ask(), abs=1e-9)
+    assert [found == wanted for found in (*before, *after)] == [False] * 3 + [True] * 3
+
+
+def test_stop_is_asked_between_replays_and_leaves_the_recording_good(counted):
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double().to(DEVICE)
+    with torch.no_grad():
+        model.output.bias[EOS] -= 9  # answers as long as may be: 20 words in three pieces
+    batch, asked = next(batches(1)), []
+
+    def ask(patience=None):
+        asked.clear()
+
+        def stop():
+            asked.append(1)
+            if len(asked) == patience:
+                raise Interruption("nobody waits")
+
+        return find(model, batch, SearchConfig(), lengths=[20] * batch.size, stop=stop)[0][0].tokens
+
+    found = [ask() for _ in range(2)]
+    assert len(asked) == 3
+    made = recordings_of(model)
+    with pytest.raises(Interruption):
+        ask(patience=2)
+    assert [*found, ask()] == [found[0]] * 3
+    assert recordings_of(model) == made
+    assert counted["run"] == 3
+
+
 def test_weights_that_are_no_numbers_are_told():
     torch.manual_seed(0)
-    model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).cuda()
+    model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).to(DEVICE)
     batch = next(batches(1))
     for _ in range(3):
         find(model, batch, SearchConfig(), lengths=[9] * batch.size)
@@ -213,7 +279,7 @@ def test_weights_that_are_no_numbers_are_told():
 
 def test_a_model_takes_its_searches_with_it_and_a_copy_has_none():
     torch.manual_seed(0)
-    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).cuda()
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).to(DEVICE)
     batch = next(batches(1))
     for _ in range(3):
         find(model, batch, SearchConfig(), lengths=[9] * batch.size)
