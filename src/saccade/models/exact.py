@@ -68,13 +68,13 @@ _STANDARD = frozenset(vars(nn.Module()))
 
 
 def structure(model: nn.Module) -> Structure:
-    """Describe the modules of a model with their types, hooks and settings."""
+    """Describe the modules of a model with their types, hooks, settings and which tensors their parameters are."""
     parts, hooked = [], bool(torch_module._global_forward_hooks or torch_module._global_forward_pre_hooks)
     for module in model.modules():
         hooks = _hooks(module)
         hooked = hooked or hooks > 0
         own = [(name, _comparable(value)) for name, value in vars(module).items() if name not in _STANDARD]
-        parts.append((id(module), type(module), hooks, tuple(own)))
+        parts.append((id(module), type(module), hooks, tuple(map(id, module._parameters.values())), tuple(own)))
     return Structure(tuple(parts), hooked)
 
 
@@ -85,8 +85,8 @@ def _comparable(value: Any) -> Any:
 
 _COLUMNS = 251
 """A prime, so that rows of no usual width trade places without changing a checksum."""
-_SMALL = 1 << 16
-"""Tensors of fewer bytes are joined first: many small sums take longer than one copy."""
+_SMALL = 1 << 13
+"""Tensors of fewer words are joined first: many small sums take longer than one copy."""
 
 
 def checksum(tensors: Sequence[Tensor]) -> Tensor:
@@ -95,18 +95,24 @@ def checksum(tensors: Sequence[Tensor]) -> Tensor:
     A change through `tensor.data` or by a fused optimizer leaves no other trace. The sum is taken in columns, so that
     numbers that trade places are noticed as well. It reads each weight once, as fast as memory allows.
     """
-    flat = [part.detach().contiguous().view(-1).view(torch.uint8) for part in tensors if part.numel()]
-    on_cpu = not flat or flat[0].device.type == "cpu"  # elsewhere launches cost more than copies
-    apart = [part for part in flat if on_cpu and len(part) >= _SMALL and part.storage_offset() % 8 == 0]
-    large = {id(part) for part in apart}
-    joined = [part for part in flat if id(part) not in large]
-    sums = [_columns(part) for part in ([torch.cat(joined)] if joined else []) + apart]
+    words = [_words(part.detach()) for part in tensors if part.numel()]
+    on_cpu = not words or words[0].device.type == "cpu"  # elsewhere launches cost more than copies
+    large = [part for part in words if on_cpu and len(part) >= _SMALL]
+    small = [part for part in words if not on_cpu or len(part) < _SMALL]
+    sums = [_columns(part) for part in ([torch.cat(small)] if small else []) + large]
     return torch.stack(sums) if sums else torch.zeros(0, _COLUMNS, dtype=torch.long)
 
 
-def _columns(flat: Tensor) -> Tensor:
-    """(bytes,) -> (columns,): the sums of every so many words of eight bytes."""
-    step = 8 * _COLUMNS
-    whole = len(flat) // step * step
-    rest = F.pad(flat[whole:], (0, step - (len(flat) - whole))).view(torch.long)
-    return flat[:whole].view(torch.long).view(-1, _COLUMNS).sum(0) + rest
+def _words(tensor: Tensor) -> Tensor:
+    """The bits of a tensor as numbers of eight bytes."""
+    flat = tensor.contiguous().view(-1)
+    flat, offset = flat.view(torch.uint8), flat.storage_offset() * flat.itemsize
+    missing = -len(flat) % 8
+    return (F.pad(flat, (0, missing)) if missing or offset % 8 else flat).view(torch.long)
+
+
+def _columns(words: Tensor) -> Tensor:
+    """(words,) -> (columns,): the sums of every so many words."""
+    whole = len(words) // _COLUMNS * _COLUMNS
+    rest = F.pad(words[whole:], (0, _COLUMNS - (len(words) - whole)))
+    return words[:whole].view(-1, _COLUMNS).sum(0) + rest

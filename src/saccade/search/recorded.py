@@ -70,14 +70,9 @@ def recorded(
     if searches is None:
         searches = model.__dict__[_NAME] = _Searches()
     with searches.lock:
-        now = structure(model)
         if torch.is_autocast_enabled("cuda"):
             searches.tell("autocast has copies of the weights, and not for as long as a recording would need them")
             return None
-        if now.hooked:
-            searches.tell("the model has forward hooks")
-            return None
-        searches.expect(now)
         return searches.find(model, batch, make, key, lengths, room, precision, stop)
 
 
@@ -96,7 +91,7 @@ class _Searches:
         """A copy of a model has none yet."""
         return _nothing, ()
 
-    def expect(self, now: Structure) -> None:
+    def _expect(self, now: Structure) -> None:
         """Give up all recordings of a model whose modules or settings are others now."""
         if now != self._structure:
             self._recordings, self._packings, self._structure = {}, {}, now
@@ -128,6 +123,10 @@ class _Searches:
         if shape not in self._recordings:
             check_search(model, batch, make(), longest, ())
             check_finite(model)
+            self._expect(now := structure(model))
+            if now.hooked:
+                self.tell("the model has forward hooks")
+                return None
         try:
             packing = self._packing(model, precision)
             if packing is None:
@@ -137,11 +136,14 @@ class _Searches:
             if made is None:
                 made = self._recordings[shape] = _Recording(model, packing, make(), form, batch.source.device)
             try:
-                return made.run(batch, lengths, stop)
+                return made.run(batch, lengths, stop, lambda: structure(model) == self._structure)
             except _Changed:
                 check_finite(model)
                 packing.again()
                 return made.run(batch, lengths, stop)
+        except _Restructured:
+            self._recordings, self._packings = {}, {}
+            return self.find(model, batch, make, key, lengths, room, precision, stop)
         except _Changed:  # somebody changes them all the time: the usual search packs them itself
             return None
         except (NumericsError, Interruption):
@@ -173,11 +175,11 @@ class _Searches:
 
     def _packing(self, model: Seq2Seq, precision: Precision) -> _Packing | None:
         """The model's writer, of weights as they are now; None where nobody can tell when these change."""
-        parameters = list(model.parameters())
+        made = self._packings.get(precision)
+        parameters = list(model.parameters()) if made is None else made.parameters
         now = places(parameters)
         if now is None:
             return None
-        made = self._packings.get(precision)
         if made is None or made.places.where != now.where:
             self._packings.pop(precision, None)
             self._recordings = {shape: made for shape, made in self._recordings.items() if shape[0] != precision}
@@ -230,6 +232,10 @@ class _Changed(Exception):
     """Parameters are others than those that were recorded, though nothing about their tensors says so."""
 
 
+class _Restructured(Exception):
+    """The model has other modules, settings or hooks than when it was recorded."""
+
+
 @dataclass
 class _Piece:
     """Some steps: their graph, the words (n, B, K) they write, the slots these come from, and the strategy after them.
@@ -273,16 +279,23 @@ class _Recording:
         self._pool = torch.cuda.graph_pool_handle()
         self._steps: _Steps | None = None
 
-    def run(self, batch: Batch, lengths: list[int], stop: Stop | None = None) -> list[list[Hypothesis]]:
+    def run(
+        self,
+        batch: Batch,
+        lengths: list[int],
+        stop: Stop | None = None,
+        same_model: Callable[[], bool] | None = None,
+    ) -> list[list[Hypothesis]]:
+        """Find answers; raises _Restructured where `same_model` denies that this is what was recorded."""
         self._stream.wait_stream(torch.cuda.current_stream(self._device))
         with torch.cuda.stream(self._stream):
             self._fill(batch, lengths)
-            count = self._replay(stop)
+            count = self._replay(stop, same_model)
         self._reader.wait_event(self._pieces[count - 1].ready)
         with torch.cuda.stream(self._reader):
             return self._answers(self._pieces[:count])[: batch.size]
 
-    def _replay(self, stop: Stop | None) -> int:
+    def _replay(self, stop: Stop | None, same_model: Callable[[], bool] | None) -> int:
         """Write until all sentences are done; the pieces it took.
 
         While no sentence is, a piece is started before the one before it has told, so that the device need not wait for
@@ -297,6 +310,8 @@ class _Recording:
             early = number == 0 or not self._pieces[number - 1].flags[0]
             if early and started < min(most, len(self._pieces)):
                 started = self._start(started)
+            if number == 0 and same_model is not None and not same_model():  # asked while the device works
+                raise _Restructured
             piece = self._pieces[number]
             piece.ready.synchronize()
             done, broken, changed = piece.flags.tolist()

@@ -195,8 +195,7 @@ def test_who_hooks_into_a_model_is_called(counted):
     assert counted["run"] == 2
     model.output.register_forward_hook(lambda *given: calls.append(1))
     find(model, batch, SearchConfig(), lengths=[9] * batch.size)
-    assert counted["run"] == 2
-    assert calls
+    assert len(calls) == 9
 
 
 @needs_gpu
