@@ -372,3 +372,11 @@ class Answers:
     def close(self):
         self.server.shutdown()
         self.server.server_close()
+
+
+def expect_asked(shown, server, name, value, seconds=5.0):
+    """Wait until the last request had this value under a name; None: no such name."""
+    until = time.monotonic() + seconds
+    while not server.asked or server.asked[-1].get(name) != value:
+        assert time.monotonic() < until, f"{name} of the last request is {server.asked[-1:]}, not {value}"
+        shown.wait_for_timeout(20)

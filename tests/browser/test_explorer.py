@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from helpers_page import FRENCH, fixed, hostile, transformer, translation
+from helpers_page import FRENCH, expect_asked, fixed, hostile, transformer, translation
 
 TEXT = "the law"
 
@@ -89,8 +89,7 @@ def test_search_options_are_asked_for(explorer):
     shown.get_by_label("Beam width").fill("5")
     expect(shown).to_have_url(f"{server.address}#text=the+law&model=one&beam=5")
     shown.get_by_label("Sample").check()
-    shown.wait_for_timeout(600)
-    assert server.asked[-1]["options"] == {"beam": 5, "sample": True}
+    expect_asked(shown, server, "options", {"beam": 5, "sample": True})
     shown.get_by_label("Beam width").fill("0")
     expect(shown.locator("#notices")).to_contain_text("Beam width cannot be “0”: it must be from 1 to 16.")
 
@@ -100,7 +99,7 @@ def test_another_word_is_forced_and_taken_back(explorer):
     chips(shown, "written").nth(2).click()
     shown.get_by_role("button", name="autre 5.0 %").click()
     expect(shown.locator(".tag")).to_contain_text("begins with “la loi sur”")
-    assert server.asked[-1]["force"] == [5, 6, 100]
+    expect_asked(shown, server, "force", [5, 6, 100])
     assert "force=5&force=6&force=100" in shown.url
     shown.get_by_role("button", name="Take back: begins with “la loi sur”").click()
     expect(shown.locator(".tag")).to_have_count(0)
@@ -113,8 +112,7 @@ def test_a_source_word_is_blocked_and_freed(explorer):
     shown.get_by_role("button", name="Block: no attention may look at it").click()
     expect(chips(shown, "read").nth(6)).to_have_class("chip blocked")
     expect(shown.locator(".tag")).to_contain_text("“Area” blocked")
-    shown.wait_for_timeout(200)
-    assert server.asked[-1]["block"] == [6]
+    expect_asked(shown, server, "block", [6])
     chips(shown, "read").nth(6).click()
     shown.get_by_role("button", name="Let the model look at it again").click()
     expect(shown.locator(".tag")).to_have_count(0)
@@ -132,8 +130,7 @@ def test_a_weight_is_pulled_in_the_matrix_and_in_a_step(explorer):
     shown.get_by_role("slider").fill("1")
     shown.get_by_role("button", name="Pull the weight there").click()
     expect(shown.locator(".tag")).to_have_count(2)
-    shown.wait_for_timeout(200)
-    assert server.asked[-1]["pull"] == [[4, 2, 0.75], [0, 1, 1]]
+    expect_asked(shown, server, "pull", [[4, 2, 0.75], [0, 1, 1]])
     shown.get_by_role("button", name="Reset all").click()
     expect(shown.locator(".tag")).to_have_count(0)
 
@@ -143,7 +140,7 @@ def test_another_sentence_begins_without_interference(explorer):
     expect(shown.locator(".tag")).to_have_count(1)
     box(shown).fill("another")
     answer(shown, "another")
-    assert "block" not in server.asked[-1]
+    expect_asked(shown, server, "block", None)
 
 
 def test_dead_ends_can_be_followed(explorer):
@@ -151,8 +148,7 @@ def test_dead_ends_can_be_followed(explorer):
     shown.locator(".node.dead").first.click()
     shown.get_by_role("button", name="Go on from here").click()
     expect(shown.locator(".tag")).to_contain_text("begins with")
-    shown.wait_for_timeout(200)
-    assert server.asked[-1]["force"] == [100]
+    expect_asked(shown, server, "force", [100])
 
 
 def test_vectors_are_asked_for_when_they_are_looked_at(explorer):
@@ -161,7 +157,7 @@ def test_vectors_are_asked_for_when_they_are_looked_at(explorer):
     assert "detail" not in server.asked[-1]
     shown.get_by_role("button", name="Step by step").click()
     expect(shown.locator("canvas.strip")).to_have_count(3)
-    assert server.asked[-1]["detail"] is True
+    expect_asked(shown, server, "detail", True)
     shown.get_by_role("button", name="Matrix").click()
     shown.wait_for_timeout(100)
     assert len(server.asked) == 2

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from helpers_page import CAPTION, captioned, quartered, translation
+from helpers_page import CAPTION, captioned, expect_asked, quartered, translation
 from saccade.look.page import page
 from saccade.look.picture import png
 from saccade.look.veil import veil
@@ -335,15 +335,13 @@ def test_a_region_is_blocked_by_its_menu_and_by_shift_and_a_click(explorer, file
     expect(shown.locator(".outlines .closed")).to_have_count(1)
     shown.locator(".image").click(position=at(shown, 0), modifiers=["Shift"])
     expect(shown.locator(".tag")).to_have_count(2)
-    shown.wait_for_timeout(200)
-    assert server.asked[-1]["block"] == [0, 5]
+    expect_asked(shown, server, "block", [0, 5])
     assert "block=0&block=5" in shown.url
     shown.locator(".image").click(position=at(shown, 0), modifiers=["Shift"])
     expect(shown.locator(".tag")).to_have_count(1)
     shown.get_by_label("Choose a picture").set_input_files(file)
     expect(shown.locator(".tag")).to_have_count(0)
-    shown.wait_for_timeout(200)
-    assert "block" not in server.asked[-1], "another picture begins without interference"
+    expect_asked(shown, server, "block", None)  # another picture begins without interference
 
 
 def test_a_weight_is_pulled_to_a_region_and_another_word_forced(explorer, file):
@@ -357,8 +355,7 @@ def test_a_weight_is_pulled_to_a_region_and_another_word_forced(explorer, file):
     shown.locator(".tile").nth(1).click()
     shown.get_by_role("button", name="autre 5.0 %").click()
     expect(shown.locator(".tag")).to_have_count(1)
-    shown.wait_for_timeout(200)
-    assert server.asked[-1]["force"] == [5, 100]
+    expect_asked(shown, server, "force", [5, 100])
 
 
 def test_a_link_says_that_the_picture_stays_here(explorer, file, browser):
