@@ -63,6 +63,8 @@ class MultiHead(nn.Module):
             nn.init.xavier_uniform_(layer.weight)
             if bias:
                 nn.init.zeros_(layer.bias)
+        # a score that reads no keys leaves their projection without a gradient, which DistributedDataParallel refuses
+        self.key.requires_grad_(inner.score.prepared_width > 0)
 
     @property
     def sequential(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -51,6 +51,8 @@ class Seq2Seq(nn.Module, ABC):
     """How many words there are to choose from."""
     output: nn.Linear
     """The layer that predicts words from `vectors`; a model that predicts in another way has none."""
+    retired_weights: ClassVar[frozenset[str]] = frozenset()
+    """Names of weights that older versions saved and this one has no use for; loading leaves them out."""
 
     @property
     def source_sites(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import torch
 from pydantic import Field
@@ -16,6 +16,7 @@ from saccade.config import Config
 from saccade.errors import ConfigError, DataError, ShapeError
 from saccade.layers.encoder import Encoder, Reading
 from saccade.layers.grids import VGG, SmallGrid, flatten, normalise, sinusoidal_places
+from saccade.layers.transformer import PlacedEmbedding
 from saccade.models.base import Seq2Seq
 from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
 from saccade.models.settings import AttentionConfig, DecoderConfig, InitConfig
@@ -120,6 +121,9 @@ class RecurrentCaptioner(RecurrentSeq2Seq):
 class TransformerCaptioner(Transformer):
     """A Transformer that reads the regions of a picture instead of words; their places are sines of row and column."""
 
+    retired_weights: ClassVar[frozenset[str]] = frozenset({"source_place.positions.table.weight"})
+    """Saved by older versions, which built a table of source positions that nothing used."""
+
     def __init__(self, *parts: Any, grid: GridEncoder, **options: Any) -> None:
         super().__init__(*parts, **options)
         self.grid = grid
@@ -173,5 +177,6 @@ class TransformerCaptionConfig(TransformerConfig):
     def captioner(self, vocabulary: int) -> Seq2Seq:
         """A model that writes captions."""
         target = self._embedding(vocabulary)
-        parts = (target, target, self._encoder(), self._decoder(cross=True), self._place(), self._place())
+        unplaced = PlacedEmbedding(None, self.dropout)  # regions get their places in `encode`
+        parts = (target, target, self._encoder(), self._decoder(cross=True), unplaced, self._place())
         return TransformerCaptioner(*parts, tied=self.tied, grid=self.grid.build())

@@ -31,6 +31,7 @@ __all__ = [
     "restore_weights",
     "save",
     "weights_of",
+    "without_retired",
     "write_weights",
 ]
 
@@ -107,8 +108,9 @@ def average(folder: Path, count: int) -> Tensors:
     last = read_weights(found[-1] / "weights.safetensors")
     total = {name: tensor.double() for name, tensor in last.items()}
     for path in found[:-1]:
-        for name, tensor in read_weights(path / "weights.safetensors").items():
-            total[name] += tensor.double()
+        older = read_weights(path / "weights.safetensors")
+        for name in total:  # an older version may have saved more
+            total[name] += older[name].double()
     return {name: (tensor / len(found)).to(last[name].dtype) for name, tensor in total.items()}
 
 
@@ -167,8 +169,15 @@ def weights_of(model: nn.Module) -> Tensors:
     return {name: tensor.detach().cpu().contiguous() for name, tensor in names.items()}
 
 
+def without_retired(model: nn.Module, weights: Tensors) -> Tensors:
+    """The weights without those that only older versions of the model had."""
+    retired: frozenset[str] = getattr(model, "retired_weights", frozenset())
+    return {name: tensor for name, tensor in weights.items() if name not in retired}
+
+
 def restore_weights(model: nn.Module, weights: Tensors, where: str) -> None:
     """Give a model its weights; `where` names the file, should they not fit."""
+    weights = without_retired(model, weights)
     own = dict(model.named_parameters()) | {
         name: buffer for name, buffer in model.named_buffers() if name in model.state_dict()
     }

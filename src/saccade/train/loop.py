@@ -351,7 +351,8 @@ class _Run:
         except TypeError as error:
             raise CheckpointError(f"{path} was written by another version of saccade: {error}.") from error
         if self.sharded is not None:
-            self.sharded.restore(self.objective, self.optimizer, state.weights, state.optimizer)
+            weights = checkpoint.without_retired(self.job.model, state.weights)
+            self.sharded.restore(self.objective, self.optimizer, weights, state.optimizer)
         else:
             checkpoint.restore_weights(self.job.model, state.weights, str(path))
             checkpoint.restore_optimizer(self.optimizer.optimizer, self.job.model, state.optimizer)

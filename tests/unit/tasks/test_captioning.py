@@ -12,18 +12,21 @@ pytest.importorskip("sklearn", reason="needs scikit-learn")
 from PIL import Image
 
 import saccade
+from helpers_captioning import captioner
+from helpers_train import same_weights
 from saccade.data.pictures import open_picture
 from saccade.data.tokenizer import Encoded, Tokenizer
-from saccade.errors import ConfigError, DataError
+from saccade.errors import CheckpointError, ConfigError, DataError
 from saccade.front import Model
 from saccade.layers.grids import SmallGrid
 from saccade.recipes import RecipeText
 from saccade.search.settings import SearchConfig
 from saccade.tasks.batching import stream
 from saccade.tasks.corpus import Corpus
-from saccade.tasks.folder import build_task, load_task
+from saccade.tasks.folder import build_task, load_task, write_description, write_model
 from saccade.tasks.recipe import load_recipe, parse_recipe
 from saccade.tasks.training import train
+from saccade.train.checkpoint import weights_of
 
 GRID = {"kind": "small", "width": 8, "channels": [6], "frozen": False}
 SMALL = {
@@ -206,6 +209,19 @@ def test_training_resumes(cache, tmp_path):
     one, other = (load_task(tmp_path / name).model.state_dict() for name in ("whole", "once"))
     for name, tensor in one.items():
         torch.testing.assert_close(tensor, other[name], msg=name)
+
+
+def test_a_folder_with_the_unused_positions_of_older_versions_is_loaded(tmp_path):
+    """They built a table of source positions that no picture ever used, and saved it."""
+    task = captioner("transformer-captioner", positions="learned", max_length=16).task
+    own = weights_of(task.model)
+    assert "source_place.positions.table.weight" not in own
+    write_description(tmp_path, task.recipe, task.tokenizers)
+    write_model(tmp_path, own | {"source_place.positions.table.weight": torch.ones(16, 8)}, task.tokenizers)
+    assert same_weights(weights_of(load_task(tmp_path).model), own)
+    write_model(tmp_path, own | {"source_place.table.weight": torch.ones(16, 8)}, task.tokenizers)
+    with pytest.raises(CheckpointError, match=r"it holds source_place\.table\.weight, which the model has not"):
+        load_task(tmp_path)
 
 
 def test_a_grid_begins_with_the_weights_of_a_file(cache, tmp_path):

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+from dataclasses import replace
 
 import pytest
 import safetensors.torch
@@ -63,6 +64,15 @@ def test_the_average_is_the_mean_of_the_newest(tmp_path):
     mean = checkpoint.average(tmp_path, 3)
     assert_close(mean, {"a.weight": torch.full((2, 3), 3.0), "b": torch.tensor([3.0])})
     assert_close(checkpoint.average(tmp_path, 1)["b"], torch.tensor([6.0]))
+
+
+def test_an_older_checkpoint_may_hold_more_weights_than_the_average_needs(tmp_path):
+    old, new = state(1.0), state(3.0)
+    checkpoint.save(tmp_path, 1, replace(old, weights=old.weights | {"retired": torch.ones(2)}))
+    checkpoint.save(tmp_path, 2, new)
+    mean = checkpoint.average(tmp_path, 2)
+    assert mean.keys() == new.weights.keys()
+    assert all(torch.equal(mean[name], (old.weights[name] + new.weights[name]) / 2) for name in mean)
 
 
 def full(number_of_files):

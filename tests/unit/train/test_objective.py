@@ -40,14 +40,6 @@ def test_words_are_a_plain_cross_entropy(name):
         assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
-def test_every_parameter_takes_part(name):
-    """Processes that share a batch wait for the gradient of each."""
-    model = tiny(name)
-    losses_of(WordLoss(model), ragged()).total.backward()
-    assert [name for name, parameter in model.named_parameters() if parameter.grad is None] == []
-
-
 def test_smoothing_gives_padding_nothing():
     model = tiny("bahdanau")
     losses = losses_of(WordLoss(model, label_smoothing=0.3), ragged())

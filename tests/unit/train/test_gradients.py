@@ -1,0 +1,108 @@
+"""A training step leaves no parameter without a gradient: processes that share a batch wait for the gradient of each.
+
+DistributedDataParallel refuses a model in which one is missing. Frozen parameters are left out.
+"""
+
+from functools import partial
+
+import pytest
+import torch
+
+from helpers_attention import ENTRIES, Shape, make_case
+from helpers_models import CLASSIFIERS, VOCABULARY, WRITERS
+from saccade.batch import Batch
+from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+from saccade.models import CAPTIONERS, build_captioner
+from saccade.recipes import RecipeText, shipped
+from saccade.tasks.folder import build_task
+from saccade.tasks.recipe import load_recipe, parse_recipe
+from saccade.train.hard import HardLoss, learns_by_reward
+from saccade.train.objective import ClassLoss, WordLoss, losses_of
+
+SOURCES, TARGETS = [[4, 5, 6, 2], [7, 2]], [[5, 4], [6, 7, 5]]
+MANY_TOKENS = Tokenizer.train(TokenizerConfig(kind="word"), [" ".join("abcdefghijk")], "target")
+
+
+def batch(*, pictures=False, labels=False):
+    """Two rows of words; with pictures in place of the source, or with labels in place of the target."""
+    made = Batch.of(SOURCES, labels=[0, 2]) if labels else Batch.of(SOURCES, TARGETS)
+    if not pictures:
+        return made
+    seen = torch.randint(0, 256, (2, 16, 16, 3), dtype=torch.uint8)
+    return Batch(target=made.target, target_mask=made.target_mask, pictures=seen)
+
+
+def without_gradient(objective, given, links=None):
+    losses_of(objective.train(), given, links).total.backward()
+    return [name for name, p in objective.named_parameters() if p.requires_grad and p.grad is None]
+
+
+def words_of(model):
+    return HardLoss(model) if learns_by_reward(model) else WordLoss(model)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_parameter_of_a_writer_takes_part(name):
+    assert without_gradient(WordLoss(WRITERS[name]()), batch()) == []
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_every_parameter_of_a_classifier_takes_part(name):
+    assert without_gradient(ClassLoss(CLASSIFIERS[name]()), batch(labels=True)) == []
+
+
+POSITIONS = {
+    f"transformer-captioner, {positions}": partial(
+        build_captioner,
+        "transformer-captioner",
+        VOCABULARY,
+        **CAPTIONERS["transformer-captioner"].tiny | {"positions": positions, "max_length": 8},
+    )
+    for positions in ("learned", "rotary")
+}
+LOOKING = POSITIONS | {name: partial(build_captioner, name, VOCABULARY, **CAPTIONERS[name].tiny) for name in CAPTIONERS}
+
+
+@pytest.mark.parametrize("name", LOOKING)
+def test_every_parameter_of_a_captioner_takes_part(name):
+    assert without_gradient(words_of(LOOKING[name]()), batch(pictures=True)) == []
+
+
+def smaller(settings):
+    """The settings of a model with an eighth of each width, and one head where there are several."""
+    sizes = {"width", "embedding", "feed_forward", "output_width"}
+    found = {}
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            found[name] = smaller(value)
+        elif isinstance(value, int) and name in sizes | {"heads"}:
+            found[name] = 1 if name == "heads" else value // 8
+        else:
+            found[name] = value
+    return found
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_parameter_of_a_shipped_recipe_takes_part(name):
+    settings = load_recipe(name).dump()
+    settings["model"] = smaller(settings["model"])
+    settings["vectors"] = {}  # their file is not there
+    sides = {
+        "translation": Tokenizers(MANY_TOKENS, MANY_TOKENS),
+        "language": Tokenizers(None, MANY_TOKENS),
+        "classification": Tokenizers(MANY_TOKENS, None, ["bad", "good", "so-so"]),
+        "captioning": Tokenizers(None, MANY_TOKENS),
+    }[settings["task"]]
+    task = build_task(parse_recipe(RecipeText(settings, name)), sides)
+    given = batch(pictures=settings["task"] == "captioning", labels=settings["task"] == "classification")
+    links = torch.full((2, 4, 4), 0.25) if settings["train"]["guided_alignment"] else None
+    assert without_gradient(task.objective(), given, links) == []
+
+
+# No gradient comes through a hard choice: what learns from it needs the objective of HardLoss.
+@pytest.mark.parametrize("parts", [parts for parts in ENTRIES if parts.align != "hard"], ids=str)
+def test_every_parameter_of_an_attention_takes_part(parts):
+    case = make_case(parts, Shape()).with_gradients()
+    case.run().context.square().sum().backward()
+    named = case.attention.named_parameters()
+    assert [name for name, p in named if p.requires_grad and p.grad is None] == []
