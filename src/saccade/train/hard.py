@@ -12,6 +12,7 @@ from saccade.attention.aligns.hard import Hard, MovingBaseline, reinforce_loss
 from saccade.attention.tape import Tape
 from saccade.batch import PAD, Batch
 from saccade.errors import ConfigError
+from saccade.kernels.cross_entropy import from_logits
 from saccade.models.base import Seq2Seq
 from saccade.train.objective import Losses, WordLoss
 
@@ -59,10 +60,9 @@ class HardLoss(WordLoss):
             for draw in self.draws:
                 draw.expecting = None
         expected = batch.expected.masked_fill(~mask, PAD).flatten()
-        flat = logits.flatten(0, 1).float()
-        smoothed = F.cross_entropy(
-            flat, expected, ignore_index=PAD, label_smoothing=self.label_smoothing, reduction="sum"
-        )
+        flat = logits.flatten(0, 1)
+        flat = flat.float() if flat.dtype.itemsize < 4 else flat
+        smoothed = from_logits(flat, expected, smoothing=self.label_smoothing).smoothed
         plain = F.cross_entropy(flat.detach(), expected, ignore_index=PAD, reduction="none").view(mask.shape).sum(1)
         return Losses(smoothed + self._rewarded(tape, plain, mask) + self._looking(tape, batch, links), plain.sum())
 

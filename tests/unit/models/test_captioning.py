@@ -200,6 +200,24 @@ def test_hard_attention_learns_by_reward_and_keeps_its_baseline():
         HardLoss(tiny("show-attend-tell-soft"))
 
 
+def test_labels_are_smoothed_by_one_equation_whatever_the_attention():
+    """Where every sentence attends softly and no reward counts, hard attention has the loss of the soft one."""
+    model, given = tiny("show-attend-tell-hard"), batch()
+    hard = HardLoss(model, reinforce=0.0, entropy=0.0, expected=1.0, label_smoothing=0.3).train()
+    soft = WordLoss(model, label_smoothing=0.3).train()
+    found = losses_of(hard, given)
+    model.attention.align.expecting = torch.ones(given.size, dtype=torch.bool)
+    wanted = losses_of(soft, given)
+    assert_close(found.total, wanted.total)
+    assert_close(found.plain, wanted.plain)
+    for parameters in (model.output.parameters(), model.encoder.parameters()):
+        pairs = [
+            torch.autograd.grad(losses.total, p, retain_graph=True) for p in parameters for losses in (found, wanted)
+        ]
+        for mine, theirs in zip(pairs[::2], pairs[1::2], strict=True):
+            assert_close(mine, theirs)
+
+
 def test_expected_sentences_look_everywhere():
     model, given, tape = tiny("show-attend-tell-hard").train(), batch(), Tape()
     model.attention.align.expecting = torch.tensor([True, False, True])
