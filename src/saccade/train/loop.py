@@ -116,7 +116,7 @@ class _Run:
         torch.manual_seed(config.seed + self.fabric.global_rank)
         self.sharded: Sharded | None = Sharded() if config.strategy == "fsdp" else None
         self.rounded = graphs_fit(config, fabric)
-        optimizer = build_optimizer(job.objective.parameters(), config, fabric.device if self.rounded else None)
+        optimizer = build_optimizer(job.objective, config, fabric.device if self.rounded else None)
         self.objective, self.optimizer = self.fabric.setup(job.objective, optimizer)
         self.ema = None if config.ema is None else Ema(job.model, config.ema)
         graphs = Graphs(fabric.device) if self.rounded else None

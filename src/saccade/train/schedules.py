@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.modules.batchnorm import _NormBase
 
 from saccade.train.settings import TrainConfig
 
-__all__ = ["SCHEDULES", "build_optimizer", "learning_rate"]
+__all__ = ["SCHEDULES", "build_optimizer", "decays", "learning_rate"]
+
+_NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, _NormBase)
 
 
 def build_optimizer(
-    parameters: Iterable[nn.Parameter], config: TrainConfig, graphs_on: torch.device | None = None
+    module: nn.Module, config: TrainConfig, graphs_on: torch.device | None = None
 ) -> torch.optim.Optimizer:
-    """The optimiser a recipe names. Vectors (biases, norms) get no weight decay. `graphs_on`: where it is recorded."""
-    wanted = [parameter for parameter in parameters if parameter.requires_grad]
+    """The optimiser a recipe names. Biases, norms and gains get no weight decay. `graphs_on`: where it is recorded."""
+    wanted = [(decays(owner, name, p), p) for owner, name, p in _owned_parameters(module) if p.requires_grad]
     groups = [
-        {"params": [p for p in wanted if p.dim() > 1], "weight_decay": config.weight_decay},
-        {"params": [p for p in wanted if p.dim() <= 1], "weight_decay": 0.0},
+        {"params": [parameter for yes, parameter in wanted if yes], "weight_decay": config.weight_decay},
+        {"params": [parameter for yes, parameter in wanted if not yes], "weight_decay": 0.0},
     ]
     groups = [group for group in groups if group["params"]]
     fused = config.precision != "fp16"  # its loss scale must be taken out before gradients are clipped
@@ -39,6 +42,24 @@ def build_optimizer(
         case "sgd":
             # the fused one reads a rate that is a tensor on the device; the others would ask for its value
             return torch.optim.SGD(groups, rate, config.momentum, fused=graphs_on is not None)
+
+
+def decays(owner: nn.Module, name: str, parameter: nn.Parameter) -> bool:
+    """Whether a parameter of a module is a weight, which decays, and not a bias, a norm's or a gain, which do not.
+
+    The number of axes alone cannot tell: with several heads a bias is (H, 1, D), as a weight vector is, and a gain is
+    (H, 1, 1).
+    """
+    heads = getattr(owner, "heads", None)
+    one_number_each = parameter.numel() <= (heads if isinstance(heads, int) else 1)
+    return parameter.dim() > 1 and "bias" not in name and not isinstance(owner, _NORMS) and not one_number_each
+
+
+def _owned_parameters(module: nn.Module) -> Iterator[tuple[nn.Module, str, nn.Parameter]]:
+    """Each parameter once, in the order of `module.parameters()`, with its own module and its name there."""
+    for path, parameter in module.named_parameters():
+        owner, _, name = path.rpartition(".")
+        yield module.get_submodule(owner), name, parameter
 
 
 def _cosine(step: int, config: TrainConfig) -> float:

@@ -146,12 +146,12 @@ def step(model, optimizer):
 def test_an_optimiser_goes_on_as_if_it_had_not_been_saved(name):
     config = TrainConfig(optimizer=name, lr=0.1, momentum=0.5, weight_decay=0.1)
     one, other = nn.Linear(3, 2), nn.Linear(3, 2)
-    optimizer = build_optimizer(one.parameters(), config)
+    optimizer = build_optimizer(one, config)
     for _ in range(3):
         step(one, optimizer)
     kept = {key: tensor.clone() for key, tensor in checkpoint.optimizer_tensors(optimizer, one).items()}
     other.load_state_dict(one.state_dict())
-    again = build_optimizer(other.parameters(), config)
+    again = build_optimizer(other, config)
     checkpoint.restore_optimizer(again, other, kept)
     step(one, optimizer)
     step(other, again)

@@ -60,7 +60,7 @@ def trained(preset, graphs):
     config, fabric = TrainConfig(lr=0.01, graphs=graphs), Fabric(accelerator="cuda", devices=1, precision="bf16-mixed")
     assert graphs_fit(config, fabric) is graphs
     objective = WordLoss(model)
-    optimizer = build_optimizer(objective.parameters(), config, fabric.device if graphs else None)
+    optimizer = build_optimizer(objective, config, fabric.device if graphs else None)
     objective, optimizer = fabric.setup(objective, optimizer)
     objective.train()
     losses = []
