@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -121,16 +123,26 @@ class WordLoss(nn.Module):
     @torch.no_grad()
     def _with_own_words(self, batch: Batch) -> Batch:
         """The target with some words replaced by those the model would have said there, fed its own mixture."""
-        memory = self.model.encode(batch)
         inputs = batch.inputs.clone()
-        state = self.model.start(memory, inputs.shape[1])
-        own = torch.rand(inputs.shape, device=inputs.device) < self.own_words
-        for t in range(inputs.shape[1] - 1):
-            logits, state = self.model.step(memory, state, inputs[:, t])
-            inputs[:, t + 1] = torch.where(own[:, t + 1], logits.argmax(-1), inputs[:, t + 1])
+        with _keeping_buffers(self.model):  # the pass that learns comes after, and norms are to count a batch once
+            memory = self.model.encode(batch)
+            state = self.model.start(memory, inputs.shape[1])
+            own = torch.rand(inputs.shape, device=inputs.device) < self.own_words
+            for t in range(inputs.shape[1] - 1):
+                logits, state = self.model.step(memory, state, inputs[:, t])
+                inputs[:, t + 1] = torch.where(own[:, t + 1], logits.argmax(-1), inputs[:, t + 1])
         assert batch.target is not None
         target = torch.cat([inputs, batch.target[:, -1:]], 1)
         return replace(batch, target=target)
+
+
+@contextmanager
+def _keeping_buffers(model: nn.Module) -> Iterator[None]:
+    """Give buffers, such as the running means of batch norms, the values back that they had before."""
+    kept = [(buffer, buffer.clone()) for buffer in model.buffers()]
+    yield
+    for buffer, value in kept:
+        buffer.copy_(value)
 
 
 def _counted(values: Tensor, batch: Batch) -> Tensor:

@@ -218,6 +218,20 @@ def test_labels_are_smoothed_by_one_equation_whatever_the_attention():
             assert_close(mine, theirs)
 
 
+@each
+def test_own_words_leave_the_running_means_of_norms_to_the_one_pass_that_learns(name):
+    """The model runs twice in a step, to choose its own words and to learn from them; norms count the batch once."""
+    counted = []
+    for share in (0.0, 1.0):
+        model = tiny(name)
+        objective = (HardLoss(model) if name.endswith("hard") else WordLoss(model)).train()
+        objective.own_words = share
+        losses_of(objective, batch())
+        counted.append({key: part for key, part in model.named_buffers() if key.startswith(("encoder", "grid"))})
+    assert {int(part) for key, part in counted[0].items() if key.endswith("tracked")} == {1}
+    assert_close(counted[1], counted[0], rtol=0, atol=0)
+
+
 def test_expected_sentences_look_everywhere():
     model, given, tape = tiny("show-attend-tell-hard").train(), batch(), Tape()
     model.attention.align.expecting = torch.tensor([True, False, True])
