@@ -27,7 +27,7 @@ from saccade.train.ema import Ema
 from saccade.train.graphs import Graphs, graphs_fit
 from saccade.train.log import Log, Watcher
 from saccade.train.precision import choose_precision
-from saccade.train.schedules import build_optimizer, learning_rate
+from saccade.train.schedules import build_optimizer, learning_rate, steps_reached
 from saccade.train.settings import TrainConfig
 from saccade.train.update import Learnt, Updater
 
@@ -125,6 +125,8 @@ class _Run:
         self.stopping = False
         self.group: list[Load] = []
         self.loss = math.nan  # the mean since the last entry of the log
+        self.rate = 0.0  # of the last update
+        self.began = time.perf_counter()
 
     def go(self, resume: bool) -> Outcome:
         if self.fabric.is_global_zero:
@@ -145,20 +147,26 @@ class _Run:
 
     def _train(self, loader: Loader) -> str:
         config, progress = self.config, self.progress
+        if self._late():
+            return "time"
         loads = loader(Place(*progress.place))
         self.objective.train()
-        began = time.perf_counter() - progress.seconds
+        self.began = time.perf_counter() - progress.seconds
         try:
             while progress.step < config.steps:
                 group = list(islice(loads, config.accumulate))
                 self._update(group)
                 if self._pauses():
                     self.updater.finish()
-                progress.seconds = time.perf_counter() - began
+                self._count_time()
                 self._report()
-                if progress.step % config.validate_every == 0 or progress.step == config.steps:
+                validated = progress.step % config.validate_every == 0 or progress.step == config.steps
+                if validated:
                     self._validate()
                 why = self._reason_to_stop()
+                if why == "time" and not validated:
+                    self.updater.finish()
+                    self._validate()
                 if why is not None or progress.step % config.checkpoint_every == 0:
                     self._save()
                 if why is not None:
@@ -176,28 +184,36 @@ class _Run:
     def _reason_to_stop(self) -> str | None:
         """Whether this was the last step, and why; all processes must answer the same."""
         config, progress = self.config, self.progress
-        late = config.minutes is not None and progress.seconds >= 60 * config.minutes
-        any_late, any_stopping = (
-            (late, self.stopping) if self.fabric.world_size == 1 else self._any(late, self.stopping)
-        )
+        stopping = self.stopping if self.fabric.world_size == 1 else self._any(self.stopping)
         if progress.step >= config.steps:
             return "finished"
         if config.patience is not None and progress.stale >= config.patience:
             return "early"
-        return "time" if any_late else "interrupted" if any_stopping else None
+        return "time" if self._late() else "interrupted" if stopping else None
 
-    def _any(self, *mine: bool) -> list[bool]:
-        """Which of some questions any process has answered with yes."""
-        answers: Any = torch.tensor(mine, dtype=torch.float32, device=self.fabric.device)
-        return [bool(answer) for answer in self.fabric.all_reduce(answers, reduce_op="sum")]
+    def _any(self, mine: bool) -> bool:
+        """Whether any process has answered a question with yes."""
+        answer: Any = torch.tensor(float(mine), device=self.fabric.device)
+        return bool(self.fabric.all_reduce(answer, reduce_op="sum"))
+
+    def _late(self) -> bool:
+        return self.config.minutes is not None and self.progress.seconds >= 60 * self.config.minutes
+
+    def _count_time(self) -> None:
+        seconds = time.perf_counter() - self.began
+        if self.config.minutes is not None:  # rates depend on it, so all processes go by one clock
+            seconds = self.fabric.broadcast(seconds)
+        self.progress.seconds = seconds
 
     def _update(self, group: list[Load]) -> None:
         """One step: the gradients of some batches, and the move along them."""
         progress, tokens = self.progress, sum(load.tokens for load in group)
         progress.step += 1
         if self.config.scheduled_sampling:
-            self.job.objective.own_words = self.config.scheduled_sampling * progress.step / self.config.steps
-        self.updater.update(group, progress.step, self._rate())
+            reached = steps_reached(progress.step, self.config, progress.seconds)
+            self.job.objective.own_words = self.config.scheduled_sampling * reached / self.config.steps
+        self.rate = self._rate()
+        self.updater.update(group, progress.step, self.rate)
         if self.ema is not None:
             self.ema.update(self.job.model)
         progress.place, progress.tokens = (*group[-1].place,), progress.tokens + tokens
@@ -236,7 +252,8 @@ class _Run:
         )
 
     def _rate(self) -> float:
-        return learning_rate(self.progress.step, self.config, self.job.width, self.progress.halvings)
+        progress = self.progress
+        return learning_rate(progress.step, self.config, self.job.width, progress.halvings, progress.seconds)
 
     def _report(self) -> None:
         progress, config = self.progress, self.config
@@ -248,7 +265,7 @@ class _Run:
         entry = {
             "step": step,
             "loss": self.loss,
-            "lr": self._rate(),
+            "lr": self.rate,
             "tokens": progress.tokens,
             "tokens_per_second": speed,
             "seconds_left": max(left, 0.0),
@@ -288,6 +305,7 @@ class _Run:
         self.watcher.validated({**entry, "best": better})
         for note in notes:
             self.watcher.note(note)
+        self._count_time()
 
     def _finish(self, why: str) -> None:
         if why == "interrupted":
@@ -314,7 +332,7 @@ class _Run:
         weights = checkpoint.weights_of(self.job.model) if sharded is None else sharded.weights(self.objective)
         if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
             how = "the update was so large that the weights are no numbers any more"
-            raise self._diverged(how, self.progress.step, self._rate())
+            raise self._diverged(how, self.progress.step, self.rate)
         return weights
 
     def _save(self) -> None:

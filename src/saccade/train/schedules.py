@@ -12,7 +12,7 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from saccade.train.settings import TrainConfig
 
-__all__ = ["SCHEDULES", "build_optimizer", "decays", "learning_rate"]
+__all__ = ["SCHEDULES", "build_optimizer", "decays", "learning_rate", "steps_reached"]
 
 _NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, _NormBase)
 
@@ -62,25 +62,35 @@ def _owned_parameters(module: nn.Module) -> Iterator[tuple[nn.Module, str, nn.Pa
         yield module.get_submodule(owner), name, parameter
 
 
-def _cosine(step: int, config: TrainConfig) -> float:
+def steps_reached(step: int, config: TrainConfig, seconds: float) -> float:
+    """How far training is on its way to its end, in steps.
+
+    With a time limit it is as far in its steps as in its time, if that is further than the steps that were made.
+    """
+    if config.minutes is None:
+        return step
+    return max(step, config.steps * min(1.0, seconds / (60 * config.minutes)))
+
+
+def _cosine(step: float, config: TrainConfig) -> float:
     """From 1 down to 0 along half a cosine."""
     done = (step - config.warmup) / max(1, config.steps - config.warmup)
     return 0.5 * (1.0 + math.cos(math.pi * min(1.0, max(0.0, done))))
 
 
-def _inverse_sqrt(step: int, config: TrainConfig) -> float:
+def _inverse_sqrt(step: float, config: TrainConfig) -> float:
     """Falling with 1/√step after the warm-up; the shape of Vaswani et al. 2017 with the peak at `lr`."""
     return math.sqrt(max(1, config.warmup) / max(step, config.warmup, 1))
 
 
-def _halving(step: int, config: TrainConfig) -> float:
+def _halving(step: float, config: TrainConfig) -> float:
     """Sutskever et al. 2014, Luong et al. 2015: constant, then halved again and again."""
     if step < config.halve_after:
         return 1.0
-    return 0.5 ** (1 + (step - config.halve_after) // config.halve_every)
+    return float(0.5 ** (1 + (step - config.halve_after) // config.halve_every))
 
 
-SCHEDULES: dict[str, Callable[[int, TrainConfig], float]] = {
+SCHEDULES: dict[str, Callable[[float, TrainConfig], float]] = {
     "constant": lambda step, config: 1.0,
     "cosine": _cosine,
     "inverse-sqrt": _inverse_sqrt,
@@ -90,11 +100,14 @@ SCHEDULES: dict[str, Callable[[int, TrainConfig], float]] = {
 }
 
 
-def learning_rate(step: int, config: TrainConfig, width: int, halvings: int = 0) -> float:
-    """The rate of an update, counted from 1; `halvings`: how often a plateau was met.
+def learning_rate(step: int, config: TrainConfig, width: int, halvings: int = 0, seconds: float = 0.0) -> float:
+    """The rate of an update, counted from 1; `halvings`: how often a plateau was met; `seconds`: the time used so far.
+
+    cosine falls towards an end, which a time limit may bring sooner than the steps; the others know of no end.
 
     noam is lr · width^-½ · min(step^-½, step · warmup^-1.5), so its `lr` is the factor of the paper, which is 1.
     """
     rise = min(1.0, step / config.warmup) if config.warmup else 1.0
     scale = (width * config.warmup) ** -0.5 if config.schedule == "noam" else 1.0
-    return config.lr * scale * rise * SCHEDULES[config.schedule](step, config) * 0.5**halvings
+    at = steps_reached(step, config, seconds) if config.schedule == "cosine" else step
+    return config.lr * scale * rise * SCHEDULES[config.schedule](at, config) * 0.5**halvings

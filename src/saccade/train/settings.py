@@ -17,7 +17,10 @@ class TrainConfig(Config):
     steps: int = Field(10000, ge=1)
     """Updates in all."""
     minutes: float | None = Field(None, gt=0)
-    """Stop after this long, if the steps are not done by then."""
+    """Stop after this long, if the steps are not done by then; a last validation follows.
+
+    The cosine schedule and scheduled sampling go by the larger share, of the steps or of this time.
+    """
     tokens_per_batch: int = Field(4096, ge=1)
     """The tokens of the longer side, padding counted."""
     accumulate: int = Field(1, ge=1)

@@ -2,14 +2,12 @@
 
 import json
 import math
-from itertools import chain
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
-from helpers_models import tiny
+from helpers_job import Sentences, run, weights_after
 from helpers_train import (
     DROPOUT,
     end_of,
@@ -21,70 +19,12 @@ from helpers_train import (
     train_here,
     write_text,
 )
-from saccade.batch import Batch
-from saccade.data.loader import Load
-from saccade.data.plan import Place
 from saccade.errors import CheckpointError, ConfigError, NumericsError
 from saccade.tasks.folder import load_task
 from saccade.tasks.training import train
 from saccade.train import checkpoint, loop
-from saccade.train.log import Watcher
 from saccade.train.loop import fit
-from saccade.train.objective import WordLoss
 from saccade.train.settings import TrainConfig
-
-SENTENCES = [([4, 5, 2], [5, 4]), ([6, 2], [6, 7, 8]), ([7, 8, 9, 2], [9]), ([10, 4, 2], [4, 10, 4, 4])]
-
-
-class Sentences(Watcher):
-    """A job without files: batches of SENTENCES, and validation losses as told. Watches itself."""
-
-    width = 8
-
-    def __init__(self, cuts, losses=None, **objective):
-        torch.manual_seed(3)
-        self.model = tiny("bahdanau")
-        self.objective = WordLoss(self.model, **objective)
-        self.cuts, self.losses = cuts, chain(losses or [], iter(lambda: 1.0, None))
-        self.exported, self.rates, self.notes, self.validations = [], [], [], []
-
-    def loader(self, rank, ranks, *, rounded):
-        def loads(place):
-            while True:
-                for number, rows in enumerate(self.cuts, 1):
-                    yield self._load(rows, Place(0, number))
-
-        return loads
-
-    def _load(self, rows, place):
-        batch = Batch.of([SENTENCES[row][0] for row in rows], [SENTENCES[row][1] for row in rows])
-        return Load(batch, int(batch.expected_mask.sum()), np.array(rows) + 1, 0.0, place)
-
-    def validate(self):
-        value = next(self.losses)
-        return value if isinstance(value, dict) else {"loss": value}
-
-    def facts(self):
-        return {}
-
-    def export(self, weights):
-        self.exported.append({name: tensor.clone() for name, tensor in weights.items()})
-
-    def step(self, entry):
-        self.rates.append(entry["lr"])
-
-    def validated(self, entry):
-        self.validations.append((entry["step"], entry["best"]))
-
-
-def run(job, folder, **changes):
-    known = {"steps": 1, "precision": "fp32", "accelerator": "cpu", "lr": 0.1, "schedule": "constant"}
-    return fit(job, TrainConfig(**(known | changes)), folder, watcher=job)
-
-
-def weights_after(job, folder, **changes):
-    run(job, folder, **changes)
-    return checkpoint.weights_of(job.model)
 
 
 def test_half_batches_added_up_are_one_batch(tmp_path):
@@ -188,16 +128,6 @@ def test_the_running_mean_is_what_is_validated_and_exported(tmp_path, monkeypatc
     assert torch.equal(validated[-1], state.ema["output.weight"])
     assert not torch.equal(state.weights["output.weight"], state.ema["output.weight"])
     assert torch.equal(checkpoint.weights_of(job.model)["output.weight"], state.weights["output.weight"])
-
-
-def test_the_time_may_be_up(tmp_path, monkeypatch):
-    clock = iter(range(0, 10**6, 7))
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: float(next(clock)))
-    job = Sentences([[0]])
-    outcome = run(job, tmp_path, steps=1000, minutes=0.5)
-    assert (outcome.why, outcome.progress.step) == ("time", 5)
-    assert len(job.exported) == 1  # nothing was validated, so what there is
-    assert checkpoint.latest(tmp_path / "checkpoints").name == "step-00000005"
 
 
 def test_an_interrupt_at_the_last_step_is_none(tmp_path, monkeypatch):
