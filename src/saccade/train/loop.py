@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -25,6 +23,7 @@ from saccade.train import checkpoint
 from saccade.train.devices import Sharded, find_accelerator, launched
 from saccade.train.ema import Ema
 from saccade.train.graphs import Graphs, graphs_fit
+from saccade.train.interrupt import on_interrupt
 from saccade.train.log import Log, Watcher
 from saccade.train.precision import choose_precision
 from saccade.train.schedules import build_optimizer, learning_rate, steps_reached
@@ -137,7 +136,7 @@ class _Run:
         loader = self.job.loader(self.fabric.global_rank, self.fabric.world_size, rounded=self.rounded)
         self.watcher.begins(self.config.steps, self.progress.step, self.job.facts())
         try:
-            with self._finishing_on_interrupt():
+            with on_interrupt(self._stop):
                 why = self._train(loader)
             self._finish(why)
         finally:
@@ -174,6 +173,12 @@ class _Run:
         finally:
             loads.close()  # type: ignore[attr-defined]
         return "finished"
+
+    def _stop(self) -> None:
+        if self.stopping:
+            raise KeyboardInterrupt
+        self.stopping = True
+        self.watcher.note("Finishing this step and writing a checkpoint; press Ctrl-C again not to wait.")
 
     def _pauses(self) -> bool:
         """Whether something comes now for which all updates must have been made."""
@@ -423,23 +428,3 @@ class _Run:
         """What happens inside draws no random number from training's."""
         with torch.random.fork_rng(devices=[self.fabric.device] if self.fabric.device.type == "cuda" else []):
             yield
-
-    @contextmanager
-    def _finishing_on_interrupt(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM finish the step and write a checkpoint; a second Ctrl-C does not wait."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def stop(number: int, frame: object) -> None:
-            if self.stopping:
-                raise KeyboardInterrupt
-            self.stopping = True
-            self.watcher.note("Finishing this step and writing a checkpoint; press Ctrl-C again not to wait.")
-
-        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import signal
 from pathlib import Path
 
 import pytest
@@ -132,24 +133,24 @@ def test_the_running_mean_is_what_is_validated_and_exported(tmp_path, monkeypatc
 
 def test_an_interrupt_at_the_last_step_is_none(tmp_path, monkeypatch):
     job = Sentences([[0]])
-    monkeypatch.setattr(job, "step", lambda entry: loop.signal.raise_signal(loop.signal.SIGINT))
+    monkeypatch.setattr(job, "step", lambda entry: signal.raise_signal(signal.SIGINT))
     assert run(job, tmp_path, steps=1).why == "finished"
     outcome = run(Sentences([[0]]), tmp_path / "2", steps=1)
     assert outcome.why == "finished"
 
 
 def test_an_interrupt_stops_after_the_step_and_a_second_one_at_once(tmp_path, monkeypatch):
-    before = loop.signal.getsignal(loop.signal.SIGINT)  # a shell's background job ignores it
+    before = signal.getsignal(signal.SIGINT)  # a shell's background job ignores it
     job = Sentences([[0]])
-    monkeypatch.setattr(job, "step", lambda entry: loop.signal.raise_signal(loop.signal.SIGTERM))
+    monkeypatch.setattr(job, "step", lambda entry: signal.raise_signal(signal.SIGTERM))
     monkeypatch.setattr(job, "note", job.notes.append)
     outcome = run(job, tmp_path, steps=9)
     assert (outcome.why, outcome.progress.step, job.exported) == ("interrupted", 1, [])
     assert job.notes == ["Finishing this step and writing a checkpoint; press Ctrl-C again not to wait."]
-    monkeypatch.setattr(job, "validate", lambda: loop.signal.raise_signal(loop.signal.SIGINT))
+    monkeypatch.setattr(job, "validate", lambda: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         run(job, tmp_path / "again", steps=9, validate_every=1)
-    assert loop.signal.getsignal(loop.signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_metric_that_is_not_there_is_refused(tmp_path):

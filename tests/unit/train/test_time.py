@@ -1,6 +1,7 @@
 """A run with a time limit: it ends in time, on the schedule of that time, and with a validation."""
 
 import math
+import signal
 from types import SimpleNamespace
 
 import pytest
@@ -111,7 +112,7 @@ def test_a_run_that_goes_on_has_the_time_that_was_left(tmp_path, monkeypatch):
 
 
 def interrupt():
-    loop.signal.raise_signal(loop.signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
 
 
 def test_a_run_without_time_left_changes_nothing(tmp_path, monkeypatch):
