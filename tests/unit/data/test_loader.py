@@ -1,8 +1,10 @@
 """Batches from a store against slow and obvious ones; and a thread that fetches them and goes when nobody reads."""
 
 import gc
+import queue
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import torch
 from torch.testing import assert_close
 
 from saccade.batch import EOS, NO_LABEL, Batch
+from saccade.data import loader
 from saccade.data.example import Example, Links
 from saccade.data.loader import Loader, collate, count_expected, in_background, lengths_of
 from saccade.data.plan import Place, Plan
@@ -177,14 +180,23 @@ def test_order_is_kept(depth):
     assert_no_thread()
 
 
-def test_it_fetches_ahead_but_not_too_far():
-    fetched = []
+def test_it_fetches_ahead_but_not_too_far(monkeypatch):
+    refused, fetched = threading.Event(), []
+
+    class Watched(queue.Queue):
+        """Notes when it had no room for as long as a writer waits."""
+
+        def put(self, item, block=True, timeout=None):
+            try:
+                super().put(item, block, timeout)
+            except queue.Full:
+                refused.set()
+                raise
+
+    monkeypatch.setattr(loader.queue, "Queue", Watched)
     stream = in_background(lambda: (fetched.append(number) or number for number in range(100)), depth=3)
     assert next(stream) == 0
-    ends = time.monotonic() + 10
-    while len(fetched) < 5 and time.monotonic() < ends:
-        time.sleep(0.01)
-    time.sleep(0.05)
+    assert refused.wait(10)
     assert len(fetched) == 5  # the one that was read, three that wait, one at the door
     stream.close()
     assert_no_thread()
@@ -298,6 +310,17 @@ def test_more_padding_than_needed_changes_no_loss(store):
     one, other = losses_of(objective, plain, gold), losses_of(objective, wide, wide_gold)
     assert_close(one.total, other.total)
     assert_close(one.plain, other.plain)
+
+
+def test_sentences_that_are_padding_see_all_pictures_in_turn(tmp_path):
+    """Norms over a batch count them, so they are to be what the batch is."""
+    captions = [Example(target=words) for words in ("the cat", "a dog", "the mat")]
+    store = Store.open(tmp_path, "key", captions, Tokenizers(None, TOKENIZER), pictures=[2, 0, 1])
+    store.images = SimpleNamespace(rows=lambda numbers: np.array(numbers, np.uint8)[:, None, None, None])
+    batch, _ = collate(store, np.array([0, 1, 2]), (8, 6))
+    assert batch.pictures.flatten().tolist() == [2, 0, 1, 2, 0, 1, 2, 0]
+    assert batch.target_mask[3:, 1:].sum() == 0
+    assert collate(store, np.array([2, 0]))[0].pictures.flatten().tolist() == [1, 2]
 
 
 def test_sentences_that_are_padding_have_no_label(tmp_path):

@@ -100,6 +100,12 @@ def test_the_share_of_padding():
     assert plan.padding(np.array([2])) == 0
 
 
+def test_the_share_of_padding_counts_sentences_that_are_padding():
+    plan = plan_of([[4, 2], [2, 2]], 40, rounded=True)
+    assert plan.shape(np.array([0, 1])) == (10, 4, 4)
+    assert plan.padding(np.array([0, 1])) == pytest.approx(1 - 10 / 80)
+
+
 @given(count=st.integers(1, 12), ranks=st.integers(1, 5))
 def test_processes_share_a_batch(count, ranks):
     rows = np.arange(count) * 7

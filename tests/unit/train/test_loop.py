@@ -178,6 +178,30 @@ def test_a_run_that_diverges_tells_where_and_keeps_the_last_good_checkpoint(tmp_
     assert all(bool(tensor.isfinite().all()) for tensor in state.weights.values())
 
 
+@pytest.mark.parametrize("clip", [1.0, None])
+def test_a_gradient_without_end_changes_no_weight(tmp_path, clip):
+    job = Sentences([[0, 1]])
+    before = checkpoint.weights_of(job.model)["output.weight"].clone()
+    job.model.output.weight.register_hook(lambda slope: torch.full_like(slope, math.inf))
+    with pytest.raises(NumericsError, match=r"diverged at step 1: the loss is [\d.]+ and the gradient's length inf"):
+        run(job, tmp_path, clip=clip)
+    assert torch.equal(checkpoint.weights_of(job.model)["output.weight"], before)
+
+
+def test_a_validation_that_draws_leaves_the_random_numbers_of_training_alone(tmp_path):
+    class Drawing(Sentences):
+        def validate(self):
+            torch.rand(3)
+            return super().validate()
+
+    options = {"steps": 4, "validate_every": 1}
+    silent, drawing = (
+        weights_after(kind([[0, 1], [2, 3]], word_dropout=0.5), tmp_path / kind.__name__, **options)
+        for kind in (Sentences, Drawing)
+    )
+    assert same_weights(silent, drawing)
+
+
 @pytest.mark.parametrize("every", ["checkpoint_every", "validate_every"])
 def test_weights_that_are_no_numbers_are_neither_saved_nor_exported(tmp_path, monkeypatch, every):
     job = Sentences([[0]])

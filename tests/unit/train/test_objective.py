@@ -92,6 +92,41 @@ def test_a_head_to_guide_must_be_there():
         losses_of(objective, batch, torch.zeros(3, 5, 4))
 
 
+def test_every_place_of_a_source_is_to_get_its_share_from_real_words_alone():
+    """What attention does at the padding behind a shorter target counts for nothing."""
+    model, batch, tape = tiny("bahdanau").eval(), ragged(), Tape()
+    plain = losses_of(WordLoss(model), batch)
+    asked = losses_of(WordLoss(model, doubly_stochastic=3.0), batch)
+    model(batch, tape=tape)
+    weights, uneven = tape[model.source_sites[0]][:, 0].tolist(), 0.0  # (B, T, S)
+    for row, target in zip(weights, TARGETS, strict=True):
+        for place in range(len(row[0])):
+            uneven += (1 - sum(step[place] for step in row[: len(target) + 1])) ** 2
+    assert asked.total.item() == pytest.approx(plain.total.item() + 3.0 * uneven, rel=1e-5)
+    assert_close(asked.plain, plain.plain)
+
+
+@pytest.mark.parametrize("form", ["bytes (B, H, W, 3)", "numbers (B, 3, H, W)"])
+def test_pictures_are_mirrored_from_left_to_right(form):
+    objective = WordLoss(tiny("bahdanau"), mirror=1.0).train()
+    pictures = torch.arange(2 * 2 * 5 * 3, dtype=torch.uint8).view(2, 2, 5, 3)
+    wanted = torch.stack([pictures[:, :, 4 - column] for column in range(5)], 2)
+    if form.startswith("numbers"):
+        pictures, wanted = (part.permute(0, 3, 1, 2).float() for part in (pictures, wanted))
+    batch = Batch(pictures=pictures)
+    assert torch.equal(objective._fed(batch).pictures, wanted)
+    assert torch.equal(objective.eval()._fed(batch).pictures, pictures)
+
+
+def test_some_pictures_are_mirrored_and_others_not():
+    objective = WordLoss(tiny("bahdanau"), mirror=0.3).train()
+    pictures = torch.arange(5, dtype=torch.uint8).view(1, 1, 5, 1).expand(400, 2, 5, 3)
+    fed = objective._fed(Batch(pictures=pictures)).pictures
+    turned = fed[:, 0, 0, 0] == 4
+    assert 0.2 < turned.float().mean() < 0.4
+    assert torch.equal(fed[~turned], pictures[~turned])
+
+
 def test_guided_alignment_needs_attention():
     with pytest.raises(ConfigError, match="needs attention to the source, but this model has none"):
         WordLoss(tiny("sutskever"), guided_alignment=1.0)

@@ -80,12 +80,12 @@ def test_the_warm_up_is_counted_in_steps(tmp_path, monkeypatch):
     assert job.rates == pytest.approx([rise * fall for rise, fall in zip([0.25, 0.5, 0.75, 1, 1], falls, strict=True)])
 
 
-@pytest.mark.parametrize("schedule", ["constant", "plateau", "inverse-sqrt", "noam"])
+@pytest.mark.parametrize("schedule", ["constant", "plateau", "inverse-sqrt", "noam", "halving"])
 def test_schedules_without_an_end_do_not_mind_the_time(tmp_path, monkeypatch, schedule):
     timed, plain = Timed(monkeypatch), Sentences([[0]])
-    options = {"schedule": schedule, "warmup": 2, "steps": 5, "validate_every": 99}
-    run(timed, tmp_path / "timed", minutes=1, **options)
-    run(plain, tmp_path / "plain", **options)
+    options = {"schedule": schedule, "warmup": 2, "halve_after": 3, "halve_every": 1, "validate_every": 99}
+    run(timed, tmp_path / "timed", steps=1000, minutes=0.5, **options)
+    run(plain, tmp_path / "plain", steps=5, **options)
     assert timed.rates == plain.rates
 
 
