@@ -273,11 +273,9 @@ class _Run:
             "lr": self.rate,
             "tokens": progress.tokens,
             "tokens_per_second": speed,
-            "seconds_left": max(left, 0.0),
         }
-        self.watcher.step(entry)
+        self.watcher.step({**entry, "seconds_left": max(left, 0.0)})
         if step % config.log_every == 0 or step == config.steps:
-            del entry["seconds_left"]
             entry |= {"epoch": progress.place[0], "padding": since["padding"] / since["n"], "seconds": progress.seconds}
             self.log.write(entry)
             progress.since_log = Progress().since_log

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from helpers_job import Sentences, run
+from helpers_job import SENTENCES, Sentences, run
 from saccade.train import checkpoint, loop
 
 
@@ -124,6 +124,20 @@ def test_a_run_without_time_left_changes_nothing(tmp_path, monkeypatch):
     assert (again.rates, again.validations, again.exported) == ([], [], [])
     more = Timed(monkeypatch)
     assert run(more, tmp_path, resume=True, **options | {"minutes": 0.75}).progress.step == 7
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [({"steps": 4}, [21.0, 14.0, 7.0, 0.0]), ({"steps": 1000, "minutes": 0.4}, [17.0, 10.0, 3.0, 0.0])],
+)
+def test_what_is_left_is_told_in_seconds(tmp_path, monkeypatch, options, left):
+    job, told = Timed(monkeypatch), []
+    job.step = told.append
+    run(job, tmp_path, **options)
+    assert [entry["seconds_left"] for entry in told] == pytest.approx(left)
+    tokens = len(SENTENCES[0][1]) + 1
+    assert [entry["tokens"] for entry in told] == [tokens, 2 * tokens, 3 * tokens, 4 * tokens]
+    assert [entry["tokens_per_second"] for entry in told] == pytest.approx([tokens / 7] * 4)
 
 
 def test_all_processes_go_by_the_clock_of_the_first(tmp_path, monkeypatch):
