@@ -88,3 +88,57 @@ def test_optimisers_have_what_the_recipe_says(name, kind, expected):
 def test_settings_that_do_not_combine_are_refused(settings, message):
     with pytest.raises(ValidationError, match=message):
         TrainConfig(**settings)
+
+
+BOUNDS = {
+    "steps": ([1], [0]),
+    "minutes": ([1e-9, None], [0.0]),
+    "tokens_per_batch": ([1], [0]),
+    "accumulate": ([1], [0]),
+    "lr": ([1e-9], [0.0]),
+    "eps": ([1e-12], [0.0]),
+    "rho": ([0.01, 0.99], [0.0, 1.0]),
+    "momentum": ([0.0, 0.99], [-0.1, 1.0]),
+    "weight_decay": ([0.0, 5.0], [-0.1]),
+    "warmup": ([0], [-1]),
+    "halve_after": ([0], [-1]),
+    "halve_every": ([1], [0]),
+    "plateau_patience": ([0], [-1]),
+    "clip": ([1e-9, None], [0.0]),
+    "label_smoothing": ([0.0, 0.99], [-0.1, 1.0]),
+    "word_dropout": ([0.0, 0.99], [-0.1, 1.0]),
+    "agreement": ([0.0, 9.0], [-0.1]),
+    "scheduled_sampling": ([0.0, 1.0], [-0.1, 1.1]),
+    "guided_alignment": ([0.0, 9.0], [-0.1]),
+    "guided_head": ([0, None], [-1]),
+    "doubly_stochastic": ([0.0, 9.0], [-0.1]),
+    "mirror": ([0.0, 1.0], [-0.1, 1.1]),
+    "reinforce": ([0.0, 9.0], [-0.1]),
+    "reinforce_entropy": ([0.0, 9.0], [-0.1]),
+    "reinforce_expected": ([0.0, 1.0], [-0.1, 1.1]),
+    "ema": ([0.01, 0.99, None], [0.0, 1.0]),
+    "average": ([0, 1], [-1]),
+    "validate_every": ([1], [0]),
+    "patience": ([1, None], [0]),
+    "checkpoint_every": ([1], [0]),
+    "keep": ([1], [0]),
+    "log_every": ([1], [0]),
+    "seed": ([0], [-1]),
+    "devices": ([1], [0]),
+    "nodes": ([1], [0]),
+}
+"""Of each setting that is a number: the nearest values that are allowed, and those that are not."""
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_settings_keep_to_their_bounds(name):
+    allowed, refused = BOUNDS[name]
+    assert [getattr(TrainConfig(**{name: value}), name) for value in allowed] == allowed
+    for value in refused:
+        with pytest.raises(ValidationError, match=name):
+            TrainConfig(**{name: value})
+
+
+def test_every_setting_that_is_a_number_has_its_bounds_tested():
+    numbers = {name for name, field in TrainConfig.model_fields.items() if field.metadata} - {"betas"}
+    assert numbers == set(BOUNDS)
