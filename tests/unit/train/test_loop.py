@@ -3,6 +3,8 @@
 import json
 import math
 import signal
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -24,8 +26,6 @@ from saccade.errors import CheckpointError, ConfigError, NumericsError
 from saccade.tasks.folder import load_task
 from saccade.tasks.training import train
 from saccade.train import checkpoint, loop
-from saccade.train.loop import fit
-from saccade.train.settings import TrainConfig
 
 
 def test_half_batches_added_up_are_one_batch(tmp_path):
@@ -84,6 +84,52 @@ def test_the_log_says_when_each_validation_was(tmp_path):
     seconds = [entry["seconds"] for entry in entries if "valid" in entry]
     assert len(seconds) == 2
     assert 0 < seconds[0] < seconds[1]
+
+
+class Padded(Sentences):
+    """Batches of which a share is padding: a tenth of the number of their first sentence."""
+
+    def _load(self, rows, place):
+        return replace(super()._load(rows, place), padding=rows[0] / 10)
+
+
+def test_an_entry_of_the_log_is_the_mean_since_the_one_before(tmp_path):
+    options = {"steps": 5, "accumulate": 2, "validate_every": 9}
+    for every in (1, 2):
+        run(Padded([[0], [3], [2]]), tmp_path / str(every), log_every=every, **options)
+    each, pairs = log_of(tmp_path / "1")[:-1], log_of(tmp_path / "2")[:-1]
+    assert [entry["step"] for entry in pairs] == [2, 4, 5]
+    sizes = [each[0]["tokens"], *(after["tokens"] - before["tokens"] for before, after in pairwise(each))]
+    assert len(set(sizes)) > 1
+    for entry, steps in zip(pairs, ([0, 1], [2, 3], [4]), strict=True):
+        words = sum(sizes[step] for step in steps)
+        assert entry["loss"] == pytest.approx(sum(each[step]["loss"] * sizes[step] for step in steps) / words)
+        assert entry["padding"] == pytest.approx(sum(each[step]["padding"] for step in steps) / len(steps))
+    assert [entry["padding"] for entry in each] == pytest.approx([0.15, 0.1, 0.25, 0.15, 0.1])
+
+
+def test_dropout_rests_while_a_model_is_validated(tmp_path, monkeypatch):
+    job = Sentences([[0]])
+    seen = []
+    monkeypatch.setattr(job, "validate", lambda: seen.append(("validation", job.model.training)) or {"loss": 1.0})
+    monkeypatch.setattr(job, "step", lambda entry: seen.append(("step", job.model.training)))
+    run(job, tmp_path, steps=2, validate_every=1)
+    assert seen == [("step", True), ("validation", False)] * 2
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_each_process_draws_numbers_of_its_own(tmp_path, monkeypatch, rank):
+    monkeypatch.setattr(loop.Fabric, "global_rank", property(lambda self: rank))
+    run(Sentences([[0]]), tmp_path, seed=5)
+    assert torch.initial_seed() == 5 + rank
+
+
+def test_a_model_that_never_was_the_best_is_exported_at_the_end(tmp_path):
+    job = Sentences([[0]], losses=[math.nan, math.nan])
+    run(job, tmp_path, steps=4, validate_every=2)
+    assert job.validations == [(2, False), (4, False)]
+    assert len(job.exported) == 1
+    assert same_weights(job.exported[0], checkpoint.weights_of(job.model))
 
 
 def test_a_validation_that_is_no_number_is_never_the_best(tmp_path):
@@ -326,5 +372,5 @@ def test_updates_count_as_changes_of_the_weights(tmp_path):
     """A fused optimiser changes weights without a trace, and what is kept of them would grow old."""
     job = Sentences([[0, 1]])
     before = [parameter._version for parameter in job.model.parameters()]
-    fit(job, TrainConfig(steps=2, validate_every=5, checkpoint_every=5), tmp_path)
+    run(job, tmp_path, steps=2, validate_every=5, checkpoint_every=5)
     assert all(parameter._version > old for parameter, old in zip(job.model.parameters(), before, strict=True))
