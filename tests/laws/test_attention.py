@@ -5,6 +5,8 @@ A new entry is tested by being listed in its table.
 
 import copy
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -26,7 +28,7 @@ from helpers_attention import (
     what_is_shown,
 )
 from saccade import masks, tree
-from saccade.attention import ALIGNS, SCORES, Cache, MultiHead, Past, Tape
+from saccade.attention import ALIGNS, SCORES, Cache, LocalPredictive, MultiHead, Past, Steering, Tape
 
 shapes = st.builds(Shape, B=st.integers(1, 3), T=st.sampled_from([1, 2, 7]), S=st.sampled_from([2, 5, 7, 12]))
 ids = {"ids": str}
@@ -133,6 +135,26 @@ def the_order_of_the_keys_does_not_matter(parts: Parts, shape: Shape) -> None:
     assert_close(shuffled.run().context, context)
 
 
+def a_word_hidden_by_steering_is_one_behind_the_mask(parts: Parts, shape: Shape) -> None:
+    """The window keeps its place: local-p counts the keys that steering hides."""
+    case = make_case(parts, shape)
+    kept = torch.rand(shape.S) < 0.6
+    steering = Steering(["attention"], blocked=(~kept).nonzero().flatten().tolist())
+    with _counting(case):
+        context, weights = replace(case, mask=case.mask & kept).recorded()
+    whole, steps = Tape(steering=steering), Tape(steering=steering)
+    assert_close(case.run(whole).context, context)
+    assert_close(whole["attention"], weights)
+    bank = case.bank()
+    past = case.attention.start(bank)
+    for t in range(shape.T):
+        now = slice(t, t + 1)
+        step = case.attention(case.query[:, now], bank, positions=torch.tensor([[t]]), past=past, tape=steps)
+        past = step.past
+        assert_close(step.context, context[:, now])
+    assert_close(steps["attention"], weights)
+
+
 LAWS = [
     weights_share_out_what_is_seen,
     a_tape_changes_nothing,
@@ -142,6 +164,7 @@ LAWS = [
     a_cache_that_fills_up_is_a_bank_behind_a_causal_mask,
     neither_batch_mates_nor_padding_matter,
     a_query_that_sees_nothing_gets_nothing,
+    a_word_hidden_by_steering_is_one_behind_the_mask,
     the_order_of_the_keys_does_not_matter,
 ]
 
@@ -316,6 +339,21 @@ def test_keys_are_prepared_position_by_position(name, heads):
 
 def _with_heads(tensor: torch.Tensor, parts: Parts) -> torch.Tensor:
     return tensor if parts.heads else tensor[:, None]
+
+
+@contextmanager
+def _counting(case: Case) -> Iterator[None]:
+    """Inside, a window that predicts its center counts the keys of this case, whatever mask it is shown."""
+    window = inner_of(case.attention).window
+    if not isinstance(window, LocalPredictive):
+        yield
+        return
+    mask, centre = case.bank().mask, window.centre
+    window.centre = lambda query, size, shown: centre(query, size, mask)
+    try:
+        yield
+    finally:
+        del window.centre
 
 
 def _paths(case: Case) -> list[Tape | None]:

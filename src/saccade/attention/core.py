@@ -13,6 +13,7 @@ from saccade.attention.aligns import Align, Softmax
 from saccade.attention.scores import Past, Score
 from saccade.attention.tape import Tape
 from saccade.attention.windows import Global, Window
+from saccade.attention.windows.base import joined
 from saccade.errors import ConfigError, ShapeError
 from saccade.kernels.dot import Sight, fused_attention
 from saccade.kernels.dropout import dropout
@@ -182,9 +183,11 @@ class Attention(nn.Module):
         """All queries at once; K hypotheses of a sentence become K times as many queries of its row."""
         rows = bank.keys.shape[0]
         beams = query.shape[0] // rows
-        steer = None if tape is None else self._steer(tape, first, query.shape[-2])
+        visible, pull = self._steer(tape, bank, first, query.shape[-2])
+        if visible is not None and past is not None:
+            past = _begin_visible(past, visible)
         detailed = tape is not None and tape.detailed
-        look = partial(self._look, recorded=tape is not None, detailed=detailed, steer=steer)
+        look = partial(self._look, recorded=tape is not None, detailed=detailed, visible=visible, pull=pull)
         if beams == 1:
             return look(query, bank, positions, past, sight=sight)
         query, positions, past = tree.map_tensors(lambda x: _fold(x, rows), (query, positions, past))
@@ -194,16 +197,24 @@ class Attention(nn.Module):
         attended = look(query, bank, positions, past)
         return tree.map_tensors(lambda x: _unfold(x, beams), attended)
 
-    def _steer(self, tape: Tape, first: int, length: int) -> Callable[[Tensor], Tensor] | None:
-        """What a tape does to weights (..., K·T, S) of T steps of K hypotheses, the `first` of this call."""
-        if tape.steering is None:
-            return None
+    def _steer(
+        self, tape: Tape | None, bank: Bank, first: int, length: int
+    ) -> tuple[Tensor | None, Callable[[Tensor], Tensor] | None]:
+        """A mask of the keys that a tape leaves visible, and what it does to weights (..., K·T, S) after the align.
+
+        The weights are of T steps of K hypotheses, from step `first` of this call on.
+        """
+        if tape is None or tape.steering is None:
+            return None, None
         steering, step = tape.steering, tape.steps(self.site) + first
+        visible = steering.visible(self.site, bank.keys.shape[-2], bank.keys.device)
+        if visible is not None:
+            visible = visible.view(*[1] * (bank.keys.dim() - 1), -1)  # the rank of the scores
 
-        def steer(weights: Tensor) -> Tensor:
-            return steering(self.site, step, weights.unflatten(-2, (-1, length))).flatten(-3, -2)
+        def pull(weights: Tensor) -> Tensor:
+            return steering.pull(self.site, step, weights.unflatten(-2, (-1, length))).flatten(-3, -2)
 
-        return steer
+        return visible, pull if steering.pulls(self.site) else None
 
     def _look(
         self,
@@ -214,11 +225,14 @@ class Attention(nn.Module):
         *,
         recorded: bool,
         detailed: bool,
-        steer: Callable[[Tensor], Tensor] | None,
+        visible: Tensor | None,
+        pull: Callable[[Tensor], Tensor] | None,
         sight: Sight = "any",
     ) -> Attended:
         """score → align → context, fused where the parts allow it and nobody needs what is then not there."""
         mask, gain = self.window(query, bank.keys.shape[-2], bank.mask, positions, past)
+        if visible is not None:  # after the window, which keeps its place
+            mask = joined(mask, visible)
         hidden = sight == "any" or mask is not bank.mask  # a window may hide all that the mask shows
         share = self.dropout if self.training else 0.0
         if not recorded and past is None and gain is None and self.align.fusable:
@@ -226,7 +240,7 @@ class Attention(nn.Module):
             if dot is not None:
                 known: Sight = "any" if hidden else sight
                 return Attended(fused_attention(dot.query, dot.keys, bank.values, mask, dot.scale, share, known))
-        if gain is None and self.align.fusable and share == 0 and steer is None and not detailed:
+        if gain is None and self.align.fusable and share == 0 and pull is None and not detailed:
             needed = recorded or past is not None
             found = self.score.attend(query, bank.keys, bank.values, mask, past, weights=needed)
             if found is not None:
@@ -239,8 +253,8 @@ class Attention(nn.Module):
             weights = weights * gain
             if mask is not None:  # cleared again for the gradient: junk behind the mask would make it 0 · inf
                 weights = weights.masked_fill(~mask, 0.0)
-        if steer is not None:
-            weights = steer(weights)
+        if pull is not None:
+            weights = pull(weights)
         if detailed and mask is not None:
             scores = scores.masked_fill(~mask, -torch.inf)
         return Attended(
@@ -328,6 +342,14 @@ def _go_on(past: Past | None, weights: Tensor | None, mask: Tensor | None) -> Pa
     # a query that saw nothing leaves no mark, so the next one goes on from the last that did
     previous = weights if mask is None else torch.where(mask.any(-1, keepdim=True), weights, past.previous)
     return Past(previous, past.total + weights)
+
+
+def _begin_visible(past: Past, visible: Tensor) -> Past:
+    """The past as the mask `visible` has it: before the first step, an even spread over visible keys only."""
+    spread = past.previous * visible
+    spread = spread / spread.sum(-1, keepdim=True).clamp_min(torch.finfo(spread.dtype).tiny)
+    begun = past.total.sum(-1, keepdim=True) > 0
+    return Past(torch.where(begun, past.previous, spread), past.total)
 
 
 def _join(parts: Iterable[Tensor | None]) -> Tensor | None:

@@ -24,8 +24,8 @@ class Tape:
     stay attached to the graph, so that losses can read them; `Tape(detach=True)` cuts them off.
 
     A tape that is passed as an argument cannot go stale like an attribute and is as private as the call.
-    A `detailed` tape also takes notes of what weights were made from. `steering` changes weights on their way; `first`
-    is the step that a fresh tape begins at.
+    A `detailed` tape also takes notes of what weights were made from. `steering` hides keys and sets weights;
+    `first` is the step that a fresh tape begins at.
     """
 
     def __init__(
@@ -70,7 +70,8 @@ class Tape:
 
     def under(self, prefix: str) -> Tape:
         """The same record, with a prefix on every site written: for models inside a model."""
-        inner = Tape(detach=self._detach, detailed=self.detailed, steering=self.steering, first=self._first)
+        steering = None if self.steering is None else self.steering.under(prefix)
+        inner = Tape(detach=self._detach, detailed=self.detailed, steering=steering, first=self._first)
         inner._notes = self._notes
         inner._pieces, inner._owners, inner._prefix = self._pieces, self._owners, self._prefix + prefix
         return inner

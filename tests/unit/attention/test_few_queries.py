@@ -1,10 +1,12 @@
 """Attention that a kernel does all at once: the same as score → align → context, whoever asks and looks."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.testing import assert_close
 
-from saccade.attention import Bank, Tape, build_attention
+from saccade.attention import Bank, Steering, Tape, build_attention
 from saccade.kernels.additive import by_torch, choose
 
 SCORES = {"additive": {}, "concat": {}, "coverage": {}, "location-aware": {"kernel": 3, "filters": 2}}
@@ -101,12 +103,26 @@ def test_other_parts_take_the_definition(calls, options):
     assert not calls
 
 
-def test_whoever_wants_scores_or_steers_takes_the_definition(calls):
+def test_notes_of_scores_and_pulled_weights_take_the_definition(calls):
     attention = build("additive")
     bank = attention.bank(torch.randn(2, 5, 6).double())
     attention(torch.randn(2, 1, 6).double(), bank, tape=Tape(detailed=True))
-    attention(torch.randn(2, 1, 6).double(), bank, tape=Tape(steering=lambda site, step, weights: weights))
+    attention(torch.randn(2, 1, 6).double(), bank, tape=Tape(steering=Steering(["attention"], pulled={(0, 1): 0.5})))
     assert not calls
+
+
+def test_hidden_words_are_a_mask_to_the_kernel(calls, monkeypatch):
+    attention = build("additive")
+    query, bank = torch.randn(2, 1, 6).double(), attention.bank(torch.randn(2, 5, 6).double())
+    tape = Tape(steering=Steering(["attention"], blocked=[1, 3]))
+    fused = attention(query, bank, tape=tape)
+    assert len(calls) == 1
+    kept = torch.tensor([True, False, True, False, True])
+    with monkeypatch.context() as patch:
+        patch.setattr(choose, "_few", lambda: None)
+        wanted = attention(query, replace(bank, mask=kept.view(1, 1, 5)), tape=Tape())
+    assert_close(fused.context, wanted.context)
+    assert_close(fused.weights, wanted.weights)
 
 
 def test_small_ones_that_are_learned_from_can_be_differentiated_twice(calls, monkeypatch):
