@@ -111,3 +111,14 @@ def test_never_look_back_hides_what_lies_before_the_last_peak(inputs):
             peak = rows[-1].index(max(rows[-1]))
         wanted.append(rows)
     torch.testing.assert_close(weights_of(ForwardOnly(WIDTH), query, keys), torch.tensor(wanted, dtype=torch.float64))
+
+
+def test_local_p_finds_its_place_among_thousands_of_keys_in_half_precision():
+    """bfloat16 has no number between 2048 and 2064, so the place is counted in float32."""
+    window, radius, size = LocalPredictive(WIDTH, radius=3).bfloat16(), 3, 4096
+    query = torch.randn(1, 16, WIDTH).bfloat16()
+    shown, _ = window(query, size, None, torch.arange(16)[:, None])
+    logits = (torch.tanh(query @ window.weight.mT) @ window.v.mT).tolist()
+    for row, (logit,) in zip(shown[0], logits[0], strict=True):
+        place = size / (1 + math.exp(-logit))
+        assert row.nonzero().flatten().tolist() == [s for s in range(size) if abs(s - place) <= radius]

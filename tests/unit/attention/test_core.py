@@ -5,7 +5,18 @@ import torch
 from torch.testing import assert_close
 
 from saccade import masks
-from saccade.attention import Attention, Bank, Coverage, DotScore, Global, LocationAware, Softmax, Tape, build_attention
+from saccade.attention import (
+    Attention,
+    Bank,
+    Coverage,
+    DotScore,
+    Global,
+    Location,
+    LocationAware,
+    Softmax,
+    Tape,
+    build_attention,
+)
 from saccade.attention.core import spread_mask
 
 
@@ -101,6 +112,27 @@ def test_a_query_that_saw_nothing_leaves_the_past_as_it_was():
     assert blind.weights.count_nonzero() == 0
     after = attention(torch.tensor([[[9.0, 0.0]]]), attention.bank(keys), past=blind.past)
     assert after.weights.tolist() == [[[0.0, 0.0, 1.0]]]
+
+
+@pytest.mark.parametrize("score", ["scaled-dot", "additive", "coverage"])
+def test_a_window_may_hide_all_that_the_mask_is_known_to_show(score):
+    """`sight="some"` speaks of the mask; a query far beyond the last key sees nothing all the same."""
+    attention = build_attention(score, 4, 4, window="local-m", window_options={"radius": 1})
+    bank = attention.bank(torch.randn(1, 3, 4))
+    seen = attention(torch.randn(1, 1, 4), bank, sight="some")
+    beyond = torch.tensor([[7]])
+    blind = attention(torch.randn(1, 1, 4), bank, positions=beyond, past=seen.past, sight="some")
+    assert (blind.context == 0).all()
+    if seen.past is not None:
+        assert_close(blind.past.previous, seen.past.previous)
+
+
+def test_a_location_score_has_a_place_for_as_many_keys_as_it_was_built_for():
+    attention = Attention(Location(4, 4, max_length=5))
+    query = torch.randn(1, 1, 4)
+    seen = attention(query, attention.bank(torch.randn(1, 5, 4)), tape=(tape := Tape()))
+    assert seen.context.shape == (1, 1, 4)
+    assert_close(tape["attention"][:, 0], torch.softmax(query @ attention.score.weight.mT, -1))
 
 
 def test_a_bank_can_be_made_by_hand():

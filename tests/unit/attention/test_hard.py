@@ -27,6 +27,20 @@ def test_temperature_sharpens_the_distribution_drawn_from():
     assert_close(Hard(temperature=0.5)(scores), torch.softmax(2 * scores, -1))
 
 
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
+def test_the_gradient_of_gumbel_draws_is_that_of_a_softmax_at_the_temperature(temperature):
+    align = Hard(estimator="gumbel", temperature=temperature)
+    distribution = torch.tensor([[0.2, 0.5, 0.3]], dtype=torch.float64, requires_grad=True)
+    mix = torch.tensor([1.0, -2.0, 4.0], dtype=torch.float64)
+    torch.manual_seed(7)
+    (found,) = torch.autograd.grad(align.choose(distribution) @ mix, distribution)
+    torch.manual_seed(7)
+    noise = -torch.empty_like(distribution).exponential_().log()
+    soft = torch.softmax((distribution.log() + noise) / temperature, -1)
+    (wanted,) = torch.autograd.grad(soft @ mix, distribution)
+    assert_close(found, wanted)
+
+
 def test_evaluation_takes_the_best_visible_key():
     align = Hard().eval()
     distribution = align(torch.tensor([[0.0, 3.0, 1.0, 9.0]]), torch.tensor([True, True, True, False]))

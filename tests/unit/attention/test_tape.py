@@ -97,6 +97,17 @@ def test_two_attentions_cannot_share_a_site():
     assert list(tape) == ["one", "two"]
 
 
+def test_details_of_heads_hold_the_query_of_every_step_and_keys_and_values_once():
+    attention = build_attention("scaled-dot", 4, 4, heads=2)
+    bank, tape = attention.bank(torch.randn(1, 5, 4)), Tape(detailed=True)
+    for step in range(3):
+        attention(torch.randn(1, 1, 4), bank, positions=torch.tensor([[step]]), tape=tape)
+    assert tape.notes["attention.query"].shape == (1, 2, 3, 2)
+    assert torch.equal(tape.notes["attention.key"], bank.keys)
+    assert torch.equal(tape.notes["attention.value"], bank.values)
+    assert tape.notes["attention.scores"].shape == (1, 2, 3, 5)
+
+
 def test_a_tape_is_for_one_call():
     tape = Tape()
     tape.write("here", torch.zeros(2, 1, 3, 4))
