@@ -5,8 +5,10 @@ import logging
 import pytest
 import torch
 
+from helpers_models import loud
 from helpers_search import MAX_LENGTH, SEQ2SEQ, lively_case, make_batch, make_model
 from saccade.attention import Tape
+from saccade.batch import BOS, Batch
 from saccade.models import MODELS, build_seq2seq
 from saccade.models.base import StepWriter
 from saccade.models.recurrent_writer import packed_attention
@@ -157,14 +159,29 @@ def test_packed_products_agree_in_float32_and_nearly_in_eight_bits(name):
     assert error < 0.05
 
 
+@torch.no_grad()
+def worth(model, batch, answers):
+    """The log-probability of each answer by teacher forcing in float32."""
+    target = torch.tensor([[BOS, *one.tokens] for one in answers])
+    forced = Batch(batch.source, batch.source_mask, target, torch.ones_like(target, dtype=torch.bool))
+    return model(forced).log_softmax(-1).gather(-1, forced.expected[..., None]).sum((1, 2)).tolist()
+
+
 @pytest.mark.parametrize("name", ["bahdanau", "transformer-base"])
 def test_searches_in_eight_bits_find_answers_of_the_same_worth(name):
+    """Within 0.2 nats; by another sentence the same answers are at least 0.8 nats off."""
     model, batch = sizeable(name)
+    if name == "bahdanau":  # as it is built, every word is as likely as any other
+        loud(model)
+    others = Batch(batch.source.roll(1, 0), batch.source_mask.roll(1, 0))
     for search in (greedy, lambda *args, **options: [found[0] for found in beam(*args, **options)]):
-        exact = search(model, batch, max_length=6)
+        exact = [one.log_probability for one in search(model, batch, max_length=6)]
         rough = search(model, batch, max_length=6, precision="int8")
-        for one, other in zip(exact, rough, strict=True):
-            assert one.log_probability == pytest.approx(other.log_probability, abs=0.5)
+        found = [one.log_probability for one in rough]
+        assert found == pytest.approx(worth(model, batch, rough), abs=0.2)
+        assert found == pytest.approx(exact, abs=0.2)
+        wrong = worth(model, others, rough)
+        assert all(abs(one - other) > 0.8 for one, other in zip(found, wrong, strict=True)), wrong
 
 
 def test_a_model_that_knows_no_eight_bits_says_so(caplog):
