@@ -64,10 +64,11 @@ def test_weights_are_only_made_when_somebody_needs_them():
     assert sparse(source, sparse.bank(source)).weights is not None
 
 
-def test_softmax_with_a_temperature_is_not_left_to_the_fused_kernel():
+@pytest.mark.parametrize("temperature", [0.1, 2.0])
+def test_softmax_with_a_temperature_is_not_left_to_the_fused_kernel(temperature):
     query, keys = torch.randn(1, 2, 4), torch.randn(1, 5, 4)
-    attention = build_attention("dot", 4, 4, align_options={"temperature": 0.1})
-    wanted = torch.softmax(10 * query @ keys.mT, -1) @ keys
+    attention = build_attention("dot", 4, 4, align_options={"temperature": temperature})
+    wanted = torch.softmax(query @ keys.mT / temperature, -1) @ keys
     assert_close(attention(query, attention.bank(keys)).context, wanted)
 
 
@@ -133,6 +134,16 @@ def test_a_location_score_has_a_place_for_as_many_keys_as_it_was_built_for():
     seen = attention(query, attention.bank(torch.randn(1, 5, 4)), tape=(tape := Tape()))
     assert seen.context.shape == (1, 1, 4)
     assert_close(tape["attention"][:, 0], torch.softmax(query @ attention.score.weight.mT, -1))
+
+
+def test_positions_are_given_by_row_or_for_all_rows_alike():
+    attention = build_attention("dot", 4, 4, window="local-m", window_options={"radius": 1})
+    query, bank = torch.randn(3, 2, 4), attention.bank(torch.randn(3, 6, 4))
+    alike = attention(query, bank, positions=torch.tensor([[3, 5]])).context
+    assert_close(alike, attention(query, bank, positions=torch.tensor([[3, 5]] * 3)).context)
+    mixed = attention(query, bank, positions=torch.tensor([[3, 5], [0, 1], [3, 5]])).context
+    assert_close(mixed[[0, 2]], alike[[0, 2]])
+    assert_close(mixed[1:2], attention(query, bank).context[1:2])
 
 
 def test_a_bank_can_be_made_by_hand():
