@@ -1,11 +1,9 @@
 """Models that look at pictures: shapes, laws, the paper's equations, and that they learn to look."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import save_file
 from torch.testing import assert_close
 
 from saccade import search
@@ -13,7 +11,7 @@ from saccade.attention import Tape
 from saccade.attention.outside import trusting
 from saccade.batch import BOS, EOS, Batch
 from saccade.errors import ConfigError, DataError, ShapeError
-from saccade.layers.grids import MEAN, STD, VGG, SmallGrid, flatten, load_weights, normalise, sinusoidal_places
+from saccade.layers.grids import flatten, normalise
 from saccade.models import CAPTIONERS, build_captioner
 from saccade.models.captioning import GridConfig
 from saccade.train.hard import HardLoss
@@ -87,40 +85,6 @@ def test_the_papers_equations():
     assert_close(found[0], logits)
 
 
-def test_vgg_has_the_published_names_and_shapes_and_the_map_before_the_last_pooling():
-    for depth, last in ((16, 28), (19, 34)):
-        grid = VGG(depth)
-        names = dict(grid.named_parameters())
-        assert names["features.0.weight"].shape == (64, 3, 3, 3)
-        assert names[f"features.{last}.weight"].shape == (512, 512, 3, 3)
-        assert f"features.{last + 1}.weight" not in names
-    with torch.no_grad():
-        assert VGG(16)(torch.zeros(1, 3, 64, 64)).shape == (1, 512, 4, 4)
-    with pytest.raises(ConfigError, match="depth 11"):
-        VGG(11)
-    with pytest.raises(ShapeError, match="at least 16"):
-        VGG(16)(torch.zeros(1, 3, 8, 8))
-
-
-def test_a_small_grid_knows_where_things_are():
-    grid = SmallGrid(8, (8,)).eval()
-    seen = grid(torch.zeros(1, 3, 16, 16))
-    assert seen.shape == (1, 8, 4, 4)
-    assert not torch.allclose(seen[0, :, 1, 1], seen[0, :, 2, 2])
-
-
-def test_bytes_are_normalised_as_networks_expect():
-    pictures = torch.randint(0, 256, (2, 5, 4, 3), dtype=torch.uint8)
-    found = normalise(pictures)
-    assert found.shape == (2, 3, 5, 4)
-    expected = (pictures[1, 2, 3] / 255 - torch.tensor(MEAN)) / torch.tensor(STD)
-    assert_close(found[1, :, 2, 3], expected, atol=1e-5, rtol=0)
-    with pytest.raises(ShapeError, match=r"bytes of \(batch, height, width, 3\), but are torch.uint8 of \(3, 8, 8\)"):
-        normalise(torch.zeros(3, 8, 8, dtype=torch.uint8))
-    with pytest.raises(ShapeError, match=r"but are torch.float32 of \(1, 8, 8, 3\)"):
-        normalise(torch.zeros(1, 8, 8, 3))
-
-
 @each
 def test_bytes_and_what_they_mean_are_the_same_picture(name):
     model, given = tiny(name).eval(), batch()
@@ -137,11 +101,6 @@ def test_the_shape_of_a_grid_is_found_without_a_trace():
     assert all(torch.equal(tensor, before[name]) for name, tensor in encoder.state_dict().items())
 
 
-def test_the_first_stage_halves_twice_and_the_others_once():
-    assert SmallGrid(8, (4, 6))(torch.randn(2, 3, 48, 32)).shape == (2, 8, 6, 4)
-    assert SmallGrid(8, (4, 6, 8))(torch.randn(2, 3, 64, 64)).shape == (2, 8, 4, 4)
-
-
 @pytest.mark.parametrize("frozen", [False, True])
 def test_a_grid_that_is_frozen_stays_as_it_is(frozen):
     encoder = GridConfig(width=8, channels=(4,), frozen=frozen).build()
@@ -150,26 +109,6 @@ def test_a_grid_that_is_frozen_stays_as_it_is(frozen):
     changed = [name for name, tensor in encoder.state_dict().items() if not torch.equal(tensor, before[name])]
     assert bool(changed) is not frozen
     assert all(parameter.requires_grad is not frozen for parameter in encoder.parameters())
-
-
-def test_places_tell_rows_from_columns():
-    places = sinusoidal_places(3, 4, 16, torch.zeros(1)).view(3, 4, 16)
-    assert_close(places[1, :, :8], places[1, :1, :8].expand(4, -1))
-    assert_close(places[:, 2, 8:], places[:1, 2, 8:].expand(3, -1))
-    assert len({tuple(place) for place in places.flatten(0, 1).tolist()}) == 12
-
-
-@pytest.mark.parametrize(
-    ("pictures", "match"),
-    [
-        (torch.zeros(1, 1, 8, 8), "3, H, W"),
-        (torch.zeros(3, 8, 8), "3, H, W"),
-        (torch.zeros(1, 3, 8, 8).int(), "floating"),
-    ],
-)
-def test_what_is_no_picture_is_refused(pictures, match):
-    with pytest.raises(ShapeError, match=match):
-        SmallGrid()(pictures)
 
 
 def test_a_batch_without_pictures_is_refused():
@@ -279,39 +218,6 @@ def test_learns_what_is_where_in_a_picture(name):
     assert right >= (45 if hard else 60)
 
 
-def test_published_weights_are_taken_and_the_classifier_left_out(tmp_path):
-    torch.manual_seed(0)
-    published, grid = SmallGrid(8, (4,)), SmallGrid(8, (4,))
-    tensors = {**published.state_dict(), "classifier.0.weight": torch.zeros(2, 2)}
-    torch.save(tensors, tmp_path / "weights.pth")
-    save_file(tensors, tmp_path / "weights.safetensors")
-    for name in ("weights.pth", "weights.safetensors"):
-        grid = SmallGrid(8, (4,))
-        load_weights(grid, tmp_path / name)
-        assert all(torch.equal(grid.state_dict()[key], value) for key, value in published.state_dict().items())
-
-
-class Evil:
-    def __reduce__(self):
-        return print, ("run",)
-
-
-@pytest.mark.parametrize(
-    ("content", "match"),
-    [
-        (Evil(), "something else than tensors"),
-        ([1], "no table"),
-        ({"layers.0.weight": torch.zeros(1)}, "lacks layers.1.weight"),
-        ({**SmallGrid(8, (4,)).state_dict(), "layers.0.weight": torch.zeros(1)}, "has layers.0.weight as"),
-    ],
-)
-def test_weights_that_do_not_fit_are_refused(tmp_path, capsys, content, match):
-    torch.save(content, tmp_path / "weights.pth")
-    with pytest.raises(DataError, match=match):
-        load_weights(SmallGrid(8, (4,)), tmp_path / "weights.pth")
-    assert "run" not in capsys.readouterr().out
-
-
 def own_grid():
     return torch.nn.Conv2d(3, 6, 4, 4)
 
@@ -332,12 +238,3 @@ def test_a_grid_of_ones_own(name):
     )
     with pytest.raises(ShapeError, match="rows, columns"):
         wrong.encode(Batch(pictures=batch().pictures.float()))
-
-
-def test_weights_that_are_not_there_or_something_else_are_told(tmp_path):
-    with pytest.raises(DataError, match="do not exist"):
-        load_weights(SmallGrid(8, (4,)), tmp_path / "none.pth")
-    torch.save({"a": Path("anything that is no tensor")}, tmp_path / "other.pth")
-    with pytest.raises(DataError, match="something else than tensors") as told:
-        load_weights(SmallGrid(8, (4,)), tmp_path / "other.pth")
-    assert "weights_only" not in str(told.value)
