@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from saccade import masks
+from saccade import masks, tree
 from saccade.attention import (
     Attention,
     Bank,
@@ -136,14 +136,28 @@ def test_a_location_score_has_a_place_for_as_many_keys_as_it_was_built_for():
     assert_close(tape["attention"][:, 0], torch.softmax(query @ attention.score.weight.mT, -1))
 
 
-def test_positions_are_given_by_row_or_for_all_rows_alike():
-    attention = build_attention("dot", 4, 4, window="local-m", window_options={"radius": 1})
+@pytest.mark.parametrize("heads", [None, 2])
+def test_positions_are_given_by_row_or_for_all_rows_alike(heads):
+    attention = build_attention("dot", 4, 4, window="local-m", window_options={"radius": 1}, heads=heads)
     query, bank = torch.randn(3, 2, 4), attention.bank(torch.randn(3, 6, 4))
     alike = attention(query, bank, positions=torch.tensor([[3, 5]])).context
     assert_close(alike, attention(query, bank, positions=torch.tensor([[3, 5]] * 3)).context)
     mixed = attention(query, bank, positions=torch.tensor([[3, 5], [0, 1], [3, 5]])).context
     assert_close(mixed[[0, 2]], alike[[0, 2]])
     assert_close(mixed[1:2], attention(query, bank).context[1:2])
+
+
+@pytest.mark.parametrize("sentences", [1, 2])
+@pytest.mark.parametrize("beams", [2, 3])
+@pytest.mark.parametrize("queries", [1, 4], ids=["mask for all queries", "mask by query"])
+def test_hypotheses_of_a_sentence_share_its_mask(queries, beams, sentences):
+    attention = build_attention("dot", 3, 3).double()
+    mask = torch.rand(sentences, queries, 5) < 0.6
+    bank = attention.bank(torch.randn(sentences, 5, 3).double(), mask=mask)
+    query = torch.randn(sentences * beams, 4, 3).double()
+    copied = attention(query, tree.repeat_rows(bank, beams)).context
+    assert_close(attention(query, bank).context, copied)
+    assert_close(attention(query, bank, tape=Tape()).context, copied)
 
 
 def test_a_bank_can_be_made_by_hand():

@@ -7,6 +7,8 @@ import torch
 from torch.testing import assert_close
 
 from saccade.attention import Attention, DotScore, Hard, MovingBaseline, Tape, coverage_loss, reinforce_loss
+from saccade.attention.losses import doubly_stochastic_loss, guided_loss
+from saccade.errors import ShapeError
 
 
 def test_coverage_loss_by_hand():
@@ -30,6 +32,28 @@ def test_coverage_loss_is_the_mean_over_heads():
     one, other = torch.rand(2, 1, 3, 4), torch.rand(2, 1, 3, 4)
     both = coverage_loss(torch.cat([one, other], 1))
     assert_close(both, (coverage_loss(one) + coverage_loss(other)) / 2)
+
+
+def test_guided_loss_is_the_cross_entropy_with_the_gold_links():
+    weights = torch.tensor([[[0.5, 0.25, 0.25], [0.1, 0.0, 0.9]]])
+    gold = torch.tensor([[[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]])
+    assert guided_loss(weights, gold).item() == pytest.approx(-0.5 * math.log(0.5) - 0.5 * math.log(0.25))
+    unseen = torch.tensor([[[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    assert guided_loss(weights, unseen).item() == pytest.approx(9 * math.log(10)), "no weight counts as 1e-9"
+
+
+def test_doubly_stochastic_loss_is_how_far_the_attention_of_each_place_is_from_one():
+    weights = torch.tensor([[[0.5, 0.5], [0.25, 0.75]], [[1.0, 0.0], [1.0, 0.0]]])
+    assert_close(doubly_stochastic_loss(weights), torch.tensor([0.25**2 + 0.25**2, 1.0 + 1.0]))
+    mask = torch.tensor([[True, False], [True, True]])
+    assert_close(doubly_stochastic_loss(weights, mask), torch.tensor([0.5**2 + 0.5**2, 2.0]))
+
+
+def test_losses_refuse_weights_of_another_shape():
+    with pytest.raises(ShapeError, match=r"but the gold alignment is \(1, 2, 4\)"):
+        guided_loss(torch.rand(1, 2, 3), torch.rand(1, 2, 4))
+    with pytest.raises(ShapeError, match="mean over heads first"):
+        doubly_stochastic_loss(torch.rand(1, 1, 2, 3))
 
 
 def test_reinforce_loss_by_hand():

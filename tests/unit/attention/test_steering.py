@@ -79,17 +79,18 @@ def test_a_window_stays_where_it_is_when_a_word_is_hidden(window):
     assert ((steered > 0) == (free > 0))[..., others].all()
 
 
+@pytest.mark.parametrize("beams", [2, 3])
 @pytest.mark.parametrize("score", ["additive", "location-aware"])
-def test_hypotheses_of_a_sentence_are_steered_like_sentences_of_their_own(score):
+def test_hypotheses_of_a_sentence_are_steered_like_sentences_of_their_own(score, beams):
     attention = loud(build_attention(score, 3, 3)).double().eval()
-    query, bank = torch.randn(6, 4, 3).double(), attention.bank(torch.randn(2, 5, 3).double())
+    query, bank = torch.randn(2 * beams, 4, 3).double(), attention.bank(torch.randn(2, 5, 3).double())
     steering = Steering(SITES, blocked=[2], pulled={(1, 0): 0.25, (3, 4): 0.5})
     shared, copied = Tape(steering=steering), Tape(steering=steering)
     of_shared = attention(query, bank, tape=shared)
-    of_copied = attention(query, tree.repeat_rows(bank, 3), tape=copied)
+    of_copied = attention(query, tree.repeat_rows(bank, beams), tape=copied)
     assert_close(shared["attention"], copied["attention"])
     assert_close(of_shared.context, of_copied.context)
-    assert_close(shared["attention"][:, 0, 3, 4], torch.full((6,), 0.5).double())
+    assert_close(shared["attention"][:, 0, 3, 4], torch.full((2 * beams,), 0.5).double())
 
 
 def test_a_step_already_taken_keeps_its_weights_when_a_word_is_hidden_later():
