@@ -188,7 +188,7 @@ def sinusoidal_places(rows: int, columns: int, width: int, like: Tensor) -> Tens
 
     def code(count: int) -> Tensor:
         angles = torch.arange(count, device=like.device)[:, None] * waves
-        return F.pad(torch.cat([angles.sin(), angles.cos()], 1), (0, half - 2 * len(waves)))[:, :half]
+        return torch.cat([angles.sin(), angles.cos()], 1)[:, :half]
 
     down, across = code(rows)[:, None].expand(-1, columns, -1), code(columns)[None].expand(rows, -1, -1)
     places = torch.cat([down, across], -1).flatten(0, 1)

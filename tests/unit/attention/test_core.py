@@ -6,6 +6,9 @@ from torch.testing import assert_close
 
 from saccade import masks, tree
 from saccade.attention import (
+    ALIGNS,
+    WINDOWS,
+    Align,
     Attention,
     Bank,
     Coverage,
@@ -13,11 +16,14 @@ from saccade.attention import (
     Global,
     Location,
     LocationAware,
+    Score,
     Softmax,
     Tape,
+    Window,
     build_attention,
 )
 from saccade.attention.core import spread_mask
+from saccade.attention.scores.base import matrix
 
 
 def test_values_are_the_keys_unless_given():
@@ -189,6 +195,35 @@ def test_options_reach_their_part():
     assert attention.score.filters.weight.shape == (3, 1, 5)
     assert_close(attention.align.alpha, torch.tensor([1.25]))
     assert attention.window.radius == 4
+
+
+def test_parts_without_options_have_the_sizes_of_their_papers():
+    assert LocationAware(4, 4).filters.weight.shape == (10, 1, 201)
+    assert Location(4, 4).weight.shape == (128, 4)
+    assert [WINDOWS[name](4).radius for name in ("local-m", "local-p")] == [10, 10]
+    assert_close(ALIGNS["entmax-alpha"]().alpha, torch.tensor([1.5]))
+    assert ALIGNS["hard"]().estimator == "reinforce"
+
+
+def test_weight_matrices_start_within_the_root_of_their_columns():
+    weight = matrix(3, 50, 16)
+    assert weight.shape == (3, 50, 16)
+    assert 0.24 < weight.abs().max().item() <= 0.25
+    assert abs(weight.mean().item()) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("call", "missing"),
+    [
+        (lambda: Score(4, 4)(torch.zeros(1, 1, 4), torch.zeros(1, 2, 4)), r"as_dot\(\) or forward\(\)"),
+        (lambda: Align()(torch.zeros(1, 1, 2)), r"share\(\)"),
+        (lambda: Window(4)(torch.zeros(1, 1, 4), 2, None, torch.zeros(1, 1, 1)), r"forward\(\)"),
+    ],
+    ids=["score", "align", "window"],
+)
+def test_a_part_that_lacks_its_rule_says_what_to_write(call, missing):
+    with pytest.raises(TypeError, match=f"does not say .* write {missing}"):
+        call()
 
 
 def test_an_attention_describes_itself():

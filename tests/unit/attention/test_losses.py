@@ -140,6 +140,15 @@ def test_moving_baseline_does_not_count_rows_that_are_no_sentences():
     assert_close(baseline.value, torch.tensor(0.2))
 
 
+def test_moving_baseline_of_one_sentence_and_of_none():
+    """A step without any sentence counts as a reward of 0."""
+    baseline = MovingBaseline(decay=0.5)
+    baseline(torch.tensor([4.0, 9.0]), torch.tensor([True, False]))
+    assert baseline.value.item() == 2.0
+    baseline(torch.tensor([4.0, 9.0]), torch.tensor([False, False]))
+    assert baseline.value.item() == 1.0
+
+
 def test_moving_baseline_stands_still_when_evaluating_and_is_saved():
     baseline = MovingBaseline()
     baseline(torch.tensor([1.0]))
