@@ -37,7 +37,7 @@ def test_rows_searched_alone_are_ruled_as_in_their_batch(rows):
         MaximumLengths([5, 4, 6, 4]),
         Prefix([[A], [B, C], [], [C]]),
         Banned([[A, A]]),
-        Required([[[B]], [], [[C, A]], [[B]]], prefixes=[[A], [B, C], [], [C]]),
+        Required([[[B]], [], [[C, A]], [[B]]], prefixes=[[A], [B, C], [], [C]], lengths=[5, 4, 6, 4]),
     ]
     together = greedy(model, Batch.of(SOURCES), max_length=7, constraints=rules)
     assert len({tuple(one.tokens) for one in together}) == 4
