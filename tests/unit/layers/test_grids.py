@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 from torch.testing import assert_close
 
 from saccade.errors import ConfigError, DataError, ShapeError
-from saccade.layers.grids import MEAN, STD, VGG, SmallGrid, flatten, load_weights, normalise, sinusoidal_places
+from saccade.layers.grids import VGG, SmallGrid, flatten, load_weights, normalise, sinusoidal_places
 
 
 def test_vgg_has_the_published_names_and_shapes_and_the_map_before_the_last_pooling():
@@ -48,8 +48,9 @@ def test_a_small_grid_knows_where_things_are():
 def test_bytes_are_normalised_as_networks_expect():
     pictures = torch.randint(0, 256, (2, 5, 4, 3), dtype=torch.uint8)
     found = normalise(pictures)
+    mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])  # of ImageNet
     assert found.shape == (2, 3, 5, 4)
-    expected = (pictures[1, 2, 3] / 255 - torch.tensor(MEAN)) / torch.tensor(STD)
+    expected = (pictures[1, 2, 3] / 255 - mean) / std
     assert_close(found[1, :, 2, 3], expected, atol=1e-5, rtol=0)
     with pytest.raises(ShapeError, match=r"bytes of \(batch, height, width, 3\), but are torch.uint8 of \(3, 8, 8\)"):
         normalise(torch.zeros(3, 8, 8, dtype=torch.uint8))
@@ -134,8 +135,11 @@ def test_places_tell_rows_from_columns():
     ],
 )
 def test_what_is_no_picture_is_refused(pictures, match):
-    with pytest.raises(ShapeError, match=match):
-        SmallGrid()(pictures)
+    with torch.device("meta"):
+        grids = SmallGrid(), VGG()
+    for grid in grids:
+        with pytest.raises(ShapeError, match=match):
+            grid(pictures)
 
 
 def test_published_weights_are_taken_and_the_classifier_left_out(tmp_path):
