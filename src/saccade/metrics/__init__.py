@@ -40,7 +40,7 @@ from saccade.metrics.pointing import (
     pointing_score,
     pointing_statistics,
 )
-from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_score, text_statistics
+from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_statistics
 from saccade.metrics.words import caption_words
 
 __all__ = [
@@ -95,6 +95,5 @@ __all__ = [
     "score_by_length",
     "sums_interval",
     "ter",
-    "text_score",
     "text_statistics",
 ]

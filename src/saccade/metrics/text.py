@@ -18,7 +18,7 @@ from sacrebleu.metrics.ter import TER
 
 from saccade.errors import ConfigError, DataError, lookup
 
-__all__ = ["TEXT_METRICS", "TextScore", "TextStatistics", "bleu", "chrf", "ter", "text_score", "text_statistics"]
+__all__ = ["TEXT_METRICS", "TextScore", "TextStatistics", "bleu", "chrf", "ter", "text_statistics"]
 
 TOKENIZERS = {name: name for name in ("13a", "char", "intl", "none", "zh")}
 """The ways to cut text for BLEU that need no download and no other package."""
@@ -89,11 +89,6 @@ def text_statistics(
     _check(hypotheses, references)
     rows = judge._extract_corpus_statistics(hypotheses, [references])
     return TextStatistics(np.array(rows, dtype=np.float64), _score(judge), str(judge.get_signature()))
-
-
-def text_score(metric: str, **options: Any) -> Score:
-    """What turns sums of `text_statistics` into a metric's value; options of the last step may differ from theirs."""
-    return _score(lookup("text metric", metric, TEXT_METRICS)(**options))
 
 
 def _score(judge: BLEU | CHRF | TER) -> Score:

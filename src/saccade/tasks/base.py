@@ -31,13 +31,26 @@ from saccade.train.objective import losses_of
 
 __all__ = ["Evaluation", "Statistics", "Task"]
 
+Score = Callable[[NDArray[np.float64]], float]
+"""Summed statistics (K,) -> the value of the corpus that they are the sum of."""
+
 
 @dataclass(frozen=True)
 class Statistics:
-    """What each example adds to a metric (N, K), and the way from their sum to its value; for bands and comparisons."""
+    """What each example adds to a metric: counts (N, K), and the formula that turns summed counts into its value.
+
+    Value, band and difference to another model all apply `score` to sums of `counts`, so they cannot disagree.
+    bin_score: the formula for the few examples of a length bin, where `score` would be unfair to short ones.
+    """
 
     counts: NDArray[np.float64]
-    score: Callable[[NDArray[np.float64]], float]
+    score: Score
+    bin_score: Score | None = None
+
+    @property
+    def value(self) -> float:
+        """The metric over all examples."""
+        return float(self.score(self.counts.sum(0)))
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,8 @@ class Evaluation:
     """How well a model does on some examples.
 
     metrics: numbers by name, the first one the most important. details: what else report.json should hold.
-    statistics: for each metric that is a sum over examples. lengths: (N,) source words, to draw quality against.
+    statistics: for each metric that is a sum over examples; its number in `metrics` is their `value`.
+    lengths: (N,) source words, to draw quality against.
     """
 
     metrics: dict[str, float]
@@ -58,7 +72,7 @@ class Evaluation:
     def by_length(self, metric: str | None = None, bounds: Sequence[int] | None = None) -> list[LengthBin]:
         """A metric against the length of the source, with bands; the most important one by default."""
         part = self.statistics[metric or next(iter(self.statistics))]
-        return score_by_length(self.lengths, part.counts, part.score, bounds=bounds)
+        return score_by_length(self.lengths, part.counts, part.bin_score or part.score, bounds=bounds)
 
 
 class Task(ABC):

@@ -183,7 +183,7 @@ class Captioning(Task):
         details: dict[str, Any] = {"pictures": len(groups), "captions": len(examples)}
         if self.model.source_sites and any(example.boxes is not None for example in examples):
             self._point(groups, pictures, statistics)
-        metrics = {name: float(part.score(part.counts.sum(0))) for name, part in statistics.items()}
+        metrics = {name: part.value for name, part in statistics.items()}
         lengths = [len(words_of(known[0])) for known in references]
         every = {name: part for name, part in statistics.items() if len(part.counts) == len(groups)}
         return Evaluation(metrics, details, every, lengths, predictions)

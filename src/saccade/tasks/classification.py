@@ -118,8 +118,8 @@ class Classification(Task):
         labels = sorted({*self.labels, *gold})
         score = classification_score(said, gold, labels)
         counts = classification_statistics(said, gold, labels)
-        metrics = {"accuracy": score.accuracy, "macro_f1": score.macro_f1}
         statistics = {"accuracy": Statistics(counts, accuracy), "macro_f1": Statistics(counts, macro_f1)}
+        metrics = {name: part.value for name, part in statistics.items()}
         details = {
             "examples": score.examples,
             "classes": {

@@ -95,16 +95,16 @@ class Language(Task):
         lengths = [len(words_of(text)) for text in texts]
         words = sum(lengths) + len(texts)
         characters = sum(len(text) + 1 for text in texts)
-        units = perplexities(float(nats[:, 0].sum()), int(nats[:, 1].sum()), words=words, characters=characters)
-        metrics = {
-            "perplexity": units.per_token,
-            "perplexity_per_word": units.per_word or 0.0,
-            "bits_per_character": units.bits_per_character or 0.0,
-            "loss": units.nats_per_token,
-        }
+        units = perplexities(float(nats[:, 0].sum()), int(nats[:, 1].sum()), characters=characters)
         # per word, since only that can be compared between models with different tokens
         by_word = np.stack([nats[:, 0], np.array(lengths) + 1.0], 1)
         statistics = {"perplexity_per_word": Statistics(by_word, _perplexity)}
+        metrics = {
+            "perplexity": units.per_token,
+            "perplexity_per_word": statistics["perplexity_per_word"].value,
+            "bits_per_character": units.bits_per_character or 0.0,
+            "loss": units.nats_per_token,
+        }
         details = {"sentences": len(texts), "tokens": int(nats[:, 1].sum()), "words": words}
         return Evaluation(metrics, details, statistics, lengths)
 

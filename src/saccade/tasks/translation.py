@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from saccade.metrics import (
     best_shift,
     complaints,
     error_rate,
-    text_score,
     text_statistics,
 )
 from saccade.models.base import Seq2Seq
@@ -34,9 +34,28 @@ from saccade.tasks.words import answers, read_side, written_side
 from saccade.trace import Trace
 from saccade.train.objective import WordLoss
 
-__all__ = ["Translation"]
+__all__ = ["Translation", "score_texts"]
 
 Matrix = NDArray[np.float32]
+
+SHORT_ANSWERS = "no answer has four tokens, so BLEU is 0 by its definition; chrF is a fair measure of short answers."
+
+
+def score_texts(
+    texts: Sequence[str], references: Sequence[str]
+) -> tuple[dict[str, Statistics], dict[str, str], list[str]]:
+    """BLEU, chrF and TER of some answers: statistics and sacrebleu's signatures by metric, and notes for the user."""
+    statistics, signatures = {}, {}
+    for metric in ("bleu", "chrf", "ter"):
+        part = text_statistics(metric, texts, references)
+        statistics[metric], signatures[metric] = Statistics(part.counts, part.score), part.signature
+    # Standard BLEU is 0 where no answer has four tokens, which a length bin of short sentences may well be.
+    fair = text_statistics("bleu", texts, references, effective_order=True)
+    statistics["bleu"] = replace(statistics["bleu"], bin_score=fair.score)
+    signatures["bleu_by_length"] = fair.signature
+    if statistics["bleu"].value == 0 < fair.total().value:
+        return statistics, signatures, [SHORT_ANSWERS]
+    return statistics, signatures, []
 
 
 class Translation(Task):
@@ -123,25 +142,18 @@ class Translation(Task):
         sources, references = [e.source or "" for e in examples], [e.target or "" for e in examples]
         predictions = in_batches(self, sources, search)
         texts = [prediction.text for prediction in predictions]
-        metrics, signatures, statistics = {}, {}, {}
-        for metric in ("bleu", "chrf", "ter"):
-            part = text_statistics(metric, texts, references)
-            metrics[metric], signatures[metric] = part.total().value, part.signature
-            statistics[metric] = Statistics(part.counts, part.score)
-        # bins by length hold sentences of fewer than four words, to which this is fair
-        statistics["bleu"] = Statistics(statistics["bleu"].counts, text_score("bleu", effective_order=True))
+        statistics, signatures, notes = score_texts(texts, references)
         details: dict[str, Any] = {"sentences": len(examples), "signatures": signatures}
-        notes: list[str] = []
         aligned = all(example.links is not None for example in examples)
         if self.model.source_sites and aligned and any(example.links.possible for example in examples if example.links):
-            self._score_alignments(examples, metrics, details, statistics, notes)
+            self._score_alignments(examples, details, statistics, notes)
+        metrics = {name: part.value for name, part in statistics.items()}
         lengths = [len(words_of(source)) for source in sources]
         return Evaluation(metrics, details, statistics, lengths, predictions, notes)
 
     def _score_alignments(
         self,
         examples: Sequence[Example],
-        metrics: dict[str, float],
         details: dict[str, Any],
         statistics: dict[str, Statistics],
         notes: list[str],
@@ -155,7 +167,6 @@ class Translation(Task):
         matrices = [attention.matrix(site, head)[:, : len(attention.source.words)] for attention in attentions]
         report = best_shift(matrices, gold)
         score = report.scores[0]
-        metrics["aer"] = score.error_rate
         details["alignment"] = {
             "precision": score.precision,
             "recall": score.recall,

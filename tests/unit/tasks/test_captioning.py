@@ -100,6 +100,8 @@ def test_evaluation_tells_captions_and_pointing(trained, cache):
     assert len(found.predictions) == len(found.lengths) == 8
     assert 0 < found.metrics["mass_inside"] < 1
     assert found.by_length()
+    for name, part in found.statistics.items():
+        assert found.metrics[name] == part.score(part.counts.sum(0)), name
 
 
 def test_a_model_that_says_a_reference_is_exact(cache, monkeypatch):
