@@ -65,6 +65,13 @@ def test_bleu_with_and_without_the_penalty_for_brevity():
     assert without.signature == "caption-bleu|order:4|bp:no|smooth:none|tok:caption-words"
 
 
+@pytest.mark.parametrize(("length", "factor"), [(3, exp(1 - 5 / 3)), (4, exp(1 - 5 / 4)), (5, 1), (6, 1), (7, 1)])
+def test_only_captions_shorter_than_the_reference_are_penalized(length, factor):
+    right = min(length, 5)  # of the words "a b c d e", then words that are wrong
+    found = caption_bleu([" ".join("abcdexy"[:length])], [["a b c d e"]], order=1)
+    assert found.total().value == pytest.approx(factor * right / length)
+
+
 def test_the_shorter_of_two_lengths_that_are_equally_near():
     rows = caption_bleu(["a b c"], [["a b c d", "a b", "a"]], order=1).counts
     assert rows.tolist() == [[3, 3, 3, 2]]

@@ -51,6 +51,13 @@ def test_cells_count_by_the_share_that_the_box_covers():
     assert (small["by chance"], small["reachable"]) == (0, 0)
 
 
+@pytest.mark.parametrize("box", [(0.25, 0.75, 0.3, 0.8), (0.2, 0.7, 0.25, 0.75)])
+def test_the_edges_belong_to_the_box(box):
+    # The peak's centre, (0.25, 0.75), is a corner of the box: the upper left one, then the lower right one.
+    found = row(GRID, box)
+    assert (found["hit"], found["by chance"], found["reachable"]) == (1, 0.25, 1)
+
+
 def test_grids_need_not_be_square():
     grid = [[0, 0, 0, 5], [0, 0, 0, 0]]  # nor sum to 1; the peak at (0.875, 0.25)
     assert row(grid, (0.75, 0.0, 1.0, 0.5)) == {
