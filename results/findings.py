@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from plan import GROUPS
+
 __all__ = ["UNMEASURED", "Reports", "finding_rows"]
 
 UNMEASURED = "not measured yet"
@@ -268,6 +270,9 @@ def finding_rows(reports: Reports) -> list[tuple[str, str, str, str]]:
         ours, lead = finding.ours(means_of(measured))
         if any(report["split"] == "valid" for row in finding.needs for report in measured[row]):
             ours += " (validation data)"
+        if GROUPS[finding.group].timed:
+            devices = {report["device"] for row in finding.needs for report in measured[row]}
+            ours += f", on one {' and one '.join(sorted(devices))}"
         verdict = _reached(lead) if finding.is_goal else _came_out(lead, noise_of(measured))
         rows.append((finding.text, finding.paper, ours, verdict))
     return rows

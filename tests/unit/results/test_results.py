@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers_tasks import untrained
+from helpers_tasks import sentences, untrained
 from saccade.data.example import Example, Links
+from saccade.metrics import align, alignment_statistics, error_rate, sums_interval
 from saccade.recipes import shipped
 from saccade.tasks.recipe import load_recipe
 
@@ -137,15 +138,16 @@ def test_a_difference_counts_where_it_is_greater_than_that_of_seeds(lstm, lstmn,
 
 def test_how_soon_is_read_from_the_log():
     learning = [{"seconds": 60.0, "bleu": 30.0}, {"seconds": 90.0, "bleu": 35.5}, {"seconds": 120.0, "bleu": 34.0}]
-    reports = {name: {} for name in GROUPS} | {"speed": {"luong-general": [report("bleu", 36.0, learning=learning)]}}
+    measured = report("bleu", 36.0, learning=learning, device="old laptop")
+    reports = {name: {} for name in GROUPS} | {"speed": {"luong-general": [measured]}}
     (found,) = (row[2:] for row in findings.finding_rows(reports) if row[0].startswith("Minutes"))
-    assert found == ("35 BLEU on the validation data: luong-general after 1.5 minutes", "reached")
+    assert found == ("35 BLEU on the validation data: luong-general after 1.5 minutes, on one old laptop", "reached")
 
 
 def test_every_finding_can_be_read_once_all_is_measured():
     bins = [{"high": high, "score": 50.0 - high / 2} for high in (10, 20, 30, 40, 50, 60, 70)]
     reports = {
-        name: {row.name: [report(group.metric, 0.5, by_length=bins)] for row in group.rows}
+        name: {row.name: [report(group.metric, 0.5, by_length=bins, device="CPU")] for row in group.rows}
         for name, group in GROUPS.items()
     }
     reports["alignment"]["eflomal"] = [report("aer", 0.2)]
@@ -199,6 +201,8 @@ def test_heads_are_chosen_by_the_aligners_links():
     assert len(found["all"]) == (1 + 2 * (1 + 2)) * 2  # all, and of two layers each and its heads, under two shifts
     assert found["chosen"]["silver"] == min(row["silver"] for row in found["all"])
     assert found["lowest"]["aer"] == min(row["aer"] for row in found["all"])
+    low, high = found["chosen"]["band"]
+    assert low <= found["chosen"]["aer"] <= high
     alone = measure.heads(task, gold, [])["chosen"]
     assert (alone["site"], alone["head"], alone["shift"]) == (None, None, 0)
 
@@ -211,6 +215,28 @@ def test_a_guided_head_is_the_one_that_is_read():
     gold = [Example(source="ant bee", target="ANT BEE", links=Links(frozenset({(0, 0), (1, 1)})))]
     chosen = measure.heads(task, gold, gold)["chosen"]
     assert (chosen["site"], chosen["head"]) == ("decoder.layers.1.cross", 1)
+
+
+def test_the_band_of_an_error_rate_is_that_of_the_head_that_was_chosen():
+    model = {"preset": "transformer-base", "width": 8, "feed_forward": 8, "layers": 2, "tied": False}
+    task = untrained("translation", {**model, "attention": {"heads": 2}})
+    texts = sentences(12, seed=4)
+    every = [Links(frozenset((n, n) for n in range(len(text.split())))) for text in texts]
+    gold = [Example(source=text, target=text.upper(), links=links) for text, links in zip(texts, every, strict=True)]
+    chosen = measure.heads(task, gold, gold)["chosen"]
+    looked = task.attend(gold)
+    matrices = [seen.matrix(chosen["site"], chosen["head"])[:, : len(seen.source.words)] for seen in looked]
+    links = [align(matrix, shift=chosen["shift"], words=len(matrix) - 1) for matrix in matrices]
+    band = sums_interval(alignment_statistics(links, every), error_rate)
+    assert (chosen["aer"], chosen["band"]) == (band.score, [band.lower, band.upper])
+
+
+def test_every_card_says_whether_anybody_looked_at_the_test_before():
+    for name, group in GROUPS.items():
+        for row in group.rows:
+            for path in (RESULTS / name / row.name).glob("seed-*/metrics.json"):
+                report = json.loads(path.read_text(encoding="utf-8"))
+                assert path.with_name("card.md").read_text(encoding="utf-8") == measure.card(report, group), path
 
 
 def test_a_short_log_keeps_every_validation(tmp_path):
