@@ -1,5 +1,6 @@
 """Statistics of attention itself, and complaints about it."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saccade.errors import DataError, NumericsError, ShapeError
-from saccade.metrics import attention_statistics, complaints
+from saccade.metrics import attention, attention_statistics, complaints
 
 
 def random_rows(seed, shape, sharpness=3.0):
@@ -85,7 +86,8 @@ def test_steps_that_see_nothing_are_left_out():
     assert found.spread == pytest.approx(1.0)
     assert found.heads[0].movement is None  # one step alone cannot move
     nothing = attention_statistics([np.zeros((60, 2))])
-    assert (nothing.spread, nothing.coverage, nothing.heads[0].position_share) == (0, 0, 0)
+    head = nothing.heads[0]
+    assert (nothing.spread, nothing.coverage, head.position, head.position_share) == (0, 0, 0, 0)
 
 
 def test_weights_that_do_not_sum_to_1_are_taken_by_their_shares():
@@ -105,6 +107,44 @@ def test_positions_are_counted_from_where_they_are_steady():
     back = attention_statistics([stuck(10, width, -2) for width in widths]).heads[0]
     assert (front.position, front.position_share) == (1, 1.0)
     assert (back.position, back.position_share) == (-2, 1.0)
+
+
+def test_a_position_is_the_commonest_also_where_some_steps_look_elsewhere():
+    sentences = [stuck(10, width, -2) for width in range(4, 10)]
+    for weights in sentences:
+        weights[0] = np.eye(len(weights[0]))[0]
+    found = attention_statistics(sentences).heads[0]
+    assert (found.position, found.position_share) == (-2, pytest.approx(0.9))
+
+
+def test_a_single_step_has_a_position():
+    found = attention_statistics([np.eye(5)[[2]]]).heads[0]
+    assert (found.position, found.position_share) == (2, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "beyond", "words"),
+    [
+        ({"spread": attention.UNIFORM}, {"spread": attention.UNIFORM - 1e-6}, "is almost uniform"),
+        ({"end_share": attention.TO_THE_END}, {"end_share": attention.TO_THE_END - 1e-6}, "goes to the end mark"),
+        ({"position_share": attention.STUCK}, {"position_share": attention.STUCK - 1e-6}, "always looks at the same"),
+        ({"coverage": attention.UNSEEN - 1e-6}, {"coverage": attention.UNSEEN}, "sees only 30% of the source words"),
+        ({"movement": attention.UNMOVED - 1e-6}, {"movement": attention.UNMOVED}, "looks the same way at every step"),
+    ],
+)
+def test_limits_are_where_they_are_said_to_be(fields, beyond, words):
+    well = attention.HeadStatistics(1.0, 0.5, 0.1, 1.0, position=0, position_share=0.5, movement=0.5)
+    for changes, expected in ((fields, 1), (beyond, 0)):
+        head = dataclasses.replace(well, **changes)
+        texts = complaints(attention.AttentionStatistics("x", (head,), sentences=5, steps=50, source_words=100))
+        assert sum(words in text for text in texts) == len(texts) == expected
+
+
+def test_more_source_words_than_twice_the_steps_cannot_all_be_seen():
+    head = attention.HeadStatistics(1.0, 0.5, 0.1, 0.0, position=0, position_share=0.5, movement=0.5)
+    for words, expected in ((100, 1), (101, 0), (0, 0)):
+        found = attention.AttentionStatistics("x", (head,), sentences=5, steps=50, source_words=words)
+        assert len(complaints(found)) == expected
 
 
 def test_good_attention_gives_no_reason_to_complain():

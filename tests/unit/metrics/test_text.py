@@ -73,6 +73,8 @@ def test_options_reach_sacrebleu_and_the_signature():
     assert "tok:char|" in bleu(["a"], ["a"], tokenize="char").signature
     assert bleu(["A B C D"], ["a b c d"], lowercase=True).value == pytest.approx(100)
     assert bleu(["A B C D"], ["a b c d"]).value == 0
+    assert chrf(["AB"], ["ab"]).value == 0
+    assert chrf(["AB"], ["ab"], lowercase=True).value == pytest.approx(100)
     assert "nw:2" in chrf(["a"], ["a"], word_order=2).signature
     assert ter(["A"], ["a"]).value == 0
     assert ter(["A"], ["a"], case_sensitive=True).value == 100
