@@ -1,0 +1,267 @@
+"""Where everything is drawn: each figure's marks on the page, against lists that are kept beside this file.
+
+A page that only writes down what is drawn on it stands in for matplotlib's, with letters that are all equally wide. So
+the lists do not depend on fonts or on matplotlib. After a wanted change: python tests/unit/look/test_drawings.py
+"""
+
+import re
+import sys
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from saccade.look import (
+    Curve,
+    Heads,
+    Map,
+    Overlay,
+    Picture,
+    curves,
+    figure,
+    heads,
+    overlay,
+    reading,
+    save,
+    save_arcs,
+    save_heads,
+    save_overlay,
+    save_reading,
+    words,
+)
+from saccade.look import arcs as arcs_module
+from saccade.look.overlay import save_overlay_heads
+from saccade.look.overlay_svg import OverlayDrawing
+from saccade.look.paper import INK
+from saccade.look.svg import Drawing
+from saccade.look.veil import veil
+
+EXPECTED = Path(__file__).parent / "drawings"
+SHOWN = 24
+"""Of more cells than these, some are written down."""
+
+
+class WrittenPage:
+    """A sheet that writes down what is drawn on it, a line each."""
+
+    def __init__(self, boxes: bool = False) -> None:
+        self.boxes = boxes
+        self.lines_drawn: list[str] = []
+
+    def say(self, *parts: object) -> None:
+        told = (f"{part:.3f}".rstrip("0").rstrip(".") if isinstance(part, float) else str(part) for part in parts)
+        self.lines_drawn.append(" ".join(told))
+
+    def label(self, word, longest=32):
+        return words.clip(words.visible(word), longest)
+
+    def width(self, label, size):
+        return 0.5 * size * len(label)
+
+    def text(self, x, y, label, size, *, colour=INK, side="left", turn=0, bold=False, counts=True):
+        self.say("text", repr(label), *map(float, (x, y, size)), colour, side, float(turn), bold, counts)
+
+    def box(self, box, *, fill=None, edge=None, line=1, corner=0, counts=True):
+        self.say("box", *map(float, box), fill, edge, float(line), float(corner), counts)
+
+    def cells(self, boxes, colours, *, grid=None, line=0):
+        self.say("cells", len(boxes), grid, float(line))
+        chosen = range(len(boxes)) if len(boxes) <= SHOWN else (0, 1, len(boxes) // 2, len(boxes) - 1)
+        for number in chosen:
+            self.say(" ", *map(float, boxes[number]), colours[number])
+
+    def image(self, pixels, box):
+        self.say("image", pixels.shape, *map(float, box))
+
+    def lines(self, ends, colours, dashes="-"):
+        self.say("lines", len(ends), dashes)
+        for end, (colour, opacity) in zip(ends, colours, strict=True):
+            self.say(" ", *map(float, end), colour, float(opacity))
+
+
+class WrittenAxes:
+    """Axes that write down what is asked of them."""
+
+    def __init__(self, page: WrittenPage, name: str = "axes") -> None:
+        self._page, self._name, self._ends = page, name, (0.0, 1.0)
+
+    def __getattr__(self, name: str):
+        if name == "spines":
+            return self
+
+        def asked(*given, **options):
+            told = [f"{key}={_short(value)}" for key, value in sorted(options.items())]
+            self._page.say(f"{self._name}.{name}", *map(_short, given), *told)
+            if name == "set_ylim":
+                self._ends = given
+
+        return asked
+
+    def __getitem__(self, names):
+        return WrittenAxes(self._page, f"spines{names}")
+
+    def get_ylim(self):
+        return self._ends
+
+    def get_xaxis_transform(self):
+        return "x in data, y in shares"
+
+    def get_yaxis_transform(self):
+        return "x in shares, y in data"
+
+
+def _short(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_short, value))}]"
+    return f"{value:.4g}" if isinstance(value, float) else repr(value)
+
+
+def some_map(read: int, written: int, *, gold=(), words_read=None, words_written=None) -> Map:
+    """Words of growing length that look about the diagonal."""
+    source = words_read or [*("abcdefghij"[: 1 + n % 10] for n in range(read - 1)), "<eos>"]
+    target = words_written or [*("klmnopqrst"[: 1 + n % 10] for n in range(written - 1)), "<eos>"]
+    near = np.exp(-np.abs(np.arange(len(source)) - np.arange(len(target))[:, None]).astype(float))
+    return Map(source, target, near / near.sum(1, keepdims=True), gold=gold)
+
+
+def own_words(count: int, *, ahead: bool, rows: int | None = None, letters: str = "abcdefghij") -> Map:
+    """A text that looks at itself; only its last words where `rows` says how many."""
+    text = [letters[: 1 + n % 10] for n in range(count)]
+    near = np.exp(-np.abs(np.arange(count) - np.arange(count)[:, None]) / 2.0)
+    weights = near if ahead else np.tril(near)
+    weights /= weights.sum(1, keepdims=True)
+    return Map(text, text[-(rows or count) :], weights[-(rows or count) :])
+
+
+def some_picture(high: int = 40, wide: int = 60) -> Picture:
+    return Picture(np.full((high, wide, 3), 90, np.uint8), 2, 3, boxes=(None, (0.1, 0.2, 0.5, 0.6)))
+
+
+def looked() -> Map:
+    return some_map(0, 0, words_read=list("012345"), words_written=["a", "very-long-word-indeed", "c", "<eos>"])
+
+
+def many_looks() -> Map:
+    return some_map(0, 0, words_read=list("012345"), words_written=[f"w{n}" for n in range(8)])
+
+
+SMALL = some_map(3, 4, gold=[(0, 0), (1, 2)])
+SITES = [Heads("first site", (SMALL, SMALL)), Heads("second site", (SMALL, SMALL))]
+FIGURES = {
+    "matrix": lambda path: save(SMALL, path, title="A title"),
+    "matrix, folded": lambda path: save(some_map(45, 42, gold=[(44, 41)]), path, title="A title"),
+    "arcs": lambda path: save_arcs([SMALL, SMALL], path, title="A title"),
+    "arcs, many": lambda path: save_arcs([some_map(12, 3)] * 10, path, names=[f"name {n}" for n in range(10)]),
+    "heads": lambda path: save_heads(SITES, path, title="A title"),
+    "heads, of one site": lambda path: save_heads([Heads("site", (SMALL,) * 9)], path),
+    "heads, too many words": lambda path: save_heads([Heads("site", (some_map(60, 50),))], path),
+    "reading": lambda path: save_reading(own_words(5, ahead=False), path, title="A title"),
+    "reading, long and ahead": lambda path: save_reading(own_words(30, ahead=True, rows=3), path),
+    "reading, to the left": lambda path: save_reading(own_words(4, ahead=False, letters="אבגדהוזחטי"), path),
+    "overlay": lambda path: save_overlay(Overlay.of(some_picture(), looked()), path, title="A title"),
+    "overlay, many words": lambda path: save_overlay(Overlay.of(Picture(*_plain()), many_looks()), path),
+    "overlay, heads": lambda path: save_overlay_heads(some_picture(), Heads("site", (looked(), looked())), path),
+}
+
+
+def _plain() -> tuple[np.ndarray, int, int]:
+    return np.zeros((8, 8, 3), np.uint8), 2, 3
+
+
+def drawn(name: str, *, boxes: bool = False) -> str:
+    """What a figure draws, a line each."""
+    page = WrittenPage(boxes)
+
+    @contextmanager
+    def written(path):
+        yield page
+
+    modules = (figure, arcs_module, heads, reading, overlay)
+    patches = [patch.object(module, "sheet", written) for module in modules]
+    for each in patches:
+        each.start()
+    try:
+        FIGURES[name](Path("unused.png"))
+    finally:
+        for each in patches:
+            each.stop()
+    return "\n".join(page.lines_drawn)
+
+
+def drawn_curves() -> str:
+    """The figure of quality against length, up to what matplotlib makes of it."""
+    page = WrittenPage()
+    axes = WrittenAxes(page)
+    found = [
+        Curve("first", [(1, 10, 30, 29, 31), (11, 20, 29, 27, 30.5)]),
+        Curve("second", [(1, 10, 28.5, 27, 29), (11, 20, 28.9, 10, 29)]),
+    ]
+    for trained_to in (None, 5, 15):
+        for number, curve in enumerate(found):
+            curves._curve(axes, curve, number)
+        curves._frame(axes, found, trained_to, "BLEU")
+        curves.name_ends(axes, [(curve.name, curve.points[-1].score) for curve in found])
+    return "\n".join(page.lines_drawn)
+
+
+def drawn_svg(made: object) -> str:
+    """An element, a tag on a line, without the bytes of its pictures."""
+    without_bytes = re.sub(r"base64,[^\"']+", "base64,…", str(made))
+    return re.sub(r"saccade-picture-\w+", "saccade-picture-…", without_bytes).replace("><", ">\n<")
+
+
+def drawn_veil() -> str:
+    """Every pixel of small veils, red, green, blue and opacity."""
+    weights = np.zeros((3, 4))
+    weights[1, 1], weights[2, 3] = 0.9, 0.1
+    made = [veil(weights, 12, 16), veil(weights[1:2], 1, 12, edge=3.0)]
+    return "\n".join(
+        " ".join("".join(f"{part:02x}" for part in pixel) for pixel in row) for each in made for row in each
+    )
+
+
+ALL = {
+    "veil": drawn_veil,
+    **{name: lambda name=name: drawn(name) for name in FIGURES},
+    "matrix, unknown letters": lambda: drawn("matrix", boxes=True),
+    "arcs, unknown letters": lambda: drawn("arcs", boxes=True),
+    "curves": drawn_curves,
+    "svg": lambda: drawn_svg(Drawing(SMALL, "a label")),
+    "svg, alone": lambda: drawn_svg(Drawing(SMALL, "a label", alone=True)),
+    "svg, overlay on paper": lambda: drawn_svg(OverlayDrawing(Overlay.of(some_picture(), looked()), paper=True)),
+    "svg, overlay": lambda: drawn_svg(OverlayDrawing(Overlay.of(some_picture(), looked()), title="A title")),
+}
+
+
+def file_of(name: str) -> Path:
+    return EXPECTED / f"{name.replace(', ', '_').replace(' ', '_')}.txt"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_everything_is_drawn_where_it_was(name):
+    assert ALL[name]().splitlines() == file_of(name).read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name.startswith("reading")])
+def test_words_of_a_line_neither_touch_nor_leave_the_page(name):
+    places = re.findall(r"^text '(\w+)' (\S+) (\S+) .* center 0 False False$", drawn(name), re.MULTILINE)
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for label, x, y in places:
+        half = 0.5 * reading.SIZE * len(label) / 2
+        spans.setdefault(y, []).append((float(x) - half, float(x) + half))
+    assert sum(len(line) for line in spans.values()) >= 10
+    for line in spans.values():
+        line.sort()
+        assert all(end < start for (_, end), (start, _) in pairwise(line))
+        assert line[0][0] >= 0
+        assert line[-1][1] <= reading.PAGE
+
+
+if __name__ == "__main__":
+    EXPECTED.mkdir(exist_ok=True)
+    for title in ALL:
+        file_of(title).write_text(ALL[title]() + "\n", encoding="utf-8")
+        print(file_of(title).name, file=sys.stderr)
