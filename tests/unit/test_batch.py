@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from saccade import masks, tree
-from saccade.batch import BOS, EOS, PAD, SPECIALS, UNK, Batch, check_tokens
+from saccade.batch import BOS, EOS, PAD, SPECIALS, UNK, Batch, check_tokens, round_up
 from saccade.errors import DataError, ShapeError
 
 TOKENS = torch.ones(2, 3, dtype=torch.long)
@@ -23,6 +23,16 @@ def test_lists_are_padded_and_targets_get_bos_and_eos():
     assert batch.target_mask.int().tolist() == [[1, 1, 1, 0], [1, 1, 1, 1]]
     assert batch.labels.tolist() == [0, 1]
     assert batch.size == 2
+
+
+@pytest.mark.parametrize(("first", "last", "step"), [(1, 64, 4), (65, 128, 8), (129, 256, 16), (257, 512, 32)])
+def test_lengths_are_rounded_up_to_few(first, last, step):
+    for length in range(first, last + 1):
+        rounded = round_up(length)
+        assert rounded % step == 0
+        assert 0 <= rounded - length < step
+    assert round_up(0) == 4, "an empty sentence has a place too"
+    assert len({round_up(length) for length in range(5000)}) < 80
 
 
 def test_a_target_is_fed_without_its_end_and_expected_without_its_beginning():

@@ -46,7 +46,7 @@ def test_every_fault_is_told_at_once():
     assert first == "recipe.yaml cannot be used as it is:"
     assert len(faults) == 4
     text = "\n".join(faults)
-    assert "inner.width: Input should be greater than 0 (it is -1)" in text
+    assert "inner.width: Input should be greater than 0 (it is -1); for example width: 8" in text
     assert "inner.dropout:" in text
     assert "(it is 'much')" in text
     assert "- name: this setting is needed" in text

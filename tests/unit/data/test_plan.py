@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saccade.batch import round_up
 from saccade.data.plan import Place, Plan, shard
 from saccade.errors import ConfigError, DataError
 
@@ -122,16 +121,6 @@ def test_a_budget_of_nothing():
 def test_a_plan_for_nothing():
     with pytest.raises(DataError, match="there are no sentences to make batches of"):
         plan_of(np.empty((0, 2)), 10)
-
-
-def test_lengths_are_rounded_up_to_few():
-    assert [round_up(n) for n in (0, 1, 4, 5, 63, 64, 65, 128, 129, 1000)] == [4, 4, 4, 8, 64, 64, 72, 128, 144, 1024]
-    lengths = np.arange(8, 5000)
-    rounded = np.array([round_up(length) for length in lengths.tolist()])
-    assert (rounded >= lengths).all()
-    assert (rounded <= lengths * 1.5).all()
-    assert (rounded[lengths > 32] <= lengths[lengths > 32] * 1.125 + 1).all()
-    assert len(set(rounded.tolist())) < 80
 
 
 @given(lengths=lengths_of_corpora, tokens=st.integers(1, 400), epoch=st.integers(0, 3))
