@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
+NUMBERS = {"1": "one seed", "2": "two seeds", "3": "three seeds"}
 
 
 def text_of(path: str) -> str:
@@ -90,6 +91,15 @@ def test_training_speeds_are_those_of_the_raw_lines():
 def test_serving_together_is_as_much_faster_as_was_measured():
     (ratio,) = re.findall(r"together is (\S+) times as fast", text_of("benchmarks/results/serve.md"))
     assert f"on two cores {ratio} times as many answers" in text_of("README.md")
+
+
+def test_the_models_of_the_built_in_corpus_are_as_good_as_was_measured():
+    rows = {row[0]: [cell.split()[0] if cell else "" for cell in row[1:]] for row in table_rows(RESULTS / "demo.md")}
+    (seeds, *plain), guided, fixed = rows["attention"], rows["guided attention"], rows["one fixed vector"]
+    readme = text_of("README.md")
+    assert "BLEU {}, chrF {}, alignment error rate {};".format(*plain) in readme
+    assert f"with guided alignment BLEU {guided[1]} and {guided[3]} ([{NUMBERS[seeds]}](benchmarks" in readme
+    assert f"the same data and steps: BLEU {fixed[1]} |" in readme
 
 
 @pytest.mark.parametrize("path", ["ARCHITECTURE.md", "src/saccade/models/settings.py"])
