@@ -148,6 +148,12 @@ def test_a_small_gain_is_no_reason_to_warn(words, warns):
     assert (report.warning() is not None) == warns
 
 
+def test_the_gain_is_the_difference_of_two_rates():
+    report = best_shift([one_hot([2, 0, 1, 0], 3)], [Links.parse("0-0 1-1 2-2")])
+    assert {shift: score.error_rate for shift, score in report.scores.items()} == {0: 1.0, 1: pytest.approx(1 / 3)}
+    assert report.gain == pytest.approx(2 / 3)
+
+
 def test_equal_rates_keep_the_expected_shift():
     report = best_shift([np.ones((3, 1))], [Links.parse("0-0 0-1")], shifts=(1, 0))
     assert (report.best, report.expected) == (1, 1)
