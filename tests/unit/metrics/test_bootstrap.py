@@ -73,6 +73,12 @@ def test_intervals_of_bleu_are_as_wide_as_those_of_sacrebleu():
     assert (found.upper + found.lower) / 2 == pytest.approx(expected._mean, abs=0.2 * expected._ci)
 
 
+def test_a_thousand_resamples_and_95_percent_are_usual():
+    values = valued(noise(5))
+    for found in (interval(lambda drawn: 0.0, 5), sums_interval(values, mean), paired(values, values, mean)):
+        assert (found.samples, found.level) == (1000, 0.95)
+
+
 def test_few_draws_at_a_time_are_the_same_draws(monkeypatch):
     statistics = valued(noise(7))
     whole = sums_interval(statistics, mean, samples=30)

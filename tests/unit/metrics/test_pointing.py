@@ -125,6 +125,16 @@ def test_words_without_a_box_are_left_out():
     assert (score.words, score.examples) == (2, 3)
 
 
+def test_shares_are_of_the_words_that_have_a_box():
+    sums = np.array([8.0, 2.0, 4.0, 0, 0, 0])
+    assert (pointing_accuracy(sums), mass_inside(sums)) == (0.25, 0.5)
+    no_hit = np.array([8.0, 0.0, 4.0, 0, 0, 0])
+    assert (pointing_accuracy(no_hit), mass_inside(no_hit)) == (0, 0.5)
+    assert (pointing_accuracy(np.zeros(6)), mass_inside(np.zeros(6))) == (0, 0)
+    nothing_counted = np.array([0.0, 3.0, 3.0, 0, 0, 0])
+    assert (pointing_accuracy(nothing_counted), mass_inside(nothing_counted)) == (0, 0)
+
+
 def test_the_formulas_take_summed_rows_and_resamples_of_them():
     counts = pointing_statistics([[GRID, GRID], [GRID]], [[LOWER_LEFT, (0.5, 0.0, 1.0, 0.5)], [None]])
     assert pointing_accuracy(counts.sum(0)) == 0.5
