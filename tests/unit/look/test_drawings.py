@@ -6,6 +6,7 @@ the lists do not depend on fonts or on matplotlib. After a wanted change: python
 
 import re
 import sys
+from collections.abc import Callable
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -171,7 +172,7 @@ def _plain() -> tuple[np.ndarray, int, int]:
     return np.zeros((8, 8, 3), np.uint8), 2, 3
 
 
-def drawn(name: str, *, boxes: bool = False) -> str:
+def drawn(draw: Callable[[Path], None], *, boxes: bool = False) -> str:
     """What a figure draws, a line each."""
     page = WrittenPage(boxes)
 
@@ -184,7 +185,7 @@ def drawn(name: str, *, boxes: bool = False) -> str:
     for each in patches:
         each.start()
     try:
-        FIGURES[name](Path("unused.png"))
+        draw(Path("unused.png"))
     finally:
         for each in patches:
             each.stop()
@@ -225,9 +226,9 @@ def drawn_veil() -> str:
 
 ALL = {
     "veil": drawn_veil,
-    **{name: lambda name=name: drawn(name) for name in FIGURES},
-    "matrix, unknown letters": lambda: drawn("matrix", boxes=True),
-    "arcs, unknown letters": lambda: drawn("arcs", boxes=True),
+    **{name: lambda draw=draw: drawn(draw) for name, draw in FIGURES.items()},
+    "matrix, unknown letters": lambda: drawn(FIGURES["matrix"], boxes=True),
+    "arcs, unknown letters": lambda: drawn(FIGURES["arcs"], boxes=True),
     "curves": drawn_curves,
     "svg": lambda: drawn_svg(Drawing(SMALL, "a label")),
     "svg, alone": lambda: drawn_svg(Drawing(SMALL, "a label", alone=True)),
@@ -247,7 +248,7 @@ def test_everything_is_drawn_where_it_was(name):
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name.startswith("reading")])
 def test_words_of_a_line_neither_touch_nor_leave_the_page(name):
-    places = re.findall(r"^text '(\w+)' (\S+) (\S+) .* center 0 False False$", drawn(name), re.MULTILINE)
+    places = re.findall(r"^text '(\w+)' (\S+) (\S+) .* center 0 False False$", drawn(FIGURES[name]), re.MULTILINE)
     spans: dict[str, list[tuple[float, float]]] = {}
     for label, x, y in places:
         half = 0.5 * reading.SIZE * len(label) / 2
@@ -258,6 +259,23 @@ def test_words_of_a_line_neither_touch_nor_leave_the_page(name):
         assert all(end < start for (_, end), (start, _) in pairwise(line))
         assert line[0][0] >= 0
         assert line[-1][1] <= reading.PAGE
+
+
+LONG = "x" * 200
+TITLED = {
+    "matrix": lambda path: save(SMALL, path, title=LONG),
+    "arcs": lambda path: save_arcs([SMALL], path, title=LONG),
+    "heads": lambda path: save_heads(SITES, path, title=LONG),
+    "reading": lambda path: save_reading(own_words(3, ahead=False), path, title=LONG),
+    "overlay": lambda path: save_overlay(Overlay.of(some_picture(), looked()), path, title=LONG),
+    "overlay, heads": lambda path: save_overlay_heads(some_picture(), Heads("site", (looked(),)), path, title=LONG),
+}
+
+
+@pytest.mark.parametrize("name", TITLED)
+def test_long_titles_are_cut(name):
+    (title,) = re.findall(r"^text '(x+…)'", drawn(TITLED[name]), re.MULTILINE)
+    assert len(title) == 90
 
 
 if __name__ == "__main__":
