@@ -22,10 +22,12 @@ from helpers_train import (
     train_here,
     write_text,
 )
+from saccade.data.plan import Place
 from saccade.errors import CheckpointError, ConfigError, NumericsError
 from saccade.tasks.folder import load_task
 from saccade.tasks.training import train
 from saccade.train import checkpoint, loop
+from saccade.train.objective import losses_of
 
 
 def test_half_batches_added_up_are_one_batch(tmp_path):
@@ -105,6 +107,10 @@ def test_an_entry_of_the_log_is_the_mean_since_the_one_before(tmp_path):
         words = sum(sizes[step] for step in steps)
         assert entry["loss"] == pytest.approx(sum(each[step]["loss"] * sizes[step] for step in steps) / words)
         assert entry["padding"] == pytest.approx(sum(each[step]["padding"] for step in steps) / len(steps))
+    fresh = Padded([])
+    first = [fresh._load(rows, Place()) for rows in ([0], [3])]
+    likelihood = sum(float(losses_of(fresh.objective.eval(), load.batch).plain) for load in first)
+    assert each[0]["loss"] == pytest.approx(likelihood / sum(load.tokens for load in first), rel=1e-5)
     assert [entry["padding"] for entry in each] == pytest.approx([0.15, 0.1, 0.25, 0.15, 0.1])
 
 
