@@ -73,6 +73,24 @@ def test_pictures_are_cut_with_their_sentences():
     assert torch.cat(read).flatten().tolist() == list(range(SENTENCES))
 
 
+def test_the_parts_of_a_batch_have_no_columns_that_are_padding_throughout():
+    model, read = make_model("bahdanau"), []
+    encode = model.encode
+    model.encode = lambda batch, **options: read.append(tuple(batch.source.shape)) or encode(batch, **options)
+    batch = Batch.of([[4, 5], [4], [4, 5, 6, 4], [5, 6, 4]])
+    find(model, batch, SearchConfig(batch=2), lengths=[3] * 4)
+    assert read == [(2, 2), (2, 4)]
+
+
+def test_a_language_model_continues_more_beginnings_than_are_searched_together():
+    model, _ = lively_case("bahdanau", "language")
+    prefix = [[4], [5, 6], [4, 4, 5]]
+    found = find(model, Batch.blank(3), SearchConfig(batch=2), lengths=[7] * 3, prefix=prefix)
+    assert [row[0].tokens[: len(start)] for row, start in zip(found, prefix, strict=True)] == prefix
+    alone = [find(model, Batch.blank(1), SearchConfig(), lengths=[7], prefix=[start])[0] for start in prefix]
+    assert words(found) == words(alone)
+
+
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
 def test_each_picture_has_chance_of_its_own(dtype):
     torch.manual_seed(1)
