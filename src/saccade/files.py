@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,10 +22,14 @@ __all__ = [
     "remove_folder",
     "sync",
     "told",
+    "with_usual_mode",
     "write_atomically",
     "writing",
     "writing_folder",
 ]
+
+_DRAFT = re.compile(r"\..+\.[0-9a-f]{8}\.saccade\.part", re.DOTALL)
+"""Names of unfinished files and folders of ours; other programs leave `.part` files as well."""
 
 
 def default_cache() -> Path:
@@ -35,18 +41,35 @@ def write_atomically(path: Path, content: str | bytes | Callable[[Path], None]) 
     """Write a file under a temporary name, flush it to the disk, then give it its name.
 
     A process killed at any moment leaves the old file or the new one, never half of it. `content` may be a function
-    that writes to the path it is given.
+    that writes to the path it is given; that path lies in a folder of its own, which also takes the temporary files
+    that other libraries make beside their output.
     """
     draft = _beside(path)
     with told(path), _removed_on_error(draft):
         path.parent.mkdir(parents=True, exist_ok=True)
         if callable(content):
-            content(draft)
+            draft.mkdir()
+            whole = draft / path.name
+            content(whole)
         else:
+            whole = draft
             draft.write_bytes(content.encode() if isinstance(content, str) else content)
-        sync(draft)
-        draft.replace(path)
+        sync(whole)
+        whole.replace(path)
+        _remove(draft)
         sync(path.parent)
+
+
+def with_usual_mode(path: Path, write: Callable[[Path], None]) -> None:
+    """Call `write` to make a file, and give the file the permissions that the umask gives a new one.
+
+    Some libraries write to a private temporary file (mode 0600) and rename it. Another account, such as that of a
+    server, could not read the result.
+    """
+    path.touch()
+    mode = stat.S_IMODE(path.stat().st_mode)
+    write(path)
+    path.chmod(mode)
 
 
 @contextmanager
@@ -101,9 +124,11 @@ def remove_folder(path: Path) -> None:
 
 
 def remove_drafts(folder: Path) -> None:
-    """Delete what killed writers left in a folder."""
-    for draft in folder.glob(".*.part"):
-        _remove(draft)
+    """Delete the drafts that killed writers left in a folder; no other process may be writing there."""
+    if folder.is_dir():
+        for path in folder.iterdir():
+            if _DRAFT.fullmatch(path.name):
+                _remove(path)
 
 
 def explain(error: OSError, path: Path, doing: str = "read") -> SaccadeError:
@@ -143,7 +168,7 @@ def _take_place(draft: Path, path: Path, replace: bool) -> None:
 
 
 def _beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.saccade.part")
 
 
 @contextmanager

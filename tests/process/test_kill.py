@@ -92,9 +92,13 @@ def die_before_the_name_is_given(count):
 
 
 def die_while_old_ones_are_removed():
-    def rmtree(path, **_):
-        next(Path(path).iterdir()).unlink()
-        die()
+    real = shutil.rmtree
+
+    def rmtree(path, **options):
+        if path.name.startswith(".step-"):
+            next(path.iterdir()).unlink()
+            die()
+        real(path, **options)
 
     shutil.rmtree = rmtree
 

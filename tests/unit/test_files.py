@@ -2,6 +2,8 @@
 
 import errno
 import os
+import stat
+from contextlib import contextmanager
 
 import pytest
 
@@ -12,6 +14,7 @@ from saccade.files import (
     remove_folder,
     sync,
     told,
+    with_usual_mode,
     write_atomically,
     writing,
     writing_folder,
@@ -88,13 +91,88 @@ def test_two_writers_of_one_folder_do_not_collide(tmp_path):
     assert names(tmp_path) == ["folder"]
 
 
-def test_what_killed_writers_left_is_removed(tmp_path):
-    (tmp_path / ".step-1.0af3.part").mkdir()
-    (tmp_path / ".step-1.0af3.part" / "x").write_text("half")
-    (tmp_path / ".model.77.part").write_text("half")
-    (tmp_path / "whole").write_text("whole")
+class Killed(BaseException):
+    """Stands for the end of a process: nothing is tidied up after it."""
+
+
+@pytest.fixture
+def killed(monkeypatch):
+    """Call a function that is cut off at os.fsync or while a folder is deleted, as if the process had been killed."""
+
+    def stop(*_, **__):
+        raise Killed
+
+    def run(act):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "fsync", stop)
+            patched.setattr("saccade.files._remove", stop)
+            with pytest.raises(Killed):
+                act()
+
+    return run
+
+
+def fill(path):
+    with writing_folder(path) as draft:
+        (draft / "x").write_text("half")
+
+
+def test_what_killed_writers_left_is_removed(tmp_path, killed):
+    for act in (
+        lambda: write_atomically(tmp_path / "text", "half"),
+        lambda: write_atomically(tmp_path / "made", lambda draft: (draft.parent / "scratch").write_text("half")),
+        lambda: fill(tmp_path / "folder"),
+    ):
+        killed(act)
+    fill(tmp_path / "old")
+    killed(lambda: remove_folder(tmp_path / "old"))
+    assert len(names(tmp_path)) == 4
     remove_drafts(tmp_path)
-    assert names(tmp_path) == ["whole"]
+    assert names(tmp_path) == []
+    remove_drafts(tmp_path / "missing")
+
+
+def test_what_others_call_part_stays(tmp_path):
+    theirs = [
+        "film.part",
+        ".film.part",
+        ".film.0123abcd.part",
+        "film.0123abcd.saccade.part",
+        ".a.0123abcd.saccade.part.b",
+    ]
+    for name in theirs:
+        (tmp_path / name).write_text("theirs")
+    (tmp_path / ".folder.part").mkdir()
+    remove_drafts(tmp_path)
+    assert names(tmp_path) == sorted([*theirs, ".folder.part"])
+
+
+@contextmanager
+def umask(value):
+    before = os.umask(value)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_files_get_the_mode_that_the_umask_gives(tmp_path, mask):
+    def private(path):
+        draft = path.with_name("private")
+        draft.touch(0o600)
+        draft.replace(path)
+
+    with umask(mask):
+        write_atomically(tmp_path / "text", "x")
+        write_atomically(tmp_path / "made", lambda draft: with_usual_mode(draft, private))
+        with writing(tmp_path / "lines") as file:
+            file.write("x")
+        fill(tmp_path / "folder")
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
+    folder = modes.pop("folder")
+    assert folder == 0o777 & ~mask
+    assert modes == dict.fromkeys(("text", "made", "lines", "x"), 0o666 & ~mask)
 
 
 def test_removing_a_folder_that_is_gone_is_no_error(tmp_path):

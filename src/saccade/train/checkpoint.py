@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from saccade.errors import CheckpointError
-from saccade.files import remove_drafts, remove_folder, write_atomically, writing_folder
+from saccade.files import remove_folder, with_usual_mode, write_atomically, writing_folder
 
 __all__ = [
     "Checkpoint",
@@ -96,10 +96,9 @@ def latest(folder: Path) -> Path | None:
 
 
 def remove_old(folder: Path, keep: int) -> None:
-    """Delete all but the newest checkpoints, and what killed writers left behind."""
+    """Delete all but the newest checkpoints."""
     for path in checkpoints(folder)[:-keep]:
         remove_folder(path)
-    remove_drafts(folder)
 
 
 def average(folder: Path, count: int) -> Tensors:
@@ -205,7 +204,8 @@ def _misfit(name: str, found: tuple[int, ...], wanted: tuple[int, ...], where: s
 def _save_tensors(path: Path, tensors: Tensors, notes: dict[str, str] | None = None) -> None:
     try:
         whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
-        save_file(whole, path, **({} if notes is None else {"metadata": notes}))
+        options = {} if notes is None else {"metadata": notes}
+        with_usual_mode(path, lambda file: save_file(whole, file, **options))
     except SafetensorError as error:
         raise _as_os_error(error, path) from error
 

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 from dataclasses import replace
+import stat
 
 import pytest
 import safetensors.torch
@@ -50,10 +51,9 @@ def test_the_newest_is_found_by_its_number(tmp_path):
     assert checkpoint.latest(tmp_path).name == "step-100000000"
 
 
-def test_old_ones_and_drafts_are_removed(tmp_path):
+def test_old_ones_are_removed(tmp_path):
     for step in (1, 2, 3, 4):
         checkpoint.save(tmp_path, step, state())
-    (tmp_path / ".step-00000003.00ff.part").mkdir()
     checkpoint.remove_old(tmp_path, 2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["step-00000003", "step-00000004"]
 
@@ -73,6 +73,24 @@ def test_an_older_checkpoint_may_hold_more_weights_than_the_average_needs(tmp_pa
     mean = checkpoint.average(tmp_path, 2)
     assert mean.keys() == new.weights.keys()
     assert all(torch.equal(mean[name], (old.weights[name] + new.weights[name]) / 2) for name in mean)
+
+
+def test_an_average_of_more_than_there_are_is_the_mean_of_those_there_are(tmp_path):
+    for step, value in ((1, 1.0), (2, 5.0)):
+        checkpoint.save(tmp_path, step, state(value))
+    assert_close(checkpoint.average(tmp_path, 3)["b"], torch.tensor([3.0]))
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_tensors_get_the_mode_that_the_umask_gives(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        checkpoint.save(tmp_path, 1, state())
+        checkpoint.write_weights(tmp_path / "model.safetensors", state().weights)
+    finally:
+        os.umask(before)
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*") if path.is_file()}
+    assert modes == {0o666 & ~mask}
 
 
 def full(number_of_files):

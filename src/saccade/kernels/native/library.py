@@ -60,6 +60,8 @@ def _built() -> Path:
     key = hashlib.sha256(b"\0".join([source, *(part.encode() for part in (compiler, *_FLAGS, _processor()))]))
     path = default_cache() / "native" / f"writer-{key.hexdigest()[:20]}.so"
     if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.chmod(0o700)
         write_atomically(path, lambda draft: _compile(compiler, draft))
     _check_ours(path)
     return path
@@ -70,7 +72,6 @@ def _which(name: str | None) -> str | None:
 
 
 def _compile(compiler: str, out: Path) -> None:
-    out.parent.chmod(0o700)
     command = [compiler, *_FLAGS, "-o", str(out), str(_SOURCE), "-lm"]
     done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)
     if done.returncode:
