@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,15 @@ from saccade.data.loader import Loader, lengths_of
 from saccade.data.plan import Plan
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import ConfigError, DataError
-from saccade.files import write_atomically
+from saccade.files import remove_drafts, write_atomically
 from saccade.tasks.base import Task
 from saccade.tasks.corpus import Corpus
 from saccade.tasks.folder import build_task, read_folder_recipe, write_description, write_model
 from saccade.tasks.recipe import Recipe
 from saccade.tasks.translation import Translation
 from saccade.train.checkpoint import Tensors, latest
+from saccade.train.devices import first_process
+from saccade.train.lock import locked
 from saccade.train.log import Watcher
 from saccade.train.loop import Outcome, fit
 from saccade.train.settings import FREE_TO_CHANGE
@@ -92,8 +96,28 @@ class TrainingJob:
 def train(recipe: Recipe, folder: Path, *, resume: bool = False, watcher: Watcher | None = None) -> Outcome:
     """Train a recipe; the model is the folder.
 
-    A folder that holds a training already is not overwritten: pass `resume` to go on with it.
+    A folder that holds a training already is not overwritten: pass `resume` to go on with it. Only one run at a time
+    may write to a folder; a second one is refused.
     """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder} is a file, but a model is a folder. Choose another --out.")
+    with _held(folder) as first:
+        return _train(recipe, folder, resume, watcher, first)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[bool]:
+    """Lock the folder and remove the drafts of killed runs; the first process does so for its helpers."""
+    if not first_process():
+        yield False
+        return
+    with locked(folder):
+        for place in (folder, folder / "checkpoints"):
+            remove_drafts(place)
+        yield True
+
+
+def _train(recipe: Recipe, folder: Path, resume: bool, watcher: Watcher | None, first: bool) -> Outcome:
     _check_folder(recipe, folder, resume)
     corpus = Corpus(recipe)
     tokenizers = corpus.tokenizers()
@@ -103,7 +127,8 @@ def train(recipe: Recipe, folder: Path, *, resume: bool = False, watcher: Watche
     task = build_task(recipe, tokenizers)
     task.begin()
     job = TrainingJob(task, corpus, folder)
-    write_description(folder, recipe, tokenizers)
+    if first:
+        write_description(folder, recipe, tokenizers)
     return fit(job, recipe.train, folder, resume=resume, watcher=watcher)
 
 
@@ -125,8 +150,6 @@ def write_report(folder: Path, report: dict[str, Any]) -> None:
 
 
 def _check_folder(recipe: Recipe, folder: Path, resume: bool) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder} is a file, but a model is a folder. Choose another --out.")
     begun = latest(folder / "checkpoints")
     if not resume:
         if begun is not None or (folder / "model.safetensors").exists():

@@ -25,12 +25,20 @@ from torch.distributed.fsdp import FullyShardedDataParallel
 from saccade.errors import ConfigError, NumericsError, SaccadeError
 from saccade.train.settings import TrainConfig
 
-__all__ = ["Sharded", "find_accelerator", "launched"]
+__all__ = ["Sharded", "find_accelerator", "first_process", "launched"]
 
 _WAIT = timedelta(hours=2)
 """How long a process waits for the others; validation may take a while."""
 _LAUNCHER = "SACCADE_LAUNCHER"
 """The environment variable that tells a helper which process launched it."""
+
+_RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
+"""Environment variables in which launchers tell a process its rank; all are 0 or unset in the first process."""
+
+
+def first_process() -> bool:
+    """True in the process that writes the files of a run; asked before Fabric is launched, and so before it knows."""
+    return _LAUNCHER not in os.environ and all(os.environ.get(name, "0") == "0" for name in _RANKS)
 
 
 def find_accelerator(wanted: str) -> str:

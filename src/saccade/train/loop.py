@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from saccade.data.loader import Load, Loader
 from saccade.data.plan import Place
 from saccade.errors import CheckpointError, NumericsError, unknown_name
-from saccade.files import remove_drafts
 from saccade.train import checkpoint
 from saccade.train.devices import Sharded, find_accelerator, launched
 from saccade.train.ema import Ema
@@ -128,8 +127,6 @@ class _Run:
         self.began = time.perf_counter()
 
     def go(self, resume: bool) -> Outcome:
-        if self.fabric.is_global_zero:
-            remove_drafts(self.folder)
         if resume:
             self._restore()
         self.log = Log(self.folder, self.progress.step, silent=not self.fabric.is_global_zero)

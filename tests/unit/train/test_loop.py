@@ -329,10 +329,11 @@ def test_a_run_resumed_when_it_is_done_changes_nothing(tmp_path):
 def test_what_killed_runs_left_is_swept_away(tmp_path):
     out = tmp_path / "out"
     train_here(tmp_path, steps=2, checkpoint_every=1)
-    (out / ".model.safetensors.12345678.part").write_text("half")
-    (out / "checkpoints" / ".step-00000003.12345678.part").mkdir()
-    train_here(tmp_path, steps=3, checkpoint_every=1, resume=True)
-    assert leftovers(out) == []
+    (out / ".model.safetensors.12345678.saccade.part").write_text("half")
+    (out / "checkpoints" / ".step-00000003.12345678.saccade.part").mkdir()
+    (out / ".film.part").write_text("not ours")
+    train_here(tmp_path, steps=2, checkpoint_every=1, resume=True)  # nothing is left to do, or to save
+    assert leftovers(out) == [".film.part"]
 
 
 def test_a_checkpoint_of_another_version_is_refused(tmp_path):
