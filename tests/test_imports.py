@@ -7,13 +7,14 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "saccade"
 
-FIRST = {"_cpu", "batch", "config", "errors", "files", "masks", "tree"}
+FIRST = {"_cpu", "batch", "checksums", "config", "errors", "files", "masks", "tree"}
 CORE = FIRST | {"kernels", "attention", "layers", "models", "search"}
 MAY_IMPORT = {
     "": {"_cpu", "front", "prediction"},  # saccade/__init__.py, the last two when they are first used
     "__main__": {"cli"},
     "_cpu": set(),
     "errors": set(),
+    "checksums": {"errors", "files"},
     "files": {"errors"},
     "tree": FIRST,
     "masks": FIRST,

@@ -33,7 +33,7 @@ def on_a_small_disk(place, keep):
         main(arguments)
     assert end.value.code == 1
     last = checkpoint.latest(out / "checkpoints")
-    assert checkpoint.load(last).progress["step"] == int(last.name[-2:])
+    assert checkpoint.load(last).progress.step == int(last.name[-2:])
     assert leftovers(out) == []
     assert not (last.parent / "step-00000020").exists()
     assert mount("-o", "remount,size=10m", place)

@@ -13,6 +13,7 @@ import pytest
 from helpers_process import Run, die
 from helpers_train import DROPOUT, end_of, leftovers, log_of, steps_logged, wait_for, write_recipe
 from saccade import files
+from saccade.tasks.folder import load_task
 from saccade.train import checkpoint
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and fork")
@@ -114,6 +115,18 @@ def die_before_the_model_is_named():
     Path.replace = replace
 
 
+def die_between_the_model_and_its_checksum():
+    real, files_named = Path.replace, []
+
+    def replace(draft, path):
+        if path.name == "SHA256SUMS" and files_named[-1:] == ["model.safetensors"] and files_named.count(path.name) > 3:
+            die()
+        files_named.append(path.name)
+        return real(draft, path)
+
+    Path.replace = replace
+
+
 def die_in_the_middle_of_a_log_line():
     real = Path.open
 
@@ -135,6 +148,7 @@ def die_in_the_middle_of_a_log_line():
         (die_before_the_name_is_given, (2,)),
         (die_while_old_ones_are_removed, ()),
         (die_before_the_model_is_named, ()),
+        (die_between_the_model_and_its_checksum, ()),
         (die_in_the_middle_of_a_log_line, ()),
     ],
 )
@@ -145,6 +159,8 @@ def test_killed_while_it_writes(untouched, tmp_path, before, given):
     assert run.end() == -signal.SIGKILL, run.text
     for path in checkpoint.checkpoints(out / "checkpoints"):
         checkpoint.load(path)  # what has a name is whole
+    if (out / "model.safetensors").exists():
+        load_task(out)
     resume_until_done(recipe, out, tmp_path / "printed")
     check_same(out, whole)
 

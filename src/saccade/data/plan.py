@@ -74,9 +74,16 @@ class Plan:
         """All batches from a place on, for ever; each with the place after it."""
         epoch, skipped = place
         while True:
+            number = 0
             for number, rows in enumerate(self.epoch(epoch), 1):
                 if number > skipped:
                     yield Place(epoch, number), rows
+            if number < skipped:
+                raise DataError(
+                    f"training cannot go on after batch {skipped} of epoch {epoch}, which has {number} batches. The "
+                    "training data are not those that the run was begun with: put them back, or start a new run in "
+                    "another --out."
+                )
             epoch, skipped = epoch + 1, 0
 
     def shape(self, rows: Rows) -> tuple[int, ...]:

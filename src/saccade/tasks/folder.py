@@ -1,13 +1,18 @@
-"""A model is a folder: recipe.yaml, tokenizer.json, model.safetensors; nothing in it is ever unpickled."""
+"""A model is a folder: recipe.yaml, tokenizer.json, model.safetensors; nothing in it is ever unpickled.
+
+SHA256SUMS lists the three, and a file that differs from it is not loaded. Folders without one, which older versions
+wrote, are loaded unchecked.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
 
+from saccade import checksums
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import CheckpointError, ConfigError, lookup
-from saccade.files import explain, write_atomically
+from saccade.files import explain
 from saccade.recipes import parse_yaml, to_yaml
 from saccade.tasks.base import Task
 from saccade.tasks.captioning import Captioning
@@ -15,9 +20,17 @@ from saccade.tasks.classification import Classification
 from saccade.tasks.language import Language
 from saccade.tasks.recipe import Recipe, parse_recipe
 from saccade.tasks.translation import Translation
-from saccade.train.checkpoint import Tensors, read_notes, read_weights, restore_weights, write_weights
+from saccade.train.checkpoint import COPY_AGAIN, Tensors, read_notes, read_weights, restore_weights, write_weights
 
-__all__ = ["TASKS", "build_task", "load_task", "read_folder_recipe", "write_description", "write_model"]
+__all__ = [
+    "TASKS",
+    "build_task",
+    "load_task",
+    "read_folder_recipe",
+    "read_tokenizers",
+    "write_description",
+    "write_model",
+]
 
 TASKS: dict[str, type[Task]] = {kind.name: kind for kind in (Translation, Language, Classification, Captioning)}
 VERSION = 1
@@ -33,8 +46,8 @@ def write_description(folder: Path, recipe: Recipe, tokenizers: Tokenizers) -> N
     """The parts of a model folder that training does not change."""
     settings = recipe.dump()
     settings["data"]["cache"] = None  # a place of this machine, which the folder may leave
-    write_atomically(folder / "recipe.yaml", to_yaml(settings))
-    write_atomically(folder / "tokenizer.json", tokenizers.dump())
+    checksums.write_listed(folder / "recipe.yaml", to_yaml(settings))
+    checksums.write_listed(folder / "tokenizer.json", tokenizers.dump())
 
 
 def write_model(folder: Path, weights: Tensors, tokenizers: Tokenizers) -> None:
@@ -57,10 +70,15 @@ def read_folder_recipe(folder: Path) -> Recipe:
         raise CheckpointError(f"{folder} cannot be loaded: {error}") from error
 
 
+def read_tokenizers(folder: Path) -> Tokenizers:
+    """The tokenizers a model was trained with."""
+    return Tokenizers.parse(_read(folder, "tokenizer.json"), str(folder / "tokenizer.json"))
+
+
 def load_task(folder: Path) -> Task:
     """The task of a model folder, with its trained model, on the CPU."""
     recipe = read_folder_recipe(folder)
-    tokenizers = Tokenizers.parse(_read(folder, "tokenizer.json"), str(folder / "tokenizer.json"))
+    tokenizers = read_tokenizers(folder)
     path = folder / "model.safetensors"
     if not path.exists() and (folder / "checkpoints").is_dir():
         raise CheckpointError(
@@ -91,6 +109,7 @@ def _read(folder: Path, name: str) -> str:
         raise CheckpointError(
             f"{folder} is not a model: it has no {name}. A model is the folder that saccade train made."
         )
+    checksums.check(path, COPY_AGAIN)
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

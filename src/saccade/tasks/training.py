@@ -18,7 +18,7 @@ from saccade.errors import ConfigError, DataError
 from saccade.files import remove_drafts, write_atomically
 from saccade.tasks.base import Task
 from saccade.tasks.corpus import Corpus
-from saccade.tasks.folder import build_task, read_folder_recipe, write_description, write_model
+from saccade.tasks.folder import build_task, read_folder_recipe, read_tokenizers, write_description, write_model
 from saccade.tasks.recipe import Recipe
 from saccade.tasks.translation import Translation
 from saccade.train.checkpoint import Tensors, latest
@@ -134,10 +134,9 @@ def _train(recipe: Recipe, folder: Path, resume: bool, watcher: Watcher | None, 
 
 def _check_tokenizers(folder: Path, tokenizers: Tokenizers) -> None:
     """A model knows its tokens by number: going on with others would scramble it in silence."""
-    path = folder / "tokenizer.json"
-    if latest(folder / "checkpoints") is None or not path.exists():
+    if latest(folder / "checkpoints") is None or not (folder / "tokenizer.json").exists():
         return
-    if Tokenizers.parse(path.read_text(encoding="utf-8"), str(path)).dump() != tokenizers.dump():
+    if read_tokenizers(folder).dump() != tokenizers.dump():
         raise ConfigError(
             f"the training data are not those that {folder} was begun with: the tokenizer learned from them now is "
             "another one. Put the data back to go on with the run, or start a new one in another --out."

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import logging
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from saccade import checksums
 from saccade.errors import CheckpointError
-from saccade.files import remove_folder, with_usual_mode, write_atomically, writing_folder
+from saccade.files import remove_folder, with_usual_mode, writing_folder
+from saccade.train.progress import Saved, parse_progress
 
 __all__ = [
+    "COPY_AGAIN",
     "Checkpoint",
     "average",
     "checkpoints",
@@ -38,47 +40,60 @@ __all__ = [
 _NAME = re.compile(r"step-(\d{8,})")
 _PARTS = ("weights", "optimizer", "random")
 Tensors = dict[str, Tensor]
+COPY_AGAIN = f"Copy the model folder again. If you changed the file on purpose, delete {checksums.LIST} beside it."
+"""What to do about a damaged file of a model folder."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The state of a run after a step: weights, the optimiser's tensors, random states by rank, and plain numbers."""
+    """The state of a run after a step: weights, the optimiser's tensors, random states by rank, and its progress."""
 
     weights: Tensors
     optimizer: Tensors
     random: Tensors
-    progress: dict[str, Any]
+    progress: Saved
     ema: Tensors | None = None
 
 
 def save(folder: Path, step: int, state: Checkpoint) -> Path:
-    """Write a checkpoint; it has its name only once all of it is on the disk."""
-    path = folder / f"step-{step:08d}"
+    """Write a checkpoint, with checksums; it has its name only once all of it is on the disk."""
+    path = folder / _name(step)
     with writing_folder(path) as draft:
         for name in (*_PARTS, "ema"):
             tensors = getattr(state, name)
             if tensors is not None:
                 _save_tensors(draft / f"{name}.safetensors", tensors)
-        (draft / "progress.json").write_text(json.dumps(state.progress))
+        (draft / "progress.json").write_text(state.progress.model_dump_json(), encoding="utf-8")
+        checksums.write_list(draft)
     return path
 
 
 def load(path: Path) -> Checkpoint:
-    """Read a checkpoint."""
+    """Read a checkpoint; a damaged one raises CheckpointError."""
     progress = read_progress(path)
+    files = [path / f"{name}.safetensors" for name in _PARTS]
+    if progress.version == 1:
+        logging.getLogger("saccade").warning("%s is of an older version, without checksums; using it unchecked", path)
+    elif unlisted := {"progress.json", *(file.name for file in files)} - checksums.listed(path):
+        raise CheckpointError(f"{path / checksums.LIST} is missing or lacks {min(unlisted)}. {_remedy(path)}")
     ema = path / "ema.safetensors"
-    weights, optimizer, random = (read_weights(path / f"{name}.safetensors") for name in _PARTS)
-    return Checkpoint(weights, optimizer, random, progress, read_weights(ema) if ema.exists() else None)
+    weights, optimizer, random = map(read_weights, files)
+    kept = ema.exists() or ema.name in checksums.listed(path)
+    return Checkpoint(weights, optimizer, random, progress, read_weights(ema) if kept else None)
 
 
-def read_progress(path: Path) -> dict[str, Any]:
-    """The plain numbers of a checkpoint."""
+def read_progress(path: Path) -> Saved:
+    """Read the progress of a checkpoint."""
+    file, remedy = path / "progress.json", _remedy(path)
     try:
-        return dict(json.loads((path / "progress.json").read_text()))
-    except (OSError, ValueError, TypeError) as error:
-        raise CheckpointError(
-            f"{path} is no whole checkpoint: its progress.json cannot be read. Delete it to go on from the one before."
-        ) from error
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CheckpointError(f"{file} cannot be read, so this is no whole checkpoint ({error}). {remedy}") from error
+    checksums.check(file, remedy)
+    saved = parse_progress(text, str(file), remedy)
+    if path.name != _name(saved.step):
+        raise CheckpointError(f"{file} is damaged: it belongs to step {saved.step}. {remedy}")
+    return saved
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -114,20 +129,20 @@ def average(folder: Path, count: int) -> Tensors:
 
 
 def write_weights(path: Path, weights: Tensors, notes: dict[str, str] | None = None) -> None:
-    """Write tensors to a file, with notes beside them, atomically."""
-    write_atomically(path, lambda draft: _save_tensors(draft, weights, notes))
+    """Write tensors to a file, with notes beside them, atomically and with a checksum."""
+    checksums.write_listed(path, lambda draft: _save_tensors(draft, weights, notes))
 
 
 def read_weights(path: Path) -> Tensors:
-    """The tensors of a file."""
+    """The tensors of a file, which is compared with its checksum if it has one."""
+    if not path.exists():
+        raise CheckpointError(f"{path} is missing, so the folder is not whole. {_remedy(path.parent)}")
+    checksums.check(path, _remedy(path.parent))
     try:
         return load_file(path)
-    except FileNotFoundError:
-        raise CheckpointError(f"{path} is missing, so this is no whole model. Copy the folder again.") from None
     except (SafetensorError, OSError) as error:
         raise CheckpointError(
-            f"{path} is cut short or not a safetensors file ({error}). Copy it again, or delete this checkpoint to go "
-            "on from the one before."
+            f"{path} is cut short or not a safetensors file ({error}). {_remedy(path.parent)}"
         ) from error
 
 
@@ -148,13 +163,17 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> Ten
     }
 
 
-def restore_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Tensors) -> None:
-    """The inverse of `optimizer_tensors`."""
+def restore_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Tensors, where: str) -> None:
+    """The inverse of `optimizer_tensors`; `where` names the checkpoint, should they not fit."""
     parameters = dict(model.named_parameters())
     on_device = bool(optimizer.defaults.get("fused") or optimizer.defaults.get("capturable"))
     for entry, value in tensors.items():
         name, _, key = entry.rpartition("/")
-        parameter = parameters[name]
+        parameter = parameters.get(name)
+        if parameter is None or value.shape not in (parameter.shape, torch.Size()):
+            raise CheckpointError(
+                f"{where} belongs to another model: its optimizer state has {entry}, which fits none."
+            )
         # only some optimisers count their steps on the device; all else lives with its parameter
         stays = key == "step" and not on_device
         optimizer.state[parameter][key] = value.clone() if stays else value.to(parameter.device).clone()
@@ -190,6 +209,20 @@ def restore_weights(model: nn.Module, weights: Tensors, where: str) -> None:
     with torch.no_grad():
         for name, tensor in weights.items():
             own[name].copy_(tensor)
+
+
+def _name(step: int) -> str:
+    return f"step-{step:08d}"
+
+
+def _remedy(folder: Path) -> str:
+    """What to do about a damaged file in a checkpoint or a model folder."""
+    if not _NAME.fullmatch(folder.name):
+        return COPY_AGAIN
+    found = checkpoints(folder.parent)
+    if folder in found[1:]:
+        return f"Delete {folder} to go on from {found[found.index(folder) - 1].name}."
+    return "There is no older checkpoint to go on from: copy it again, or start a new run in another --out."
 
 
 def _misfit(name: str, found: tuple[int, ...], wanted: tuple[int, ...], where: str) -> str:

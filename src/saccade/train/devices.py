@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.distributed.checkpoint import state_dict as distributed
 from torch.distributed.fsdp import FullyShardedDataParallel
 
-from saccade.errors import ConfigError, NumericsError, SaccadeError
+from saccade.errors import CheckpointError, ConfigError, NumericsError, SaccadeError
 from saccade.train.settings import TrainConfig
 
 __all__ = ["Sharded", "find_accelerator", "first_process", "launched"]
@@ -122,7 +122,7 @@ def _quiet_end() -> Iterator[None]:
     """The end of a helper; it is silent about what the first process tells as well."""
     try:
         yield
-    except (NumericsError, ConfigError, KeyboardInterrupt) as error:
+    except (CheckpointError, ConfigError, NumericsError, KeyboardInterrupt) as error:
         raise SystemExit(0) from error
     except RuntimeError as error:
         if _lost(error):

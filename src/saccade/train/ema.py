@@ -8,6 +8,8 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from saccade.errors import CheckpointError
+
 __all__ = ["Ema"]
 
 
@@ -49,8 +51,11 @@ class Ema:
         """All there is to save."""
         return {name: tensor.cpu() for name, tensor in self._mean.items()} | {"steps": torch.tensor(self.steps)}
 
-    def restore(self, tensors: dict[str, Tensor]) -> None:
-        """The inverse of `tensors`."""
+    def restore(self, tensors: dict[str, Tensor], where: str) -> None:
+        """The inverse of `tensors`; `where` names the checkpoint, should they not fit."""
+        wanted = {name: tensor.shape for name, tensor in self._mean.items()} | {"steps": torch.Size()}
+        if {name: tensor.shape for name, tensor in tensors.items()} != wanted:
+            raise CheckpointError(f"{where} belongs to another model: its running mean has other weights.")
         self.steps = int(tensors["steps"])
         for name, tensor in self._mean.items():
             tensor.copy_(tensors[name])

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,6 +25,7 @@ from saccade.train.graphs import Graphs, graphs_fit
 from saccade.train.interrupt import on_interrupt
 from saccade.train.log import Log, Watcher
 from saccade.train.precision import choose_precision
+from saccade.train.progress import Progress, Saved
 from saccade.train.schedules import build_optimizer, learning_rate, steps_reached
 from saccade.train.settings import TrainConfig
 from saccade.train.update import Learnt, Updater
@@ -58,23 +59,6 @@ class Job(Protocol):
         """Write the model folder's weights."""
 
 
-@dataclass
-class Progress:
-    """How far a run is; plain numbers that go into a checkpoint."""
-
-    step: int = 0
-    place: tuple[int, int] = (0, 0)
-    best: float | None = None
-    best_step: int = 0
-    stale: int = 0
-    """Validations since the best."""
-    halvings: int = 0
-    seconds: float = 0.0
-    tokens: int = 0
-    skipped: int = 0
-    since_log: dict[str, float] = field(default_factory=lambda: {"loss": 0.0, "tokens": 0.0, "padding": 0.0, "n": 0.0})
-
-
 @dataclass(frozen=True)
 class Outcome:
     """How training ended: finished, early, time or interrupted."""
@@ -96,7 +80,7 @@ def _precision(config: TrainConfig, folder: Path, resume: bool) -> str:
     """What numbers to train with; a run that goes on keeps to what was chosen for it on such a device."""
     accelerator, last = find_accelerator(config.accelerator), checkpoint.latest(folder) if resume else None
     if last is not None and config.precision == "auto":
-        kept: dict[str, str] = checkpoint.read_progress(last).get("precision", {})
+        kept = checkpoint.read_progress(last).precision
         if accelerator in kept:
             return kept[accelerator]
     return choose_precision(config.precision, accelerator, config.devices * config.nodes)
@@ -346,7 +330,7 @@ class _Run:
             self._weights(),
             optimizer,
             self._random_states(),
-            {**asdict(self.progress), **self._circumstances()},
+            Saved(**self.progress.model_dump(), **self._circumstances()),
             None if self.ema is None else self.ema.tensors(),
         )
         if self.fabric.is_global_zero:
@@ -359,30 +343,36 @@ class _Run:
         if path is None:
             return
         state = checkpoint.load(path)
-        numbers = dict(state.progress)
-        world, scale, _ = (numbers.pop(name, None) for name in ("world_size", "scale", "precision"))
-        self.rounded = numbers.pop("rounded", False)  # a place counts batches, so they must stay as they are
+        saved = state.progress
+        if sum(saved.place) > saved.step * self.config.accumulate:
+            raise CheckpointError(
+                f"{path} is damaged: {saved.step} steps cannot have come to {saved.place} in the data."
+            )
+        self.rounded = saved.rounded  # a place counts batches, so they must stay as they are
         if not self.rounded:
             self.updater.graphs = None  # hardly a shape would come twice
-        try:
-            self.progress = Progress(**numbers)
-        except TypeError as error:
-            raise CheckpointError(f"{path} was written by another version of saccade: {error}.") from error
+        self.progress = Progress(**saved.model_dump(include=set(Progress.model_fields)))
         if self.sharded is not None:
             weights = checkpoint.without_retired(self.job.model, state.weights)
             self.sharded.restore(self.objective, self.optimizer, weights, state.optimizer)
         else:
             checkpoint.restore_weights(self.job.model, state.weights, str(path))
-            checkpoint.restore_optimizer(self.optimizer.optimizer, self.job.model, state.optimizer)
-        if self.ema is not None and state.ema is not None:
-            self.ema.restore(state.ema)
-        if scale is not None and (scaler := getattr(self.fabric._precision, "scaler", None)) is not None:
-            scaler.load_state_dict(scale)
-        if world == self.fabric.world_size:
-            rank = self.fabric.global_rank
-            torch.set_rng_state(state.random[f"cpu-{rank}"])
-            if self.fabric.device.type == "cuda" and f"cuda-{rank}" in state.random:
-                torch.cuda.set_rng_state(state.random[f"cuda-{rank}"], self.fabric.device)
+            checkpoint.restore_optimizer(self.optimizer.optimizer, self.job.model, state.optimizer, str(path))
+        if self.ema is not None:
+            self.ema.restore(state.ema or {}, str(path))
+        if saved.scale is not None and (scaler := getattr(self.fabric._precision, "scaler", None)) is not None:
+            scaler.load_state_dict(saved.scale)
+        if saved.world_size == self.fabric.world_size:
+            self._restore_random(state.random, path)
+
+    def _restore_random(self, random: checkpoint.Tensors, path: Path) -> None:
+        rank = self.fabric.global_rank
+        try:
+            torch.set_rng_state(random[f"cpu-{rank}"])
+            if self.fabric.device.type == "cuda" and f"cuda-{rank}" in random:
+                torch.cuda.set_rng_state(random[f"cuda-{rank}"], self.fabric.device)
+        except (KeyError, RuntimeError, TypeError) as error:
+            raise CheckpointError(f"{path} is damaged: its random state of process {rank} cannot be used.") from error
 
     def _random_states(self) -> checkpoint.Tensors:
         own = {"cpu": torch.get_rng_state()}
@@ -404,6 +394,7 @@ class _Run:
     def _circumstances(self) -> dict[str, Any]:
         scaler = getattr(self.fabric._precision, "scaler", None)
         return {
+            "version": 2,
             "world_size": self.fabric.world_size,
             "precision": {self.fabric.device.type: self.precision},
             "rounded": self.rounded,

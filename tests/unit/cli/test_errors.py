@@ -144,7 +144,7 @@ def test_a_model_that_is_cut_short(capsys, copied):
     before = files_in(copied)
     said = refused(capsys, "predict", copied, "ant")
     assert f"{path} is cut short or not a safetensors file" in said
-    assert "Copy it again" in said
+    assert "Copy the model folder again." in said
     assert files_in(copied) == before
 
 

@@ -84,6 +84,16 @@ def test_from_any_place_it_goes_on_as_if_uninterrupted():
         assert found == whole[done : done + size]
 
 
+def test_a_place_beyond_the_data_is_refused():
+    plan = Plan(realistic(150), 400)
+    size = len(list(plan.epoch(2)))
+    assert next(plan.from_place(Place(2, size)))[0] == Place(3, 1)
+    with pytest.raises(
+        DataError, match=rf"after batch {size + 1} of epoch 2, which has {size} batches\. The training data"
+    ):
+        next(plan.from_place(Place(2, size + 1)))
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_little_padding_on_realistic_lengths(seed):
     plan = Plan(realistic(50_000, seed), 4096)

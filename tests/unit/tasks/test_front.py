@@ -143,5 +143,21 @@ def test_a_training_that_has_no_model_yet(translator, tmp_path):
     with pytest.raises(CheckpointError, match=r"no model\.safetensors yet.* Go on with saccade train .*--resume"):
         saccade.load(folder)
     shutil.rmtree(folder / "checkpoints")
-    with pytest.raises(CheckpointError, match=r"model\.safetensors is missing, so this is no whole model"):
+    with pytest.raises(CheckpointError, match=r"model\.safetensors is missing, so the folder is not whole"):
         saccade.load(folder)
+
+
+@pytest.mark.parametrize("name", ["recipe.yaml", "tokenizer.json", "model.safetensors", "SHA256SUMS"])
+def test_a_model_folder_with_a_flipped_bit_is_not_loaded(translator, tmp_path, name):
+    folder = shutil.copytree(translator, tmp_path / "damaged", ignore=shutil.ignore_patterns("checkpoints"))
+    saccade.load(folder)
+    whole = bytearray((folder / name).read_bytes())
+    whole[len(whole) // 2] ^= 1
+    (folder / name).write_bytes(whole)
+    with pytest.raises(
+        CheckpointError, match=rf"damaged/{name} is damaged or was changed: .*Copy the .*folder\s+again"
+    ):
+        saccade.load(folder)
+    (folder / "SHA256SUMS").unlink()
+    if name == "SHA256SUMS":
+        assert saccade.load(folder)("cat dog").text == "CAT DOG"

@@ -1,10 +1,10 @@
 """Checkpoints: there and back, and what becomes of those that are damaged."""
 
 import errno
-import json
+import logging
 import os
-from dataclasses import replace
 import stat
+from dataclasses import replace
 
 import pytest
 import safetensors.torch
@@ -17,14 +17,16 @@ from helpers_train import leftovers, same_weights
 from saccade.errors import CheckpointError
 from saccade.train import checkpoint
 from saccade.train.checkpoint import Checkpoint
+from saccade.train.progress import Saved
 from saccade.train.schedules import build_optimizer
 from saccade.train.settings import TrainConfig
 
 
-def state(value=1.0, ema=True):
+def state(value=1.0, ema=True, step=3):
     tensors = {"a.weight": torch.full((2, 3), value), "b": torch.tensor([value])}
     random = {"cpu-0": torch.get_rng_state()}
-    return Checkpoint(tensors, {"a.weight/step": torch.tensor(3.0)}, random, {"step": 3}, tensors if ema else None)
+    progress = Saved(version=2, step=step, place=(1, 2), best=0.5, seconds=1.5, precision={"cpu": "32-true"})
+    return Checkpoint(tensors, {"a.weight/step": torch.tensor(3.0)}, random, progress, tensors if ema else None)
 
 
 @pytest.mark.parametrize("ema", [True, False])
@@ -35,7 +37,7 @@ def test_a_checkpoint_is_what_was_saved(tmp_path, ema):
     assert same_weights(found.weights, state().weights)
     assert same_weights(found.optimizer, state().optimizer)
     assert torch.equal(found.random["cpu-0"], torch.get_rng_state())
-    assert found.progress == {"step": 3}
+    assert found.progress == state().progress
     assert (found.ema is not None) is ema
 
 
@@ -108,7 +110,7 @@ def full(number_of_files):
 
 @pytest.mark.parametrize("files", [0, 1, 3])
 def test_a_full_disk_keeps_the_one_before(tmp_path, monkeypatch, files):
-    checkpoint.save(tmp_path, 1, state())
+    checkpoint.save(tmp_path, 1, state(step=1))
     monkeypatch.setattr(checkpoint, "save_file", full(files))
     with pytest.raises(CheckpointError, match=r"no room left on the disk for .*step-00000002.*--resume"):
         checkpoint.save(tmp_path, 2, state(2.0))
@@ -137,21 +139,78 @@ def test_an_error_of_safetensors_without_a_number_is_told_too(tmp_path, monkeypa
         checkpoint.write_weights(tmp_path / "model.safetensors", {})
 
 
-def test_damaged_checkpoints_are_named(tmp_path):
-    path = checkpoint.save(tmp_path, 1, state())
-    weights = path / "weights.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-1])
-    with pytest.raises(CheckpointError, match=r"weights\.safetensors is cut short.*delete this checkpoint"):
-        checkpoint.load(path)
-    weights.unlink()
-    with pytest.raises(CheckpointError, match=r"weights\.safetensors is missing"):
-        checkpoint.load(path)
-    for text in ("{", "3"):
-        (path / "progress.json").write_text(text)
-        with pytest.raises(CheckpointError, match=r"no whole checkpoint: its progress\.json cannot be read\. Delete"):
+NAMES = [
+    "SHA256SUMS",
+    "ema.safetensors",
+    "optimizer.safetensors",
+    "progress.json",
+    "random.safetensors",
+    "weights.safetensors",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_checkpoint_with_a_flipped_bit_is_refused(tmp_path, name):
+    path = checkpoint.save(tmp_path, 3, state())
+    assert sorted(file.name for file in path.iterdir()) == NAMES
+    file = path / name
+    whole = file.read_bytes()
+    for place in range(0, len(whole), max(1, len(whole) // 40)):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+        with pytest.raises(CheckpointError, match=rf"{name} is damaged or was changed"):
             checkpoint.load(path)
-    (path / "progress.json").write_text(json.dumps({"step": 1}))
-    assert checkpoint.read_progress(path) == {"step": 1}
+    file.write_bytes(whole)
+    checkpoint.load(path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("length", [None, 0, -1])
+def test_a_checkpoint_that_lacks_something_is_refused(tmp_path, name, length):
+    path = checkpoint.save(tmp_path, 3, state())
+    file = path / name
+    file.unlink() if length is None else file.write_bytes(file.read_bytes()[:length])
+    with pytest.raises(CheckpointError, match=rf"{name} (is missing|is damaged|cannot be read)"):
+        checkpoint.load(path)
+
+
+def test_a_damaged_checkpoint_is_named_with_what_to_do(tmp_path):
+    for step in (99_999_999, 100_000_000, 100_000_001):
+        checkpoint.save(tmp_path, step, state(step=step))
+    first, second, _ = checkpoint.checkpoints(tmp_path)
+    for path, remedy in (
+        (second, rf"Delete {second} to go on from step-99999999\."),
+        (first, r"There is no older checkpoint to go on from: .* another --out\."),
+    ):
+        (path / "weights.safetensors").write_bytes(b"")
+        with pytest.raises(CheckpointError, match=remedy):
+            checkpoint.load(path)
+    with pytest.raises(CheckpointError, match="step-100000000"):
+        checkpoint.average(tmp_path, 2)
+
+
+def test_a_checkpoint_in_the_place_of_another_step_is_refused(tmp_path):
+    path = checkpoint.save(tmp_path, 3, state()).rename(tmp_path / "step-00000004")
+    with pytest.raises(CheckpointError, match=r"progress\.json is damaged: it belongs to step 3\."):
+        checkpoint.load(path)
+
+
+def older_form(path):
+    """Make a checkpoint as versions without checksums wrote it."""
+    (path / "SHA256SUMS").unlink()
+    (path / "progress.json").write_text(state().progress.model_dump_json(exclude={"version", "scale"}))
+
+
+def test_a_checkpoint_of_the_older_form_is_used_and_reported(tmp_path, caplog):
+    path = checkpoint.save(tmp_path, 3, state(ema=False))
+    older_form(path)
+    with caplog.at_level(logging.WARNING, "saccade"):
+        found = checkpoint.load(path)
+    assert same_weights(found.weights, state().weights)
+    assert found.progress.place == (1, 2)
+    assert caplog.messages == [f"{path} is of an older version, without checksums; using it unchecked"]
+    (path / "weights.safetensors").write_bytes(b"half")
+    with pytest.raises(CheckpointError, match=r"weights\.safetensors is cut short or not a safetensors file"):
+        checkpoint.load(path)
 
 
 def step(model, optimizer):
@@ -170,10 +229,19 @@ def test_an_optimiser_goes_on_as_if_it_had_not_been_saved(name):
     kept = {key: tensor.clone() for key, tensor in checkpoint.optimizer_tensors(optimizer, one).items()}
     other.load_state_dict(one.state_dict())
     again = build_optimizer(other, config)
-    checkpoint.restore_optimizer(again, other, kept)
+    checkpoint.restore_optimizer(again, other, kept, "FILE")
     step(one, optimizer)
     step(other, again)
     assert same_weights(one.state_dict(), other.state_dict())
+
+
+@pytest.mark.parametrize("entry", [{"moon/exp_avg": torch.ones(2, 3)}, {"weight/exp_avg": torch.ones(3)}])
+def test_the_optimizer_state_of_another_model_is_refused(entry):
+    model = nn.Linear(3, 2)
+    with pytest.raises(
+        CheckpointError, match=rf"FILE belongs to another model: its optimizer state has {next(iter(entry))}"
+    ):
+        checkpoint.restore_optimizer(build_optimizer(model, TrainConfig()), model, entry, "FILE")
 
 
 def test_tied_weights_are_written_once_and_restored_everywhere(tmp_path):

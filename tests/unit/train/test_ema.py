@@ -5,6 +5,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from saccade.errors import CheckpointError
 from saccade.train.ema import Ema
 
 
@@ -55,11 +56,21 @@ def test_a_restored_mean_goes_on_the_same_way():
         ema.update(one)
     kept = {name: tensor.clone() for name, tensor in ema.tensors().items()}
     again = Ema(other, 0.5)
-    again.restore(kept)
+    again.restore(kept, "FILE")
     ema.update(one)
     again.update(one)
     assert again.steps == ema.steps == 4
     assert_close(again.tensors(), ema.tensors(), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    "change", [{"weight": None}, {"weight": torch.ones(1)}, {"other": torch.ones(1)}, {"steps": None}]
+)
+def test_the_mean_of_another_model_is_refused(change):
+    ema = Ema(nn.Linear(2, 2), 0.5)
+    kept = {name: tensor for name, tensor in (ema.tensors() | change).items() if tensor is not None}
+    with pytest.raises(CheckpointError, match="FILE belongs to another model: its running mean has other weights"):
+        ema.restore(kept, "FILE")
 
 
 def test_what_norms_have_counted_belongs_to_the_mean():

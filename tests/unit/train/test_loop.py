@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from helpers_job import Sentences, run, weights_after
 from helpers_train import (
@@ -22,8 +23,9 @@ from helpers_train import (
     train_here,
     write_text,
 )
+from saccade.checksums import write_list
 from saccade.data.plan import Place
-from saccade.errors import CheckpointError, ConfigError, NumericsError
+from saccade.errors import CheckpointError, ConfigError, DataError, NumericsError
 from saccade.tasks.folder import load_task
 from saccade.tasks.training import train
 from saccade.train import checkpoint, loop
@@ -316,7 +318,7 @@ def test_precision_that_was_chosen_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(loop, "choose_precision", lambda *_: pytest.fail("asked again"))
     train_here(tmp_path, steps=3, precision="auto", resume=True)
     last = checkpoint.latest(tmp_path / "out" / "checkpoints")
-    assert checkpoint.read_progress(last)["precision"] == {"cpu": "bf16-mixed"}
+    assert checkpoint.read_progress(last).precision == {"cpu": "bf16-mixed"}
 
 
 def test_a_run_resumed_when_it_is_done_changes_nothing(tmp_path):
@@ -336,12 +338,63 @@ def test_what_killed_runs_left_is_swept_away(tmp_path):
     assert leftovers(out) == [".film.part"]
 
 
-def test_a_checkpoint_of_another_version_is_refused(tmp_path):
+def spoil(out, name, change):
+    """Change a file of the last checkpoint and give it a new checksum, as if it had been written so."""
+    folder = checkpoint.latest(out / "checkpoints")
+    change(folder / name)
+    (folder / "SHA256SUMS").unlink()
+    write_list(folder)
+    return folder
+
+
+def change_progress(**changes):
+    def change(path):
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"moon": 1},
+            r"step-00000002/progress\.json is damaged, or was written by another version of saccade: moon: Extra",
+        ),
+        ({"version": 3}, r"another version of saccade: version: Input should be 1 or 2"),
+        ({"place": [0, 3]}, r"step-00000002 is damaged: 2 steps cannot have come to \(0, 3\) in the data"),
+        ({"place": [3, 0]}, r"2 steps cannot have come to \(3, 0\) in the data"),
+    ],
+)
+def test_progress_that_cannot_be_is_refused(tmp_path, changes, message):
     train_here(tmp_path, steps=2)
-    path = checkpoint.latest(tmp_path / "out" / "checkpoints") / "progress.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"moon": 1}))
-    with pytest.raises(CheckpointError, match=r"step-00000002 was written by another version of saccade: .*moon"):
+    spoil(tmp_path / "out", "progress.json", change_progress(**changes))
+    with pytest.raises(CheckpointError, match=message):
         train_here(tmp_path, steps=3, resume=True)
+
+
+@pytest.mark.parametrize("random", [{}, {"cpu-0": torch.ones(3)}])
+def test_random_states_that_cannot_be_used_are_refused(tmp_path, random):
+    train_here(tmp_path, steps=2)
+    spoil(tmp_path / "out", "random.safetensors", lambda path: save_file(random, path))
+    with pytest.raises(CheckpointError, match="is damaged: its random state of process 0 cannot be used"):
+        train_here(tmp_path, steps=3, resume=True)
+
+
+def test_a_running_mean_that_is_missing_is_refused(tmp_path):
+    train_here(tmp_path, steps=2, ema=0.9)
+    spoil(tmp_path / "out", "ema.safetensors", Path.unlink)
+    with pytest.raises(CheckpointError, match="its running mean has other weights"):
+        train_here(tmp_path, steps=3, ema=0.9, resume=True)
+
+
+def test_a_place_beyond_the_data_is_refused(tmp_path):
+    train_here(tmp_path, steps=20, tokens_per_batch=400)
+    spoil(tmp_path / "out", "progress.json", change_progress(place=[0, 20]))
+    with pytest.raises(
+        DataError, match=r"cannot go on after batch 20 of epoch 0, which has \d batches\. The training data"
+    ):
+        train_here(tmp_path, steps=21, tokens_per_batch=400, resume=True)
 
 
 def test_a_changed_recipe_is_refused_with_all_that_changed(tmp_path):
