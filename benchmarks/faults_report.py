@@ -1,0 +1,42 @@
+"""What the parts of faults.py share: raw lines in faults.jsonl, and sections of faults.md."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Record = Callable[[dict[str, Any]], None]
+
+
+class Section(NamedTuple):
+    """A part of faults.md. faults: how many were found."""
+
+    title: str
+    command: str
+    text: str
+    faults: int
+
+
+def record_to(path: Path, part: str, day: str) -> Record:
+    """A function that appends a raw line to a file and shows it."""
+
+    def record(line: dict[str, Any]) -> None:
+        text = json.dumps({"part": part, **line, "day": day})
+        print(text, file=sys.stderr, flush=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+    return record
+
+
+def replace_section(report: str, title: str, body: str) -> str:
+    """A report with one section exchanged, or added at its end."""
+    first, *sections = re.split(r"^## ", report or "# Faults\n\n", flags=re.MULTILINE)
+    kept = [section for section in sections if section.partition("\n")[0] != title]
+    return (
+        "".join([first, *(f"## {section.rstrip()}\n\n" for section in [*kept, f"{title}\n\n{body}"])]).rstrip() + "\n"
+    )
