@@ -8,7 +8,9 @@ from contextlib import contextmanager
 import pytest
 
 from saccade.errors import CheckpointError, DataError
+from saccade import files
 from saccade.files import (
+    default_cache,
     explain,
     remove_drafts,
     remove_folder,
@@ -180,6 +182,33 @@ def test_removing_a_folder_that_is_gone_is_no_error(tmp_path):
     remove_folder(tmp_path / "folder")
     remove_folder(tmp_path / "folder")
     assert names(tmp_path) == []
+
+
+def write_lines(path):
+    with writing(path) as file:
+        file.write("x")
+
+
+@pytest.mark.parametrize(
+    ("write", "flushes"),
+    [(lambda path: write_atomically(path, "x"), 1), (write_lines, 1), (fill, 2)],  # a folder's file, and the folder
+)
+def test_content_is_on_the_disk_before_its_name_and_then_the_name(tmp_path, monkeypatch, write, flushes):
+    flushed = []
+    monkeypatch.setattr(files, "sync", lambda path: flushed.append((path, (tmp_path / "here").exists())))
+    write(tmp_path / "here")
+    *content, last = flushed
+    assert [named for _, named in content] == [False] * flushes
+    assert all(str(path).startswith(str(tmp_path / ".here.")) for path, _ in content)
+    assert last == (tmp_path, True)
+
+
+def test_the_cache_is_where_the_system_wants_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_cache() == tmp_path / "saccade"
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert default_cache() == tmp_path / "home" / ".cache" / "saccade"
 
 
 def test_a_file_system_that_cannot_flush_folders_is_forgiven(tmp_path, monkeypatch):
