@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from saccade.errors import CheckpointError, DataError
 from saccade import files
+from saccade.errors import CheckpointError, DataError
 from saccade.files import (
     default_cache,
     explain,
