@@ -28,7 +28,7 @@ class Timed(Sentences):
 
 
 def seconds_kept(folder):
-    return checkpoint.read_progress(checkpoint.latest(folder / "checkpoints"))["seconds"]
+    return checkpoint.read_progress(checkpoint.latest(folder / "checkpoints")).seconds
 
 
 def test_the_time_may_be_up(tmp_path, monkeypatch):
@@ -38,7 +38,7 @@ def test_the_time_may_be_up(tmp_path, monkeypatch):
     assert job.validations == [(5, True)]
     assert len(job.exported) == 1
     assert checkpoint.latest(tmp_path / "checkpoints").name == "step-00000005"
-    assert checkpoint.read_progress(checkpoint.latest(tmp_path / "checkpoints"))["best_step"] == 5
+    assert checkpoint.read_progress(checkpoint.latest(tmp_path / "checkpoints")).best_step == 5
 
 
 def test_the_last_weights_may_be_the_best_or_not(tmp_path, monkeypatch):
