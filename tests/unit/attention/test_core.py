@@ -232,6 +232,10 @@ def test_an_attention_describes_itself():
     assert "site='attention', dropout=0.1" in text
     assert "temperature=0.5" in text
     assert "heads=2" in repr(build_attention("dot", 4, 4, heads=2))
+    plain = repr(build_attention("dot", 4, 4))
+    assert "Softmax()" in plain, "what is as usual is not said"
+    assert "dropout" not in plain
+    assert "heads" not in plain
 
 
 def test_the_cells_of_a_picture_are_keys_like_any_other():
