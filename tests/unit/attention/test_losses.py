@@ -79,6 +79,16 @@ def test_reinforce_loss_ignores_steps_without_weights():
     assert_close(whole, reinforce_loss(weights[:, :, :2], distribution[:, :, :2], torch.tensor([2.0]), 0.5))
 
 
+def test_reinforce_loss_leaves_out_steps_behind_the_mask():
+    distribution = torch.softmax(torch.randn(2, 1, 3, 4), -1)
+    weights = torch.eye(4)[[2, 0, 1]].expand(2, 1, 3, 4)
+    reward, mask = torch.tensor([2.0, -1.0]), torch.tensor([[True, True, False], [True, True, True]])
+    found = reinforce_loss(weights, distribution, reward, 0.5, entropy=0.1, mask=mask)
+    for row, length in enumerate((2, 3)):
+        parts = weights[row : row + 1, :, :length], distribution[row : row + 1, :, :length], reward[row : row + 1]
+        assert_close(found[row : row + 1], reinforce_loss(*parts, 0.5, entropy=0.1))
+
+
 def test_reinforce_gradient_is_the_policy_gradient_estimate():
     """d/de log softmax(e)[drawn] = one-hot(drawn) - softmax(e)."""
     scores = torch.randn(1, 1, 1, 4, dtype=torch.float64, requires_grad=True)
