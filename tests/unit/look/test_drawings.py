@@ -22,6 +22,11 @@ from saccade.look import (
     Overlay,
     Picture,
     curves,
+    draw_arcs,
+    draw_heads,
+    draw_overlay,
+    draw_overlay_heads,
+    draw_reading,
     figure,
     heads,
     overlay,
@@ -226,6 +231,16 @@ def drawn_veil() -> str:
 
 ALL = {
     "veil": drawn_veil,
+    "terminal, heads": lambda: draw_heads(SITES, width=60),
+    "terminal, arcs": lambda: draw_arcs([SMALL, SMALL], width=60),
+    "terminal, reading": lambda: draw_reading(own_words(8, ahead=True), width=40),
+    "terminal, overlay": lambda: draw_overlay(Overlay.of(some_picture(), looked()), width=60),
+    "terminal, overlay in color": lambda: draw_overlay(
+        Overlay.of(some_picture(), looked()), width=30, colour=True
+    ).replace("\x1b", "ESC"),
+    "terminal, overlay of heads": lambda: draw_overlay_heads(
+        some_picture(), Heads("site", (looked(), looked())), width=60
+    ),
     **{name: lambda draw=draw: drawn(draw) for name, draw in FIGURES.items()},
     "matrix, unknown letters": lambda: drawn(FIGURES["matrix"], boxes=True),
     "arcs, unknown letters": lambda: drawn(FIGURES["arcs"], boxes=True),

@@ -117,7 +117,7 @@ def test_impossible_tables_are_refused():
     with pytest.raises(DataError, match="of 0 images, but need at least 1"):
         DocumentFrequency(0, {})
     with pytest.raises(DataError, match="in 3 images, but are of 2"):
-        DocumentFrequency(2, {("a",): 3})
+        DocumentFrequency(2, {("a",): 3, ("b",): 1})
 
 
 def test_sigma_must_be_positive():
