@@ -100,6 +100,8 @@ def test_the_models_of_the_built_in_corpus_are_as_good_as_was_measured():
     assert "BLEU {}, chrF {}, alignment error rate {};".format(*plain) in readme
     assert f"with guided alignment BLEU {guided[1]} and {guided[3]} ([{NUMBERS[seeds]}](benchmarks" in readme
     assert f"the same data and steps: BLEU {fixed[1]} |" in readme
+    transformer = rows["transformer"]
+    assert f"BLEU {transformer[1]}, alignment error rate {transformer[3]} (the mean" in readme
 
 
 @pytest.mark.parametrize("path", ["ARCHITECTURE.md", "src/saccade/models/settings.py"])
