@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 import time
 from contextlib import suppress
 
@@ -13,7 +14,7 @@ from saccade.serve.metrics import Metrics
 from saccade.serve.problems import Problem
 from saccade.serve.settings import Settings
 
-__all__ = ["Gate", "until_gone"]
+__all__ = ["Gate", "host_name", "until_gone"]
 
 OPEN = frozenset({"/", "/healthz"})
 """What needs no token, beside /static/: the page, which knows nothing by itself, and the sign of life."""
@@ -25,6 +26,8 @@ HEADERS = (
 )
 POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 """What is not the page is nothing that a browser should run; the page brings a policy of its own."""
+_HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::[0-9]{1,5})?", re.IGNORECASE | re.ASCII)
+"""A Host header: an IPv6 address in brackets, an IPv4 address or a name; then a port, if any."""
 
 
 class Gate:
@@ -80,14 +83,26 @@ class Gate:
                 self.idle.set()
             self._metrics.request(_label(scope["path"]), status, time.perf_counter() - began)
 
+    def _misnamed(self, scope: Scope) -> Problem | None:
+        """Refuse a Host header that is malformed, repeated, or names another server."""
+        header = b", ".join(value for name, value in scope["headers"] if name == b"host").decode("latin-1")
+        host = host_name(header)
+        if header and host is None:
+            return Problem(400, f"The Host header {header[:80]!r} is not a name or an address with an optional port.")
+        if self._hosts is None or host in self._hosts:
+            return None
+        return Problem(
+            400,
+            f"This server does not answer to the name {(host or '')[:80]!r}. Use localhost, or start it with "
+            "--allow-host.",
+        )
+
     def _refusal(self, scope: Scope) -> Problem | None:
         """Why a request is not let in."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         path: str = scope["path"]
-        if self._hosts is not None and (host := _host(headers.get(b"host", b""))) not in self._hosts:
-            return Problem(
-                400, f"This server does not answer to the name {host!r}. Use localhost, or start it with --allow-host."
-            )
+        if (misnamed := self._misnamed(scope)) is not None:
+            return misnamed
         is_open = path in OPEN or path.startswith("/static/")
         if self._token is not None and not is_open and not _knows(headers.get(b"authorization", b""), self._token):
             return Problem(
@@ -106,13 +121,13 @@ async def until_gone(receive: Receive) -> None:
         pass
 
 
-def _host(header: bytes) -> str:
-    """The name in a Host header, without its port and the brackets of a number."""
-    name = header.decode("latin-1").lower()
-    number, bracket, rest = name.removeprefix("[").partition("]")
-    if bracket:
-        return number if not rest or rest.startswith(":") else name
-    return name.partition(":")[0]
+def host_name(header: str) -> str | None:
+    """The name or address in a Host header, in small letters and without brackets and port; None if it is malformed.
+
+    Parsers that are more lenient disagree about which part of `localhost:80@evil.example` is the name.
+    """
+    found = _HOST.fullmatch(header)
+    return None if found is None else (found["address"] or found["name"]).lower()
 
 
 def _knows(header: bytes, token: bytes) -> bool:

@@ -1,10 +1,14 @@
 """What every request passes: names, token, shutdown, headers, counters."""
 
 import asyncio
+import string
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from helpers_serve import Fake, application, ask, post, run, until
+from saccade.serve.gate import host_name
 
 
 def get(app, path="/healthz", **more):
@@ -30,7 +34,7 @@ def test_names_of_this_machine_are_answered(host):
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example", "", "[::1].evil.example"],
+    ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example", "", "localhost."],
 )
 @pytest.mark.parametrize("path", ["/", "/v1/models", "/healthz"])
 def test_other_names_are_not(host, path):
@@ -38,6 +42,74 @@ def test_other_names_are_not(host, path):
     assert got.status == 400
     assert "does not answer to the name" in got.error
     assert "--allow-host" in got.error
+
+
+MALFORMED = [
+    "localhost:80@evil.com",
+    "evil.com@localhost",
+    "localhost:",
+    "localhost:http",
+    "localhost:80:80",
+    "localhost:123456",
+    "localhost:٨٠",
+    "localhost evil.com",
+    "localhost,evil.com",
+    "localhost/evil.com",
+    "localhost?evil.com",
+    "localhost#evil.com",
+    "localhost\\evil.com",
+    "localhost\n",
+    "[::1",
+    "::1",
+    "[localhost]",
+    "[::1].evil.com",
+    "[::1]80",
+    "[::1]:80@evil.com",
+]
+
+
+@pytest.mark.parametrize("host", MALFORMED)
+def test_a_malformed_host_is_refused_whatever_the_server_listens_on(host):
+    host = host.encode().decode("latin-1")
+    for settings in ({}, {"host": "0.0.0.0"}):
+        got = get(application(**settings), host=host)
+        assert got.status == 400
+        assert got.error == f"The Host header {host!r} is not a name or an address with an optional port."
+
+
+def test_two_hosts_are_refused_and_no_long_name_is_repeated():
+    for app in (application(), application(host="0.0.0.0")):
+        assert get(app, host="localhost", headers={"Host": "localhost"}).status == 400
+    assert "localhost, localhost" in get(application(), host="localhost", headers={"Host": "localhost"}).error
+    assert len(get(application(), host="a" * 10_000).error) < 250
+    assert len(get(application(), host="@" * 10_000).error) < 250
+
+
+@given(
+    st.text(string.ascii_letters + string.digits + "._-", min_size=1, max_size=30),
+    st.one_of(st.none(), st.integers(0, 65535)),
+)
+def test_the_name_is_all_before_the_port(name, port):
+    assert host_name(name if port is None else f"{name}:{port}") == name.lower()
+
+
+@given(st.ip_addresses(v=6), st.one_of(st.none(), st.integers(0, 65535)))
+def test_addresses_in_brackets_are_hosts_too(address, port):
+    assert host_name(f"[{address}]" if port is None else f"[{address}]:{port}") == str(address)
+
+
+@given(st.text(string.printable + "é٣", max_size=20), st.text("@:[]/ ,.a1", max_size=12))
+def test_what_is_no_host_and_port_has_no_name(before, after):
+    """A slower reading of the same rule: split at the last colon, then look at every letter."""
+    header = before + after
+    name, colon, port = header.rpartition(":") if not header.endswith("]") else (header, "", "")
+    if not colon:
+        name, port = header, "0"
+    inside = name[1:-1] if name[:1] == "[" and name[-1:] == "]" and len(name) > 2 else None
+    letters = string.hexdigits + ":." if inside is not None else string.ascii_letters + string.digits + "._-"
+    text = name if inside is None else inside
+    right = 0 < len(text) and set(text) <= set(letters) and 0 < len(port) < 6 and set(port) <= set(string.digits)
+    assert host_name(header) == (text.lower() if right else None)
 
 
 def test_names_that_were_allowed_are_answered():
@@ -48,13 +120,15 @@ def test_names_that_were_allowed_are_answered():
 @pytest.mark.parametrize("path", ["/v1/models", "/metrics", "/openapi.json"])
 def test_the_token_is_asked_for(path):
     app = application(token="sésame")
-    for header in (None, "Bearer", "Bearer wrong", "Basic sésame", "sésame", "Bearer sésam", "Bearer ÿ"):
+    right = "Bearer sésame".encode().decode("latin-1")
+    assert get(app, path, headers={"authorization": right}).status == 200
+    assert get(app, path, headers={"authorization": right.replace("Bearer", "bearer")}).status == 200
+    others = [right.replace("Bearer", scheme) for scheme in ("Basic", "Digest", "Bearers", "")]
+    for header in (None, "Bearer", "Bearer wrong", *others, right.removeprefix("Bearer "), right[:-1], "Bearer ÿ"):
         got = get(app, path, headers={"authorization": header})
         assert (got.status, got.headers["www-authenticate"]) == (401, "Bearer")
         assert got.json["error"]["code"] == "unauthorized"
         assert "Authorization: Bearer TOKEN" in got.error
-    right = "Bearer sésame".encode().decode("latin-1")
-    assert get(app, path, headers={"authorization": right}).status == 200
 
 
 @pytest.mark.parametrize("path", ["/", "/static/app.js", "/healthz"])
@@ -94,9 +168,11 @@ def test_a_server_that_ends_takes_no_new_work_and_finishes_what_it_has():
         await until(model.begun.is_set)
         app.gate.drain()
         assert not app.gate.idle.is_set()
-        late = await post(app, {"input": "c"})
-        assert (late.status, late.json["error"]["code"]) == (503, "shutting_down")
-        assert late.headers["retry-after"] == "5"
+        for path in ("/v1/predict", "/v1/trace"):
+            late = await post(app, {"input": "c"}, path)
+            assert (late.status, late.json["error"]["code"]) == (503, "shutting_down")
+            assert late.headers["retry-after"] == "5"
+        assert (await ask(app, path="/v1/models")).status == 503
         assert (await ask(app, path="/healthz")).status == 503
         assert (await ask(app, path="/metrics")).status == 200
         model.free.set()
@@ -104,7 +180,7 @@ def test_a_server_that_ends_takes_no_new_work_and_finishes_what_it_has():
         await app.gate.idle.wait()
 
     run(test())
-    assert model.batches == [["a b"]]
+    assert (model.batches, model.traced) == ([["a b"]], [])
 
 
 def test_strangers_make_no_new_counters():
