@@ -77,6 +77,15 @@ class Wishes:
                 raise ConfigError(f"the weights pulled in step {step} add up to {total:.3f}, but a step has 1 to give.")
         return Steering(sites, self.block, pulled)
 
+    def check_steps(self, steps: int) -> None:
+        """Raise if a pull names a step that the answer does not have; its length is known only after the search."""
+        late = [step for step, _, _ in self.pull if step >= steps]
+        if late:
+            raise ConfigError(
+                f"pull names step {max(late)}, but the answer ends after {steps} steps: 0 to {steps - 1}. Pull "
+                "earlier, or ask for a longer answer with min_length."
+            )
+
     def options(self, search: SearchConfig) -> dict[str, Any]:
         """How the answer was come by, as far as it differs from the plainest way."""
         plain = SearchConfig().model_dump()
@@ -104,6 +113,7 @@ def trace_writing(
 ) -> dict[str, Any]:
     """All that can be seen while a model writes an answer; source: what it reads, and how a trace has it."""
     length = len(found.tokens)
+    wishes.check_steps(length)
     words = found.tokens[:-1] if found.finished else found.tokens
     batch = Batch.of(targets=[words]).to(next(model.parameters()).device)
     if source is not None:

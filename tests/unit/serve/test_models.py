@@ -85,6 +85,7 @@ def test_a_trace_is_a_trace(translator):
         {"input": "ant bee", "block": [99]},
         {"input": "ant bee", "pull": [[0, 99, 0.5]]},
         {"input": "ant bee", "pull": [[0, 0, 7]]},
+        {"input": "ant bee", "pull": [[99, 0, 0.5]]},
         {"input": "ant bee", "force": [10**9]},
         {"input": "ant bee", "force": [-1]},
         {"input": " "},

@@ -88,6 +88,7 @@ def test_force_block_and_pull(model):
         ({"pull": [(-1, 1, 0.5)]}, "in step -1"),
         ({"pull": [(0, 1, 0.5)], "block": [1]}, "source token 1 is blocked, so no weight can be pulled"),
         ({"pull": [(2, 1, 0.7), (2, 0, 0.7)]}, "pulled in step 2 add up to 1.400"),
+        ({"pull": [(0, 1, 0.5), (5, 1, 0.5)]}, "pull names step 5, but the answer ends after 5 steps: 0 to 4"),
     ],
 )
 def test_interference_that_cannot_be(model, wishes, message):
