@@ -46,6 +46,11 @@ def test_models_by_name_the_first_by_default():
     assert len(first.batches) == len(second.batches) == 1
 
 
+def test_of_a_long_unknown_name_only_the_beginning_is_repeated():
+    got = run(post(application(), TEXT | {"model": "x" * 100_000}))
+    assert (got.status, got.error) == (404, f"There is no model '{'x' * 80}'. Known: fake.")
+
+
 def test_requests_that_arrive_together_are_decoded_together_if_they_want_the_same():
     model = Fake()
 
@@ -155,6 +160,17 @@ def test_what_is_beyond_the_limits(asked, told):
     assert (got.status, got.json["error"]["code"]) == (422, "beyond_limits")
     assert told in got.error
     assert model.batches == []
+
+
+@pytest.mark.parametrize(("each", "status"), [(2_666_666, 200), (2_666_667, 422)])
+def test_attention_has_a_limit(each, status):
+    model, asked = Fake(), []
+    model.looked = lambda tokens, search: asked.append(tokens) or each
+    got = run(post(application(model), {"inputs": ["a b", "c d", "e"], "attention": True}))
+    assert (got.status, asked) == (status, [3])  # 8 tokens are 3 an input, rounded up
+    if status == 422:
+        assert "could be 8,000,001 numbers, but this server sends at most 8,000,000 at a time." in got.error
+    assert run(post(application(model), {"inputs": ["a b", "c d", "e"]})).status == 200
 
 
 @pytest.mark.parametrize("path", ["/v1/predict", "/v1/trace"])

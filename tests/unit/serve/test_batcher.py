@@ -19,6 +19,7 @@ class Worker:
         self.batches = []
         self.begun, self.free = threading.Event(), threading.Event()
         self.free.set()
+        self.checks = 0
 
     def __call__(self, key, items, check):
         self.batches.append((key, list(items)))
@@ -26,6 +27,7 @@ class Worker:
         latest = time.monotonic() + PATIENCE
         while not self.free.wait(0.002) and time.monotonic() < latest:
             check()
+            self.checks += 1
         if "bad" in items:
             raise ValueError("bad")
         return [2 * item for item in items]
@@ -124,6 +126,44 @@ def test_a_full_queue_refuses_at_once_and_has_room_again_later():
     run(test())
 
 
+class Clock:
+    """A time that only work takes."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(0.1, 1), (10, 20), (30, 60), (31, 60), (10_000, 60)])
+def test_a_full_queue_says_when_to_ask_again_but_never_after_more_than_a_minute(monkeypatch, seconds, told):
+    clock, work = Clock(), Worker()
+    monkeypatch.setattr("saccade.serve.batcher.time", clock)
+
+    def slow(key, items, check):
+        clock.now += seconds * len(items)
+        return work(key, items, check)
+
+    async def test():
+        made = batcher(slow, max_wait=0, queue=2)
+        await made.submit("k", [0])
+        work.begun.clear()
+        work.free.clear()
+        running = asyncio.create_task(made.submit("k", [0]))
+        await until(work.begun.is_set)
+        waiting = asyncio.create_task(made.submit("k", [1, 2]))
+        await until(lambda: made.depth == 2)
+        with pytest.raises(Full) as refused:
+            made.check_room(1)
+        assert refused.value.seconds == told
+        work.free.set()
+        await asyncio.gather(running, waiting)
+        await made.close()
+
+    run(test())
+
+
 def test_what_is_cancelled_before_it_begins_is_never_worked_on():
     work = Worker()
 
@@ -138,11 +178,11 @@ def test_what_is_cancelled_before_it_begins_is_never_worked_on():
         assert made.depth == 0
         work.free.set()
         assert await running == [0]
-        await asyncio.sleep(0.02)
+        assert await made.submit("k", [2]) == [4]  # the dispatcher would have worked on the cancelled one first
         await made.close()
 
     run(test())
-    assert work.batches == [("k", [0])]
+    assert work.batches == [("k", [0]), ("k", [2])]
 
 
 def test_work_that_nobody_waits_for_is_given_up():
@@ -174,7 +214,8 @@ def test_work_goes_on_while_one_of_them_waits():
         gone, stays = (asyncio.create_task(made.submit("k", [n])) for n in range(2))
         await until(work.begun.is_set)
         gone.cancel()
-        await asyncio.sleep(0.02)
+        before = work.checks
+        await until(lambda: work.checks > before + 1)
         work.free.set()
         assert await stays == [2]
         await made.close()

@@ -108,7 +108,7 @@ def test_what_is_no_host_and_port_has_no_name(before, after):
     inside = name[1:-1] if name[:1] == "[" and name[-1:] == "]" and len(name) > 2 else None
     letters = string.hexdigits + ":." if inside is not None else string.ascii_letters + string.digits + "._-"
     text = name if inside is None else inside
-    right = 0 < len(text) and set(text) <= set(letters) and 0 < len(port) < 6 and set(port) <= set(string.digits)
+    right = len(text) > 0 and set(text) <= set(letters) and 0 < len(port) < 6 and set(port) <= set(string.digits)
     assert host_name(header) == (text.lower() if right else None)
 
 

@@ -249,8 +249,7 @@ def test_pictures_are_opened_in_threads_of_their_own_two_at_a_time():
         app = application(model)
         model.opening.clear()
         asked = [asyncio.create_task(sent(app, WHOLE)) for _ in range(6)]
-        await until(lambda: len(model.opened) == 2)
-        await asyncio.sleep(0.05)
+        await until(lambda: app.opener._pool._work_queue.qsize() == 4)  # the other requests wait for a thread
         assert len(model.opened) == 2
         assert (await ask(app, path="/healthz")).status == 200
         model.opening.set()

@@ -1,5 +1,7 @@
 """Requests are checked on the way in, and faults are told with their place."""
 
+import json
+
 import pytest
 
 from saccade.config import check
@@ -101,6 +103,20 @@ def test_faults_of_a_trace_are_told_with_their_place():
     assert "there must be either input" in refused(b'{"input": "a", "image": "b"}', TraceOf)
     assert "pull.0.2: Input should be a valid number" in refused(b'{"input": "a", "pull": [[0, 1, "x"]]}', TraceOf)
     assert "block.0: Input should be a valid integer" in refused(b'{"input": "a", "block": ["x"]}', TraceOf)
+
+
+@pytest.mark.parametrize(("name", "one"), [("force", 5), ("block", 0), ("pull", [0, 0, 0.5])])
+def test_interference_has_a_limit(name, one):
+    def body(count):
+        return json.dumps({"input": "a", name: [one] * count}).encode()
+
+    assert len(getattr(parse_body(TraceOf, body(4096)), name)) == 4096
+    assert f"{name}: List should have at most 4096 items after validation, not 4097" in refused(body(4097), TraceOf)
+
+
+def test_half_a_character_in_a_message_is_replaced():
+    answer = Problem(400, "a \ud800 b").response()
+    assert json.loads(answer.body.decode())["error"] == {"code": "bad_request", "message": "a ? b"}
 
 
 MANY = b",".join(b'"name %d": 1' % number for number in range(5000))
