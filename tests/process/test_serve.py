@@ -1,108 +1,24 @@
 """The server as a process: it listens, refuses, and ends as it should."""
 
 import base64
-import http.client
 import json
 import re
 import signal
 import socket
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from helpers_process import Run
-from helpers_tasks import MODEL, untrained, write_folder
+from helpers_server import PATIENCE, QUICK, read_all, wait_until
+from helpers_tasks import write_folder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork and signals")
 
-PATIENCE = 60
-QUICK = {"input": "ant bee", "options": {"max_length": 5}}
 SLOW = {"input": "ant bee", "options": {"beam": 16, "min_length": 1000, "max_length": 1040}}
 """A second or so: a model that has learned nothing must write a thousand words."""
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return write_folder(untrained("translation", MODEL), tmp_path_factory.mktemp("untaught"))
-
-
-class Running:
-    """A server, and its port."""
-
-    def __init__(self, printed, folder, *options):
-        printed.touch()  # it is read before the process has come to write it
-        self.process = Run(printed, ["serve", folder, "--port", 0, "--device", "cpu", *options])
-        wait_until(lambda: "Ctrl-C" in self.process.text or self.process.poll() is not None)
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/", self.process.text)
-        assert found, self.process.text
-        self.port = int(found[1])
-
-    def ask(self, method, path, value=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        body = None if value is None else json.dumps(value)
-        connection.request(method, path, body, {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        found = answer.status, answer.read()
-        connection.close()
-        return found
-
-    def send(self, value):
-        """A question on a socket of its own; the answer is left there."""
-        body = json.dumps(value).encode()
-        client = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
-        head = "POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        return client
-
-    def show(self, picture, path="/v1/predict"):
-        """A picture as the body."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        connection.request("POST", path, picture, {"Content-Type": "image/png"})
-        answer = connection.getresponse()
-        found = answer.status, json.loads(answer.read())
-        connection.close()
-        return found
-
-    @property
-    def most_memory(self):
-        """Bytes that it has ever had at once."""
-        text = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmHWM:\s+(\d+) kB", text)[1]) * 1000
-
-    def number(self, name):
-        """One of the counters."""
-        text = self.ask("GET", "/metrics")[1].decode()
-        found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
-        return float(found[1]) if found else 0.0
-
-    def end(self, number=signal.SIGTERM):
-        """Ask it to end; the exit code."""
-        self.process.send(number)
-        return self.ended()
-
-    def ended(self):
-        """The exit code of a server that was asked to end, which had nothing to complain about."""
-        code = self.process.end()
-        assert self.process.text.count("\n") == 1, self.process.text
-        return code
-
-
-@pytest.fixture
-def start(folder, tmp_path):
-    running = []
-
-    def begin(*options, model=folder):
-        running.append(Running(tmp_path / f"printed {len(running)}", model, *options))
-        return running[-1]
-
-    yield begin
-    for server in running:
-        if server.process.poll() is None:
-            server.process.send(signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
@@ -111,20 +27,6 @@ def captions(tmp_path_factory):
     from helpers_pictures import captioner
 
     return write_folder(captioner(), tmp_path_factory.mktemp("captions"))
-
-
-def wait_until(truth):
-    deadline = time.monotonic() + PATIENCE
-    while not truth():
-        assert time.monotonic() < deadline, "it does not come about"
-        time.sleep(0.02)
-
-
-def read_all(client):
-    found = b""
-    while part := client.recv(65536):
-        found += part
-    return found
 
 
 def test_it_serves_and_ends(start, folder):

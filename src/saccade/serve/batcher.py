@@ -93,6 +93,11 @@ class Batcher:
         """The inputs that wait."""
         return sum(map(len, self._waiting.values()))
 
+    @property
+    def busy(self) -> bool:
+        """Whether the thread is at work, even if the batcher was closed meanwhile."""
+        return bool(self._running)
+
     def check_room(self, count: int) -> None:
         """Closed or Full if so many more inputs could not wait: what is made ready for them would be in vain."""
         if self._closed:

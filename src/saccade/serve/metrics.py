@@ -12,6 +12,9 @@ TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
+REASONS = ("end", "full", "head", "room", "unread")
+"""Why connections are closed: the server ends; none could make room; a late head; room for another; unread answers."""
+
 
 class Histogram:
     """How often a number was at most each of some bounds."""
@@ -38,7 +41,7 @@ class Histogram:
 
 
 class Metrics:
-    """Counters of one server; `depth`, `running` and `held` are asked when somebody looks.
+    """Counters of one server; `depth`, `running`, `held` and `connections` are asked when somebody looks.
 
     Paths are those of the server's own routes: what strangers ask for must not make new counters.
     """
@@ -47,11 +50,13 @@ class Metrics:
         self.depth: Callable[[], int] = int
         self.running: Callable[[], int] = int
         self.held: Callable[[], int] = int
+        self.connections: Callable[[], int] = int
         self._requests: Counter[tuple[str, int]] = Counter()
         self._seconds: dict[str, Histogram] = {}
         self._batches, self._batch_seconds = Histogram(SIZES), Histogram(SECONDS)
         self._tokens = Counter({"read": 0, "written": 0})
         self._pictures = Counter({"opened": 0, "refused": 0})
+        self._closed = Counter(dict.fromkeys(REASONS, 0))
 
     def request(self, path: str, status: int, seconds: float) -> None:
         """A request was answered."""
@@ -73,6 +78,10 @@ class Metrics:
         self._pictures["opened"] += opened
         self._pictures["refused"] += refused
 
+    def closed(self, reason: str) -> None:
+        """The server closed a connection on its client; `reason` is one of REASONS."""
+        self._closed[reason] += 1
+
     def text(self) -> str:
         """All of it."""
         return "".join(f"{line}\n" for line in self._lines())
@@ -87,6 +96,13 @@ class Metrics:
         yield f"saccade_queue_depth {self.depth()}"
         yield from _head("saccade_held_bytes", "gauge", "Bytes of requests that are read or wait.")
         yield f"saccade_held_bytes {self.held()}"
+        yield from _head("saccade_connections", "gauge", "Open connections.")
+        yield f"saccade_connections {self.connections()}"
+        yield from _head(
+            "saccade_connections_closed_total", "counter", "Connections closed on their clients, by reason."
+        )
+        for reason, count in sorted(self._closed.items()):
+            yield f'saccade_connections_closed_total{{reason="{reason}"}} {count}'
         yield from _head("saccade_pictures_total", "counter", "Pictures of requests, by whether they could be opened.")
         for result, count in sorted(self._pictures.items()):
             yield f'saccade_pictures_total{{result="{result}"}} {count}'

@@ -14,6 +14,7 @@ CODES = {
     401: "unauthorized",
     404: "not_found",
     405: "method_not_allowed",
+    408: "request_timeout",
     413: "too_large",
     415: "unsupported_type",
     422: "beyond_limits",

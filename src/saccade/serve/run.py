@@ -6,8 +6,9 @@ import asyncio
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,18 @@ import uvicorn
 from saccade.errors import ConfigError
 from saccade.look import page
 from saccade.serve.app import Application, Explorer
+from saccade.serve.connections import ACCEPTS, Connection, Connections, room
 from saccade.serve.models import load_models
 from saccade.serve.settings import Settings
 
 __all__ = ["serve"]
 
-_GRACE = 5
-"""Seconds for answers that are on their way when time is up."""
+_GRACE = 5.0
+"""Seconds after the time for a request: for answers that are on their way, and for the end itself."""
+_LAST = 1.0
+"""The part of it that is for the end itself."""
+_QUEUE = 1024
+"""Connections that the system keeps until the server accepts them."""
 
 
 def serve(
@@ -49,31 +55,79 @@ def serve(
             access_log=False,
             server_header=False,
             lifespan="on",
-            timeout_graceful_shutdown=_GRACE,
+            http=Connection,
+            backlog=ACCEPTS,
+            timeout_graceful_shutdown=1,
         )
-        server = _Server(config, application, lambda: tell([model.facts() for model in models], _address(listener)))
+        connections = Connections(
+            room(settings.max_connections),
+            head=settings.head_timeout,
+            unread=settings.timeout,
+            metrics=application.metrics,
+        )
+        server = _Server(
+            config, application, connections, lambda: tell([model.facts() for model in models], _address(listener))
+        )
         asyncio.run(server.serve(sockets=[listener]))
 
 
 class _Server(uvicorn.Server):
     """Asked to end it first refuses new work and finishes what it has; asked twice it ends at once."""
 
-    def __init__(self, config: uvicorn.Config, application: Application, listening: Callable[[], None]) -> None:
+    server_state: Connections
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        application: Application,
+        connections: Connections,
+        listening: Callable[[], None],
+    ) -> None:
         super().__init__(config)
+        self.server_state = connections
         self._application, self._listening = application, listening
         self._ending: asyncio.Task[None] | None = None
 
+    @property
+    def _patience(self) -> float:
+        """Seconds from the first signal to the end of the process, at most."""
+        return self._application.settings.timeout + _GRACE
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(self.server_state.on_loop_error)
         await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(_QUEUE)  # uvicorn has asked for as many as are accepted at a time
         if self.started:
             self._listening()
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % 10 == 0:  # once a second
+            self.server_state.sweep(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        if self._application.batcher.busy:
+            # Nobody waits for that work, but the interpreter would wait for the thread before it ends.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Unlike uvicorn's own, an ordered end is no death by signal: the exit code is 0."""
         loop = asyncio.get_running_loop()
         numbers = (signal.SIGTERM, signal.SIGINT)
-        before = [signal.signal(number, lambda *_: loop.call_soon_threadsafe(self._end)) for number in numbers]
+
+        def handle(*_: object) -> None:
+            if self._ending is None and hasattr(signal, "setitimer"):
+                # The system then ends the process even if a thread keeps the interpreter busy.
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.setitimer(signal.ITIMER_REAL, self._patience)
+            loop.call_soon_threadsafe(self._end)
+
+        before = [signal.signal(number, handle) for number in numbers]
         try:
             yield
         finally:
@@ -87,13 +141,15 @@ class _Server(uvicorn.Server):
         self._ending = asyncio.get_running_loop().create_task(self._drain())
 
     async def _drain(self) -> None:
-        try:
-            async with asyncio.timeout(self._application.settings.timeout + _GRACE):
+        """Wait for the answers, and for clients to read them, but not for those that do not."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience - _LAST):
                 await self._application.gate.idle.wait()
-        except TimeoutError:
-            pass  # somebody does not read what was asked for
-        finally:
-            self.should_exit = True
+                while self.server_state.unsent:
+                    await asyncio.sleep(0.05)
+        for connection in self.server_state.unsent:
+            connection.drop("end")
+        self.should_exit = True
 
 
 def _leave_a_core() -> None:

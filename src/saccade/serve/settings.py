@@ -39,6 +39,10 @@ class Settings(Config):
     """The most inputs that wait."""
     timeout: float = Field(30.0, gt=0)
     """Seconds for a request, from when its head has been read."""
+    head_timeout: float = Field(10.0, gt=0)
+    """Seconds for a request's head, from when the connection is open or its last answer was sent."""
+    max_connections: int | None = Field(None, ge=1)
+    """Maximum open connections; None: as many as the limit on open files leaves room for."""
     max_body: int | None = Field(None, ge=1)
     """The most bytes of a request's body; None: as much as the inputs that are served need."""
     max_inputs: int = Field(128, ge=1)

@@ -39,6 +39,8 @@ def test_options_become_settings(served, tmp_path):
         allow_host=["b.example"],
         queue=10,
         timeout=1,
+        head_timeout=2,
+        max_connections=50,
         max_body=5000,
         max_picture=3000,
         max_pixels=2000,
@@ -48,6 +50,7 @@ def test_options_become_settings(served, tmp_path):
     assert (settings.host, settings.port, settings.token) == ("0.0.0.0", 0, "secret")
     assert (settings.cors, settings.allowed_hosts) == (("https://a.example",), ("b.example",))
     assert (settings.queue, settings.max_inputs, settings.timeout) == (10, 10, 1.0)
+    assert (settings.head_timeout, settings.max_connections) == (2.0, 50)
     assert (settings.max_body, settings.max_picture, settings.max_pixels, settings.max_held) == (5000, 3000, 2000, 6000)
 
 

@@ -35,6 +35,8 @@ def test_faults_are_told():
     assert "name the origins that may" in refused(cors=("*",))
     assert "max_batch: Input should be greater than or equal to 1 (it is 0)" in refused(max_batch=0)
     assert "timeout: Input should be greater than 0" in refused(timeout=0.0)
+    assert "head_timeout: Input should be greater than 0" in refused(head_timeout=0.0)
+    assert "max_connections: Input should be greater than or equal to 1" in refused(max_connections=0)
 
 
 def test_a_body_has_room_for_pictures_where_they_are_served():

@@ -32,6 +32,13 @@ def serve(
     max_wait: Annotated[float, typer.Option(min=0, help="Milliseconds that an input waits for others.")] = 5,
     queue: Annotated[int, typer.Option(min=1, help="The most inputs that wait; beyond it is 429.")] = 1024,
     timeout: Annotated[float, typer.Option(help="Seconds for a request; beyond it is 504.")] = 30,
+    head_timeout: Annotated[
+        float, typer.Option(help="Seconds for a request's head; then the connection is closed.")
+    ] = (10),
+    max_connections: Annotated[
+        int | None,
+        typer.Option(min=1, help="Maximum open connections; left out, as many as the limit on open files allows."),
+    ] = None,
     max_body: Annotated[
         int | None, typer.Option(min=1, help="The most bytes of a request; left out, 1 MiB, and more for pictures.")
     ] = None,
@@ -72,6 +79,8 @@ def serve(
         "max_wait": float(max_wait),
         "queue": queue,
         "timeout": float(timeout),
+        "head_timeout": float(head_timeout),
+        "max_connections": max_connections,
         "max_body": max_body,
         "max_inputs": min(max_inputs, queue),
         "max_input": max_input,
