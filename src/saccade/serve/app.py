@@ -84,7 +84,7 @@ class Application:
     def __init__(self, models: Sequence[Answering], settings: Settings, explorer: Explorer) -> None:
         self.settings, self.metrics = settings, counters.Metrics()
         self.models = {model.name: model for model in models}
-        self._sees = any(model.reads == "picture" for model in models)
+        self._reads = {model.reads for model in models}
         self.uploads, self.opener = Uploads(settings.max_held), Opener(settings, self.metrics)
         self._explorer = explorer
         self.batcher = Batcher(
@@ -120,20 +120,23 @@ class Application:
             generate_unique_id_function=lambda route: route.name,
             lifespan=self._lifespan,
         )
-        api.openapi = describe(api)  # type: ignore[method-assign]
+        api.openapi = describe(api, self._reads)  # type: ignore[method-assign]
         api.add_exception_handler(Problem, _tell)
         api.add_exception_handler(HTTPException, _tell_plainly)
         api.add_exception_handler(ClientDisconnect, _tell_nobody)
         api.add_exception_handler(Exception, _tell_nothing)
         api.get("/", include_in_schema=False)(self._index)
         api.get("/static/{name:path}", include_in_schema=False)(self._asset)
-        api.get("/healthz", name="health", responses=answers(Health, 503))(self._healthz)
-        api.get("/metrics", name="metrics", responses={200: {"content": {"text/plain": {}}}})(self._metrics)
-        api.get("/v1/models", name="models", responses=answers(Models, 401))(self._models)
+        api.get("/healthz", name="health", responses=answers(Health, 400, 503))(self._healthz)
+        api.get("/metrics", name="metrics", responses=answers(None, 400, 401))(self._metrics)
+        api.get("/v1/models", name="models", responses=answers(Models, 400, 401, 503))(self._models)
         errors = (400, 401, 404, 413, 415, 422, 429, 503, 504)
-        predicting, tracing = answers(Predictions, *errors), answers(Trace, *errors)
-        api.post("/v1/predict", name="predict", openapi_extra=asks(Predict), responses=predicting)(self._predict)
-        api.post("/v1/trace", name="trace", openapi_extra=asks(TraceOf), responses=tracing)(self._trace)
+        for name, kind, answer, route in (
+            ("predict", Predict, Predictions, self._predict),
+            ("trace", TraceOf, Trace, self._trace),
+        ):
+            body, told = asks(kind, self._reads), answers(answer, *errors)
+            api.post(f"/v1/{name}", name=name, openapi_extra=body, responses=told)(route)
         return api
 
     @asynccontextmanager
@@ -172,7 +175,7 @@ class Application:
         """Answer one input or several."""
         async with _in_time(self.settings.timeout):
             with self.uploads.hold() as hold:
-                asked = await read_request(Predict, request, self.settings, hold, pictures=self._sees)
+                asked = await read_request(Predict, request, self.settings, hold, pictures="picture" in self._reads)
                 model = self._model(asked.model)
                 search = check_search(model, asked.options.given(), self.settings)
                 inputs, read = await self._inputs(request, model, asked, hold)
@@ -188,7 +191,7 @@ class Application:
         """Answer one input, with all there is to see of it."""
         async with _in_time(self.settings.timeout):
             with self.uploads.hold() as hold:
-                asked = await read_request(TraceOf, request, self.settings, hold, pictures=self._sees)
+                asked = await read_request(TraceOf, request, self.settings, hold, pictures="picture" in self._reads)
                 model = self._model(asked.model)
                 options = asked.options.given()
                 check_search(model, options, self.settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from fastapi import FastAPI
@@ -12,9 +12,13 @@ from pydantic.json_schema import models_json_schema
 from saccade.config import Config
 from saccade.serve.problems import CODES
 from saccade.serve.schemas import Failure, Health, Models, Predict, Predictions, TraceOf
+from saccade.tasks.inputs import Reads
 from saccade.trace import Trace
 
 __all__ = ["answers", "asks", "describe"]
+
+_INPUTS: dict[Reads, tuple[str, ...]] = {"text": ("input", "inputs"), "picture": ("image", "images")}
+"""The fields of a request that hold its input, by what the model reads."""
 
 _MEANINGS = {
     400: "The request cannot be understood.",
@@ -29,27 +33,28 @@ _MEANINGS = {
 }
 
 
-def asks(kind: type[Config]) -> dict[str, Any]:
+def asks(kind: type[Config], reads: Set[Reads]) -> dict[str, Any]:
     """The part of a route's description that is about its body: JSON, or a picture with its options in the address."""
-    picture = {"image/*": {"schema": {"type": "string", "format": "binary"}}}
+    picture = {"image/*": {"schema": {"type": "string", "format": "binary"}}} if "picture" in reads else {}
     return {"requestBody": {"required": True, "content": _content(kind) | picture}}
 
 
-def answers(kind: type[Config], *errors: int) -> dict[int | str, dict[str, Any]]:
-    """The part that is about its answers."""
-    described: dict[int | str, dict[str, Any]] = {200: {"description": "The answer.", "content": _content(kind)}}
+def answers(kind: type[Config] | None, *errors: int) -> dict[int | str, dict[str, Any]]:
+    """The part that is about its answers; None: they are plain text."""
+    content = {"text/plain": {"schema": {"type": "string"}}} if kind is None else _content(kind)
+    described: dict[int | str, dict[str, Any]] = {200: {"description": "The answer.", "content": content}}
     for status in errors:
         described[status] = {"description": f"{_MEANINGS[status]} ({CODES[status]})", "content": _content(Failure)}
     return described
 
 
-def describe(api: FastAPI) -> Callable[[], dict[str, Any]]:
-    """What makes the description, once."""
+def describe(api: FastAPI, reads: Set[Reads]) -> Callable[[], dict[str, Any]]:
+    """What makes the description, once, for a server whose models read these."""
 
     def made() -> dict[str, Any]:
         if api.openapi_schema is None:
             page = get_openapi(title=api.title, version=api.version, description=api.description, routes=api.routes)
-            page.setdefault("components", {})["schemas"] = _schemas()
+            page.setdefault("components", {})["schemas"] = _schemas(reads)
             api.openapi_schema = page
         return api.openapi_schema
 
@@ -60,10 +65,26 @@ def _content(kind: type[Config]) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{kind.__name__}"}}}
 
 
-def _schemas() -> dict[str, Any]:
+def _schemas(reads: Set[Reads]) -> dict[str, Any]:
     kinds: list[Any] = [
         (kind, "validation") for kind in (Predict, TraceOf, Predictions, Models, Health, Failure, Trace)
     ]
     _, found = models_json_schema(kinds, ref_template="#/components/schemas/{model}")
     schemas: dict[str, Any] = found["$defs"]
+    for kind in (Predict, TraceOf):
+        _offer(schemas[kind.__name__], reads)
     return schemas
+
+
+def _offer(schema: dict[str, Any], reads: Set[Reads]) -> None:
+    """Leave out of a request what no model reads, and require exactly one of the inputs that are left."""
+    fields: dict[str, Any] = schema["properties"]
+    for read, names in _INPUTS.items():
+        for name in names if read not in reads else ():
+            fields.pop(name, None)
+            schema["examples"] = [example for example in schema["examples"] if name not in example]
+    inputs = [name for names in _INPUTS.values() for name in names if name in fields]
+    none = {name: {"type": "null"} for name in inputs}
+    schema["oneOf"] = [
+        {"title": name, "required": [name], "properties": none | {name: fields[name]["anyOf"][0]}} for name in inputs
+    ]

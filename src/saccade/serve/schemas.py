@@ -63,7 +63,7 @@ class Options(Config):
     length_penalty: float | None = Field(None, json_schema_extra={"minimum": 0})
     coverage_penalty: float | None = Field(None, json_schema_extra={"minimum": 0})
     sample: bool | None = None
-    temperature: float | None = Field(None, json_schema_extra={"exclusiveMinimum": 0})
+    temperature: float | None = Field(None, json_schema_extra={"minimum": 0.001})
     top_k: int | None = Field(None, json_schema_extra={"minimum": 1})
     top_p: float | None = Field(None, json_schema_extra={"exclusiveMinimum": 0, "maximum": 1})
     seed: int | None = Field(None, json_schema_extra={"minimum": 0})

@@ -315,7 +315,7 @@ def test_tokens_and_batches_are_counted():
 
 
 def test_the_description_for_machines():
-    page = run(ask(application(), path="/openapi.json")).json
+    page = run(ask(application(Fake(), Seeing()), path="/openapi.json")).json
     assert set(page["paths"]) == {"/healthz", "/metrics", "/v1/models", "/v1/predict", "/v1/trace"}
     schemas = page["components"]["schemas"]
     for place in _references(page):
