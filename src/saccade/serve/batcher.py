@@ -189,12 +189,13 @@ class Batcher:
         items, loop = [ticket.item for ticket in batch], asyncio.get_running_loop()
         try:
             answers = await loop.run_in_executor(self._thread, self._work, key, items, check)
+            pairs = list(zip(batch, answers, strict=True))
         except Stopped:
             return
         except Exception as error:
             await self._blame(key, batch, error)
             return
-        for ticket, answer in zip(batch, answers, strict=True):
+        for ticket, answer in pairs:
             ticket.call.put(ticket.place, answer)
         self._note(len(batch), time.monotonic() - began)
 

@@ -162,6 +162,27 @@ def test_what_is_beyond_the_limits(asked, told):
     assert model.batches == []
 
 
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("beam", 8),
+        ("max_length", 40),
+        ("min_length", 40),
+        ("seed", 2**63 - 1),
+        ("top_k", 2**31 - 1),
+        ("length_penalty", 100),
+        ("coverage_penalty", 100),
+    ],
+)
+def test_the_most_that_is_allowed_is_allowed(name, most):
+    app = application(max_input=10, max_beam=8)
+    others = {"top_k": {"sample": True}, "seed": {"sample": True}, "min_length": {"max_length": 40}}.get(name, {})
+    assert run(post(app, {"input": "a", "options": {name: most} | others})).status == 200
+    got = run(post(app, {"input": "a", "options": {name: most + 1}}))
+    assert (got.status, f"{name} is" in got.error) == (422, True)
+    assert f"this server allows at most {most:,}." in got.error
+
+
 @pytest.mark.parametrize(("each", "status"), [(2_666_666, 200), (2_666_667, 422)])
 def test_attention_has_a_limit(each, status):
     model, asked = Fake(), []
@@ -171,6 +192,9 @@ def test_attention_has_a_limit(each, status):
     if status == 422:
         assert "could be 8,000,001 numbers, but this server sends at most 8,000,000 at a time." in got.error
     assert run(post(application(model), {"inputs": ["a b", "c d", "e"]})).status == 200
+    assert run(post(application(model), {"input": "a b", "attention": True})).status == 200
+    assert run(post(application(model), {"inputs": [], "attention": True})).status == 200
+    assert asked[1:] == [3, 0]
 
 
 @pytest.mark.parametrize("path", ["/v1/predict", "/v1/trace"])
@@ -320,6 +344,9 @@ def test_the_description_for_machines():
     schemas = page["components"]["schemas"]
     for place in _references(page):
         assert place.removeprefix("#/components/schemas/") in schemas, place
+    gets = {"/healthz": ["200", "400", "503"], "/metrics": ["200", "400", "401"]}
+    for path, statuses in (gets | {"/v1/models": ["200", "400", "401", "503"]}).items():
+        assert sorted(page["paths"][path]["get"]["responses"]) == statuses
     for path in ("/v1/predict", "/v1/trace"):
         route = page["paths"][path]["post"]
         name = route["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]

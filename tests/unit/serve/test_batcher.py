@@ -147,7 +147,7 @@ def test_a_full_queue_says_when_to_ask_again_but_never_after_more_than_a_minute(
 
     async def test():
         made = batcher(slow, max_wait=0, queue=2)
-        await made.submit("k", [0])
+        await made.submit("k", [0, 1])
         work.begun.clear()
         work.free.clear()
         running = asyncio.create_task(made.submit("k", [0]))
@@ -238,6 +238,46 @@ def test_a_fault_of_one_is_not_a_fault_of_all():
     assert (first, last) == ([2], [6])
     assert isinstance(bad, ValueError)
     assert work.batches == [("k", [1, 2, "bad", 3]), ("k", [1]), ("k", [2, "bad"]), ("k", [3])]
+
+
+def test_work_that_gives_too_few_answers_is_a_fault_and_no_wait_without_end():
+    async def test():
+        made = batcher(lambda key, items, check: items if key == "right" else items[1:])
+        with pytest.raises(ValueError, match="zip"):
+            await made.submit("wrong", [1, 2])
+        assert await made.submit("right", [1, 2]) == [1, 2]  # the dispatcher goes on
+        await made.close()
+
+    run(test())
+
+
+def test_it_is_busy_while_it_works_and_after_an_end_that_did_not_wait():
+    work = Worker()
+
+    async def test():
+        made = batcher(work, max_wait=0)
+        assert not made.busy
+        assert await made.submit("k", [1]) == [2]
+        await until(lambda: not made.busy)
+        work.free.clear()
+        work.begun.clear()
+        call = asyncio.create_task(made.submit("k", [1]))
+        await until(work.begun.is_set)
+        assert made.busy
+        await made.close()
+        assert made.busy
+        with pytest.raises(Closed):
+            await call
+
+    run(test())
+
+
+def test_the_pace_is_a_mean_that_forgets_slowly():
+    made = batcher(Worker())
+    made._note(2, 4.0)
+    assert made._pace == 2.0
+    made._note(1, 12.0)
+    assert made._pace == pytest.approx(0.9 * 2 + 0.1 * 12)
 
 
 def test_an_end_tells_all_who_wait():

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import resource
+import sys
 from types import SimpleNamespace
 
 import h11
@@ -286,6 +287,11 @@ def test_there_are_as_many_as_open_files_leave_room_for(monkeypatch):
     assert (room(None), room(100_000)) == (4096, 100_000)
     limited(monkeypatch, resource.RLIM_INFINITY, 20)
     assert (room(None), room(100_000)) == (4096, 100_000)
+
+
+def test_where_no_limit_is_known_there_are_as_many_as_asked_for(monkeypatch):
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert (room(None), room(7)) == (4096, 7)
 
 
 class Ending(_Server):

@@ -2,7 +2,7 @@
 
 import re
 
-from saccade.serve.metrics import Histogram, Metrics
+from saccade.serve.metrics import REASONS, Histogram, Metrics
 
 LINE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"\\\n]*"(,[a-z]+="[^"\\\n]*")*\})? [0-9.]+$')
 
@@ -31,7 +31,8 @@ def test_all_is_counted():
     metrics.batch(3, 0.01)
     metrics.tokens(10, 12)
     metrics.pictures(4, 1)
-    metrics.held = lambda: 99
+    metrics.held, metrics.connections = lambda: 99, lambda: 5
+    metrics.closed("head")
     found = values(metrics.text())
     assert found['saccade_requests_total{path="/v1/predict",status="200"}'] == 2
     assert found['saccade_requests_total{path="/v1/predict",status="429"}'] == 1
@@ -41,11 +42,28 @@ def test_all_is_counted():
     assert found['saccade_pictures_total{result="opened"}'] == 4
     assert found['saccade_pictures_total{result="refused"}'] == 1
     assert found["saccade_held_bytes"] == 99
+    assert found["saccade_connections"] == 5
+    closed = {name: found[f'saccade_connections_closed_total{{reason="{name}"}}'] for name in REASONS}
+    assert closed == {"end": 0, "full": 0, "head": 1, "room": 0, "unread": 0}
     assert found['saccade_batch_size_bucket{le="2"}'] == 0
     assert found['saccade_batch_size_bucket{le="4"}'] == 1
     assert (found["saccade_batch_size_sum"], found["saccade_batch_size_count"]) == (3, 1)
     assert found['saccade_request_seconds_bucket{path="/v1/predict",le="0.025"}'] == 2
     assert found['saccade_request_seconds_count{path="/v1/predict"}'] == 3
+    assert found['saccade_request_seconds_sum{path="/v1/predict"}'] == 0.32
+    assert (found["saccade_batch_seconds_sum"], found["saccade_batch_seconds_count"]) == (0.01, 1)
+
+
+def bounds(found, name):
+    return [part.split('le="')[1][:-2] for part in found if part.startswith(f"{name}_bucket")]
+
+
+def test_the_bounds_are_those_that_dashboards_expect():
+    found = values(Metrics().text())
+    sizes = ["1", "2", "4", "8", "16", "32", "64", "128", "256", "+Inf"]
+    seconds = ["0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "30", "+Inf"]
+    assert bounds(found, "saccade_batch_size") == sizes
+    assert bounds(found, "saccade_batch_seconds") == seconds
 
 
 def test_a_new_server_has_counted_nothing():

@@ -24,6 +24,16 @@ def test_options_are_those_of_a_recipe():
     }  # the server's own business
 
 
+def test_the_bounds_of_options_are_described_as_they_are_checked():
+    """The least that each may be; the most depends on the server, but for shares."""
+    described, checked = Options.model_json_schema()["properties"], SearchConfig.model_json_schema()["properties"]
+    for name, field in described.items():
+        kinds = ("minimum", "exclusiveMinimum", *(("maximum",) if name == "top_p" else ()))
+        parts = [checked[name], *checked[name].get("anyOf", ())]
+        bounds = {kind: part[kind] for kind in kinds for part in parts if kind in part}
+        assert {kind: field[kind] for kind in kinds if kind in field} == bounds, name
+
+
 def test_one_input_or_several():
     assert parse_body(Predict, b'{"input": "a"}').texts == ["a"]
     assert parse_body(Predict, b'{"inputs": ["a", "b"]}').texts == ["a", "b"]
@@ -117,6 +127,32 @@ def test_interference_has_a_limit(name, one):
 def test_half_a_character_in_a_message_is_replaced():
     answer = Problem(400, "a \ud800 b").response()
     assert json.loads(answer.body.decode())["error"] == {"code": "bad_request", "message": "a ? b"}
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (400, "bad_request"),
+        (401, "unauthorized"),
+        (404, "not_found"),
+        (405, "method_not_allowed"),
+        (408, "request_timeout"),
+        (413, "too_large"),
+        (415, "unsupported_type"),
+        (422, "beyond_limits"),
+        (429, "queue_full"),
+        (499, "client_gone"),
+        (500, "internal"),
+        (503, "shutting_down"),
+        (504, "timeout"),
+        (418, "error"),
+    ],
+)
+def test_every_status_has_its_code(status, code):
+    answer = Problem(status, "why", {"Retry-After": "1"}).response()
+    assert answer.status_code == status
+    assert json.loads(answer.body)["error"]["code"] == code
+    assert (answer.headers["retry-after"], answer.media_type) == ("1", "application/json")
 
 
 MANY = b",".join(b'"name %d": 1' % number for number in range(5000))

@@ -19,6 +19,50 @@ def test_it_listens_to_this_machine_alone_unless_told():
     assert Settings().cors == ()
 
 
+def test_what_is_not_said_is_as_documented():
+    """docs/serve.md has the same."""
+    assert Settings().model_dump() == {
+        "host": "127.0.0.1",
+        "port": 8000,
+        "token": None,
+        "cors": (),
+        "allowed_hosts": (),
+        "max_batch": 64,
+        "max_wait": 5.0,
+        "queue": 1024,
+        "timeout": 30.0,
+        "head_timeout": 10.0,
+        "max_connections": None,
+        "max_body": None,
+        "max_inputs": 128,
+        "max_input": 512,
+        "max_picture": 8_000_000,
+        "max_pixels": 25_000_000,
+        "max_held": 256_000_000,
+        "max_beam": 16,
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["max_batch", "queue", "max_body", "max_inputs", "max_input", "max_picture", "max_pixels", "max_held", "max_beam"],
+)
+def test_limits_are_at_least_one(name):
+    assert f"{name}: Input should be greater than or equal to 1" in refused(**{"max_inputs": 1} | {name: 0})
+    assert getattr(Settings(**{"max_inputs": 1} | {name: 1}), name) == 1
+
+
+def test_ports_and_waits_have_their_bounds():
+    assert (Settings(port=0).port, Settings(port=65535).port, Settings(max_wait=0.0).max_wait) == (0, 65535, 0.0)
+    assert "port: Input should be" in refused(port=65536)
+    assert "port: Input should be" in refused(port=-1)
+    assert "max_wait: Input should be" in refused(max_wait=-0.1)
+    assert Settings(queue=5, max_inputs=5).queue == 5
+    assert "raise queue to 6 or lower max_inputs" in refused(queue=5, max_inputs=6)
+    assert Settings(max_held=5, max_body=5).max_body == 5
+    assert "token: " in refused(token="")
+
+
 def test_names_are_checked_where_they_are_known():
     assert Settings().hosts == {"localhost", "127.0.0.1", "::1"}
     assert Settings(allowed_hosts=("a.example",)).hosts == {"localhost", "127.0.0.1", "::1", "a.example"}
