@@ -56,6 +56,7 @@ def serve(
             server_header=False,
             lifespan="on",
             http=Connection,
+            ws="none",
             backlog=ACCEPTS,
             timeout_graceful_shutdown=1,
         )

@@ -55,7 +55,7 @@ def test_what_the_server_is_made_of(monkeypatch):
     config, state = made.config, made.server_state
     assert (config.log_config, config.log_level, config.access_log) == (None, "error", False)
     assert (config.server_header, config.lifespan, config.http) == (False, "on", Connection)
-    assert (config.backlog, config.timeout_graceful_shutdown) == (16, 1)
+    assert (config.backlog, config.timeout_graceful_shutdown, config.ws) == (16, 1, "none")
     assert (state.most, state.head, state.unread) == (7, 3.0, 4.0)
     assert made._patience == 4.0 + 5.0
     assert len(sockets) == 1
