@@ -162,6 +162,13 @@ def test_what_is_beyond_the_limits(asked, told):
     assert model.batches == []
 
 
+def test_a_trace_has_the_same_limits():
+    model = Fake()
+    got = run(post(application(model, max_beam=8), {"input": "a", "options": {"beam": 9}}, "/v1/trace"))
+    assert (got.status, got.error) == (422, "beam is 9, but this server allows at most 8.")
+    assert model.traced == []
+
+
 @pytest.mark.parametrize(
     ("name", "most"),
     [

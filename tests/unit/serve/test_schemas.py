@@ -7,7 +7,7 @@ import pytest
 from saccade.config import check
 from saccade.search.settings import SearchConfig
 from saccade.serve.problems import Problem
-from saccade.serve.schemas import Options, Predict, TraceOf, parse_body
+from saccade.serve.schemas import Options, Predict, TraceOf, parse_body, parse_picture
 
 
 def refused(body, kind=Predict):
@@ -38,6 +38,11 @@ def test_one_input_or_several():
     assert parse_body(Predict, b'{"input": "a"}').texts == ["a"]
     assert parse_body(Predict, b'{"inputs": ["a", "b"]}').texts == ["a", "b"]
     assert parse_body(Predict, b'{"inputs": []}').texts == []
+
+
+def test_a_model_may_be_called_by_a_number_in_an_address():
+    asked = parse_picture(Predict, b"", {"model": "7", "beam": "2", "attention": "true"})
+    assert (asked.model, asked.options.beam, asked.attention) == ("7", 2, True)
 
 
 def test_options_that_were_not_given_stay_out():
