@@ -11,11 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from saccade.errors import CheckpointError
-from saccade.files import explain, write_atomically
+from saccade.files import explain, open_to_read, read_text, write_atomically
 
 __all__ = ["LIST", "check", "listed", "write_list", "write_listed"]
 
 LIST = "SHA256SUMS"
+_LONGEST = 1 << 20
+"""Bytes of the longest list that is read."""
 Entries = list[tuple[str, str]]
 """(SHA-256, file name). A file that was being replaced when its writer was killed has two entries: old and new."""
 
@@ -64,8 +66,8 @@ def listed(folder: Path) -> set[str]:
 
 def _digest(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        with open_to_read(path, regular=True) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
     except OSError as error:
         raise explain(error, path) from error
 
@@ -83,12 +85,12 @@ def _dump(entries: Entries) -> str:
 def _read(folder: Path) -> Entries | None:
     """The list of a folder, if it has one."""
     path = folder / LIST
-    try:
-        text = path.read_bytes().decode("utf-8", "replace")
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except OSError as error:
-        raise explain(error, path) from error
+    try:
+        text = read_text(path, _LONGEST, "a list of checksums")
+    except UnicodeDecodeError:
+        text = ""
     lines = [line.partition("  ") for line in text.split("\n")[:-2]]
     entries = [(digest, name) for digest, _, name in lines]
     if _dump(entries) != text:

@@ -11,13 +11,15 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from saccade.errors import CheckpointError, DataError, SaccadeError
 
 __all__ = [
     "default_cache",
     "explain",
+    "open_to_read",
+    "read_text",
     "remove_drafts",
     "remove_folder",
     "sync",
@@ -70,6 +72,41 @@ def with_usual_mode(path: Path, write: Callable[[Path], None]) -> None:
     mode = stat.S_IMODE(path.stat().st_mode)
     write(path)
     path.chmod(mode)
+
+
+def open_to_read(path: Path, *, regular: bool) -> BinaryIO:
+    """A file opened to be read; a DataError if it cannot be.
+
+    `regular`: refuse pipes, which may never begin, and devices, which may never end.
+    """
+    try:
+        if not regular:
+            return path.open("rb")
+        # without waiting for somebody to write to a pipe
+        file = os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb")
+    except OSError as error:
+        raise explain(error, path) from error
+    except ValueError as error:
+        raise DataError(f"{str(path)!r} cannot be the name of a file ({error}). Check the path.") from error
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise DataError(f"{path} is a device or a pipe, but a regular file is needed. Copy its content to one.")
+    return file
+
+
+def read_text(path: Path, most: int, what: str) -> str:
+    """The text of a regular file of at most `most` bytes; `what` names it in errors, such as "a recipe".
+
+    UnicodeDecodeError if it is not UTF-8.
+    """
+    try:
+        with open_to_read(path, regular=True) as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        raise explain(error, path) from error
+    if len(data) > most:
+        raise DataError(f"{path} has more than {most:,} bytes, the most that {what} may have. Check that it is one.")
+    return data.decode()
 
 
 @contextmanager

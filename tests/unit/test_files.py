@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,8 @@ from saccade.errors import CheckpointError, DataError
 from saccade.files import (
     default_cache,
     explain,
+    open_to_read,
+    read_text,
     remove_drafts,
     remove_folder,
     sync,
@@ -244,3 +247,23 @@ def test_a_file_in_the_way_is_told(tmp_path):
         write_atomically(tmp_path / "file" / "x", "")
     with pytest.raises(DataError, match=r"cannot write .*x: Input/output error"), told(tmp_path / "x"):
         fail(errno.EIO)()
+
+
+def test_text_is_read_up_to_a_size(tmp_path):
+    (tmp_path / "five").write_text("éléx")
+    assert read_text(tmp_path / "five", 6, "a note") == "éléx"
+    with pytest.raises(DataError, match=r"five has more than 5 bytes, the most that a note may have"):
+        read_text(tmp_path / "five", 5, "a note")
+
+
+def test_what_is_no_regular_file_is_read_only_where_that_is_meant(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(DataError, match="is a device or a pipe, but a regular file is needed"):
+            open_to_read(path, regular=True)
+    with open_to_read(Path("/dev/zero"), regular=False) as file:
+        assert file.read(2) == b"\0\0"
+    with pytest.raises(DataError, match="is a folder"):
+        open_to_read(tmp_path, regular=True)
+    with pytest.raises(DataError, match="cannot be the name of a file"):
+        open_to_read(Path("a\0b"), regular=True)

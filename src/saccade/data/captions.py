@@ -24,6 +24,8 @@ __all__ = ["by_picture", "caption_lines", "captions", "coco", "flickr", "named"]
 Boxes = tuple[Box | None, ...]
 _NUMBERED = re.compile(r"(.+)#(\d+)")
 """A name with the number of its caption, as Flickr8k writes them."""
+_LARGEST = 256 << 20
+"""Bytes of COCO's one JSON, which may stand on one line: nearly twice what the whole of COCO has."""
 _BESIDE = ("{stem}.images.zip", "{stem}.images", "{stem}.zip", "{stem}", "images.zip", "images", "Images", "")
 """Where pictures are looked for, beside the captions; the last is their own folder."""
 
@@ -204,7 +206,7 @@ def _keys(record: Mapping[str, Any]) -> str:
 def _is_coco(path: Path) -> bool:
     """Whether a .json is one object with annotations; if not, it has an object on every line."""
     try:
-        first = json.loads(next(iter(numbered(path)))[1])
+        first = json.loads(next(iter(numbered(path, _LARGEST)))[1])
     except (ValueError, RecursionError):
         return True  # it goes on in the next line
     return not isinstance(first, dict) or "annotations" in first or "image" not in first
@@ -212,7 +214,7 @@ def _is_coco(path: Path) -> bool:
 
 def _whole(path: Path) -> Mapping[str, Any]:
     try:
-        whole = json.loads("\n".join(lines(path)))
+        whole = json.loads("\n".join(_bounded(path)))
     except json.JSONDecodeError as error:
         raise DataError(
             f"{path}, line {error.lineno} is not JSON ({error.msg}). Copy or download the file again."
@@ -222,6 +224,19 @@ def _whole(path: Path) -> Mapping[str, Any]:
     if not isinstance(whole, dict):
         raise DataError(f"{path} must be one object with 'images' and 'annotations'.")
     return whole
+
+
+def _bounded(path: Path) -> Iterator[str]:
+    """The lines of a file that is to be in memory as a whole."""
+    room = _LARGEST
+    for line in lines(path, _LARGEST):
+        room -= len(line)
+        if room < 0:
+            raise DataError(
+                f"{path} has more than {_LARGEST >> 20} MB, too many to be read as one object. Write JSON lines: one "
+                "object for each picture."
+            )
+        yield line
 
 
 def _entries(whole: Mapping[str, Any], name: str, keys: tuple[str, str], path: Path) -> Iterator[tuple[Any, Any]]:

@@ -104,6 +104,6 @@ def _opened_archive(path: Path, *stamp: int) -> zipfile.ZipFile:
 def _stamp(path: Path) -> list[int]:
     try:
         status = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # it is not there, or no file can have that name
         return []
     return [status.st_size, status.st_mtime_ns]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from saccade.data.example import Box
 from saccade.data.text import import_extra
 from saccade.errors import ConfigError, DataError, ShapeError
-from saccade.files import explain
+from saccade.files import explain, open_to_read
 
 __all__ = [
     "MAX_BYTES",
@@ -152,7 +152,7 @@ def _clipped(x0: float, y0: float, x1: float, y1: float) -> Box | None:
 
 def _read(path: Path, name: str, max_bytes: int) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open_to_read(path, regular=True) as file:
             return read_limited(file, path.stat().st_size, name, max_bytes)
     except OSError as error:
         raise explain(error, path) from error

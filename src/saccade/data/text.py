@@ -1,4 +1,4 @@
-"""Text files, line by line: plain or compressed, UTF-8, and never more than one line in memory."""
+"""Text files, line by line: plain or compressed, UTF-8, and never more than one line of bounded length in memory."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from saccade.errors import ConfigError, DataError
-from saccade.files import explain
+from saccade.files import explain, open_to_read
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 __all__ = [
     "COMPRESSIONS",
+    "LONGEST_LINE",
     "check_encodable",
     "decoded_lines",
     "find_file",
@@ -30,6 +31,8 @@ __all__ = [
     "stem_suffix",
 ]
 
+LONGEST_LINE = 16 << 20
+"""Bytes of a line. A sentence has hundreds; what has more than this is no text, or has lost its line ends."""
 COMPRESSIONS = (".gz", ".xz", ".zst")
 """Suffixes of files that are decompressed while they are read."""
 
@@ -48,17 +51,18 @@ def find_file(path: Path) -> Path:
     return next((other for other in packed if other.is_file()), path)
 
 
-def lines(path: Path) -> Iterator[str]:
+def lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[str]:
     """The lines of a UTF-8 file without their ends; .gz, .xz and .zst are decompressed.
 
     A line ends with a newline, or with a carriage return and a newline, and with nothing else: the other characters
     that Unicode counts as line ends, such as U+2028, may stand inside a sentence, and splitting there would shift one
-    side of a corpus against the other. A byte order mark at the very start is dropped.
+    side of a corpus against the other. A byte order mark at the very start is dropped. A line of more than `longest`
+    bytes is refused before it is in memory.
     """
     number = 1
     try:
         with _opened(path) as file:
-            for number, line in enumerate(decoded_lines(file, str(path)), 1):
+            for number, line in enumerate(decoded_lines(file, str(path), longest), 1):
                 yield line
                 number += 1  # what fails from here on fails in the next line
     except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, _BadZstandard) as error:
@@ -66,22 +70,29 @@ def lines(path: Path) -> Iterator[str]:
             f"{path} is cut or damaged and breaks off in line {number}: {_sentence(error)} Copy, download or compress "
             "it again."
         ) from error
+    except MemoryError as error:  # a header may claim that unpacking needs gigabytes
+        raise DataError(f"{path} needs more memory to be read than there is. Compress it again, with less.") from error
     except OSError as error:
         raise explain(error, path) from error
 
 
-def decoded_lines(file: BinaryIO, name: str) -> Iterator[str]:
+def decoded_lines(file: BinaryIO, name: str, longest: int = LONGEST_LINE) -> Iterator[str]:
     """The lines of an open file, as `lines` gives them; `name` is what messages call it."""
-    path = Path(name)
-    for number, raw in enumerate(file, 1):
+    path, number = Path(name), 0
+    while raw := file.readline(longest + 1):
+        number += 1
+        if len(raw) > longest:
+            raise DataError(
+                f"{path}, line {number} has more than {longest:,} bytes. Is it text, with a sentence on every line?"
+            )
         line = _decoded(raw, path, number)
         yield line.removeprefix(_BOM) if number == 1 else line
 
 
-def numbered(path: Path) -> Iterator[tuple[int, str]]:
+def numbered(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers, from 1. A file without any line is refused."""
     number = 0
-    for number, line in enumerate(lines(path), 1):
+    for number, line in enumerate(lines(path, longest), 1):
         yield number, line
     if number == 0:
         raise DataError(f"{path} is empty. A corpus needs at least one line.")
@@ -120,7 +131,7 @@ def import_extra(module: str, extra: str, purpose: str) -> Any:
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     """The decompressed bytes of a file."""
-    with path.open("rb") as file:
+    with cast(io.BufferedReader, open_to_read(path, regular=False)) as file:
         suffix = path.suffix.lower()
         if suffix not in COMPRESSIONS or not file.peek(1):  # nothing at all is an empty text in every form
             yield file

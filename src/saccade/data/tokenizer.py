@@ -7,31 +7,30 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import tokenizers
 from pydantic import Field
-from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import models, pre_tokenizers, trainers
 
 from saccade.batch import EOS, SPECIALS, UNK
 from saccade.config import Config
 from saccade.data.spelling import shown, spell_bytes, text_of_bytes, word_numbers
 from saccade.data.text import check_encodable, shorten
+from saccade.data.tokenizer_parts import Kind, empty, in_pieces, rebuilt, specials
 from saccade.errors import CheckpointError, ConfigError, DataError
+from saccade.files import read_text
 
 __all__ = ["Encoded", "Tokenizer", "TokenizerConfig", "Tokenizers", "words_of"]
 
-Kind = Literal["word", "char", "bpe", "unigram"]
-_KINDS = get_args(Kind)
 _DEFAULT_SIZE = 8000
 _BYTE_SIZE = 256 + len(SPECIALS)
-_WORDS = r"\d+(?:[.,]\d+)+|[\w\p{M}-]+['’]?|[^\w\s\x1c-\x1f]"
-"""A number, a word with the apostrophe that ends it (l' as in l'eau), or one sign."""
-_UNSPACED = r"[^\s\x1c-\x1f]+"
-"""What str.split gives: Python takes four control characters for spaces that regular expressions do not."""
 _REMEMBERED = 2**17
 """Words whose tokens are remembered at most: nearly all that a corpus uses, in some ten megabytes."""
+_LARGEST = 64 << 20
+"""Bytes of tokenizer.json: room for some two million words, and no more than memory can hold whatever is in them."""
 _VERSION = 1
 
 
@@ -78,7 +77,7 @@ class Tokenizer:
     @classmethod
     def train(cls, config: TokenizerConfig, texts: Iterable[str], name: str = "text") -> Tokenizer:
         """A tokenizer learned from texts; `name` tells which side it is, should it fail."""
-        pieces = config.kind in ("bpe", "unigram")
+        pieces = in_pieces(config.kind)
         if pieces and config.size is not None and config.size <= _BYTE_SIZE:
             raise ConfigError(
                 f"tokenizer.size is {config.size}, but {config.kind} needs more than {_BYTE_SIZE}: 256 bytes, "
@@ -199,14 +198,14 @@ class Tokenizer:
     def _text(self, tokens: Sequence[int]) -> str:
         """As `_spell`, the text alone."""
         pieces = [self._pieces[token] for token in tokens]
-        if self.kind in ("bpe", "unigram"):
+        if in_pieces(self.kind):
             return text_of_bytes(pieces)
         return (" " if self.kind == "word" else "").join(pieces)
 
     def _spell(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text, and where in it each token starts."""
         pieces = [self._pieces[token] for token in tokens]
-        if self.kind in ("bpe", "unigram"):
+        if in_pieces(self.kind):
             return spell_bytes(pieces)
         space = " " if self.kind == "word" else ""
         starts, at = [], 0
@@ -222,10 +221,9 @@ class Tokenizer:
     @classmethod
     def restore(cls, state: dict[str, Any]) -> Tokenizer:
         """The inverse of `state`; ValueError if it is none."""
-        made = cls(state["kind"], tokenizers.Tokenizer.from_str(json.dumps(state["vocabulary"])))
-        if made.kind not in _KINDS or tuple(made._pieces[: len(SPECIALS)]) != SPECIALS:
-            raise ValueError("unknown kind, or special tokens out of place")
-        return made
+        if not isinstance(state, dict) or state.keys() != {"kind", "vocabulary"}:
+            raise ValueError("a side must have a kind and a vocabulary")
+        return cls(state["kind"], rebuilt(state["kind"], state["vocabulary"]))
 
 
 @dataclass(frozen=True)
@@ -243,10 +241,23 @@ class Tokenizers:
         return self.source is self.target
 
     def dump(self) -> str:
-        """tokenizer.json."""
+        """tokenizer.json; a DataError if it would be too large to be read back."""
         sides: dict[str, Any] = {"source": self.source and self.source.state()}
         sides["target"] = "source" if self.shared else self.target and self.target.state()
-        return json.dumps({"saccade_tokenizer": _VERSION, **sides, "labels": self.labels}, ensure_ascii=False)
+        text = json.dumps({"saccade_tokenizer": _VERSION, **sides, "labels": self.labels}, ensure_ascii=False)
+        if len(text.encode()) > _LARGEST:
+            raise DataError(
+                f"the vocabulary fills more than {_LARGEST >> 20} MB. Set tokenizer.size or raise tokenizer.min_count."
+            )
+        return text
+
+    @classmethod
+    def open(cls, path: Path) -> Tokenizers:
+        """Read a tokenizer.json."""
+        try:
+            return cls.parse(read_text(path, _LARGEST, "a tokenizer"), str(path))
+        except UnicodeDecodeError as error:
+            raise CheckpointError(f"{path} is not text, so it is damaged. Copy the model folder again.") from error
 
     @classmethod
     def parse(cls, text: str, where: str) -> Tokenizers:
@@ -256,18 +267,31 @@ class Tokenizers:
             version = state["saccade_tokenizer"]
             if version > _VERSION:
                 raise CheckpointError(f"{where} was written by a newer saccade. Upgrade with pip install -U saccade.")
-            source = None if state["source"] is None else Tokenizer.restore(state["source"])
-            if state["target"] == "source":
-                return cls(source, source, state["labels"])
-            target = None if state["target"] is None else Tokenizer.restore(state["target"])
-            return cls(source, target, state["labels"])
+            return cls._of(state)
         except CheckpointError:
             raise
-        except Exception as error:  # tokenizers raises plain Exceptions
+        except Exception as error:  # whatever is in it
+            why = str(error) if type(error) is ValueError else type(error).__name__
             raise CheckpointError(
-                f"{where} is not a tokenizer of saccade, or is cut short ({type(error).__name__}). Copy the model "
-                "folder again, or train it anew."
+                f"{where} is not a tokenizer of saccade, or is cut short ({why}). Copy the model folder again, or "
+                "train it anew."
             ) from error
+
+    @classmethod
+    def _of(cls, state: dict[str, Any]) -> Tokenizers:
+        if state.keys() != {"saccade_tokenizer", "source", "target", "labels"} or state["saccade_tokenizer"] != 1:
+            raise ValueError("it must have a version, source, target and labels")
+        labels = state["labels"]
+        if labels is not None:
+            if not isinstance(labels, list) or not all(isinstance(label, str) and label for label in labels):
+                raise ValueError("the labels must be texts")
+            if len(set(labels)) != len(labels):
+                raise ValueError("a label is there twice")
+            "".join(labels).encode()  # half a character is a ValueError
+        source = None if state["source"] is None else Tokenizer.restore(state["source"])
+        if state["target"] == "source":
+            return cls(source, source, labels)
+        return cls(source, None if state["target"] is None else Tokenizer.restore(state["target"]), labels)
 
 
 def words_of(text: str) -> list[str]:
@@ -304,37 +328,18 @@ class _Seen:
             yield text
 
 
-def _specials() -> list[tokenizers.AddedToken]:
-    return [tokenizers.AddedToken(name, special=True, normalized=False) for name in SPECIALS]
-
-
 def _untrained(config: TokenizerConfig) -> tuple[tokenizers.Tokenizer, Any]:
     """A tokenizer and the trainer that fills it."""
-    steps: list[Any] = [normalizers.Lowercase()] if config.lowercase else []
-    if config.kind in ("word", "char"):
-        inner = tokenizers.Tokenizer(models.WordLevel(unk_token=SPECIALS[UNK]))
-        words = _UNSPACED if config.punctuation == "keep" else _WORDS
-        pattern = words if config.kind == "word" else r"[\s\S]"
-        inner.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(pattern), "removed", invert=True)
-        trainer: Any = trainers.WordLevelTrainer(
-            min_frequency=config.min_count, vocab_size=config.size or 2**31 - 1, show_progress=False
-        )
-    else:
-        byte = config.kind == "bpe"
-        inner = tokenizers.Tokenizer(models.BPE() if byte else models.Unigram())
-        steps.append(normalizers.Prepend(" "))  # so that a word is the same token at the start of a sentence
-        inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        inner.post_processor = processors.ByteLevel(trim_offsets=True)
-        inner.decoder = decoders.ByteLevel()
-        common: dict[str, Any] = {"special_tokens": _specials(), "show_progress": False}
-        common["vocab_size"] = config.size or _DEFAULT_SIZE
-        common["initial_alphabet"] = pre_tokenizers.ByteLevel.alphabet()
-        if byte:
-            trainer = trainers.BpeTrainer(min_frequency=max(2, config.min_count), **common)
-        else:
-            trainer = trainers.UnigramTrainer(unk_token=SPECIALS[UNK], **common)
-    inner.normalizer = normalizers.Sequence(steps)
-    return inner, trainer
+    inner = empty(config.kind, lowercase=config.lowercase, keep_punctuation=config.punctuation == "keep")
+    if not in_pieces(config.kind):
+        most = config.size or 2**31 - 1
+        return inner, trainers.WordLevelTrainer(min_frequency=config.min_count, vocab_size=most, show_progress=False)
+    common: dict[str, Any] = {"special_tokens": specials(), "show_progress": False}
+    common["vocab_size"] = config.size or _DEFAULT_SIZE
+    common["initial_alphabet"] = pre_tokenizers.ByteLevel.alphabet()
+    if config.kind == "bpe":
+        return inner, trainers.BpeTrainer(min_frequency=max(2, config.min_count), **common)
+    return inner, trainers.UnigramTrainer(unk_token=SPECIALS[UNK], **common)
 
 
 def _number(inner: tokenizers.Tokenizer, size: int | None) -> None:
@@ -346,7 +351,7 @@ def _number(inner: tokenizers.Tokenizer, size: int | None) -> None:
     words = [word for word, _ in ranked if word not in SPECIALS]
     names = [*SPECIALS, *words][:size]
     inner.model = models.WordLevel({name: number for number, name in enumerate(names)}, unk_token=SPECIALS[UNK])
-    inner.add_special_tokens(_specials())
+    inner.add_special_tokens(specials())
 
 
 def _settle(inner: tokenizers.Tokenizer) -> None:

@@ -15,9 +15,16 @@ import yaml
 
 from saccade.config import merge
 from saccade.errors import ConfigError, unknown_name
-from saccade.files import explain
+from saccade.files import read_text
 
-__all__ = ["RecipeText", "find_recipe", "override", "read_recipe", "shipped", "to_yaml"]
+__all__ = ["RecipeText", "find_recipe", "override", "read_recipe", "read_text_of", "read_yaml", "shipped", "to_yaml"]
+
+_LARGEST = 64 << 10
+"""Bytes of a recipe; those that ship have a few thousand. The parser is slow, and some input makes it slower."""
+_DEEPEST = 32
+"""Settings inside settings; the parser takes time that grows with the square of it."""
+_SHOWN = 60
+"""Letters of a wrong value that are worth showing."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,8 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|fa
 _Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?\d[\d_]*$"), list("-+0123456789"))
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$|^[-+]?\.(?:inf|nan)$"),
+    # no digit may belong to two parts of it: trying all ways to share them out takes time with the square of them
+    re.compile(r"^[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$|^[-+]?\.(?:inf|nan)$"),
     list("-+.0123456789"),
 )
 _Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(node.value.replace("_", "")))
@@ -77,17 +85,20 @@ def find_recipe(name: str) -> Path:
 
 def read_recipe(name: str) -> RecipeText:
     """A recipe, read from a file or from those that ship, with what it takes over from its `base`."""
-    return _with_bases(_read(find_recipe(name)), (name,))
+    return _with_bases(read_yaml(find_recipe(name)), (name,))
 
 
-def _read(path: Path) -> RecipeText:
+def read_yaml(path: Path) -> RecipeText:
+    """The settings of one file, by itself."""
+    return parse_yaml(read_text_of(path), str(path))
+
+
+def read_text_of(path: Path) -> str:
+    """A recipe's file as it is written."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise explain(error, path) from error
+        return read_text(path, _LARGEST, "a recipe")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8 text (byte {error.start}), so it is no recipe.") from error
-    return parse_yaml(text, str(path))
 
 
 def _with_bases(recipe: RecipeText, chain: tuple[str, ...]) -> RecipeText:
@@ -102,7 +113,7 @@ def _with_bases(recipe: RecipeText, chain: tuple[str, ...]) -> RecipeText:
         why = "stands on itself" if isinstance(name, str) else "must be the name of a recipe or its file"
         raise ConfigError(f"{recipe.where}: base {name!r} {why}.")
     beside = Path(recipe.where).parent / name
-    below = _with_bases(_read(beside if beside.is_file() else find_recipe(name)), (*chain, name))
+    below = _with_bases(read_yaml(beside if beside.is_file() else find_recipe(name)), (*chain, name))
     base, lines = below.settings, {path: _elsewhere(line, below.where) for path, line in below.lines.items()}
     own = {key: value for key, value in recipe.settings.items() if key != "base"}
     model = own.get("model")
@@ -118,13 +129,11 @@ def _elsewhere(line: int | str, where: str) -> str:
 
 def parse_yaml(text: str, where: str) -> RecipeText:
     """Settings and their lines."""
+    if len(text) > _LARGEST:
+        raise ConfigError(f"{where} has more than {_LARGEST:,} letters, the most that settings may have.")
     try:
-        # aliases can make a few lines as large as all memory
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=_Loader)):
-            raise ConfigError(f"{where} uses an alias (*name), which recipes do not have. Write it out.")
+        _check_events(text, where)
         node = yaml.compose(text, Loader=_Loader)
-    except RecursionError:
-        raise ConfigError(f"{where} holds settings inside settings without end. Write them out.") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
@@ -132,13 +141,27 @@ def parse_yaml(text: str, where: str) -> RecipeText:
     if node is None:
         return RecipeText({}, where)
     lines: dict[tuple[str, ...], int | str] = {}
-    try:
-        settings = _value(node, (), lines, where)
-    except RecursionError:
-        raise ConfigError(f"{where} holds settings inside settings without end. Write them out.") from None
+    settings = _value(node, (), lines, where)
     if not isinstance(settings, dict):
-        raise ConfigError(f"{where} must hold settings as `key: value`, but is {settings!r}.")
+        raise ConfigError(f"{where} must hold settings as `key: value`, but is {_shown(settings)}.")
     return RecipeText(settings, where, lines)
+
+
+def _check_events(text: str, where: str) -> None:
+    """Refuse what makes the parser slow or its result large, while it is still being read."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):  # a few lines of these can be as large as all memory
+            raise ConfigError(f"{where} uses an alias (*name), which recipes do not have. Write it out.")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            line = event.start_mark.line + 1
+            raise ConfigError(f"{where}, line {line} holds settings inside settings, more than {_DEEPEST} deep.")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def override(recipe: RecipeText, changes: list[str]) -> RecipeText:
@@ -165,18 +188,27 @@ def _value(node: yaml.Node, path: tuple[str, ...], lines: dict[tuple[str, ...], 
     if isinstance(node, yaml.MappingNode):
         found: dict[str, Any] = {}
         for key, value in node.value:
-            name = str(key.value)
+            place = f"{where}, line {key.start_mark.line + 1}"
+            if not isinstance(key, yaml.ScalarNode):
+                raise ConfigError(f"{place}: the name of a setting must be text.")
+            name = _text(key.value, place)
             if name in found:
-                raise ConfigError(f"{where}, line {key.start_mark.line + 1}: {name} stands there twice. Keep one.")
+                raise ConfigError(f"{place}: {name} stands there twice. Keep one.")
             lines[(*path, name)] = key.start_mark.line + 1
             found[name] = _value(value, (*path, name), lines, where)
         return found
     if isinstance(node, yaml.SequenceNode):
         return [_value(entry, (*path, str(number)), lines, where) for number, entry in enumerate(node.value)]
-    loader = _Loader("")
+    place = f"{where}, line {node.start_mark.line + 1}"
     try:
-        return loader.construct_object(node, deep=True)
-    except (yaml.YAMLError, ValueError, KeyError, AttributeError) as error:  # tags that do not fit
-        raise ConfigError(f"{where}, line {node.start_mark.line + 1}: {node.value!r} cannot be read.") from error
-    finally:
-        loader.dispose()
+        value = _Loader("").construct_document(node)
+    except (yaml.YAMLError, ValueError, KeyError, AttributeError, OverflowError) as error:  # tags that do not fit
+        raise ConfigError(f"{place}: {_shown(node.value)} cannot be read.") from error
+    return _text(value, place) if isinstance(value, str) else value
+
+
+def _text(text: str, place: str) -> str:
+    """A text, unless it has what neither a path nor a file can hold."""
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ConfigError(f"{place}: {_shown(text)} holds a NUL or half a character. Leave it out.")
+    return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import stat
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -26,7 +27,7 @@ from saccade.data.store import Store, fingerprint
 from saccade.data.text import stem_suffix
 from saccade.data.tokenizer import Tokenizer, Tokenizers
 from saccade.data.write import write_pairs, write_text
-from saccade.errors import ConfigError
+from saccade.errors import ConfigError, DataError
 from saccade.files import default_cache, explain, write_atomically, writing_folder
 from saccade.tasks.recipe import Recipe
 
@@ -126,7 +127,7 @@ class Corpus:
         key = fingerprint("tokenizer", recipe.task, self._origin("train"), recipe.tokenizer.model_dump())
         path = self.cache / f"{key}.json"
         if path.exists():
-            return Tokenizers.parse(path.read_text(encoding="utf-8"), str(path))
+            return Tokenizers.open(path)
         made = self._learn()
         write_atomically(path, made.dump())
         return made
@@ -194,10 +195,13 @@ def _grammar() -> str:
 
 
 def _stamp(path: Path) -> list[Any]:
+    """What tells one state of a file from another. It has to be a file, or a folder of pictures: it is read again."""
     try:
         status = path.stat()
     except OSError as error:
         raise explain(error, path) from error
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+        raise DataError(f"{path} is a device or a pipe, but training reads its data several times. Use a file.")
     return [str(path.resolve()), status.st_size, status.st_mtime_ns]
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from saccade import checksums
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import CheckpointError, ConfigError, lookup
-from saccade.files import explain
-from saccade.recipes import parse_yaml, to_yaml
+from saccade.recipes import read_yaml, to_yaml
 from saccade.tasks.base import Task
 from saccade.tasks.captioning import Captioning
 from saccade.tasks.classification import Classification
@@ -35,6 +34,13 @@ __all__ = [
 TASKS: dict[str, type[Task]] = {kind.name: kind for kind in (Translation, Language, Classification, Captioning)}
 VERSION = 1
 _TOKENIZER = "tokenizer"
+_NEEDED = {
+    "translation": ("source", "target"),
+    "language": ("target",),
+    "classification": ("source", "labels"),
+    "captioning": ("target",),
+}
+"""The parts of tokenizer.json that each task uses."""
 
 
 def build_task(recipe: Recipe, tokenizers: Tokenizers) -> Task:
@@ -57,7 +63,10 @@ def write_model(folder: Path, weights: Tensors, tokenizers: Tokenizers) -> None:
 
 def read_folder_recipe(folder: Path) -> Recipe:
     """The recipe a model was trained with."""
-    text = parse_yaml(_read(folder, "recipe.yaml"), str(folder / "recipe.yaml"))
+    try:
+        text = read_yaml(_part(folder, "recipe.yaml"))
+    except ConfigError as error:
+        raise CheckpointError(f"{folder} cannot be loaded: {error}") from error
     version = text.settings.get("version")
     if isinstance(version, int) and version > VERSION:
         raise CheckpointError(
@@ -72,13 +81,14 @@ def read_folder_recipe(folder: Path) -> Recipe:
 
 def read_tokenizers(folder: Path) -> Tokenizers:
     """The tokenizers a model was trained with."""
-    return Tokenizers.parse(_read(folder, "tokenizer.json"), str(folder / "tokenizer.json"))
+    return Tokenizers.open(_part(folder, "tokenizer.json"))
 
 
 def load_task(folder: Path) -> Task:
     """The task of a model folder, with its trained model, on the CPU."""
     recipe = read_folder_recipe(folder)
     tokenizers = read_tokenizers(folder)
+    _check_sides(recipe, tokenizers, folder)
     path = folder / "model.safetensors"
     if not path.exists() and (folder / "checkpoints").is_dir():
         raise CheckpointError(
@@ -97,22 +107,27 @@ def load_task(folder: Path) -> Task:
     return task
 
 
+def _check_sides(recipe: Recipe, tokenizers: Tokenizers, folder: Path) -> None:
+    """Refuse the tokenizer of another task."""
+    for part in _NEEDED[recipe.task]:
+        if not getattr(tokenizers, part):
+            raise CheckpointError(
+                f"{folder / 'tokenizer.json'} has no {part}, which {recipe.task} needs, so it belongs to another "
+                "model. Copy the model folder again."
+            )
+
+
 def _fingerprint(tokenizers: Tokenizers) -> str:
     return hashlib.sha256(tokenizers.dump().encode()).hexdigest()
 
 
-def _read(folder: Path, name: str) -> str:
-    path = folder / name
+def _part(folder: Path, name: str) -> Path:
+    """A file of a model folder that has to be there."""
     if not folder.is_dir():
         raise CheckpointError(f"{folder} is not there, or not a folder. A model is the folder that saccade train made.")
-    if not path.exists():
+    if not (folder / name).exists():
         raise CheckpointError(
             f"{folder} is not a model: it has no {name}. A model is the folder that saccade train made."
         )
-    checksums.check(path, COPY_AGAIN)
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise CheckpointError(f"{path} is not text, so it is damaged. Copy the model folder again.") from error
-    except OSError as error:
-        raise explain(error, path) from error
+    checksums.check(folder / name, COPY_AGAIN)
+    return folder / name

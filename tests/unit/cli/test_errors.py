@@ -169,6 +169,18 @@ def test_the_tokenizer_of_another_model(capsys, copied, tmp_path):
     assert "Put the tokenizer.json that the model was trained with beside it." in said
 
 
+@pytest.mark.parametrize(
+    ("task", "missing"), [("language", "source"), ("classification", "target"), ("translation", "labels")]
+)
+def test_the_tokenizer_of_another_task(capsys, copied, tmp_path, task, missing):
+    folder = copied if missing != "labels" else write_folder(untrained("classification", MODEL), tmp_path / "labels")
+    write_folder(untrained(task, MODEL), tmp_path / "other")
+    shutil.copy(tmp_path / "other" / "tokenizer.json", folder / "tokenizer.json")
+    said = refused(capsys, "predict", folder, "ant")
+    assert f"tokenizer.json has no {missing}, which " in said
+    assert "so it belongs to another model. Copy the model folder again." in said
+
+
 def test_the_tokenizer_of_another_model_with_as_many_tokens(capsys, copied):
     path = copied / "tokenizer.json"
     path.write_text(path.read_text().replace("ant", "tan"))

@@ -254,3 +254,24 @@ def test_captions_of_a_picture_on_several_lines_belong_together(tmp_path):
     found = list(caption_lines(path))
     assert [example.target for example in found] == ["one", "two", "x"]
     assert found[0].references == ("one", "two")
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_one_object_is_read_up_to_a_size(tmp_path, monkeypatch, indent):
+    whole = {"images": [{"id": 1, "file_name": "a.png"}], "annotations": [{"image_id": 1, "caption": "a cat"}]}
+    path = put(tmp_path / "a.json", json.dumps(whole, indent=indent).encode())
+    size = sum(map(len, path.read_text().splitlines()))
+    monkeypatch.setattr("saccade.data.captions._LARGEST", size)
+    assert len(list(captions([path]))) == 1
+    monkeypatch.setattr("saccade.data.captions._LARGEST", size - 1)
+    with pytest.raises(DataError, match=r"a\.json.* has more than"):
+        list(captions([path]))
+
+
+@pytest.mark.parametrize("name", ["a\0.png", "\ud800.png"])
+def test_a_name_that_no_picture_can_have_is_missing(tmp_path, name):
+    path = put(tmp_path / "a.jsonl", json.dumps({"image": name, "captions": ["a cat"]}).encode())
+    (example,) = captions([path])
+    assert example.image.stamp()[2:] == []
+    with pytest.raises(DataError, match="cannot be the name of a file"):
+        example.image.load()

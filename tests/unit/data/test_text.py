@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from helpers_text import SUFFIXES, packed, put
 from saccade.data import text
-from saccade.data.text import lines, numbered, shorten, stem_suffix
+from saccade.data.text import LONGEST_LINE, lines, numbered, shorten, stem_suffix
 from saccade.errors import ConfigError, DataError
 
 
@@ -247,3 +247,46 @@ def test_compressed_bytes_are_read_in_small_bites(tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_line_without_end_is_refused_before_it_is_in_memory(tmp_path, suffix):
+    path = put(tmp_path / f"a.txt{suffix}", b"one\n" + bytes(2**24))
+    found = lines(path, 2**20)
+    assert next(found) == "one"
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"a\.txt.*, line 2 has more than 1,048,576 bytes\. Is it text"):
+        next(found)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2**23
+    assert lines.__defaults__ == (LONGEST_LINE,)
+
+
+def test_the_longest_line_is_read_whole(tmp_path):
+    path = put(tmp_path / "a.txt", b"12345\n1234\n12345")
+    assert list(lines(path, 6)) == ["12345", "1234", "12345"]
+    with pytest.raises(DataError, match="line 1 has more than 5 bytes"):
+        list(lines(path, 5))
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_names_that_no_file_can_have(name):
+    with pytest.raises(DataError, match=r"cannot be the name of a file \(.*\)\. Check the path"):
+        list(lines(Path(name)))
+
+
+def test_devices_have_no_lines_of_text():
+    with pytest.raises(DataError, match="line 1 has more than"):
+        list(lines(Path("/dev/zero")))
+
+
+def test_a_file_that_needs_more_memory_than_there_is(tmp_path, monkeypatch):
+    path = put(tmp_path / "a.xz", b"")
+
+    def greedy(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(text, "_opened", greedy)
+    with pytest.raises(DataError, match=r"a\.xz needs more memory to be read than there is\. Compress it again"):
+        list(lines(path))

@@ -1,5 +1,9 @@
 """Recipes as files: YAML without its traps, and faults with their lines."""
 
+import contextlib
+import os
+import time
+
 import pytest
 
 from saccade.errors import ConfigError, DataError
@@ -73,12 +77,47 @@ def test_nothing_is_no_setting():
         ("a: !!python/name:os.system x", r"'x' cannot be read"),
         ("a: &x [1]\nb: *x", r"here uses an alias \(\*name\), which recipes do not have\. Write it out"),
         ("a: &x [*x]", r"here uses an alias"),
-        ("a: " + "[" * 5000 + "]" * 5000, r"inside settings without end"),
+        ("b: 1\na: " + "[" * 33, r"here, line 2 holds settings inside settings, more than 32 deep"),
+        ("? [a]\n: 1", r"here, line 1: the name of a setting must be text"),
+        ("b: 1\na: 'x" + "x" * 2**16 + "'", r"here has more than 65,536 letters"),
+        ('a: "b\\0c"', r"here, line 1: 'b\\x00c' holds a NUL or half a character"),
+        ('"b\\uD83Dc": 1', r"here, line 1: 'b\\ud83dc' holds a NUL or half a character"),
+        ("a: !!float " + "x" * 100, r"here, line 1: 'x{59}… cannot be read"),
+        ("a: " + "1" * 5000, r"here, line 1: '1{59}… cannot be read"),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_line(text, message):
     with pytest.raises(ConfigError, match=message):
         parse_yaml(text, "here")
+
+
+def test_settings_may_be_deep_and_long_within_the_limits():
+    deep = "a: " + "[" * 31 + "]" * 31
+    assert parse_yaml(deep, "here").settings["a"] == eval("[" * 31 + "]" * 31)
+    long = "a: '" + "x" * (2**16 - 5) + "'"
+    assert len(long) == 2**16
+    assert len(parse_yaml(long, "here").settings["a"]) == 2**16 - 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1" * 30_000,
+        "1" * 30_000 + "x",
+        "1_" * 15_000 + "x",
+        "-." + "1" * 30_000 + "x",
+        "[" * 10_000 + "]" * 10_000,
+        "{a: " * 10_000,
+        "- " * 10_000,
+    ],
+    ids=lambda text: text[:6],
+)
+def test_no_text_makes_the_parser_slow(text):
+    """Digits and brackets like these once took eight seconds and more."""
+    begun = time.process_time()
+    with contextlib.suppress(ConfigError):
+        parse_yaml(f"value:\n  {text}", "here")
+    assert time.process_time() - begun < 2
 
 
 def test_tags_run_no_code(tmp_path):
@@ -169,3 +208,18 @@ def test_files_that_are_no_recipes(tmp_path):
     (tmp_path / "latin.yaml").write_bytes(b"note: caf\xe9")
     with pytest.raises(ConfigError, match=r"latin\.yaml is not UTF-8 text \(byte 9\), so it is no recipe"):
         read_recipe(str(tmp_path / "latin.yaml"))
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe", "folder", "large.yaml"])
+def test_recipes_are_files_of_a_moderate_size(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "large.yaml").write_text("# " + "x" * 2**16)
+    (tmp_path / "on.yaml").write_text(f"base: {name}\ntask: language")
+    message = (
+        r"is a device or a pipe|is a folder, but a file|large\.yaml has more than 65,536 bytes, the most that a rec"
+    )
+    for recipe in (name, "on.yaml"):
+        with pytest.raises(DataError, match=message):
+            read_recipe(recipe)

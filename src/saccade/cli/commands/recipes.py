@@ -19,13 +19,13 @@ def recipes(
 
     Example: saccade recipes english-french > my.yaml
     """
-    from saccade.recipes import find_recipe, read_recipe, shipped
+    from saccade.recipes import find_recipe, read_recipe, read_text_of, shipped
 
     if name is not None and json:
         print_json(read_recipe(name).settings)
         return
     if name is not None:
-        echo(find_recipe(name).read_text(encoding="utf-8").rstrip())
+        echo(read_text_of(find_recipe(name)).rstrip())
         return
     found = {entry: read_recipe(entry).settings for entry in shipped()}
     if json:
