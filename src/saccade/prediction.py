@@ -32,6 +32,7 @@ from saccade.look import (
     save_overlay_heads,
     save_reading,
 )
+from saccade.look.map import check_cells
 from saccade.look.overlay_svg import OverlayDrawing
 from saccade.look.svg import Drawing
 
@@ -73,7 +74,9 @@ class Side:
 
     def fold(self) -> Weights:
         """(words, tokens): which tokens make up each word."""
-        return np.eye(len(self.names), dtype=np.float32)[:, self.word_of]
+        made = np.zeros((len(self.names), len(self.word_of)), np.float32)
+        made[self.word_of, np.arange(len(self.word_of))] = 1
+        return made
 
 
 NOTHING = Side([], [], [])
@@ -125,7 +128,9 @@ class Attention:
         self, site: str | None = None, head: int | None = None, gold: Iterable[Link] = (), *, words: bool = True
     ) -> Map:
         """The same as a picture's content. Gold links are of words; of pieces, all of two linked words are."""
-        weights = self.matrix(site, head, words=words)
+        weights = self.matrix(site, head, words=False)
+        check_cells(weights.size)  # before they are folded, which takes longer than to count them
+        weights = self.matrix(site, head) if words else weights
         rows, columns = self._sides(site or (self.source_sites or (next(iter(self.weights)),))[0])
         if words:
             return Map(columns.names, rows.names, weights, gold)
@@ -156,6 +161,7 @@ class Attention:
         else:
             self.matrix(site)  # which knows all that can be wrong with it
             chosen = [site] if site is not None else []
+        check_cells(sum(self.weights[name].size for name in chosen))
         return [
             Heads(name, [self.map(name, head, words=words) for head in range(len(self.weights[name]))])
             for name in chosen

@@ -32,7 +32,7 @@ def check_heads(heads: Sequence[Map]) -> None:
     if not heads:
         raise ShapeError("there are 0 heads to draw. Pass a map for each.")
     for number, map in enumerate(heads):
-        check_content(map)
+        check_content(map, len(heads))
         if (map.source, map.target) != (heads[0].source, heads[0].target):
             raise ShapeError(f"head {number} is between other words than head 0. Pass the heads of one sentence.")
 

@@ -21,6 +21,8 @@ __all__ = ["NOTES", "UNKNOWN", "check_content", "key", "save"]
 GRID = "#e2e6ec"
 SMALLEST, LARGEST, PAGE = 16.0, 30.0, 648.0
 """Points: sizes of cells, and the width of a map that they are made to fill."""
+MOST = 150_000
+"""Cells: those of 387 words that look at as many take a quarter of a minute to draw, and nobody can read more."""
 NOTES = 7.5
 UNKNOWN = f"{BOX}  no font here has this letter"
 SLANT = sqrt(0.5)
@@ -46,12 +48,17 @@ def save(map: Map, path: Path | str, *, title: str | None = None) -> None:
         key(page, 0, top - 7, gold=bool(map.gold))
 
 
-def check_content(map: Map) -> None:
-    """An error for a map without rows or columns."""
+def check_content(map: Map, times: int = 1) -> None:
+    """An error for a map without rows or columns, or with more of them than can be drawn; `times`: maps of its size."""
     if not map.source or not map.target:
         raise ShapeError(
             f"there is nothing to draw: {len(map.source)} words were read and {len(map.target)} written. "
             "A figure needs one of each."
+        )
+    if (cells := times * len(map.source) * len(map.target)) > MOST:
+        raise ShapeError(
+            f"a figure has at most {MOST:,} cells, but this one would have {cells:,}. Draw fewer words or heads, or "
+            "save a page (.html), which has room for all."
         )
 
 

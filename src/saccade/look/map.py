@@ -10,8 +10,10 @@ from typing import NamedTuple
 from saccade.errors import NumericsError, ShapeError
 from saccade.look.words import is_mark
 
-__all__ = ["Link", "Map", "Marks"]
+__all__ = ["Link", "Map", "Marks", "check_cells"]
 
+MOST = 1 << 21
+"""Cells of a map: no screen has room for more, and a terminal takes seconds for these."""
 Link = tuple[int, int]
 """A source word and a target word, both counted from 0."""
 
@@ -48,6 +50,7 @@ class Map:
         marks: tuple[Iterable[int], Iterable[int]] | None = None,
     ) -> None:
         read, written = _words("source", source), _words("target", target)
+        check_cells(len(read) * len(written))
         fields = {
             "source": read,
             "target": written,
@@ -116,6 +119,15 @@ class Map:
                 raise ShapeError(
                     f"the {side} has a mark at {outside[0]}, but {len(words)} words. Marks are places, counted from 0."
                 )
+
+
+def check_cells(count: int) -> None:
+    """Refuse more weights than a picture can show."""
+    if count > MOST:
+        raise ShapeError(
+            f"a picture shows at most {MOST:,} weights, but here are {count:,}. Choose a shorter text or fewer heads, "
+            "or save the page (.html) or the trace (.json), which hold all."
+        )
 
 
 def _sinks(words: tuple[str, ...]) -> frozenset[int]:

@@ -26,6 +26,8 @@ __all__ = ["NAME", "Overlay", "Panel", "Tiles", "head_columns", "key_notes", "sa
 
 NAME = "what the model saw"
 """Of the panel that is the picture itself."""
+MOST = 500
+"""Panels: a caption has twenty words."""
 ACROSS = 6
 """The most panels beside each other."""
 SIZE, GAP, LABEL, BELOW = 104.0, 12.0, 17.0, 9.0
@@ -73,6 +75,8 @@ class Overlay:
                 f"the picture has {picture.rows} × {picture.columns} regions, but {len(map.source)} were looked at. "
                 "Pass the map of a site that looks at this picture."
             )
+        if len(map.target) > MOST:
+            raise ShapeError(f"{len(map.target):,} words would be as many panels, but {MOST} are the most. Draw fewer.")
         shape = (picture.rows, picture.columns)
         owners = range(len(map.target)) if word_of is None else word_of
         made = [Panel(NAME, None)]

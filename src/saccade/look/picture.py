@@ -17,6 +17,8 @@ __all__ = ["Box", "Picture", "data_address", "png"]
 Box = tuple[float, float, float, float]
 """A region, (x0, y0, x1, y1) in fractions of width and height; (0, 0) is the top left corner."""
 Pixels = NDArray[np.uint8]
+LONGEST = 16
+"""How many times as long as the other a side may be: a panel must have pixels both ways, and not too many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,11 @@ class Picture:
             raise ShapeError(
                 f"a picture must be bytes of (height, width, 3), but is {self.pixels.dtype} of "
                 f"{tuple(self.pixels.shape)}."
+            )
+        if max(self.pixels.shape[:2]) > LONGEST * min(self.pixels.shape[:2]):
+            raise ShapeError(
+                f"a picture of {self.pixels.shape[1]} × {self.pixels.shape[0]} pixels is too narrow to be shown: one "
+                f"side may be {LONGEST} times the other. Cut it."
             )
         if self.rows < 1 or self.columns < 1:
             raise ShapeError(f"a picture has 1 region or more, but {self.rows} × {self.columns} are given.")

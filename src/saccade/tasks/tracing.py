@@ -25,7 +25,7 @@ from saccade.prediction import Side as PlainSide
 from saccade.search import Hypothesis
 from saccade.search.settings import SearchConfig
 from saccade.trace import About, Beams, BeamStep, Packed, Side, Site, Step, pack
-from saccade.trace.packed import COARSE, COARSER, FINE
+from saccade.trace.packed import COARSE, COARSER, FINE, check_total
 
 if TYPE_CHECKING:
     from saccade.tasks.base import Task
@@ -163,6 +163,7 @@ def describe_sites(
 ) -> list[Site]:
     """The attentions of a model with their weights (H, rows, columns); adds the sides that decoders look back at."""
     parts = {part.site: part for part in model.modules() if isinstance(part, Attention)}
+    _check_size(weights, notes)
     fine = sum(part.size for part in weights.values()) <= FEW
     made = []
     for name, values in weights.items():
@@ -191,6 +192,12 @@ def describe_sites(
             )
         )
     return made
+
+
+def _check_size(weights: Mapping[str, Numbers], notes: Mapping[str, Numbers]) -> None:
+    """Refuse what would be too much for a trace before it is packed."""
+    scores = (notes[name] for name in (f"{site}.scores" for site in weights) if name in notes)
+    check_total((part.shape for part in (*weights.values(), *scores)), "Trace a shorter text.")
 
 
 def _written(sides: dict[str, Side], target: PlainSide, columns: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,11 +15,11 @@ from pydantic_core import from_json
 from saccade.config import Config, check, refuse
 from saccade.data.pictures import open_picture
 from saccade.errors import DataError
-from saccade.files import explain, write_atomically
+from saccade.files import read_text, write_atomically
 from saccade.look.picture import Picture
 from saccade.prediction import Attention
 from saccade.prediction import Side as PlainSide
-from saccade.trace.packed import Packed
+from saccade.trace.packed import Packed, check_total
 
 __all__ = ["About", "BeamStep", "Beams", "Side", "Site", "Step", "Trace"]
 
@@ -26,6 +27,11 @@ VERSION = 1
 Candidate = Annotated[tuple[int, str, float], Field(strict=False)]
 Link = Annotated[tuple[int, int], Field(strict=False)]
 _LARGEST = 64 << 20
+"""Bytes of a file."""
+_TOKENS = 1 << 15
+"""Of a side; models read ten thousand."""
+_PIXELS = 1 << 22
+"""Of a picture; models look at far fewer."""
 _FAULTS = 8
 """How many are worth listing: a hand-made file may have thousands."""
 
@@ -54,6 +60,8 @@ class Side(Config):
 
     @model_validator(mode="after")
     def _fits(self) -> Side:
+        if max(len(self.tokens), len(self.words)) > _TOKENS:
+            raise ValueError(f"there are more than {_TOKENS:,} tokens or words, too many to be shown")
         if len(self.word_of) != len(self.tokens):
             raise ValueError(f"word_of has {len(self.word_of)} numbers for {len(self.tokens)} tokens")
         if any(not 0 <= word <= len(self.words) for word in self.word_of):
@@ -81,7 +89,7 @@ class Side(Config):
         except ValueError as error:
             raise DataError(f"the trace's picture is no base64 ({error}), so the file is damaged.") from error
         rows, columns = self.grid
-        return Picture(open_picture(data, name="the trace's picture"), rows, columns)
+        return Picture(open_picture(data, name="the trace's picture", max_pixels=_PIXELS), rows, columns)
 
 
 class Site(Config):
@@ -183,7 +191,7 @@ class Trace(Config):
         nothing = Side(text="", tokens=[], words=[], word_of=[])
         source, target = (self.sides.get(name, nothing).plain() for name in ("source", "target"))
         looking = tuple(site.name for site in self.sites if (site.rows, site.columns) == ("target", "source"))
-        weights = {site.name: np.nan_to_num(site.weights.unpack()) for site in self.sites}
+        weights = {site.name: np.nan_to_num(site.weights.unpack(), copy=False) for site in self.sites}
         plain = {name: side.plain() for name, side in self.sides.items()}
         sides = {site.name: (plain[site.rows], plain[site.columns]) for site in self.sites}
         picture = self.sides["source"].picture() if "source" in self.sides else None
@@ -194,8 +202,11 @@ class Trace(Config):
         return json.dumps(self.model_dump(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
     def save(self, path: str | Path) -> None:
-        """Write the file, atomically."""
-        write_atomically(Path(path), self.dump())
+        """Write the file, atomically; a DataError if it would be too large to be opened."""
+        text = self.dump()
+        if len(text.encode()) > _LARGEST:
+            raise DataError(f"{path} would be larger than {_LARGEST >> 20} MB. Trace a shorter text.")
+        write_atomically(Path(path), text)
 
     @classmethod
     def parse(cls, text: str, where: str = "the trace") -> Trace:
@@ -216,6 +227,7 @@ class Trace(Config):
                 f"{where} was written by a newer saccade (trace version {version}, this one knows {VERSION}). Upgrade "
                 "with pip install -U saccade."
             )
+        check_total(_shapes(found), f"{where} is no trace that could be shown.")
         trace, faults = check(cls, found)
         if trace is None:
             raise DataError(str(refuse(faults[:_FAULTS], where)))
@@ -225,10 +237,21 @@ class Trace(Config):
     def open(cls, path: str | Path) -> Trace:
         """Read a file."""
         try:
-            if Path(path).stat().st_size > _LARGEST:
-                raise DataError(f"{path} is larger than {_LARGEST >> 20} MB, so it is no trace that could be shown.")
-            return cls.parse(Path(path).read_text(encoding="utf-8"), str(path))
+            return cls.parse(read_text(Path(path), _LARGEST, "a trace"), str(path))
         except UnicodeDecodeError as error:
             raise DataError(f"{path} is not UTF-8 text, so it is no trace.") from error
-        except OSError as error:
-            raise explain(error, Path(path)) from error
+
+
+def _shapes(found: dict[str, Any]) -> Iterator[list[int]]:
+    """The shapes that a file's arrays claim to have, as far as they are shapes: the rest is refused later."""
+    sites, vectors = found.get("sites"), found.get("vectors")
+    arrays = [site.get(part) for site in _listed(sites) if isinstance(site, dict) for part in ("weights", "scores")]
+    arrays += vectors.values() if isinstance(vectors, dict) else ()
+    for array in arrays:
+        shape = _listed(array.get("shape")) if isinstance(array, dict) else []
+        if shape and all(type(size) is int and size >= 0 for size in shape):
+            yield shape
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -6,6 +6,7 @@ import base64
 import binascii
 import math
 import zlib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,18 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from saccade.config import Config
+from saccade.errors import DataError
 
-__all__ = ["Packed", "pack"]
+__all__ = ["Packed", "check_total", "pack"]
 
 Numbers = NDArray[np.float32]
 FINE, COARSE, COARSER = 65535, 255, 63
 """Levels: of arrays that a reader may want numbers of, of weights in large arrays, and of scores in them."""
 
 
-MOST, _FAR = 1 << 24, 1e30
-"""Numbers of an array, and how large one may be: a small file must not fill the memory, whatever it claims."""
+MOST, MOST_TOTAL, _FAR = 1 << 24, 1 << 27, 1e30
+"""Numbers of an array and of a whole trace, and how large one may be: a small file must not fill the memory, whatever
+it claims. A Transformer of six layers with eight heads that reads and writes 512 tokens has 75 million of them."""
 
 
 class Packed(Config):
@@ -61,6 +64,16 @@ class Packed(Config):
         first = int(self.holes)
         values = self.low + (self.high - self.low) * (numbers.astype(np.float32) - first) / (self.levels - first)
         return np.where(numbers < first, np.float32(np.nan), values).astype(np.float32)
+
+
+def check_total(shapes: Iterable[Sequence[int]], remedy: str) -> None:
+    """Refuse arrays that are too large, one by one or together; a DataError, before any of them is in memory."""
+    sizes = [math.prod(shape) for shape in shapes]
+    if max(sizes, default=0) > MOST or sum(sizes) > MOST_TOTAL:
+        raise DataError(
+            f"a trace holds at most {MOST_TOTAL:,} numbers, and {MOST:,} in one array, but here there are "
+            f"{sum(sizes):,}, and {max(sizes):,} in one. {remedy}"
+        )
 
 
 def pack(values: NDArray[Any], levels: int, *, low: float | None = None, high: float | None = None) -> Packed:

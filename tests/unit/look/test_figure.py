@@ -297,3 +297,19 @@ def test_names_at_the_ends_of_curves_keep_their_order_and_their_distance(heights
     assert moved[-1] <= 40.0
     if all(above - below >= 2.5 for below, above in pairwise(sorted(heights))):
         assert moved == sorted(heights)
+
+
+def test_more_cells_than_can_be_drawn(tmp_path):
+    wide = Map(["w"] * 388, ["v"] * 387, [[0.0] * 388] * 387)
+    with pytest.raises(
+        ShapeError, match=r"a figure has at most 150,000 cells, but this one would have 150,156\. Draw f"
+    ):
+        save(wide, tmp_path / "x.svg")
+    half = Map(["w"] * 388, ["v"] * 194, [[0.0] * 388] * 194)
+    for draw in (
+        lambda: save_heads([Heads("s", [half, half])], tmp_path / "x.svg"),
+        lambda: save_arcs([half] * 2, "x.svg"),
+    ):
+        with pytest.raises(ShapeError, match=r"would have 150,544"):
+            draw()
+    assert not list(tmp_path.iterdir())

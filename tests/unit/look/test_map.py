@@ -90,3 +90,9 @@ def test_a_map_of_the_words_alone():
     one = Map(["a", ",", "b"], ["x", "y", "."], np.arange(9).reshape(3, 3), gold=[(0, 0), (1, 1), (2, 1)])
     assert one.without_marks() == Map(["a", "b"], ["x", "y"], [[0, 2], [3, 5]], gold=[(0, 0), (1, 1)])
     assert Map([",", "."], ["a"], [[1, 0]]).without_marks().source == (",", "."), "nothing else would be left"
+
+
+def test_more_weights_than_a_picture_can_show():
+    names = ["w"] * 1449
+    with pytest.raises(ShapeError, match=r"shows at most 2,097,152 weights, but here are 2,099,601\."):
+        Map(names, names, [])

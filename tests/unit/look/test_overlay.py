@@ -189,3 +189,22 @@ def test_with_colour_the_picture_is_there_and_dark_where_was_not_looked():
     assert colours[20][0] > 240
     assert max(colours[39]) < 60
     assert lines[1].endswith("\x1b[0m")
+
+
+def test_words_that_are_too_many_for_panels():
+    picture = Picture(np.zeros((4, 4, 3), np.uint8), 1, 1)
+    Overlay.of(picture, Map(["0,0"], ["w"] * 500, [[1.0]] * 500))
+    with pytest.raises(ShapeError, match="501 words would be as many panels, but 500 are the most"):
+        Overlay.of(picture, Map(["0,0"], ["w"] * 501, [[1.0]] * 501))
+
+
+@pytest.mark.parametrize(
+    ("size", "grid", "suffix"), [((1, 16), (5, 1), ".png"), ((1, 16), (1, 5), ".svg"), ((16, 1), (5, 1), ".svg")]
+)
+def test_the_narrowest_pictures_and_grids_are_drawn(tmp_path, size, grid, suffix):
+    pytest.importorskip("matplotlib")
+    picture = Picture(np.zeros((*size, 3), np.uint8), *grid)
+    map = Map(list("abcde"), ["w"], [[0.2] * 5])
+    save_overlay(Overlay.of(picture, map), tmp_path / f"one{suffix}")
+    save_overlay_heads(picture, Heads("site", [map, map]), tmp_path / f"heads{suffix}")
+    assert draw_overlay(Overlay.of(picture, map))

@@ -43,3 +43,10 @@ def test_what_is_no_picture(shape):
         Picture(np.zeros((4, 6, 3)), 2, 3)
     with pytest.raises(ShapeError, match="0 × 3 are given"):
         Picture(np.zeros((4, 6, 3), np.uint8), 0, 3)
+
+
+@pytest.mark.parametrize("shape", [(1, 17, 3), (17, 1, 3)])
+def test_pictures_that_are_too_narrow(shape):
+    Picture(np.zeros((1, 16, 3), np.uint8), 1, 1)
+    with pytest.raises(ShapeError, match="is too narrow to be shown: one side may be 16 times the other"):
+        Picture(np.zeros(shape, np.uint8), 1, 1)

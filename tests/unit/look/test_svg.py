@@ -40,3 +40,8 @@ def test_marks_stand_apart():
 
 def test_nothing_can_be_drawn():
     ElementTree.fromstring(str(Drawing(Map([], [], []), "nothing")))
+
+
+def test_a_weight_above_1_is_as_opaque_as_1():
+    root = ElementTree.fromstring(str(Drawing(Map(["a", "b"], ["c"], [[1.5, 0.25]]), "")))
+    assert [cell.get("fill-opacity") for cell in root.iter("rect") if cell.get("class") == "cell"] == ["1", "0.25"]

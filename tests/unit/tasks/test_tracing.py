@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
 from helpers_tasks import MODEL, untrained
+from saccade.batch import BOS, PAD
 from saccade.errors import ConfigError, DataError
 from saccade.front import Model
 from saccade.models import MODELS
@@ -53,6 +55,31 @@ def test_weights_are_the_softmax_of_the_scores_and_candidates_hold_the_choice(na
     assert any(name.endswith(".query") for name in trace.vectors) == (name == "transformer-base")
 
 
+def test_a_place_that_is_blocked_twice_is_blocked_once(model):
+    assert model.trace(TEXT, block=[0, 0, 0, 0, 0]).attention.matrix(words=False)[:, 1:].sum() > 0
+
+
+def test_what_is_never_written_is_no_candidate():
+    """Those tokens may have the highest logits of all; the others share what is left of the probability."""
+    model = Model(untrained("translation", MODEL))
+    with torch.no_grad():
+        model.task.model.output.bias[[PAD, BOS]] = 50.0
+    trace = model.trace(TEXT, max_length=3)
+    assert trace.steps
+    for step in trace.steps:
+        assert not {PAD, BOS} & {token for token, *_ in step.candidates}
+        assert len(step.candidates) == min(10, len(model.task.target) - 2)
+
+
+@pytest.mark.parametrize(("name", "task", "seeds"), [("transformer-base", "translation", 0), ("lstmn", "language", 0)])
+def test_what_a_decoder_started_from_is_marked(name, task, seeds):
+    trace = Model(untrained(task, preset(name))).trace("the cat", max_length=5)
+    written = trace.sides["written"]
+    assert written.marks == list(range(seeds + 1))
+    assert [written.tokens[mark] for mark in written.marks] == ["<source>"] * seeds + ["<bos>"]
+    assert written.tokens[seeds + 1 :] == trace.sides["target"].tokens[: len(written.tokens) - seeds - 1]
+
+
 def test_beams_lead_to_the_answer(model):
     trace = model.trace(TEXT, beam=3)
     words = [step.text for step in trace.steps]
@@ -60,6 +87,11 @@ def test_beams_lead_to_the_answer(model):
     path = [trace.beams.steps[t].texts[slot] for t, slot in enumerate(trace.beams.best)]
     assert path == words[: len(path)]
     assert len(path) >= len(words) - 1
+    likelihoods = np.cumsum([step.log_probability for step in trace.steps])
+    scores = [trace.beams.steps[t].scores[slot] for t, slot in enumerate(trace.beams.best)]
+    np.testing.assert_allclose(scores, likelihoods[: len(scores)], atol=1e-4)
+    for step in trace.beams.steps:
+        assert all((token == -1) == (score == 0.0) for token, score in zip(step.tokens, step.scores, strict=True))
     for t in range(1, len(path)):
         assert trace.beams.steps[t].parents[trace.beams.best[t]] == trace.beams.best[t - 1]
     assert model.trace(TEXT).beams is None
@@ -83,6 +115,7 @@ def test_force_block_and_pull(model):
     [
         ({"block": [9]}, "name the source token 9, but there are 0 to 4"),
         ({"block": range(5)}, "every source token is blocked"),
+        ({"block": [*range(5), 0]}, "every source token is blocked"),
         ({"pull": [(0, -1, 0.5)]}, "name the source token -1"),
         ({"pull": [(0, 1, 1.5)]}, "weight 1.5 in step 0"),
         ({"pull": [(-1, 1, 0.5)]}, "in step -1"),
@@ -135,6 +168,17 @@ def test_a_text_that_never_ends_is_traced_as_far_as_it_goes():
     trace = model.trace(TEXT, max_length=3, min_length=2)
     assert len(trace.steps) == 3
     assert trace.attention.matrix(words=False).shape == (3, 5)
+
+
+def test_a_text_that_is_too_long_for_a_trace_is_refused(monkeypatch):
+    """Before it is packed."""
+    model = Model(untrained("translation", MODEL))
+    assert model.trace(TEXT, max_length=4, min_length=3).sites[0].weights.shape == [1, 4, 5]
+    monkeypatch.setattr("saccade.trace.packed.MOST", 25)
+    model.trace(TEXT, max_length=4, min_length=3)
+    monkeypatch.setattr("saccade.trace.packed.MOST_TOTAL", 49)
+    with pytest.raises(DataError, match=r"here there are 50, and 25 in one\. Trace a shorter text\."):
+        model.trace(TEXT, max_length=4, min_length=3)
 
 
 def test_long_inputs_leave_details_out_and_say_so():

@@ -3,12 +3,14 @@
 import math
 import re
 
+import numpy as np
 import pytest
 
 from helpers_tasks import MODEL, untrained
 from saccade.errors import ConfigError
 from saccade.front import Model
 from saccade.models import MODELS
+from saccade.trace import pack
 from saccade.trace.explain import explain
 
 TEXT = "ant bee cat dog"
@@ -61,8 +63,13 @@ def test_heads_show_query_key_and_value():
 
 
 def test_many_words_are_summed_up(model):
-    text = told(model.trace(TEXT + " ant bee" * 10, detail=True), step=1)
-    assert re.search(r"and 11 others, which share 0\.\d{3}", text)
+    trace = model.trace(TEXT + " ant bee" * 10, detail=True)
+    weights = np.sort(trace.sites[0].weights.unpack()[0, 0])
+    assert len(weights) == 25
+    (share,) = re.findall(r"and 11 others, which share (0\.\d{3})$", told(trace, step=1), re.M)
+    assert float(share) == pytest.approx(weights[:11].sum(), abs=6e-4)
+    even = trace.sites[0].model_copy(update={"weights": pack(np.full((1, len(trace.steps), 25), 0.04), 65535)})
+    assert "and 11 others, which share 0.440" in told(trace.model_copy(update={"sites": [even]}), step=1)
 
 
 def test_a_word_that_was_forced_says_how_unlikely_it_was(model):

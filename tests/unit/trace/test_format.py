@@ -142,6 +142,72 @@ def test_what_is_no_trace_at_all(tmp_path):
         Trace.open(tmp_path / "bytes")
 
 
+def test_a_small_file_that_would_fill_the_memory_is_refused_before_it_is_unpacked(monkeypatch):
+    """A hundred sites of 4096 × 4096 are two megabytes in a file and more than six gigabytes out of it."""
+    found = json.loads(example().dump())
+    found["sites"] = [{**found["sites"][0], "weights": {"shape": [1, 4096, 4096], "data": "never read"}}] * 100
+    monkeypatch.setattr("saccade.trace.packed._inflate", None)
+    with pytest.raises(DataError, match=r"at most 134,217,728 numbers.* there are 1,677,721,600.*t is no trace that"):
+        Trace.parse(json.dumps(found), "t")
+
+
+@pytest.mark.parametrize("part", ["scores", "vectors"])
+def test_scores_and_vectors_count_too(part):
+    found = json.loads(example().dump())
+    array = {"shape": [1, 1 << 24], "data": ""}
+    if part == "scores":
+        found["sites"] = [{"scores": array}] * 9
+    else:
+        found["vectors"] = {str(number): array for number in range(9)}
+    with pytest.raises(DataError, match="there are 150,99"):
+        Trace.parse(json.dumps(found), "t")
+
+
+@pytest.mark.parametrize("shape", [None, "x", [], [None], [True, 5], [-5], [1.5], {}])
+def test_shapes_that_are_none_are_told_as_such(shape):
+    text = spoiled(lambda t: t["sites"][0]["weights"].update(shape=shape))
+    with pytest.raises(DataError, match=r"t cannot be used as it is:\n- sites\.0\.weights"):
+        Trace.parse(text, "t")
+
+
+@pytest.mark.parametrize("value", [5, [5], None, "x"])
+def test_sites_and_vectors_that_are_none(value):
+    for part in ("sites", "vectors"):
+        with pytest.raises(DataError, match=f"t cannot be used as it is:\n- {part}"):
+            Trace.parse(spoiled(lambda t, part=part: t.update({part: value})), "t")
+
+
+def test_a_file_that_is_too_large_is_neither_read_nor_written(tmp_path, monkeypatch):
+    path = tmp_path / "t.json"
+    example().save(path)
+    size = path.stat().st_size
+    monkeypatch.setattr("saccade.trace.format._LARGEST", size)
+    example().save(path)
+    assert Trace.open(path) == example()
+    monkeypatch.setattr("saccade.trace.format._LARGEST", size - 1)
+    with pytest.raises(DataError, match=rf"t\.json has more than {size - 1:,} bytes, the most that a trace may have"):
+        Trace.open(path)
+    with pytest.raises(DataError, match=r"Trace a shorter text"):
+        example().save(tmp_path / "other.json")
+    assert not (tmp_path / "other.json").exists()
+
+
+def test_the_largest_file_is_64_megabytes(tmp_path):
+    with (tmp_path / "t.json").open("wb") as file:
+        file.truncate((64 << 20) + 1)
+    with pytest.raises(DataError, match=r"has more than 67,108,864 bytes"):
+        Trace.open(tmp_path / "t.json")
+
+
+def test_sides_have_a_length_that_can_be_shown():
+    words = ["w"] * (1 << 15)
+    Side(text="", tokens=words, words=words, word_of=[0] * len(words))
+    with pytest.raises(ValueError, match="more than 32,768 tokens or words"):
+        Side(text="", tokens=[], words=[*words, "w"], word_of=[])
+    with pytest.raises(ValueError, match="more than 32,768 tokens or words"):
+        Side(text="", tokens=[*words, "w"], words=[], word_of=[0] * len(words))
+
+
 def test_tokens_without_a_word_are_folded_together_wherever_they_stand():
     found = json.loads(example().dump())
     found["sides"]["source"].update(word_of=[2, 1, 0])
@@ -173,6 +239,7 @@ def test_a_picture_comes_out_of_the_file_as_it_went_in():
         ("data:image/png;base64,äöü", "picture is no base64"),
         ("data:image/png;base64,aGVsbG8=", "the trace's picture is not a picture"),
         ("data:image/png,x", "the trace's picture is empty"),
+        (data_address(np.zeros((2049, 2049, 3), np.uint8)), "2049 × 2049 pixels, more than the 4.19"),
     ],
 )
 def test_pictures_that_are_damaged(image, message):

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from pydantic import ValidationError
 
+from saccade.errors import DataError
 from saccade.trace import Packed, pack
+from saccade.trace.packed import MOST, MOST_TOTAL, check_total
 
 NUMBERS = arrays.arrays(
     np.float64, arrays.array_shapes(min_dims=1, max_dims=3, max_side=5), elements=st.floats(-1e6, 1e6)
@@ -47,6 +49,15 @@ def test_bounds_that_are_given_are_kept():
     np.testing.assert_allclose(packed.unpack(), [0.25, 1.0], atol=0.002)
 
 
+@pytest.mark.parametrize("levels", [3, 63, 255, 65535])
+def test_numbers_beside_holes_come_back_exactly_where_a_level_is(levels):
+    """Levels without the hole: one less than there are numbers for."""
+    values = np.arange(levels, dtype=np.float64) / (levels - 1)
+    back = pack(np.append(values, np.nan), levels).unpack()
+    np.testing.assert_allclose(back[:-1], values, atol=1e-6)
+    assert np.isnan(back[-1])
+
+
 def raw(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data)).decode()
 
@@ -71,3 +82,15 @@ def test_arrays_that_cannot_be(changes, message):
     Packed(**good)
     with pytest.raises(ValidationError, match=message):
         Packed(**(good | changes))
+
+
+def test_arrays_that_are_too_many_together():
+    check_total([[MOST]] * 8, "Fewer.")
+    assert MOST_TOTAL == 8 * MOST
+    with pytest.raises(
+        DataError, match=r"at most 134,217,728 numbers.*there are 134,217,729, and 16,777,216 in one\. Few"
+    ):
+        check_total([*[[MOST]] * 8, [1, 1]], "Fewer.")
+    with pytest.raises(DataError, match=r"there are 16,777,217, and 16,777,217 in one"):
+        check_total([[MOST + 1]], "Fewer.")
+    check_total([], "None.")
