@@ -3,18 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from saccade.errors import ConfigError, unknown_name
 
-__all__ = ["Config", "Fault", "check", "merge", "parse", "refuse"]
+__all__ = [
+    "Config",
+    "Count",
+    "Depth",
+    "Fault",
+    "Index",
+    "Positive",
+    "Seed",
+    "Share",
+    "Weight",
+    "Width",
+    "check",
+    "merge",
+    "parse",
+    "refuse",
+]
 
 Settings = TypeVar("Settings", bound=BaseModel)
 Path = tuple[str, ...]
 _LONGEST = 80
 """Letters of a wrong value that are worth showing."""
+
+# The numbers of settings. Each has an upper bound, so that no setting overflows what it is handed to: a test walks
+# through all settings and makes sure of it. What is within the bounds and still too much together, such as a model
+# that is larger than the memory, is refused where it is made.
+Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Index = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+Width = Annotated[int, Field(ge=1, le=2**20)]
+"""Of a layer."""
+Depth = Annotated[int, Field(ge=1, le=256)]
+"""Layers: each is an object, so a million of them would fill the memory whatever their widths."""
+Positive = Annotated[float, Field(gt=0, le=1e6)]
+Weight = Annotated[float, Field(ge=0, le=1e6)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+"""Of what is dropped or decays: all but 1."""
 
 
 class Config(BaseModel):
@@ -106,9 +136,16 @@ def _fault(kind: type[BaseModel], fault: Any, path: Path, above: Path) -> Fault:
         return Fault(above, message)
     if fault["type"] == "missing":
         return Fault(above + path, "this setting is needed")
-    was = repr(fault["input"])
-    was = was if len(was) <= _LONGEST else f"{was[:_LONGEST]}…"
+    was = _shown(fault["input"])
     return Fault(above + path, f"{message} (it is {was}){_example(kind, path)}")
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write out numbers of thousands of digits
+        text = "a number of thousands of digits"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _fields_at(kind: type[BaseModel], path: Path) -> list[str]:

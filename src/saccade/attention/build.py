@@ -80,4 +80,9 @@ def _part(
     for option in options or {}:
         if option not in choices:
             raise unknown_name(f"option of {kind} {name!r}", option, choices)
-    return make(*widths, **common, **(options or {}))
+    try:
+        return make(*widths, **common, **(options or {}))
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        if not options:
+            raise
+        raise ConfigError(f"{kind} {name!r} cannot be made with the options {dict(options)}: {error}.") from error

@@ -31,6 +31,10 @@ for command in (demo, train, predict, evaluate, compare, look, explain_command, 
     app.command(command.__name__)(command)
 
 
+_NO_MEMORY = ("out of memory", "can't allocate memory")
+"""What torch says where there is none left, on a GPU and elsewhere."""
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"saccade {saccade.__version__}")
@@ -71,7 +75,7 @@ def _tell(error: Exception) -> int:
         if error.filename is None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what still waits to be written would fail once more
         return 1
-    if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
+    if isinstance(error, MemoryError) or any(sign in str(error).lower() for sign in _NO_MEMORY):
         complain("there is not enough memory. Lower train.tokens_per_batch, search.batch or the model's size.")
         return 1
     complain(

@@ -16,7 +16,7 @@ from pydantic import Field
 from tokenizers import models, pre_tokenizers, trainers
 
 from saccade.batch import EOS, SPECIALS, UNK
-from saccade.config import Config
+from saccade.config import Config, Count
 from saccade.data.spelling import shown, spell_bytes, text_of_bytes, word_numbers
 from saccade.data.text import check_encodable, shorten
 from saccade.data.tokenizer_parts import Kind, empty, in_pieces, rebuilt, specials
@@ -39,9 +39,9 @@ class TokenizerConfig(Config):
 
     kind: Kind = "bpe"
     """word: words and signs. char: characters. bpe, unigram: pieces of words, over bytes, so nothing is unknown."""
-    size: int | None = Field(None, gt=len(SPECIALS))
+    size: int | None = Field(None, gt=len(SPECIALS), le=2**22)
     """How many tokens, the four special ones included: at most, for words and characters; exactly, for pieces."""
-    min_count: int = Field(1, ge=1)
+    min_count: Count = 1
     """Words and characters seen less often in training are unknown; pieces are merged only if seen that often."""
     shared: bool = False
     """Whether source and target have one vocabulary."""

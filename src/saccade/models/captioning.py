@@ -12,7 +12,7 @@ from saccade.attention import Tape
 from saccade.attention.aligns.hard import MovingBaseline
 from saccade.attention.outside import find_factory, is_outside
 from saccade.batch import Batch
-from saccade.config import Config
+from saccade.config import Config, Width
 from saccade.errors import ConfigError, DataError, ShapeError
 from saccade.layers.encoder import Encoder, Reading
 from saccade.layers.grids import VGG, SmallGrid, flatten, normalise, sinusoidal_places
@@ -39,9 +39,9 @@ class GridConfig(Config):
 
     kind: Annotated[str, Field(pattern=r"^(small|vgg16|vgg19|[\w.]+:\w+)$")] = "small"
     """small, vgg16, vgg19, or `package.module:factory` of your own, which makes a module that gives a map back."""
-    width: int = Field(128, ge=1)
+    width: Width = 128
     """Of an annotation; VGG's are 512 wide."""
-    channels: Annotated[tuple[int, ...], Field(strict=False, min_length=1)] = (48, 96)
+    channels: Annotated[tuple[Width, ...], Field(strict=False, min_length=1, max_length=16)] = (48, 96)
     """For the small one: the channels of its stages. The first halves the picture twice, each further one once."""
     weights: str | None = None
     """A file of weights to begin with: PyTorch's, or safetensors. VGG takes the published ones as they are."""
@@ -146,7 +146,7 @@ class RecurrentCaptionConfig(Config):
     """Show, Attend and Tell and its relatives."""
 
     grid: GridConfig = GridConfig()
-    embedding: int = Field(256, ge=1)
+    embedding: Width = 256
     decoder: DecoderConfig = DecoderConfig(cell="lstm", start="mean-deep", output="sum", read_word=True, gated=True)
     attention: AttentionConfig | None = AttentionConfig()
     init: InitConfig = InitConfig()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from saccade import masks, tree
 from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
+from saccade.config import Width
 from saccade.kernels.dropout import Dropout
 from saccade.layers.lstmn import LSTMN, DeepFusion, LSTMNState
 from saccade.layers.reader import Reader, StackedReader
@@ -158,8 +158,8 @@ class FusedLSTMN(Seq2Seq):
 class LSTMNConfig(ReaderConfig):
     """The LSTMN family."""
 
-    embedding: int = Field(150, ge=1)
-    width: int = Field(300, ge=1)
+    embedding: Width = 150
+    width: Width = 300
     skip: bool = True
     """Whether upper layers read the words as well."""
     fusion: Literal["deep", "shallow"] = "deep"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
 from torch import nn
 
-from saccade.config import Config
+from saccade.config import Config, Depth, Share, Width
 from saccade.kernels.dropout import Dropout
 from saccade.layers.encoder import ReaderEncoder
 from saccade.layers.reader import Reader
@@ -21,10 +20,10 @@ __all__ = ["ReaderConfig"]
 class ReaderConfig(Config):
     """Settings of a family whose `reader` reads from left to right; it writes and classifies with it."""
 
-    embedding: int = Field(256, ge=1)
-    width: int = Field(256, ge=1)
-    layers: int = Field(1, ge=1)
-    dropout: float = Field(0.0, ge=0, lt=1)
+    embedding: Width = 256
+    width: Width = 256
+    layers: Depth = 1
+    dropout: Share = 0.0
     """On the embeddings, between layers and before the output layer."""
     locked_dropout: bool = False
     """Whether what is dropped stays dropped through all words of a sentence."""

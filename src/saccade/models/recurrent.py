@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import model_validator
 from torch import Tensor, nn
 
 from saccade import tree
 from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
-from saccade.config import Config
+from saccade.config import Config, Width
 from saccade.kernels.deferred import deferred_gradients
 from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import CellStack, Layered
@@ -264,7 +264,7 @@ def _note(tape: Tape | None, states: Tensor, contexts: Tensor | None) -> None:
 class RecurrentConfig(Config):
     """The recurrent family: sutskever, cho, bahdanau, luong and all between them."""
 
-    embedding: int = Field(256, ge=1)
+    embedding: Width = 256
     encoder: EncoderConfig = EncoderConfig(bidirectional=True)
     decoder: DecoderConfig = DecoderConfig()
     attention: AttentionConfig | None = AttentionConfig()

@@ -10,7 +10,7 @@ from torch import nn
 
 from saccade.attention import ALIGNS, SCORES, WINDOWS, Attention, MultiHead, build_attention
 from saccade.attention.outside import is_outside
-from saccade.config import Config
+from saccade.config import Config, Depth, Positive, Share, Width
 from saccade.errors import unknown_name
 from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import CELLS
@@ -33,6 +33,15 @@ def _of(kind: str, table: Collection[str]) -> AfterValidator:
     return AfterValidator(known)
 
 
+def _moderate(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a part, which only the part itself knows, but whose numbers have bounds as all settings have."""
+    for name, value in options.items():
+        if isinstance(value, int | float) and not -(2**20) <= value <= 2**20:
+            raise ValueError(f"option {name!r} must lie between -1,048,576 and 1,048,576")
+    return options
+
+
+Options = Annotated[dict[str, Any], AfterValidator(_moderate)]
 CellName = Annotated[str, _of("cell", CELLS)]
 
 
@@ -42,13 +51,13 @@ class AttentionConfig(Config):
     score: Annotated[str, _of("score", SCORES)] = "additive"
     align: Annotated[str, _of("align", ALIGNS)] = "softmax"
     window: Annotated[str, _of("window", WINDOWS)] = "global"
-    heads: int | None = Field(None, ge=1)
+    heads: Width | None = None
     """Several heads project queries, keys and values; None is one head without projections."""
-    dropout: float = Field(0.0, ge=0, lt=1)
+    dropout: Share = 0.0
     """On the weights."""
-    score_options: dict[str, Any] = Field(default_factory=dict)
-    align_options: dict[str, Any] = Field(default_factory=dict)
-    window_options: dict[str, Any] = Field(default_factory=dict)
+    score_options: Options = Field(default_factory=dict)
+    align_options: Options = Field(default_factory=dict)
+    window_options: Options = Field(default_factory=dict)
 
     def build(
         self, query_width: int, key_width: int, value_width: int | None = None, **more: Any
@@ -74,14 +83,14 @@ class EncoderConfig(Config):
     """A recurrent encoder."""
 
     cell: CellName = "gru"
-    width: int = Field(256, ge=1)
+    width: Width = 256
     """Of each direction."""
-    layers: int = Field(1, ge=1)
+    layers: Depth = 1
     bidirectional: bool = False
     reverse: bool = False
     """Read the source from its end."""
     residual: bool = False
-    dropout: float = Field(0.0, ge=0, lt=1)
+    dropout: Share = 0.0
     """On the embeddings and between layers."""
     locked_dropout: bool = False
     """Whether what is dropped stays dropped through all words of a sentence."""
@@ -108,10 +117,10 @@ class DecoderConfig(Config):
     """A recurrent decoder."""
 
     cell: CellName = "gru"
-    width: int = Field(256, ge=1)
-    layers: int = Field(1, ge=1)
+    width: Width = 256
+    layers: Depth = 1
     residual: bool = False
-    dropout: float = Field(0.0, ge=0, lt=1)
+    dropout: Share = 0.0
     """On the embeddings, between layers and on the read-out."""
     locked_dropout: bool = False
     """Whether what is dropped stays dropped through all words of a sentence."""
@@ -125,7 +134,7 @@ class DecoderConfig(Config):
     """Whether one fixed vector, the encoder's last state, enters every step and the read-out."""
     output: Annotated[str, _of("output layer", READOUTS)] = "tanh"
     """The read-out: linear, tanh, maxout or sum."""
-    output_width: int | None = Field(None, ge=1)
+    output_width: Width | None = None
     read_state: Literal["previous", "current"] = "current"
     """The state the read-out reads."""
     read_word: bool = False
@@ -157,13 +166,13 @@ class InitConfig(Config):
     """How parameters start."""
 
     kind: Literal["default", "uniform", "groundhog"] = "default"
-    scale: float = Field(0.1, gt=0)
+    scale: Positive = 0.1
     """For uniform: U(-scale, scale)."""
-    embedding: float = Field(0.1, gt=0)
+    embedding: Positive = 0.1
     """For default: word vectors from N(0, embedding²). PyTorch's 1 stays as noise in the vectors of rare words:
     on the Penn Treebank perplexity was 118.4 with it and 102.1 with 0.1, and Multi30k was 3.9 BLEU worse.
     Where there are few words, each seen thousands of times, 1 learns faster."""
-    forget: float | None = None
+    forget: Annotated[float, Field(ge=-1e6, le=1e6)] | None = None
     """The bias of an LSTM's forget gates; with 1 it starts by remembering. Left out, as the kind has it."""
 
     def apply(self, model: nn.Module) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 from torch import Tensor, nn
 
 from saccade import tree
 from saccade.attention import Bank, MultiHead, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
-from saccade.config import Config, merge
+from saccade.config import Config, Depth, Share, Width, merge
 from saccade.errors import ConfigError
 from saccade.layers.encoder import Encoder, Reading
 from saccade.layers.positions import Learned, Rotary, Sinusoidal
@@ -135,15 +135,15 @@ class PlacedEncoder(Encoder):
 class TransformerConfig(Config):
     """The Transformer family; the defaults are the base model."""
 
-    width: int = Field(512, ge=1)
-    feed_forward: int = Field(2048, ge=1)
-    layers: int = Field(6, ge=1)
-    decoder_layers: int | None = Field(None, ge=1)
+    width: Width = 512
+    feed_forward: Width = 2048
+    layers: Depth = 6
+    decoder_layers: Depth | None = None
     """As many as the encoder's when left out."""
-    dropout: float = Field(0.1, ge=0, lt=1)
+    dropout: Share = 0.1
     norm: Literal["post", "pre"] = "post"
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
-    max_length: int = Field(1024, ge=1)
+    max_length: Width = 1024
     """The length of the table of learned positions."""
     attention: AttentionConfig = AttentionConfig(score="scaled-dot", heads=8)
     cross: AttentionConfig | None = None

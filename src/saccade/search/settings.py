@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from saccade import tree
 from saccade.batch import Batch
-from saccade.config import Config
+from saccade.config import Config, Count
 from saccade.errors import ConfigError
 from saccade.models.base import Seq2Seq
 from saccade.search import Beam, Greedy, Hypothesis, beam, greedy, sample
@@ -39,14 +39,14 @@ class SearchConfig(Config):
     coverage_penalty: float = Field(0.0, ge=0, le=1e6)
     sample: bool = False
     temperature: float = Field(1.0, ge=1e-3, le=1e3)
-    top_k: int | None = Field(None, ge=1)
+    top_k: Count | None = None
     top_p: float | None = Field(None, gt=0, le=1)
     seed: int = Field(1, ge=0, lt=2**63)
     """For sampling."""
-    max_length: int | None = Field(None, ge=1)
+    max_length: int | None = Field(None, ge=1, le=100_000)
     """The most tokens of an answer; left out, twice those of its source and 20 more."""
-    min_length: int = Field(0, ge=0)
-    batch: int | None = Field(None, ge=1)
+    min_length: int = Field(0, ge=0, le=100_000)
+    batch: Count | None = None
     """Sentences searched together; left out, 32, and more on a GPU, which they are to fill."""
     precision: Literal["full", "int8"] = "full"
     """What products are computed in: "full", as the model is, or in eight bits where processor and model allow it."""

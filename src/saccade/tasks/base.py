@@ -19,6 +19,7 @@ from saccade.data.plan import Plan
 from saccade.data.store import Store
 from saccade.data.tokenizer import Tokenizers
 from saccade.metrics import LengthBin, score_by_length
+from saccade.models.size import build_within, memory_here
 from saccade.prediction import Prediction
 from saccade.search import Stop
 from saccade.search.settings import SearchConfig
@@ -87,9 +88,11 @@ class Task(ABC):
     takes_many: ClassVar[bool] = False
     """Whether `predict` does better with more inputs than are searched together."""
 
-    def __init__(self, recipe: Recipe, tokenizers: Tokenizers) -> None:
+    def __init__(self, recipe: Recipe, tokenizers: Tokenizers, *, room: int | None = None) -> None:
+        """`room`: the bytes that the model's parameters may have; left out, those of this machine's memory."""
         self.recipe, self.tokenizers = recipe, tokenizers
-        self.model: Any = self._build()
+        most, whose = (memory_here(), "this machine has") if room is None else (room, "there is room for")
+        self.model: Any = build_within(self._build, most, whose)
         self.vectors: Laid | None = None
 
     @abstractmethod

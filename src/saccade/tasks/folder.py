@@ -34,6 +34,8 @@ __all__ = [
 TASKS: dict[str, type[Task]] = {kind.name: kind for kind in (Translation, Language, Classification, Captioning)}
 VERSION = 1
 _TOKENIZER = "tokenizer"
+_SMALL = 64 << 20
+"""Bytes that any model may take."""
 _NEEDED = {
     "translation": ("source", "target"),
     "language": ("target",),
@@ -43,9 +45,9 @@ _NEEDED = {
 """The parts of tokenizer.json that each task uses."""
 
 
-def build_task(recipe: Recipe, tokenizers: Tokenizers) -> Task:
-    """The task of a recipe, with an untrained model."""
-    return lookup("task", recipe.task, TASKS)(recipe, tokenizers)
+def build_task(recipe: Recipe, tokenizers: Tokenizers, *, room: int | None = None) -> Task:
+    """The task of a recipe, with an untrained model; `room`: see `Task`."""
+    return lookup("task", recipe.task, TASKS)(recipe, tokenizers, room=room)
 
 
 def write_description(folder: Path, recipe: Recipe, tokenizers: Tokenizers) -> None:
@@ -96,7 +98,7 @@ def load_task(folder: Path) -> Task:
             f"saccade train {folder / 'recipe.yaml'} --out {folder} --resume."
         )
     weights = read_weights(path)
-    task = build_task(recipe, tokenizers)
+    task = _matching_task(recipe, tokenizers, weights, path)
     restore_weights(task.model, weights, str(path))
     if read_notes(path).get(_TOKENIZER, _fingerprint(tokenizers)) != _fingerprint(tokenizers):
         raise CheckpointError(
@@ -105,6 +107,15 @@ def load_task(folder: Path) -> Task:
         )
     task.model.eval()
     return task
+
+
+def _matching_task(recipe: Recipe, tokenizers: Tokenizers, weights: Tensors, path: Path) -> Task:
+    """The untrained task of a folder, unless it would be far larger than the weights that are there."""
+    there = sum(tensor.nbytes for tensor in weights.values())
+    try:
+        return build_task(recipe, tokenizers, room=4 * there + _SMALL)  # they may be in half precision
+    except ConfigError as error:
+        raise CheckpointError(f"recipe.yaml and {path} do not belong together: {error}") from error
 
 
 def _check_sides(recipe: Recipe, tokenizers: Tokenizers, folder: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from saccade.config import Config, Fault, check, merge, refuse
+from saccade.config import Config, Count, Fault, Index, Seed, Share, Width, check, merge, refuse
 from saccade.data.corpora import CORPORA
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
@@ -36,10 +36,10 @@ class DataConfig(Config):
 
     corpus: str | None = None
     """A built-in corpus by name."""
-    size: int = Field(40000, ge=1)
+    size: Count = 40000
     """Training examples of a built-in corpus."""
-    seed: int = Field(1, ge=0)
-    lengths: Annotated[tuple[int, int], Field(strict=False)] = (3, 20)
+    seed: Seed = 1
+    lengths: Annotated[tuple[Count, Count], Field(strict=False)] = (3, 20)
     """The shortest and the longest sentence of a built-in corpus, in words."""
     train: Files | None = None
     """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
@@ -54,11 +54,11 @@ class DataConfig(Config):
     hub_config: str | None = None
     columns: dict[str, str] = Field(default_factory=dict)
     """Of JSON lines and the Hub: which column is source, target, label or links; such as source: translation.en."""
-    first_word: int = Field(0, ge=0)
+    first_word: Index = 0
     """The number of the first word in gold alignments."""
-    held_out: int = Field(1000, ge=1)
+    held_out: Count = 1000
     """Validation and test examples of a built-in corpus; training examples set aside where no valid is given."""
-    max_length: int = Field(256, ge=1)
+    max_length: Count = 256
     """Training examples with more tokens than this on a side are left out."""
     captions: int = Field(4, ge=1, le=8)
     """Of scenes: the captions of each picture. The first is the plain one; with 1 there is one right answer."""
@@ -100,8 +100,8 @@ class HeadConfig(Config):
     """For classification: from annotations to a class."""
 
     pooling: Literal["mean", "last", "attention"] = "attention"
-    hidden: int | None = Field(None, ge=1)
-    dropout: float = Field(0.0, ge=0, lt=1)
+    hidden: Width | None = None
+    dropout: Share = 0.0
 
 
 class VectorsConfig(Config):
@@ -124,7 +124,7 @@ class _Sections(Config):
     search: SearchConfig = SearchConfig()
     note: str | None = None
     """What this recipe is for; `saccade recipes` shows it."""
-    version: int = 1
+    version: Count = 1
 
 
 class Recipe(_Sections):

@@ -29,6 +29,8 @@ __all__ = ["Sharded", "find_accelerator", "first_process", "launched"]
 
 _WAIT = timedelta(hours=2)
 """How long a process waits for the others; validation may take a while."""
+_PROCESSES = 64
+"""That a machine with fewer cores may start all the same."""
 _LAUNCHER = "SACCADE_LAUNCHER"
 """The environment variable that tells a helper which process launched it."""
 
@@ -75,9 +77,10 @@ def launched(config: TrainConfig, precision: str) -> Iterator[Fabric]:
 def _fabric(config: TrainConfig, precision: str) -> Fabric:
     logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # it tells of every process it starts
     accelerator, processes = find_accelerator(config.accelerator), config.devices * config.nodes
-    found = {"cuda": torch.cuda.device_count(), "mps": 1}.get(accelerator, config.devices)
+    found = {"cuda": torch.cuda.device_count(), "mps": 1}.get(accelerator, max(_PROCESSES, os.cpu_count() or 1))
     if config.devices > found:
-        raise ConfigError(f"train.devices is {config.devices}, but this machine has {found} GPUs.")
+        what = f"takes {found} processes at most" if accelerator == "cpu" else f"has {found} GPUs"
+        raise ConfigError(f"train.devices is {config.devices}, but this machine {what}. Lower it.")
     strategy: Any = "auto"
     if config.strategy == "fsdp":
         if accelerator != "cuda":

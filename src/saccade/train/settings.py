@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from saccade.config import Config
+from saccade.config import Config, Count, Index, Positive, Seed, Share, Weight
 
 __all__ = ["FREE_TO_CHANGE", "TrainConfig"]
 
@@ -14,81 +14,81 @@ __all__ = ["FREE_TO_CHANGE", "TrainConfig"]
 class TrainConfig(Config):
     """How a model is trained. Batches are global: what several devices share is one batch of the recipe."""
 
-    steps: int = Field(10000, ge=1)
+    steps: Count = 10000
     """Updates in all."""
-    minutes: float | None = Field(None, gt=0)
+    minutes: Positive | None = None
     """Stop after this long, if the steps are not done by then; a last validation follows.
 
     The cosine schedule and scheduled sampling go by the larger share, of the steps or of this time.
     """
-    tokens_per_batch: int = Field(4096, ge=1)
+    tokens_per_batch: Count = 4096
     """The tokens of the longer side, padding counted."""
-    accumulate: int = Field(1, ge=1)
+    accumulate: Count = 1
     """Batches whose gradients are added up to one update."""
     optimizer: Literal["adam", "adamw", "adadelta", "sgd"] = "adamw"
-    lr: float = Field(1e-3, gt=0)
+    lr: Positive = 1e-3
     """The highest learning rate."""
-    betas: Annotated[tuple[float, float], Field(strict=False)] = (0.9, 0.98)
-    eps: float = Field(1e-8, gt=0)
+    betas: Annotated[tuple[Share, Share], Field(strict=False)] = (0.9, 0.98)
+    eps: Positive = 1e-8
     rho: float = Field(0.95, gt=0, lt=1)
     """For Adadelta."""
-    momentum: float = Field(0.0, ge=0, lt=1)
+    momentum: Share = 0.0
     """For SGD."""
-    weight_decay: float = Field(0.0, ge=0)
+    weight_decay: Weight = 0.0
     schedule: Literal["constant", "cosine", "noam", "inverse-sqrt", "halving", "plateau"] = "cosine"
-    warmup: int = Field(0, ge=0)
+    warmup: Index = 0
     """Steps in which the rate rises to `lr`."""
-    halve_after: int = Field(0, ge=0)
+    halve_after: Index = 0
     """For halving: the first step at which the rate is halved."""
-    halve_every: int = Field(1000, ge=1)
+    halve_every: Count = 1000
     """For halving: the steps between."""
-    plateau_patience: int = Field(2, ge=0)
+    plateau_patience: Index = 2
     """For plateau: validations without progress before the rate is halved."""
-    clip: float | None = Field(1.0, gt=0)
+    clip: Positive | None = 1.0
     """The longest gradient."""
-    label_smoothing: float = Field(0.0, ge=0, lt=1)
-    word_dropout: float = Field(0.0, ge=0, lt=1)
+    label_smoothing: Share = 0.0
+    word_dropout: Share = 0.0
     """The share of input words replaced by <unk>."""
-    agreement: float = Field(0.0, ge=0)
+    agreement: Weight = 0.0
     """R-Drop: the weight of how far two readings of a batch, each with its own dropout, differ in what they say."""
     scheduled_sampling: float = Field(0.0, ge=0, le=1)
     """The share of the model's own words that are fed to it at the end of training, rising from 0."""
-    guided_alignment: float = Field(0.0, ge=0)
+    guided_alignment: Weight = 0.0
     """The weight of the loss that pulls attention towards gold alignments."""
     guided_site: str | None = None
     """The place whose attention is pulled, such as decoder.layers.1.cross; left out, the mean of all of them."""
-    guided_head: int | None = Field(None, ge=0)
+    guided_head: Index | None = None
     """The head that is pulled, from 0; left out, the mean of all heads."""
-    doubly_stochastic: float = Field(0.0, ge=0)
+    doubly_stochastic: Weight = 0.0
     """The weight of the loss that pulls what each place of the source gets of all words' attention towards 1."""
     mirror: float = Field(0.0, ge=0, le=1)
     """For captioning: the share of pictures that are seen mirrored, for captions that do not tell left from right."""
-    reinforce: float = Field(0.1, ge=0)
+    reinforce: Weight = 0.1
     """For hard attention: what the likelihood of the words counts when it teaches where to look."""
-    reinforce_entropy: float = Field(0.002, ge=0)
+    reinforce_entropy: Weight = 0.002
     """For hard attention: the weight of the spread of what it draws from."""
     reinforce_expected: float = Field(0.5, ge=0, le=1)
     """For hard attention: the share of sentences that look everywhere, as soft attention does, in an update."""
     ema: float | None = Field(None, gt=0, lt=1)
     """The decay of a running mean of the weights, which is what is validated and saved."""
-    average: int = Field(0, ge=0)
+    average: Index = 0
     """At the end, the mean of the weights of the last so many checkpoints is what is saved."""
-    validate_every: int = Field(500, ge=1)
+    validate_every: Count = 500
     metric: str = "loss"
     """What the best checkpoint is chosen by: loss, or a metric of the task such as bleu or accuracy."""
-    patience: int | None = Field(None, ge=1)
+    patience: Count | None = None
     """Stop after so many validations without progress."""
-    checkpoint_every: int = Field(500, ge=1)
-    keep: int = Field(2, ge=1)
+    checkpoint_every: Count = 500
+    keep: Count = 2
     """How many of the last checkpoints stay."""
-    log_every: int = Field(50, ge=1)
+    log_every: Count = 50
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     graphs: bool = True
     """On one GPU, record an update for each shape of batch and replay it; batches are padded to few shapes for it."""
-    seed: int = Field(1, ge=0)
+    seed: Seed = 1
     accelerator: Literal["auto", "cpu", "cuda", "mps"] = "auto"
-    devices: int = Field(1, ge=1)
-    nodes: int = Field(1, ge=1)
+    devices: int = Field(1, ge=1, le=1024)
+    nodes: int = Field(1, ge=1, le=65536)
     strategy: Literal["auto", "ddp", "fsdp"] = "auto"
 
     @model_validator(mode="after")

@@ -77,6 +77,13 @@ def test_data_that_cannot_be_used(capsys, recipe, tmp_path, monkeypatch, files, 
         ("task=translate", "task: Input should be 'translation', 'language', 'classification' or 'captioning'"),
         ("model.preset=transfomer-base", "preset 'transfomer-base' does not exist. Did you mean 'transformer-base'?"),
         ("data.corpus=reading", "say where the data come from"),
+        (f"train.seed={10**30}", "train.seed: Input should be less than 9223372036854775808"),
+        (f"tokenizer={{kind: bpe, size: {2**70}}}", "tokenizer.size: Input should be less than or equal to 4194304"),
+        (f"train.devices={2**40}", "train.devices: Input should be less than or equal to 1024"),
+        ("train.devices=1000", "train.devices is 1000, but this machine takes"),
+        (f"model.embedding={2**70}", "model.embedding: Input should be less than or equal to 1048576"),
+        ("model.encoder.layers=100000", "model.encoder.layers: Input should be less than or equal to 256"),
+        ('data.folder="a\\0b"', "holds a NUL or half a character"),
         ("data.columns={source: a}", "data.columns is for .jsonl files and the Hub"),
     ],
 )
@@ -322,9 +329,16 @@ def test_what_nobody_foresaw_is_told_without_a_traceback_unless_it_is_asked_for(
         run(capsys, "predict", translator, "ant", "--debug")
 
 
-def test_memory_that_is_not_enough(capsys, translator, monkeypatch):
+@pytest.mark.parametrize(
+    "words",
+    [
+        "CUDA out of memory. Tried to allocate 5 TiB",
+        "DefaultCPUAllocator: can't allocate memory: you tried to allocate",
+    ],
+)
+def test_memory_that_is_not_enough(capsys, translator, monkeypatch, words):
     def raises(*_, **__):
-        raise RuntimeError("CUDA out of memory. Tried to allocate 5 TiB")
+        raise RuntimeError(words)
 
     monkeypatch.setattr("saccade.front.load", raises)
     assert "there is not enough memory. Lower train.tokens_per_batch" in refused(capsys, "predict", translator, "a")
