@@ -93,8 +93,12 @@ def pack(values: NDArray[Any], levels: int, *, low: float | None = None, high: f
 
 
 def _inflate(data: str, wanted: int) -> bytes:
-    """At most a byte more than wanted."""
+    """At most a byte more than wanted. Behind the numbers stands their checksum, which a cut array has lost."""
+    unpacker = zlib.decompressobj()
     try:
-        return zlib.decompressobj().decompress(base64.b64decode(data, validate=True), wanted + 1)
+        found = unpacker.decompress(base64.b64decode(data, validate=True), wanted + 1)
     except (binascii.Error, ValueError, zlib.error) as error:
         raise ValueError(f"data cannot be unpacked ({error}), so the file is damaged") from error
+    if len(found) == wanted and (not unpacker.eof or unpacker.unused_data):
+        raise ValueError("data is cut short or goes on behind its end, so the file is damaged")
+    return found

@@ -71,6 +71,11 @@ def raw(data: bytes) -> str:
         ({"high": 1e300}, "less than or equal to 1000"),
         ({"data": "not base64!"}, "data cannot be unpacked"),
         ({"data": base64.b64encode(b"not zlib").decode()}, "data cannot be unpacked"),
+        ({"data": base64.b64encode(zlib.compress(b"12")[:-1]).decode()}, "data is cut short or goes on behind its end"),
+        (
+            {"data": base64.b64encode(zlib.compress(b"12") + b"3").decode()},
+            "data is cut short or goes on behind its end",
+        ),
         ({"shape": [-1]}, "sizes are 0 or more"),
         ({"low": 2.0}, "low is 2.0, which is above high"),
         ({"levels": 70000}, "less than or equal to 65535"),
