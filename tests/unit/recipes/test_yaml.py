@@ -188,6 +188,10 @@ def test_text_that_looks_like_something_else_survives_a_file(text):
     assert parse_yaml(to_yaml(settings), "here").settings == settings
 
 
+def test_letters_stay_letters_in_a_file():
+    assert to_yaml({"note": "été 語"}) == "note: été 語\n"
+
+
 def test_a_recipe_is_found_by_path_or_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").write_text("task: language")

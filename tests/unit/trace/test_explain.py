@@ -11,7 +11,7 @@ from saccade.errors import ConfigError
 from saccade.front import Model
 from saccade.models import MODELS
 from saccade.trace import pack
-from saccade.trace.explain import explain
+from saccade.trace.explain import _strip, explain
 
 TEXT = "ant bee cat dog"
 
@@ -105,3 +105,8 @@ def test_a_site_of_the_encoder_has_no_steps():
     trace = made("transformer-base").trace(TEXT, max_length=3)
     with pytest.raises(ConfigError, match="looks while the source is read"):
         told(trace, site=trace.sites[0].name)
+
+
+def test_only_what_is_not_shown_of_a_vector_is_hinted_at():
+    assert _strip(np.ones(32, np.float32)).startswith("█" * 32 + "  32 numbers")
+    assert _strip(np.ones(33, np.float32)).startswith("█" * 32 + "…  33 numbers")
