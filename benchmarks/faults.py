@@ -1,6 +1,9 @@
-"""What saccade does under faults: killed runs and, in modules of their own, whatever else is listed in PARTS.
+"""What saccade does under faults: killed runs, damaged files and requests, clients that send half a request.
 
     python benchmarks/faults.py kills                     # 200 kills; about a quarter of an hour on one core
+    python benchmarks/faults.py files 1250                # of each of four kinds; about half an hour
+    python benchmarks/faults.py requests                  # 2,500 to a server of texts, as many to one of pictures
+    python benchmarks/faults.py connections               # half a minute
     python benchmarks/faults.py kills 5 --out /tmp/faults      # a quick look
 
 Every part is a module with `add_arguments(parser)` and `run(options, record)`. `record` appends one raw line to
@@ -17,11 +20,19 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import faults_connections
+import faults_files
 import faults_kills
+import faults_requests
 import torch
 from faults_report import record_to, replace_section
 
-PARTS = {"kills": faults_kills}
+PARTS = {
+    "kills": faults_kills,
+    "files": faults_files,
+    "requests": faults_requests,
+    "connections": faults_connections,
+}
 
 
 def main() -> None:

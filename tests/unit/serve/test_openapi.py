@@ -51,7 +51,7 @@ def described(app):
 
 
 @pytest.mark.parametrize("path", ["/v1/predict", "/v1/trace"])
-@pytest.mark.parametrize("served", [{"text"}, {"picture"}, {"text", "picture"}], ids=" and ".join)
+@pytest.mark.parametrize("served", [["text"], ["picture"], ["text", "picture"]], ids=" and ".join)
 def test_only_what_the_models_read_is_offered(served, path):
     page = described(application(*({"text": Fake, "picture": Seeing}[read]() for read in sorted(served))))
     content = page["paths"][path]["post"]["requestBody"]["content"]

@@ -1,7 +1,7 @@
 """Damaged recipes, corpora, traces and model folders, handed to the program as users would.
 
-    python benchmarks/fuzz_files.py 200 --seed 1                  # 200 of each kind
-    python benchmarks/fuzz_files.py 50 --kinds trace --keep /tmp/found
+    python benchmarks/faults.py files 200 --seed 1                  # 200 of each kind
+    python benchmarks/faults.py files 50 --kinds trace --keep /tmp/found
 
 Each case runs a real command in a process of its own, forked from one that has imported everything, with 4 GB of memory
 and 20 seconds. A case is a fault if the command shows a traceback or says that something went wrong that should not
@@ -39,7 +39,8 @@ import numpy as np
 import torch
 import yaml
 import zstandard
-from fuzz_mutations import damage_bytes, damage_tree, plain
+from faults_mutations import damage_bytes, damage_tree, plain
+from faults_report import Record, Section
 
 import saccade.front
 import saccade.look.page
@@ -121,7 +122,7 @@ def seeds(folder: Path) -> Path:
 
 
 def _prepare(words: list[Any]) -> None:
-    ended = run([str(word) for word in words])
+    ended = run_command([str(word) for word in words])
     if ended.code:
         raise SystemExit(f"a whole file could not be made: {ended.said}")
 
@@ -221,7 +222,7 @@ KINDS: dict[str, Callable[[Path, Path, random.Random], Case]] = {
 }
 
 
-def run(words: list[str]) -> Ended:
+def run_command(words: list[str]) -> Ended:
     """A command in a process of its own, within the limits."""
     with tempfile.TemporaryFile() as said:
         begun = time.monotonic()
@@ -298,7 +299,7 @@ def fuzz(kind: str, count: int, seed: int, folder: Path, keep: Path | None = Non
         chance = random.Random(f"{kind} {seed} {number}")
         with tempfile.TemporaryDirectory() as work:
             case = KINDS[kind](folder, Path(work), chance)
-            ended = run(case.words)
+            ended = run_command(case.words)
             verdict = "accepted" if ended.verdict == "answered" and case.must_fail else ended.verdict
             verdicts[verdict] += 1
             slowest = max(slowest, ended.seconds)
@@ -346,15 +347,13 @@ def table(results: list[Result]) -> str:
     return "\n".join(lines)
 
 
-def run_part(options: argparse.Namespace) -> tuple[str, list[str]]:
-    """The table and the faults that some options ask for."""
-    results = list(fuzz_all(options.count, options.seed, options.kinds, options.keep))
-    return table(results), [fault for result in results for fault in result.faults]
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_arguments(parser)
-    text, found = run_part(parser.parse_args())
-    print(text)
-    sys.exit(int(bool(found)))
+def run(options: argparse.Namespace, record: Record) -> Section:
+    """Hand damaged files to the program."""
+    results = []
+    for result in fuzz_all(options.count, options.seed, options.kinds, options.keep):
+        record({"seed": options.seed, **result._asdict()})
+        results.append(result)
+    kinds = f" --kinds {' '.join(options.kinds)}" if options.kinds else ""
+    text = f"{table(results)}\n\nEach case had {SECONDS} s and {MEMORY >> 30} GB.\n"
+    faults = sum(len(result.faults) for result in results)
+    return Section("Damaged files", f"files {options.count} --seed {options.seed}{kinds}", text, faults)

@@ -1,7 +1,7 @@
 """Random requests: thousands of damaged heads, JSON bodies and pictures sent to a real server on 127.0.0.1.
 
-    python benchmarks/fuzz_http.py                        # 2,000 to a server of texts and 1,000 to one of pictures
-    python benchmarks/fuzz_http.py --cases 200 --seed 7
+    python benchmarks/faults.py requests                       # 2,500 to a server of texts, as many to one of pictures
+    python benchmarks/faults.py requests 200 --seed 7
 
 Each case is a valid request with a few random faults: bytes flipped, cut out, repeated or inserted, fields of the JSON
 exchanged for other values, or the whole body made up. The benchmark fails at an answer of 5xx (but 504, the time is up,
@@ -25,7 +25,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from fault_connections import Served, end, served, tiny_model
+from faults_connections import Served, end, served, tiny_model
+from faults_report import Record, Section
 
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.recipes import RecipeText
@@ -242,24 +243,29 @@ def fuzz_http(cases: int = 2000, seed: int = 1, reads: str = "text") -> Report:
     return report
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--cases", type=int, default=2000, help="to the server of texts; half as many to that of pictures"
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("cases", type=int, nargs="?", default=2500, help="to a server of texts and to one of pictures")
     parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    faults = []
-    for reads, cases in (("text", options.cases), ("picture", options.cases // 2)):
-        report = fuzz_http(cases, options.seed, reads)
-        print(
-            f"{reads}: {report.cases:,} cases, answers {dict(sorted(report.statuses.items()))}, longest wait "
-            f"{report.longest_wait:.1f} s, at most {report.most_memory / 1e6:.0f} MB, {len(report.faults)} faults"
+
+
+def run(options: argparse.Namespace, record: Record) -> Section:
+    """Send damaged requests to a server of texts and to one of pictures."""
+    lines, faults = (
+        ["| server of | cases | answers | longest wait (s) | most memory (MB) | faults |", "|---|---|---|---|---|---|"],
+        0,
+    )
+    for reads in ("text", "picture"):
+        report = fuzz_http(options.cases, options.seed, reads)
+        record({"seed": options.seed, "reads": reads, **vars(report)})
+        answers = ", ".join(f"{count:,} × {status}" for status, count in sorted(report.statuses.items()))
+        lines.append(
+            f"| {reads}s | {report.cases:,} | {answers} | {report.longest_wait:.1f} | {report.most_memory / 1e6:.0f} | "
+            f"{len(report.faults)} |"
         )
-        faults += report.faults
-    if faults:
-        raise SystemExit("\n".join(faults[:10]))
-
-
-if __name__ == "__main__":
-    main()
+        faults += len(report.faults)
+    text = (
+        "\n".join(lines)
+        + "\n\nA fault is a 5xx other than 504, a hang of over 20 s, a traceback in the log, or a valid "
+        "request at the end that is not answered with 200.\n"
+    )
+    return Section("Damaged requests", f"requests {options.cases} --seed {options.seed}", text, faults)

@@ -1,7 +1,7 @@
 """Half-open connections: 1,200 clients send half a request head to a server that may open 1,024 files.
 
-    python benchmarks/fault_connections.py                                    # half a minute
-    python benchmarks/fault_connections.py --connections 300 --files 256 --seconds 5
+    python benchmarks/faults.py connections                                    # half a minute
+    python benchmarks/faults.py connections --connections 300 --files 256 --seconds 5
 
 The server is a real `saccade serve` on a tiny model that has learned nothing. Each half-open client connects again a
 second after it was disconnected. Meanwhile another client asks for predictions, each over a connection of its own. The
@@ -26,6 +26,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from faults_report import Record, Section
 
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.recipes import RecipeText
@@ -198,18 +200,22 @@ def half_open_connections(connections: int = 1200, files: int = 1024, seconds: f
     return report
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--connections", type=int, default=1200)
     parser.add_argument("--files", type=int, default=1024)
     parser.add_argument("--seconds", type=float, default=20.0)
-    options = parser.parse_args()
+
+
+def run(options: argparse.Namespace, record: Record) -> Section:
+    """Keep half-open connections and see how another client fares."""
     report = half_open_connections(options.connections, options.files, options.seconds)
-    for name, value in asdict(report).items():
-        print(f"{name.replace('_', ' ')}: {f'{value:.2f}' if isinstance(value, float) else value}")
-    if report.faults:
-        raise SystemExit(f"{len(report.faults)} faults, the first: {report.faults[0]}")
-
-
-if __name__ == "__main__":
-    main()
+    record(asdict(report))
+    text = (
+        f"{options.connections:,} clients kept half a request head open to a server that may open {options.files:,} "
+        f"files, for {options.seconds:g} s; each connected again a second after it was disconnected "
+        f"({report.connections:,} connections in all). Another client asked all the while: {report.answers:,} answers, "
+        f"the longest wait {report.longest_wait:.2f} s, {len(report.faults)} faults. The server took "
+        f"{report.processor_seconds:.1f} s of processor time and wrote {report.log_bytes:,} bytes of log.\n"
+    )
+    given = f"--connections {options.connections} --files {options.files} --seconds {options.seconds:g}"
+    return Section("Half-open connections", f"connections {given}", text, len(report.faults))

@@ -1,4 +1,4 @@
-"""Damage: what disks, networks, hand-written files and people who mean harm do to files; see fuzz_files.py."""
+"""Damage: what disks, networks, hand-written files and people who mean harm do to files; see faults_files.py."""
 
 from __future__ import annotations
 
