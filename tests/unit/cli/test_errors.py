@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from helpers_tasks import MODEL, refused, run, translation, untrained, write_folder, write_lines, write_recipe
+from saccade.checksums import LIST
 
 
 @pytest.fixture
@@ -183,6 +184,7 @@ def test_the_tokenizer_of_another_task(capsys, copied, tmp_path, task, missing):
     folder = copied if missing != "labels" else write_folder(untrained("classification", MODEL), tmp_path / "labels")
     write_folder(untrained(task, MODEL), tmp_path / "other")
     shutil.copy(tmp_path / "other" / "tokenizer.json", folder / "tokenizer.json")
+    (folder / LIST).unlink(missing_ok=True)  # whose checksum would be the first to tell
     said = refused(capsys, "predict", folder, "ant")
     assert f"tokenizer.json has no {missing}, which " in said
     assert "so it belongs to another model. Copy the model folder again." in said

@@ -8,6 +8,7 @@ import torch
 from pydantic import BaseModel
 
 from helpers_tasks import MODEL, recipe_of, untrained, write_folder
+from saccade.checksums import LIST
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import CheckpointError, ConfigError
 from saccade.models import CAPTIONERS, MODELS, RecurrentConfig
@@ -164,6 +165,7 @@ def test_a_folder_whose_recipe_is_far_larger_than_its_weights(tmp_path, monkeypa
     folder = write_folder(untrained("translation", MODEL), tmp_path / "model")
     recipe = folder / "recipe.yaml"
     recipe.write_text(recipe.read_text().replace("embedding: 16\n", "embedding: 100000\n"))
+    (folder / LIST).unlink()  # whose checksum would be the first to tell
     with pytest.raises(
         CheckpointError, match=r"recipe\.yaml and .*model\.safetensors do not belong together: the model"
     ):
