@@ -15,14 +15,14 @@ from saccade.search import Stop
 from saccade.search.settings import SearchConfig
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
-from saccade.tasks.folder import load_task
+from saccade.tasks.folder import describe_task, load_task
 from saccade.tasks.inputs import Input, is_one, wrong_kind
 from saccade.tasks.tracing import Wishes
 from saccade.tasks.workers import Workers
 from saccade.trace import Trace
 from saccade.train.devices import find_accelerator
 
-__all__ = ["Model", "load"]
+__all__ = ["Model", "describe", "load"]
 
 
 def load(folder: str | Path, *, device: str = "auto", trust_code: bool = False) -> Model:
@@ -38,6 +38,12 @@ def load(folder: str | Path, *, device: str = "auto", trust_code: bool = False) 
         task = load_task(Path(folder))
     task.model.to(found)
     return Model(task, Path(folder), trust_code=trust_code)
+
+
+def describe(folder: str | Path, *, trust_code: bool = False) -> Model:
+    """A model without its weights: it knows its recipe, its options and its tokens, and cannot answer."""
+    with trusting(trust_code):
+        return Model(describe_task(Path(folder)), Path(folder), trust_code=trust_code)
 
 
 _DEVICES = ("auto", "cpu", "cuda", "mps")

@@ -25,7 +25,7 @@ from saccade.serve.batcher import Batcher, Check, Closed, Full
 from saccade.serve.describe import answers, asks, describe
 from saccade.serve.gate import Gate, until_gone
 from saccade.serve.limits import check_attention, check_count, check_search, check_texts
-from saccade.serve.models import Answer, Answering
+from saccade.serve.models import Answer, Answering, Died
 from saccade.serve.pictures import Opener
 from saccade.serve.problems import Problem, client_gone
 from saccade.serve.requests import read_request
@@ -258,6 +258,8 @@ def _told() -> Iterator[None]:
         raise Problem(503, "The server is shutting down. Ask again when it is back.") from error
     except SaccadeError as error:
         raise Problem(422, str(error)) from error
+    except Died as error:
+        raise Problem(503, "The model's process ended while it worked on this. Ask again, or for less.") from error
 
 
 def _work(key: _Predicting | _Tracing, inputs: list[Any], check: Check) -> list[Answer]:

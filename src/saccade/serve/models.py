@@ -16,9 +16,13 @@ from saccade.search.settings import SearchConfig
 from saccade.tasks.captioning import Captioning
 from saccade.tasks.inputs import Input, Pixels, Reads
 
-__all__ = ["Answer", "Answering", "Served", "load_models"]
+__all__ = ["Answer", "Answering", "Check", "Described", "Died", "Served", "load_models", "names_of"]
 
 Check = Callable[[], None]
+
+
+class Died(Exception):
+    """The models' process ended in the middle of its work."""
 
 
 class Answer(NamedTuple):
@@ -62,11 +66,14 @@ class Answering(Protocol):
         """A trace of one input; `wishes` are force, block, pull, detail and options."""
 
 
-class Served:
-    """A loaded model. `check` is called between the steps of a search, so that work no client waits for ends early."""
+class Described:
+    """What the server knows of a model without asking it to compute: its options, its tokens, its sizes.
 
-    def __init__(self, name: str, model: Model) -> None:
-        self.name, self._model = name, model
+    `usual`: search options that hold where a request does not say otherwise.
+    """
+
+    def __init__(self, name: str, model: Model, **usual: Any) -> None:
+        self.name, self._model, self._usual = name, model, usual
         self.reads = model.task.reads
         self._eyes = model.task if isinstance(model.task, Captioning) else None
         if self._eyes is not None:
@@ -92,7 +99,7 @@ class Served:
 
     def search(self, options: dict[str, Any]) -> SearchConfig:
         """The whole way to search that some options mean."""
-        return self._model.search(**options)
+        return self._model.search(**self._usual | options)
 
     def length(self, text: str) -> int:
         """The tokens of a text."""
@@ -110,6 +117,10 @@ class Served:
             rows, columns = self._eyes.grid
             read, written = rows * columns, self._eyes.longest_answer
         return search.nbest * read * (search.max_length or written) * self.looks
+
+
+class Served(Described):
+    """A loaded model. `check` is called between the steps of a search, so that work no client waits for ends early."""
 
     def predict(self, inputs: Sequence[Input], search: SearchConfig, attention: bool, check: Check) -> list[Answer]:
         """Answers to some inputs, decoded together."""
@@ -137,15 +148,19 @@ class Served:
 
 
 def load_models(folders: Sequence[Path], *, device: str = "auto", trust_code: bool = False) -> list[Served]:
-    """The models of some folders, each called like its folder; of several with one name the later ones get a number."""
-    found: list[Served] = []
+    """The models of some folders."""
+    models = [load(folder, device=device, trust_code=trust_code) for folder in folders]
+    return [Served(name, model) for name, model in zip(names_of(folders), models, strict=True)]
+
+
+def names_of(folders: Sequence[Path]) -> list[str]:
+    """Models are called like their folders; of several with one name the later ones get a number."""
+    names: list[str] = []
     for folder in folders:
         base = folder.resolve().name
-        taken = {model.name for model in found}
         numbers = (f"{base}-{number}" for number in range(2, len(folders) + 2))
-        name = next(name for name in (base, *numbers) if name not in taken)
-        found.append(Served(name, load(folder, device=device, trust_code=trust_code)))
-    return found
+        names.append(next(name for name in (base, *numbers) if name not in names))
+    return names
 
 
 def _json(plain: dict[str, Any]) -> bytes:

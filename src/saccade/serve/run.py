@@ -8,18 +8,17 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import torch
 import uvicorn
 
 from saccade.errors import ConfigError
 from saccade.look import page
 from saccade.serve.app import Application, Explorer
 from saccade.serve.connections import ACCEPTS, Connection, Connections, room
-from saccade.serve.models import load_models
+from saccade.serve.process import ModelProcess, remote_models
 from saccade.serve.settings import Settings
 
 __all__ = ["serve"]
@@ -44,9 +43,12 @@ def serve(
 
     `tell` is called with what is served, and where, when the server begins to listen.
     """
-    with _bound(settings) as listener:  # before the models, which take longer
-        _leave_a_core()
-        models = load_models(folders, device=device, trust_code=trust_code)
+    with (
+        _bound(settings) as listener,  # before the models, which take longer
+        closing(ModelProcess(folders, device=device, trust_code=trust_code, close=listener.close)) as process,
+    ):
+        usual = {} if settings.precision is None else {"precision": settings.precision}
+        models = remote_models(folders, process, trust_code=trust_code, **usual)
         application = Application(models, settings, Explorer(page.index(), page.policy(), page.assets()))
         config = uvicorn.Config(
             application,
@@ -151,12 +153,6 @@ class _Server(uvicorn.Server):
         for connection in self.server_state.unsent:
             connection.drop("end")
         self.should_exit = True
-
-
-def _leave_a_core() -> None:
-    """For HTTP: threads of torch that wait for each other and for a core are slower than fewer of them."""
-    if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(max(1, torch.get_num_threads() - 1))
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -57,6 +58,8 @@ class Settings(Config):
     """The most bytes that all requests hold together while they are read and wait."""
     max_beam: int = Field(16, ge=1)
     """The widest beam, and the most answers to an input."""
+    precision: Literal["full", "int8"] | None = None
+    """What models compute in; None: what their recipes say."""
 
     @model_validator(mode="after")
     def _combines(self) -> Settings:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import torch
+
 from saccade import checksums
 from saccade.data.tokenizer import Tokenizers
-from saccade.errors import CheckpointError, ConfigError, lookup
+from saccade.errors import CheckpointError, ConfigError, SaccadeError, lookup
 from saccade.recipes import read_yaml, to_yaml
 from saccade.tasks.base import Task
 from saccade.tasks.captioning import Captioning
@@ -24,6 +26,7 @@ from saccade.train.checkpoint import COPY_AGAIN, Tensors, read_notes, read_weigh
 __all__ = [
     "TASKS",
     "build_task",
+    "describe_task",
     "load_task",
     "read_folder_recipe",
     "read_tokenizers",
@@ -107,6 +110,19 @@ def load_task(folder: Path) -> Task:
         )
     task.model.eval()
     return task
+
+
+def describe_task(folder: Path) -> Task:
+    """The task of a model folder with a model that has shapes and no weights: enough to count tokens and sizes."""
+    recipe, tokenizers = read_folder_recipe(folder), read_tokenizers(folder)
+    _check_sides(recipe, tokenizers, folder)
+    try:
+        with torch.device("meta"):
+            return build_task(recipe, tokenizers)
+    except SaccadeError:
+        raise
+    except Exception:  # code from outside may ask for numbers, which such a model does not have
+        return load_task(folder)
 
 
 def _matching_task(recipe: Recipe, tokenizers: Tokenizers, weights: Tensors, path: Path) -> Task:

@@ -12,6 +12,7 @@ import torch
 import uvicorn
 
 from helpers_serve import Fake, application, run
+from saccade.serve import process
 from saccade.serve import run as running
 from saccade.serve.connections import Connection, Connections
 from saccade.serve.metrics import Metrics
@@ -45,13 +46,18 @@ def test_what_the_server_is_made_of(monkeypatch):
         found.append((self, sockets))
 
     monkeypatch.setattr(running._Server, "serve", serve)
-    monkeypatch.setattr(running, "load_models", lambda folders, **more: found.append((folders, more)) or [Fake()])
-    monkeypatch.setattr(running, "_leave_a_core", lambda: found.append("core"))
+    started = SimpleNamespace(close=lambda: found.append("closed"))
+    monkeypatch.setattr(
+        running, "ModelProcess", lambda folders, *, close, **more: found.append((folders, more)) or started
+    )
+    monkeypatch.setattr(running, "remote_models", lambda *given, **more: found.append((given, more)) or [Fake()])
     settings = Settings(port=0, max_connections=7, head_timeout=3.0, timeout=4.0)
     told = []
     running.serve([Path("a")], settings, device="cpu", trust_code=True, tell=lambda *what: told.append(what))
-    core, loaded, (made, sockets) = found
-    assert (core, loaded) == ("core", ([Path("a")], {"device": "cpu", "trust_code": True}))
+    asked, described, (made, sockets), closed = found
+    assert asked == ([Path("a")], {"device": "cpu", "trust_code": True})
+    assert described == (([Path("a")], started), {"trust_code": True})
+    assert closed == "closed"
     config, state = made.config, made.server_state
     assert (config.log_config, config.log_level, config.access_log) == (None, "error", False)
     assert (config.server_header, config.lifespan, config.http) == (False, "on", Connection)
@@ -160,10 +166,10 @@ def test_a_core_is_left_for_http_unless_told(monkeypatch, has, gets):
     monkeypatch.setattr(torch, "get_num_threads", lambda: has)
     monkeypatch.setattr(torch, "set_num_threads", found.append)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    running._leave_a_core()
+    process._leave_a_core()
     assert found == []
     monkeypatch.delenv("OMP_NUM_THREADS")
-    running._leave_a_core()
+    process._leave_a_core()
     assert found == gets
 
 
