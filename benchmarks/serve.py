@@ -7,6 +7,7 @@ The server is a process of its own, started the way a shell would start it; the 
 process that write HTTP by hand, since both share the machine's cores. It is run three times: decoding what arrives
 together, one request at a time (`--max-batch 1`), and together again while one client sends garbage and another hangs
 up at random moments. An answer that is lost, late, mixed up or different, or a 5xx, ends the benchmark with an error.
+Beside it, in float32 and in int8: what `predict` does with the same model and sentences in one process.
 """
 
 from __future__ import annotations
@@ -94,14 +95,26 @@ class Row(NamedTuple):
     hung_up: int
 
 
-def questions(model: Path, count: int) -> list[Question]:
+def predicted(model: Path, texts: list[str], precision: str, threads: int, count: int = 6000) -> float:
+    """Answers per second by `predict`, which is told all sentences at once."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    loaded, many = saccade.load(model, device="cpu"), (texts * (count // len(texts) + 1))[:count]
+    list(loaded.stream(texts, precision=precision))  # warm up
+    began = time.perf_counter()
+    list(loaded.stream(many, precision=precision))
+    torch.set_num_threads(before)
+    return count / (time.perf_counter() - began)
+
+
+def questions(model: Path, count: int, precision: str = "full") -> list[Question]:
     """Sentences of the built-in corpus that the model was not trained on, each answered alone."""
     loaded = saccade.load(model, device="cpu")
     corpus = CORPORA["english-french"].generate("test", count, 1, max_length=24)
     texts = [example.source or "" for example in corpus]
     found = []
     for text in texts:
-        prediction = next(loaded.stream([text], attention=False))
+        prediction = next(loaded.stream([text], attention=False, precision=precision))
         body = json.dumps({"input": text}).encode()
         found.append(Question(request(body), text, prediction.text))
     return found
@@ -253,10 +266,29 @@ def main() -> None:
     options = parser.parse_args()
     if not (options.model / "model.safetensors").exists():
         raise SystemExit(f"{options.model} is not a model. Make the demo's with saccade demo, or name another.")
-    asked = questions(options.model, options.sentences)
+    default, asked = torch.get_num_threads(), questions(options.model, options.sentences)
     together = measure("together", options, asked)
     alone = measure("one at a time (--max-batch 1)", options, asked, "--max-batch", "1")
     troubled = measure("together, with garbage and hang-ups", options, asked, trouble=True)
+    torch.set_num_threads(1)  # as in the server, so that int8 answers are computed by the same code
+    small = measure(
+        "together, int8", options, questions(options.model, options.sentences, "int8"), "--precision", "int8"
+    )
+    texts = [question.text for question in asked]
+    rates = {
+        (precision, threads): predicted(options.model, texts, precision, threads)
+        for precision in ("full", "int8")
+        for threads in (default, 1)
+    }
+    lines = [
+        "| | served, 64 clients | `predict` as it comes | with one thread | served / `predict` |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for precision, row in (("full", together), ("int8", small)):
+        comes, one = rates[precision, default], rates[precision, 1]
+        of = f"{row.throughput / comes:.2f}, {row.throughput / one:.2f}"
+        lines.append(f"| {precision} | {row.throughput:.0f} | {comes:.0f} | {one:.0f} | {of} |")
+    beside = "\n".join(lines)
     ratio = together.throughput / alone.throughput
     machine = f"{platform.machine()} CPU, {os.cpu_count()} cores, torch {torch.__version__}, fp32"
     loaded = saccade.load(options.model, device="cpu")
@@ -267,9 +299,13 @@ Made by `python benchmarks/serve.py`: {options.clients} clients for {options.sec
 the built-in corpus after the other, greedy search. Server and clients share the cores. Every answer was the one that
 the model gives to the sentence alone; none was lost, and none was a 5xx.
 
-{table([together, alone, troubled])}
+{table([together, alone, troubled, small])}
 
 Decoding together is {ratio:.1f} times as fast as one at a time.
+
+Answers per second beside `predict` in one process, on the same model and sentences:
+
+{beside}
 """
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.with_suffix(".md").write_text(report, encoding="utf-8")

@@ -157,7 +157,8 @@ class Tokenizer:
         known = self._known
         words = [_plain_words(text) for text in texts]
         new = list({word for one in words if one for word in one if word not in known})
-        known.update(zip(new, self._cut(new), strict=True))
+        if new:
+            known.update(zip(new, self._cut(new), strict=True))
         return words, known
 
     def _cut(self, texts: list[str]) -> list[list[int]]:

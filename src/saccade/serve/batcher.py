@@ -1,17 +1,19 @@
 """Batcher: requests that arrive together are worked on together, in a thread of their own.
 
 It knows nothing of models. Inputs with the same key may share a batch; the oldest key goes first, as soon as a batch is
-full or its first input has waited long enough. While a batch is at work the next ones gather.
+full or its first input has waited long enough. While a batch is at work the next ones gather. The thread takes its next
+batch itself: the event loop, which has answers to send, would let it wait.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 from saccade.errors import Interruption
@@ -72,38 +74,51 @@ class _Ticket:
 
 
 class Batcher:
-    """Collects inputs into batches of at most `max_batch` and works on one batch after the other.
+    """Collects inputs into batches of at most `max_batch`.
 
-    The first of a batch waits at most `max_wait` seconds for others; at most `queue` inputs wait at all.
+    The first of a batch waits at most `max_wait` seconds for others; at most `queue` inputs wait at all. `lanes`: how
+    many batches may be handed over at once. Beside one that is worked on, only full ones are: smaller ones had better
+    grow until it is done.
     """
 
-    def __init__(self, work: Work, *, max_batch: int, max_wait: float, queue: int, watch: Watch | None = None) -> None:
-        self._work, self._watch = work, watch
+    def __init__(
+        self,
+        work: Work,
+        *,
+        max_batch: int,
+        max_wait: float,
+        queue: int,
+        lanes: int = 1,
+        watch: Watch | None = None,
+    ) -> None:
+        self._work, self._watch, self._lanes = work, watch, lanes
         self._max_batch, self._max_wait, self._room = max_batch, max_wait, queue
         self._waiting: dict[Hashable, dict[_Ticket, None]] = {}  # by key, both in the order of arrival
-        self._running: list[_Ticket] = []
-        self._changed = asyncio.Event()
-        self._thread = ThreadPoolExecutor(1, "saccade-model")
-        self._dispatcher: asyncio.Task[None] | None = None
+        self._running: dict[int, list[_Ticket]] = {}  # by the thread
+        self._changed = threading.Condition()
+        """Held by whoever reads or changes what waits and what runs."""
+        self._threads: list[threading.Thread] = []
         self._closed = False
         self._pace = 0.0
 
     @property
     def depth(self) -> int:
         """The inputs that wait."""
-        return sum(map(len, self._waiting.values()))
+        with self._changed:
+            return sum(map(len, self._waiting.values()))
 
     @property
     def busy(self) -> bool:
-        """Whether the thread is at work, even if the batcher was closed meanwhile."""
+        """Whether a thread is at work, even if the batcher was closed meanwhile."""
         return bool(self._running)
 
     def check_room(self, count: int) -> None:
         """Closed or Full if so many more inputs could not wait: what is made ready for them would be in vain."""
         if self._closed:
             raise Closed("the server is shutting down")
-        if self.depth + count > self._room:
-            raise Full(min(60, max(1, math.ceil(self.depth * self._pace))))
+        depth = self.depth
+        if depth + count > self._room:
+            raise Full(min(60, max(1, math.ceil(depth * self._pace))))
 
     async def submit(self, key: Hashable, items: Sequence[Any]) -> list[Any]:
         """The answers to some inputs; Full at once if there is no room for them.
@@ -114,31 +129,32 @@ class Batcher:
         self.check_room(len(items))
         if not items:
             return []
-        if self._dispatcher is None:
-            self._dispatcher = asyncio.create_task(self._dispatch())
         call, now = _Call(len(items)), time.monotonic()
         tickets = [_Ticket(item, call, place, now) for place, item in enumerate(items)]
-        self._waiting.setdefault(key, {}).update(dict.fromkeys(tickets))
-        self._changed.set()
+        with self._changed:
+            self._waiting.setdefault(key, {}).update(dict.fromkeys(tickets))
+            self._changed.notify_all()
+        while len(self._threads) < self._lanes:
+            self._threads.append(threading.Thread(target=self._serve, name="saccade-model", daemon=True))
+            self._threads[-1].start()
         try:
             return await call.future
         finally:
             call.gone = True
-            self._take_back(key, tickets)
+            with self._changed:
+                self._take_back(key, tickets)
 
     async def close(self) -> None:
         """Give up all work; who still waits is told."""
-        self._closed = True
-        waiting = [ticket for group in self._waiting.values() for ticket in group]
-        for ticket in (*waiting, *self._running):
+        with self._changed:
+            self._closed = True
+            waiting = [ticket for group in self._waiting.values() for ticket in group]
+            self._waiting.clear()
+            left = (*waiting, *chain.from_iterable(self._running.values()))
+            self._changed.notify_all()
+        for ticket in left:
             ticket.call.gone = True
             ticket.call.fail(Closed("the server is shutting down"))
-        self._waiting.clear()
-        if self._dispatcher is not None:
-            self._dispatcher.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._dispatcher
-        self._thread.shutdown(wait=False)
 
     def _take_back(self, key: Hashable, tickets: Sequence[_Ticket]) -> None:
         group = self._waiting.get(key, {})
@@ -146,39 +162,39 @@ class Batcher:
             group.pop(ticket, None)
         if not group:
             self._waiting.pop(key, None)
-        self._changed.set()
+        self._changed.notify_all()
 
-    async def _dispatch(self) -> None:
+    # In the threads
+
+    def _serve(self) -> None:
+        me = threading.get_ident()
         while True:
-            while not self._waiting:
-                await self._change()
-            key = self._oldest()
-            await self._let_fill(key)
-            group = self._waiting.get(key, {})
-            batch = list(group)[: self._max_batch]
-            self._take_back(key, batch)
-            if batch:
-                self._running = batch
-                await self._answer(key, batch)
-                self._running = []
+            with self._changed:
+                self._running.pop(me, None)
+                self._changed.notify_all()
+                found = self._next()
+                if found is None:
+                    return
+                key, batch = found
+                self._running[me] = batch
+            self._answer(key, batch)
 
-    def _oldest(self) -> Hashable:
-        """The key whose first input has waited longest."""
-        return min(self._waiting, key=lambda key: next(iter(self._waiting[key])).since)
+    def _next(self) -> tuple[Hashable, list[_Ticket]] | None:
+        """Wait for the batch whose first input has waited longest to be ready; None at the end."""
+        while not self._closed:
+            if not self._waiting:
+                self._changed.wait()
+                continue
+            key = min(self._waiting, key=lambda key: next(iter(self._waiting[key])).since)
+            batch = list(self._waiting[key])[: self._max_batch]
+            left = batch[0].since + self._max_wait - time.monotonic()
+            if len(batch) == self._max_batch or (left <= 0 and not self._running):
+                self._take_back(key, batch)
+                return key, batch
+            self._changed.wait(None if self._running else left)
+        return None
 
-    async def _let_fill(self, key: Hashable) -> None:
-        """Wait until a batch is full, or its first input has waited long enough, or has gone."""
-        until = next(iter(self._waiting[key])).since + self._max_wait
-        while (left := until - time.monotonic()) > 0 and 0 < len(self._waiting.get(key, ())) < self._max_batch:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(left):
-                    await self._change()
-
-    async def _change(self) -> None:
-        self._changed.clear()
-        await self._changed.wait()
-
-    async def _answer(self, key: Hashable, batch: list[_Ticket]) -> None:
+    def _answer(self, key: Hashable, batch: list[_Ticket]) -> None:
         """Work on a batch. What one request breaks is not the others' fault: each is then tried by itself."""
         began = time.monotonic()
 
@@ -186,30 +202,39 @@ class Batcher:
             if all(ticket.call.gone for ticket in batch):
                 raise Stopped
 
-        items, loop = [ticket.item for ticket in batch], asyncio.get_running_loop()
         try:
-            answers = await loop.run_in_executor(self._thread, self._work, key, items, check)
+            answers = self._work(key, [ticket.item for ticket in batch], check)
             pairs = list(zip(batch, answers, strict=True))
         except Stopped:
             return
         except Exception as error:
-            await self._blame(key, batch, error)
+            self._blame(key, batch, error)
             return
-        for ticket, answer in pairs:
-            ticket.call.put(ticket.place, answer)
-        self._note(len(batch), time.monotonic() - began)
+        self._tell(batch, lambda: self._deliver(pairs, time.monotonic() - began))
 
-    async def _blame(self, key: Hashable, batch: list[_Ticket], error: Exception) -> None:
+    def _blame(self, key: Hashable, batch: list[_Ticket], error: Exception) -> None:
         calls = list(dict.fromkeys(ticket.call for ticket in batch))
         if len(calls) == 1:
-            calls[0].fail(error)
+            self._tell(batch, lambda: calls[0].fail(error))
             return
         for call in calls:
             if not call.gone:
-                await self._answer(key, [ticket for ticket in batch if ticket.call is call])
+                self._answer(key, [ticket for ticket in batch if ticket.call is call])
+
+    def _tell(self, batch: list[_Ticket], what: Callable[[], None]) -> None:
+        """Let the event loop do something; it may have ended meanwhile."""
+        with suppress(RuntimeError):
+            batch[0].call.future.get_loop().call_soon_threadsafe(what)
+
+    # In the event loop
+
+    def _deliver(self, pairs: list[tuple[_Ticket, Any]], seconds: float) -> None:
+        for ticket, answer in pairs:
+            ticket.call.put(ticket.place, answer)
+        self._note(len(pairs), seconds)
 
     def _note(self, size: int, seconds: float) -> None:
-        pace = seconds / size
+        pace = seconds / size / self._lanes
         self._pace = pace if self._pace == 0 else 0.9 * self._pace + 0.1 * pace
         if self._watch is not None:
             self._watch(size, seconds)

@@ -7,6 +7,7 @@ can do. Here the server keeps descriptions of the models, which have tokenizers 
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -44,7 +45,8 @@ class ModelProcess:
     def __init__(self, folders: Sequence[Path], *, device: str, trust_code: bool, close: Callable[[], None]) -> None:
         self._given = ([folder.resolve() for folder in folders], device, trust_code)
         self._close_in_child = close
-        self._lock, self._number = threading.Lock(), 0
+        self._turn, self._number = threading.Condition(), 0
+        self._waiting: list[int] = []  # the calls under way, the first one first
         self._start()
 
     def ready(self) -> None:
@@ -52,24 +54,52 @@ class ModelProcess:
         self._result()
 
     def call(self, model: int, method: str, given: tuple[Any, ...], check: Check) -> Any:
-        """Call a method of a model. What `check` raises ends the work there and is raised here."""
-        with self._lock:
-            if not self._process.is_alive():
+        """Call a method of a model. What `check` raises ends the work there and is raised here.
+
+        A second thread may call while the first one waits: the process then has its next work at hand.
+        """
+        with self._turn:
+            check()
+            if not self._waiting and not self._process.is_alive():
                 code = self._process.exitcode
                 logging.getLogger("saccade").error("the models' process ended with %s; starting it again", code)
                 self._start()
                 self.ready()
             self._number += 1
-            self._calls.send((model, method, given))
+            mine = self._number
+            self._waiting.append(mine)
+            with suppress(ConnectionError):  # it has ended, which waiting for the answer will tell
+                self._calls.send((mine, model, method, given))
+        try:
+            return self._wait(mine, check)
+        finally:
+            with self._turn:
+                self._waiting.remove(mine)
+                self._turn.notify_all()
+
+    def _wait(self, mine: int, check: Check) -> Any:
+        """The answer to a call, after those to earlier ones."""
+        gone: Interruption | None = None
+        while True:
+            with self._turn:
+                if self._waiting[0] != mine:
+                    self._turn.wait(_POLL)
+                    first = False
+                else:
+                    first = True
+            if first and self._calls.poll(_POLL):
+                break
             try:
-                while not self._calls.poll(_POLL):
+                if gone is None:
                     check()
-            except Interruption:
-                with suppress(EOFError, ConnectionError):  # it may have ended
-                    self._life.send(self._number)
-                    self._calls.recv()
-                raise
-            return self._result()
+            except Interruption as interruption:
+                gone = interruption
+                with suppress(ConnectionError):
+                    self._life.send(mine)
+        found = self._result()
+        if gone is not None:
+            raise gone
+        return found
 
     def close(self) -> None:
         """End the process."""
@@ -88,7 +118,7 @@ class ModelProcess:
         watched, self._life = context.Pipe(duplex=False)
         inherited = (self._calls, self._life) if fork else ()
         close = self._close_in_child if fork else _nothing
-        given = (theirs, watched, inherited, close, self._number, *self._given)
+        given = (theirs, watched, inherited, close, *self._given)
         self._process = context.Process(target=_work, args=given, name="saccade models", daemon=True)
         self._process.start()
         theirs.close()
@@ -133,14 +163,14 @@ def remote_models(folders: Sequence[Path], process: ModelProcess, *, trust_code:
 
 
 class _Wanted:
-    """In the process: whether the call under way is still wanted. `stopped`: the last call that is not."""
+    """In the process: whether the call under way is still wanted. `stopped`: the calls that are not."""
 
-    def __init__(self, done: int) -> None:
-        self.now, self.stopped = done, -1
+    def __init__(self) -> None:
+        self.now, self.stopped = 0, set[int]()
 
     def check(self) -> None:
         """Raise where it is not."""
-        if self.stopped >= self.now:
+        if self.now in self.stopped:
             raise Interruption("the call is no longer wanted")
 
 
@@ -149,7 +179,6 @@ def _work(
     life: Connection,
     inherited: Sequence[Connection],
     close: Callable[[], None],
-    done: int,
     folders: list[Path],
     device: str,
     trust_code: bool,
@@ -160,7 +189,7 @@ def _work(
         connection.close()
     for number in (signal.SIGINT, signal.SIGTERM):  # meant for the server, which has answers to finish
         signal.signal(number, signal.SIG_IGN)
-    wanted = _Wanted(done)
+    wanted = _Wanted()
     threading.Thread(target=_watch, args=(life, wanted), daemon=True).start()
     _leave_a_core()
     try:
@@ -168,19 +197,21 @@ def _work(
     except Exception as error:
         calls.send(_fault(error))
         return
+    gc.freeze()  # what is loaded stays: the garbage collector need not go through it again and again
     calls.send(("answer", None))
     while True:
         try:
-            number, method, given = calls.recv()
+            wanted.now, model, method, given = calls.recv()
         except EOFError:
             return
-        wanted.now += 1
         try:
-            answer = ("answer", getattr(models[number], method)(*given, wanted.check))
+            wanted.check()
+            answer = ("answer", getattr(models[model], method)(*given, wanted.check))
         except Interruption:
             answer = ("answer", None)
         except Exception as error:
             answer = _fault(error)
+        wanted.stopped.discard(wanted.now)
         calls.send(answer)
 
 
@@ -194,7 +225,7 @@ def _watch(life: Connection, wanted: _Wanted) -> None:
     """Note which calls are no longer wanted; end the process when the server is gone."""
     while True:
         try:
-            wanted.stopped = life.recv()
+            wanted.stopped.add(life.recv())
         except (EOFError, OSError):
             os._exit(0)
 

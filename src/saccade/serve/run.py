@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -27,6 +28,8 @@ _GRACE = 5.0
 """Seconds after the time for a request: for answers that are on their way, and for the end itself."""
 _LAST = 1.0
 """The part of it that is for the end itself."""
+_LANES = 2
+"""Batches that are handed to the models' process: one that it works on, and the next."""
 _QUEUE = 1024
 """Connections that the system keeps until the server accepts them."""
 
@@ -49,7 +52,8 @@ def serve(
     ):
         usual = {} if settings.precision is None else {"precision": settings.precision}
         models = remote_models(folders, process, trust_code=trust_code, **usual)
-        application = Application(models, settings, Explorer(page.index(), page.policy(), page.assets()))
+        explorer = Explorer(page.index(), page.policy(), page.assets())
+        application = Application(models, settings, explorer, lanes=_LANES)
         config = uvicorn.Config(
             application,
             log_config=None,
@@ -71,7 +75,11 @@ def serve(
         server = _Server(
             config, application, connections, lambda: tell([model.facts() for model in models], _address(listener))
         )
-        asyncio.run(server.serve(sockets=[listener]))
+        gc.freeze()  # what is loaded stays: the garbage collector need not go through it again and again
+        try:
+            asyncio.run(server.serve(sockets=[listener]))
+        finally:
+            gc.unfreeze()
 
 
 class _Server(uvicorn.Server):

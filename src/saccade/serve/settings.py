@@ -32,7 +32,7 @@ class Settings(Config):
     """Origins of other pages that may ask, such as https://example.org."""
     allowed_hosts: tuple[str, ...] = ()
     """Names in a Host header that are meant for this server, beside those of this machine."""
-    max_batch: int = Field(64, ge=1)
+    max_batch: int = Field(32, ge=1)
     """The most inputs decoded together."""
     max_wait: float = Field(5.0, ge=0)
     """Milliseconds that the first of a batch waits for others."""

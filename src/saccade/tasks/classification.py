@@ -61,7 +61,7 @@ class Classification(Task):
         )
 
     def length(self, text: str) -> int:
-        return len(self.source.encode(text).tokens) + 1
+        return len(self.source.tokens([text])[0]) + 1
 
     @torch.no_grad()
     def predict(

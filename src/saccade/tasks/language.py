@@ -54,7 +54,7 @@ class Language(Task):
         )
 
     def length(self, text: str) -> int:
-        return len(self.target.encode(text).tokens) + 1
+        return len(self.target.tokens([text])[0]) + 1
 
     def predict(
         self,

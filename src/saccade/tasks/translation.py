@@ -94,7 +94,7 @@ class Translation(Task):
         )
 
     def length(self, text: str) -> int:
-        return len(self.source.encode(text).tokens) + 1
+        return len(self.source.tokens([text])[0]) + 1
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(tokens) + 1 for tokens in self.source.tokens(texts)]

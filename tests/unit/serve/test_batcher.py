@@ -325,3 +325,29 @@ def test_batches_are_reported():
 
     run(test())
     assert seen == [(5, True)]
+
+
+def test_a_second_lane_takes_full_batches_while_the_first_works():
+    """So that the next one is at hand; a smaller one grows until there is nothing else to do."""
+    work = Worker()
+    work.free.clear()
+
+    async def test():
+        made = batcher(work, max_batch=2, max_wait=0.0, lanes=2)
+        first = asyncio.ensure_future(made.submit("k", [1]))
+        await until(lambda: len(work.batches) == 1)
+        small = asyncio.ensure_future(made.submit("k", [2]))
+        await asyncio.sleep(0.05)
+        assert work.batches == [("k", [1])]
+        full = asyncio.ensure_future(made.submit("k", [3]))
+        await until(lambda: len(work.batches) == 2)
+        last = asyncio.ensure_future(made.submit("k", [4]))
+        await asyncio.sleep(0.05)
+        assert work.batches == [("k", [1]), ("k", [2, 3])]
+        work.free.set()
+        found = await asyncio.gather(first, small, full, last)
+        await made.close()
+        return found
+
+    assert run(test()) == [[2], [4], [6], [8]]
+    assert work.batches[2:] == [("k", [4])]

@@ -64,6 +64,7 @@ def test_what_the_server_is_made_of(monkeypatch):
     assert (config.backlog, config.timeout_graceful_shutdown, config.ws) == (16, 1, "none")
     assert (state.most, state.head, state.unread) == (7, 3.0, 4.0)
     assert made._patience == 4.0 + 5.0
+    assert made._application.batcher._lanes == 2
     assert len(sockets) == 1
     assert told == []  # not before it listens
 

@@ -27,7 +27,7 @@ def test_what_is_not_said_is_as_documented():
         "token": None,
         "cors": (),
         "allowed_hosts": (),
-        "max_batch": 64,
+        "max_batch": 32,
         "max_wait": 5.0,
         "queue": 1024,
         "timeout": 30.0,

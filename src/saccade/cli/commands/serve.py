@@ -28,7 +28,7 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option(help="A name that the server answers to, where another one passes requests on.")
     ] = None,
-    max_batch: Annotated[int, typer.Option(min=1, help="The most inputs decoded together.")] = 64,
+    max_batch: Annotated[int, typer.Option(min=1, help="The most inputs decoded together.")] = 32,
     max_wait: Annotated[float, typer.Option(min=0, help="Milliseconds that an input waits for others.")] = 5,
     queue: Annotated[int, typer.Option(min=1, help="The most inputs that wait; beyond it is 429.")] = 1024,
     timeout: Annotated[float, typer.Option(help="Seconds for a request; beyond it is 504.")] = 30,
