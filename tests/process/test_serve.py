@@ -2,7 +2,9 @@
 
 import base64
 import json
+import os
 import re
+import shutil
 import signal
 import socket
 import sys
@@ -147,6 +149,18 @@ def test_a_folder_that_is_no_model_is_told(tmp_path):
     run = Run(tmp_path / "printed", ["serve", tmp_path, "--port", 0])
     assert run.end() == 1
     assert "is not a model" in run.text
+
+
+def test_a_model_whose_weights_are_damaged_is_told(folder, tmp_path):
+    """The weights are read by the models' process, whose errors are told by the server."""
+    damaged = shutil.copytree(folder, tmp_path / "damaged")
+    with (damaged / "model.safetensors").open("r+b") as file:
+        file.seek(-8, os.SEEK_END)
+        file.write(b"\xff" * 8)
+    run = Run(tmp_path / "printed", ["serve", damaged, "--port", 0, "--device", "cpu"])
+    assert run.end() == 1
+    assert "model.safetensors is damaged or was changed" in run.text
+    assert "Traceback" not in run.text
 
 
 def test_pictures_are_described(start, captions):

@@ -213,3 +213,21 @@ def test_keys_and_queries_may_be_far_from_nothing(far):
 def test_half_precision_is_left_to_the_attention():
     model = build_seq2seq("bahdanau", 11, 11, **MODELS["bahdanau"].tiny).half()
     assert packed_attention(model.attention, "full") is None
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "transformer-base"])
+def test_an_embedding_that_rescales_its_vectors_is_left_to_step(name):
+    """It changes its own weights while it is read, so that comparing answers afterwards would not tell."""
+    model = make_model(name)
+    model.target_embedding.max_norm = 0.5
+    assert type(model.writer()) is StepWriter
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "luong-general", "sutskever"])
+def test_forced_states_and_contexts_are_noted(name):
+    model, batch = make_model(name), make_batch(lengths=(3, 2))
+    batch = Batch(batch.source, batch.source_mask, torch.tensor([[1, 4, 5, 2]] * 2), torch.ones(2, 4, dtype=torch.bool))
+    tape = Tape(detailed=True)
+    model.vectors(batch, tape=tape)
+    assert tape.notes["state"].shape[:2] == (2, 3)
+    assert ("context" in tape.notes) == (name != "sutskever")

@@ -278,6 +278,9 @@ def test_the_pace_is_a_mean_that_forgets_slowly():
     assert made._pace == 2.0
     made._note(1, 12.0)
     assert made._pace == pytest.approx(0.9 * 2 + 0.1 * 12)
+    two = batcher(Worker(), lanes=2)
+    two._note(2, 4.0)  # of which half was the time of another batch
+    assert two._pace == 1.0
 
 
 def test_an_end_tells_all_who_wait():
