@@ -67,6 +67,8 @@ def test_ports_and_waits_have_their_bounds():
 def test_names_are_checked_where_they_are_known():
     assert Settings().hosts == {"localhost", "127.0.0.1", "::1"}
     assert Settings(allowed_hosts=("a.example",)).hosts == {"localhost", "127.0.0.1", "::1", "a.example"}
+    assert Settings(host="LocalHost").hosts == {"localhost", "127.0.0.1", "::1"}
+    assert Settings(host="127.0.0.2").hosts == {"localhost", "127.0.0.1", "::1", "127.0.0.2"}
     assert Settings(host="0.0.0.0").hosts is None
     assert Settings(host="0.0.0.0", allowed_hosts=("a.example",)).hosts == {"a.example"}
 
