@@ -18,9 +18,9 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# everything but the training runs: seconds instead of minutes
+# unit tests and the papers' equations: no laws, no training runs, no processes, no browser
 fast: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --ignore tests/learn
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests/unit tests/reference
 
 format: $(STAMP)
 	$(BIN)/ruff format .
