@@ -251,7 +251,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, record: Record) -> Section:
     """Send damaged requests to a server of texts and to one of pictures."""
     lines, faults = (
-        ["| server of | cases | answers | longest wait (s) | most memory (MB) | faults |", "|---|---|---|---|---|---|"],
+        [
+            "| server of | cases | answers | longest wait (s) | most memory of the HTTP process (MB) | faults |",
+            "|---|---|---|---|---|---|",
+        ],
         0,
     )
     for reads in ("text", "picture"):
