@@ -187,7 +187,7 @@ def folders(folder: Path, work: Path, chance: random.Random) -> Case:
     checked = sums.exists()
     if checked and chance.random() < 0.2:
         path = sums
-    elif chance.random() < 0.5:  # as whoever means harm would do; weights and recipes may then be any that make sense
+    elif chance.random() < 0.5:  # as an attacker would; any consistent weights may follow
         checked = False
         sums.unlink(missing_ok=True)
     before = path.read_bytes()

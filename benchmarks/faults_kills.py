@@ -260,6 +260,6 @@ def describe(kills: list[Kill], ends: list[list[str]]) -> str:
         f"by --resume. Losses: {count(kills, ends)}. Runs that ended as the undisturbed one, in every bit of weights, "
         f"optimizer state, random states and log: {equal} of {len(ends)}.\n\n"
         f"| killed while | kills |\n|---|---:|\n{table}\n\n"
-        "What was being done is told by the drafts that the killed process left; `else` is all other moments, "
+        "The unfinished files of the killed process show what it was doing; `else` is every other moment, "
         "starting up among them."
     )

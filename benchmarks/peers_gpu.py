@@ -115,7 +115,7 @@ def write(name: str, model: nn.Module) -> None:
                 torch.cuda.synchronize()
                 first = time.perf_counter() - began
                 took = seconds(lambda limits=limits: model.generate(source, **limits), 5)
-            except Exception as error:  # somebody else's program: what it cannot do is a result too
+            except Exception as error:  # report what transformers cannot do as well
                 print(json.dumps({"case": f"{name}, {way}, beam {beam}", "error": str(error)[:300]}), flush=True)
                 continue
             say(f"{name}, {way}, beam {beam}", ms=1e3 * took, sentences_per_s=128 / took, first_call_s=first)

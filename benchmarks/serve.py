@@ -96,7 +96,7 @@ class Row(NamedTuple):
 
 
 def predicted(model: Path, texts: list[str], precision: str, threads: int, count: int = 6000) -> float:
-    """Answers per second by `predict`, which is told all sentences at once."""
+    """Return answers per second of `predict`, given all sentences at once."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     loaded, many = saccade.load(model, device="cpu"), (texts * (count // len(texts) + 1))[:count]
