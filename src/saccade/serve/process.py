@@ -1,7 +1,8 @@
 """The process that computes: models decode in a process of their own, beside the one that speaks HTTP.
 
 In one process both would share Python's interpreter lock. Decoding small models is thousands of short operations, each
-of which waits for the lock while requests are read and answered. Here the server keeps descriptions of the models, which have tokenizers and settings but no weights.
+of which waits for the lock while requests are read and answered. Here the server keeps descriptions of the models,
+which have tokenizers and settings but no weights.
 """
 
 from __future__ import annotations
