@@ -10,7 +10,7 @@ from helpers_tasks import MODEL, untrained
 from saccade.errors import ConfigError
 from saccade.front import Model
 from saccade.models import MODELS
-from saccade.trace import pack
+from saccade.trace import About, Side, Site, Step, Trace, pack
 from saccade.trace.explain import _strip, explain
 
 TEXT = "ant bee cat dog"
@@ -110,3 +110,72 @@ def test_a_site_of_the_encoder_has_no_steps():
 def test_only_what_is_not_shown_of_a_vector_is_hinted_at():
     assert _strip(np.ones(32, np.float32)).startswith("█" * 32 + "  32 numbers")
     assert _strip(np.ones(33, np.float32)).startswith("█" * 32 + "…  33 numbers")
+
+
+def test_heights_are_shares_of_the_largest_number():
+    assert _strip(np.array([0.02, -0.02, 0, 0.01], np.float32)) == "█▁▅▇  4 numbers, -0.02 to 0.02, length 0.03"
+    assert _strip(np.zeros(2, np.float32)).startswith("▅▅  2 numbers, 0.00 to 0.00")
+
+
+WHOLE = """\
+m: luong-dot, 1,234 parameters
+reads   a wide b
+answers A B
+Shown is head 1 of 2 at cross; 1 other sites: see --site.
+
+Step 2 of 2, after 'A'
+  1  The state of the decoder
+     ▅█  2 numbers, 0.00 to 1.00, length 1.00
+  2  The query of head 1 at this place
+     ▁█  2 numbers, -2.00 to 2.00, length 2.83
+  3  The key of 'wide', which is looked at most
+     █▅  2 numbers, 0.00 to 1.00, length 1.00
+  4  The score of each word, q · k, and its share by softmax
+        a   hidden   0.000
+     wide    1.000   0.750  ██████████████████
+        b   -1.000   0.250  ██████
+  5  The 5 likeliest next
+     bb   0.500  ████████████
+      c   0.250  ██████
+      d   0.125  ███
+      e   0.062  ██
+      f   0.031  █
+  6  It writes 'B', with probability 0.016."""
+
+
+def test_a_whole_step_of_known_numbers():
+    names = ["bb", "c", "d", "e", "f", "B"]
+    likely = [(place, name, math.log(0.5 ** (place + 1))) for place, name in enumerate(names)]
+    steps = [
+        Step(token=9, text="A", log_probability=0.0, candidates=[(9, "A", 0.0)]),
+        Step(token=5, text="B", log_probability=math.log(1 / 64), candidates=likely),
+    ]
+    weights = [[[1, 0, 0], [0, 1, 0]], [[1, 0, 0], [0, 0.75, 0.25]]]
+    scores = [[[0, 0, 0], [0, 0, 0]], [[1, 1, 1], [math.nan, 1, -1]]]
+    options = {"score": "dot", "align": "softmax", "formula": "q · k", "heads": 2, "weights": packed(weights)}
+    sites = [
+        Site(name="cross", rows="target", columns="source", scores=packed(scores), **options),
+        Site(name="back", rows="target", columns="target", **options | {"weights": packed([[[1, 0], [0, 1]]] * 2)}),
+    ]
+    vectors = {
+        "state": packed([[1, 0], [0, 1]]),
+        "cross.query": packed([[[0, 0], [0, 0]], [[1, 1], [-2, 2]]]),
+        "cross.key": packed([[[0, 0]] * 3, [[0, 0], [1, 0], [0, 1]]]),
+    }
+    source = Side(text="a wide b", tokens=["a", "wide", "b"], words=["a", "wide", "b"], word_of=[0, 1, 2])
+    target = Side(text="A B", tokens=["A", "B"], words=["A", "B"], word_of=[0, 1])
+    trace = Trace(
+        task="translation",
+        model=About(name="m", preset="luong-dot", parameters=1234),
+        text="A B",
+        score=-1.0,
+        sides={"source": source, "target": target},
+        sites=sites,
+        steps=steps,
+        vectors=vectors,
+    )
+    assert told(trace, step=2, head=1) == WHOLE
+
+
+def packed(numbers):
+    return pack(np.array(numbers, np.float32), 65535)

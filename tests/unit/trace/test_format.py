@@ -82,6 +82,15 @@ def beams(width, parent):
     }
 
 
+def nothing_seen(grid):
+    return {"text": "", "tokens": [], "words": [], "word_of": [], "grid": grid}
+
+
+def test_a_beam_may_be_followed_through_its_first_slot():
+    followed = beams(1, 0) | {"best": [0]}
+    assert Trace.parse(spoiled(lambda t: t.update(beams=followed))).beams.best == [0]
+
+
 def spoiled(change):
     found = json.loads(example().dump())
     change(found)
@@ -109,6 +118,9 @@ def spoiled(change):
         ),
         (lambda t: t["sides"]["source"].update(grid=[-1, -3]), r"grid is \[-1, -3\]"),
         (lambda t: t["sides"]["source"].update(grid=[3]), r"grid is \[3\]"),
+        (lambda t: t["sides"].update(source=nothing_seen([0, 2])), r"grid is \[0, 2\]"),
+        (lambda t: t.update(beams=beams(1, 0) | {"best": [-1]}), "best does not lead through the beam"),
+        (lambda t: t.update(beams=beams(1, 0) | {"best": [1]}), "best does not lead through the beam"),
         (lambda t: t["sides"].update(source=t["sides"]["target"]), "3 numbers for the 2 tokens of source"),
         (lambda t: t["steps"].pop(), "there are 1 steps for 2 target tokens"),
         (lambda t: t["sites"][0].update(heads=2), r"but must be \[2, rows, columns\]"),

@@ -43,6 +43,11 @@ def test_nothing_and_holes_alone():
     assert np.isnan(pack(np.full((2, 2), np.nan), 255).unpack()).all()
 
 
+def test_numbers_without_a_hole_need_not_say_so():
+    described = pack(np.array([0.0, 1.0]), 255).model_dump(exclude={"holes"})
+    np.testing.assert_array_equal(Packed(**described).unpack(), [0, 1])
+
+
 def test_bounds_that_are_given_are_kept():
     packed = pack(np.array([0.25, 2.0]), 255, low=0, high=1)
     assert (packed.low, packed.high) == (0, 1)
