@@ -1,8 +1,10 @@
 """Batch: what every model reads, and the special tokens, in one place."""
 
-from collections.abc import Sequence
+import zlib
+from collections.abc import Hashable, Sequence
+from dataclasses import field, fields, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -11,7 +13,7 @@ from torch import Tensor
 from saccade import masks, tree
 from saccade.errors import DataError, ShapeError
 
-__all__ = ["BOS", "EOS", "NO_LABEL", "PAD", "SPECIALS", "UNK", "Batch", "check_tokens", "round_up"]
+__all__ = ["BOS", "EOS", "NO_LABEL", "PAD", "SPECIALS", "UNK", "Batch", "check_tokens", "read", "round_up"]
 
 PAD, BOS, EOS, UNK = range(4)
 NO_LABEL = -100
@@ -19,33 +21,44 @@ NO_LABEL = -100
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 
+def read(*axes: str, counts: bool = True) -> Any:
+    """Declare a field of a Batch that a model reads.
+
+    `axes` name the axes behind the batch axis that have a mask, as `source` has `source_mask`. `counts`: whether it
+    tells examples apart; a mask does not.
+    """
+    return field(default=None, metadata={"axes": axes, "counts": counts})
+
+
 @tree.node
 class Batch:
-    """Sentences side by side, padded on the right.
+    """Examples side by side, padded on the right.
 
     source (B, S) tokens, or (B, S, D) numbers for what is no text; source_mask (B, S) True = real.
     target (B, T+1): BOS, the words, EOS, padding. Language models have a target alone.
     labels (B,): classes. pictures: what captions are written to, in the place of a
     source; bytes (B, H, W, 3), or (B, 3, H, W) numbers as a network reads them.
+    links (B, T, S): gold attention, rows of which sum to 1 or 0.
+
+    A subclass (a `tree.node`) may add fields: tensors and lists with a row for each example, or nodes of them. All
+    methods take every field along. Declare what a model reads with `read(...)`, so that sampling draws by it too.
     """
 
-    source: Tensor | None = None
-    source_mask: Tensor | None = None
+    source: Tensor | None = read("source")
+    source_mask: Tensor | None = read("source", counts=False)
     target: Tensor | None = None
     target_mask: Tensor | None = None
     labels: Tensor | None = None
-    pictures: Tensor | None = None
+    pictures: Tensor | None = read()
+    links: Tensor | None = field(default=None, metadata={"axes": (None, "source")})
 
     def __post_init__(self) -> None:
-        if self.source is None and self.target is None and self.pictures is None:
+        parts = {name: value for name, value in vars(self).items() if value is not None}
+        if not self.reads and self.target is None:
             raise DataError("a Batch needs a source, a target or both, but has neither.")
         for name in ("source", "target"):
             _check_side(name, getattr(self, name), getattr(self, f"{name}_mask"))
-        sizes = {
-            name: value.shape[0]
-            for name in ("source", "target", "labels", "pictures")
-            if (value := getattr(self, name)) is not None
-        }
+        sizes = {name: _rows(value) for name, value in parts.items() if not name.endswith("_mask")}
         if len(set(sizes.values())) > 1:
             raise ShapeError(f"a Batch has one row per sentence, but its sizes differ: {sizes}.")
 
@@ -53,6 +66,11 @@ class Batch:
     def size(self) -> int:
         """B, the number of sentences."""
         return tree.row_count(self)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the fields with what a model reads, as far as they are there."""
+        return tuple(part.name for part in fields(self) if _is_read(part) and getattr(self, part.name) is not None)
 
     @property
     def inputs(self) -> Tensor:
@@ -75,9 +93,41 @@ class Batch:
             raise DataError("this Batch has no target. Teacher forcing needs Batch.of(sources, targets).")
         return self.target
 
-    def to(self, device: torch.device | str) -> "Batch":
-        """The same batch on another device."""
+    def to(self, device: torch.device | str) -> Self:
+        """Move all tensors to another device."""
         return tree.to_device(self, device)
+
+    def take(self, rows: Tensor | slice) -> Self:
+        """Return some of the examples with everything that belongs to them."""
+        return tree.slice_rows(self, rows) if isinstance(rows, slice) else tree.take_rows(self, rows)
+
+    def trimmed(self) -> Self:
+        """Drop the positions of what is read that are padding in every row; a field says by `axes` which it has."""
+        changes: dict[str, Any] = {}
+        for axis in {name for part in fields(self) for name in part.metadata.get("axes", ()) if name}:
+            mask = getattr(self, f"{axis}_mask", None)
+            if mask is None:
+                continue
+            size = int(mask.sum(1).max())
+            for part in fields(self):
+                value, axes = changes.get(part.name, getattr(self, part.name)), part.metadata.get("axes", ())
+                if value is not None and axis in axes:
+                    changes[part.name] = value.narrow(1 + axes.index(axis), 0, size)
+        return replace(self, **changes)
+
+    @property
+    def shape_key(self) -> Hashable:
+        """Equal for two batches that differ in their numbers alone, so that one CUDA graph serves both."""
+        return tree.shape_key(self)
+
+    def row_keys(self) -> list[str]:
+        """For each example a text that depends on all that is read of it, padding left out, and on nothing else."""
+        keys = [""] * self.size
+        for name in self.reads:
+            value, mask = getattr(self, name), getattr(self, f"{name}_mask", None)
+            own = [_row_key(value, row, mask) for row in range(self.size)]
+            keys = [key + more for key, more in zip(keys, own, strict=True)]
+        return keys
 
     @classmethod
     def of(
@@ -99,6 +149,24 @@ class Batch:
         """No sentences yet: what a language model starts to write from."""
         target = torch.full((size, 1), BOS)
         return cls(target=target, target_mask=target > PAD)
+
+
+def _is_read(part: Any) -> bool:
+    return bool(part.metadata.get("counts", False))
+
+
+def _rows(value: Any) -> int:
+    return len(value) if isinstance(value, list) else tree.row_count(value)
+
+
+def _row_key(value: Any, row: int, mask: Tensor | None) -> str:
+    """A text for what stands in a row of a field: its tokens, or a checksum of its bytes."""
+    if isinstance(value, list):
+        return repr(value[row])
+    if isinstance(value, Tensor) and mask is not None:
+        return str(value[row][mask[row]].tolist())
+    bits = [part[row].cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes() for part in tree.leaves(value)]
+    return "".join(str(zlib.crc32(part)) for part in bits)
 
 
 def _pad(name: str, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:

@@ -1,17 +1,30 @@
-"""Frozen dataclasses of tensors, and the few things done to all their tensors at once.
+"""Trees of tensors: frozen dataclasses, and the operations that act on every tensor of one at once.
 
-A node's fields are tensors, other nodes, tuples of them, or None. Every tensor has the batch axis first,
-so that moving hypotheses around in a search is one `rows` call for every model there is.
+A node's fields are tensors, other nodes, tuples or dicts of them, lists, and anything else, which is kept as it is.
+Every tensor has the batch axis first and a list has one entry a row. So selecting rows is one call for every batch,
+memory and state there is, whatever their fields are.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeVar, dataclass_transform
 
 import torch
 from torch import Tensor
 
-__all__ = ["leaves", "map_tensors", "node", "repeat_rows", "row_count", "take_rows", "to_device", "write_at"]
+__all__ = [
+    "concatenate",
+    "leaves",
+    "map_tensors",
+    "node",
+    "repeat_rows",
+    "row_count",
+    "shape_key",
+    "slice_rows",
+    "take_rows",
+    "to_device",
+    "write_at",
+]
 
 Node = TypeVar("Node")
 
@@ -23,48 +36,109 @@ def node(cls: type[Node]) -> type[Node]:
 
 
 def map_tensors(change: Callable[[Tensor], Tensor], tree: Node) -> Node:
-    """The same tree with every tensor changed."""
+    """Return the same tree with every tensor changed."""
+    return _map(tree, change, lambda rows: rows)
+
+
+def _map(tree: Node, change: Callable[[Tensor], Tensor], change_list: Callable[[list[Any]], list[Any]]) -> Node:
+    """Return the tree with its tensors and its lists changed."""
     value: Any = tree
     if value is None:
         return tree
     if isinstance(value, Tensor):
-        return change(value)  # type: ignore[return-value]
-    if isinstance(value, tuple):
-        return tuple(map_tensors(change, part) for part in value)  # type: ignore[return-value]
-    parts = {f.name: map_tensors(change, getattr(value, f.name)) for f in dataclasses.fields(value)}
-    made: Node = type(value)(**parts)
-    return made
+        made: Any = change(value)
+    elif isinstance(value, list):
+        made = change_list(value)
+    elif isinstance(value, tuple):
+        parts = [_map(part, change, change_list) for part in value]
+        made = type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    elif isinstance(value, dict):
+        made = {name: _map(part, change, change_list) for name, part in value.items()}
+    elif dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+        kind: Any = type(value)
+        made = kind(**{name: _map(getattr(value, name), change, change_list) for name in names})
+    else:
+        made = value
+    return made  # type: ignore[no-any-return]
 
 
 def leaves(tree: Any) -> Iterator[Tensor]:
-    """Every tensor of a tree, in order."""
+    """Yield every tensor of a tree, in order."""
     if isinstance(tree, Tensor):
         yield tree
-    elif isinstance(tree, tuple):
-        for part in tree:
+    elif isinstance(tree, tuple | dict):
+        for part in tree.values() if isinstance(tree, dict) else tree:
             yield from leaves(part)
-    elif tree is not None:
+    elif dataclasses.is_dataclass(tree):
         for field in dataclasses.fields(tree):
             yield from leaves(getattr(tree, field.name))
 
 
 def row_count(tree: Any) -> int:
-    """The size of the batch axis."""
+    """Return the size of the batch axis."""
     return next(leaves(tree)).shape[0]
 
 
+def shape_key(tree: Any) -> Hashable:
+    """Return types, shapes and dtypes: equal for two trees that differ in the values of their tensors alone."""
+    if isinstance(tree, Tensor):
+        return tuple(tree.shape), tree.dtype
+    if isinstance(tree, list):
+        return list, len(tree)
+    if isinstance(tree, tuple):
+        return tuple(shape_key(part) for part in tree)
+    if isinstance(tree, dict):
+        return tuple((name, shape_key(part)) for name, part in tree.items())
+    if dataclasses.is_dataclass(tree):
+        return type(tree), tuple(shape_key(getattr(tree, field.name)) for field in dataclasses.fields(tree))
+    return type(tree), tree if isinstance(tree, Hashable) else None
+
+
 def take_rows(tree: Node, rows: Tensor) -> Node:
-    """The given rows of every tensor: how a beam search reorders its states."""
-    return map_tensors(lambda tensor: tensor.index_select(0, rows), tree)
+    """Return the given rows of every tensor and list: how a beam search reorders its states."""
+    return _map(tree, lambda tensor: tensor.index_select(0, rows), lambda items: [items[row] for row in rows.tolist()])
+
+
+def slice_rows(tree: Node, rows: slice) -> Node:
+    """Return a run of rows, as views of the same memory."""
+    return _map(tree, lambda tensor: tensor[rows], lambda items: items[rows])
 
 
 def repeat_rows(tree: Node, times: int) -> Node:
-    """Each row `times` times in a run: B sentences become N = B·times hypotheses."""
-    return map_tensors(lambda tensor: tensor.repeat_interleave(times, 0), tree)
+    """Repeat each row `times` times in a run: B sentences become N = B·times hypotheses."""
+    return _map(
+        tree,
+        lambda tensor: tensor.repeat_interleave(times, 0),
+        lambda items: [item for item in items for _ in range(times)],
+    )
+
+
+def concatenate(trees: Sequence[Node]) -> Node:
+    """Join the rows of several trees with the same structure, one below the other."""
+    rest = [iter(leaves(tree)) for tree in trees]
+    lists = [iter(_lists(tree)) for tree in trees]
+    return _map(
+        trees[0],
+        lambda _: torch.cat([next(parts) for parts in rest]),
+        lambda _: [item for parts in lists for item in next(parts)],
+    )
+
+
+def _lists(tree: Any) -> Iterator[list[Any]]:
+    """Yield every list of a tree, in order."""
+    if isinstance(tree, list):
+        yield tree
+    elif isinstance(tree, tuple | dict):
+        for part in tree.values() if isinstance(tree, dict) else tree:
+            yield from _lists(part)
+    elif dataclasses.is_dataclass(tree):
+        for field in dataclasses.fields(tree):
+            yield from _lists(getattr(tree, field.name))
 
 
 def to_device(tree: Node, device: torch.device | str) -> Node:
-    """The tree with its tensors on another device."""
+    """Return the tree with its tensors on another device."""
     return map_tensors(lambda tensor: tensor.to(device), tree)
 
 
@@ -89,7 +163,7 @@ class _Write(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, cache: Tensor, positions: Tensor, entry: Tensor) -> Tensor:
         rows = torch.arange(cache.shape[0], device=cache.device)
-        cache.data.index_put_((rows, positions), entry.to(cache.dtype))  # behind the back of autograd, see above
+        cache.data.index_put_((rows, positions), entry.to(cache.dtype))  # not tracked by autograd, see above
         ctx.save_for_backward(rows, positions)
         ctx.dtype = entry.dtype
         return cache.view_as(cache)

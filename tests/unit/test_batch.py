@@ -1,10 +1,12 @@
 """Batches: padding, the two views of a target, and every way to get one wrong."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from saccade import masks, tree
-from saccade.batch import BOS, EOS, PAD, SPECIALS, UNK, Batch, check_tokens, round_up
+from saccade.batch import BOS, EOS, PAD, SPECIALS, UNK, Batch, check_tokens, read, round_up
 from saccade.errors import DataError, ShapeError
 
 TOKENS = torch.ones(2, 3, dtype=torch.long)
@@ -116,3 +118,80 @@ def test_tokens_of_the_vocabulary_pass():
 def test_what_is_no_list_of_tokens_is_refused(sources):
     with pytest.raises(DataError, match=r"source 0 of the batch is .*a sentence is a list of tokens"):
         Batch.of(sources)
+
+
+@tree.node
+class Dialogue(Batch):
+    """A batch that the package does not know: turns beside the source, with a mask of their own, and a nested record."""
+
+    turns: torch.Tensor | None = read("turns")
+    turns_mask: torch.Tensor | None = read("turns", counts=False)
+    names: list[str] | None = None
+    inner: Batch | None = None
+
+
+def dialogue():
+    plain = Batch.of([[4, 5, 6], [7], [8]], [[9], [10, 11], [12]])
+    turns = torch.tensor([[1, 2, 0, 0], [3, 0, 0, 0], [4, 5, 6, 0]])
+    more = {"links": torch.arange(27.0).view(3, 3, 3), "turns": turns, "turns_mask": turns > 0}
+    return Dialogue(**vars(plain) | more, names=["a", "b", "c"], inner=Batch.of([[1], [2], [3]]))
+
+
+@pytest.mark.parametrize("rows", [slice(1, 3), torch.tensor([1, 2])])
+def test_rows_are_taken_with_all_that_belongs_to_them(rows):
+    whole = dialogue()
+    part = whole.take(rows)
+    assert type(part) is Dialogue
+    for name in ("source", "source_mask", "target", "target_mask", "links", "turns", "turns_mask"):
+        assert torch.equal(getattr(part, name), getattr(whole, name)[1:]), name
+    assert part.names == ["b", "c"]
+    assert part.inner.source.tolist() == [[2], [3]]
+
+
+def test_padding_is_trimmed_on_every_axis_that_has_a_mask():
+    part = dialogue().take(slice(1, 2)).trimmed()
+    assert part.source.tolist() == [[7]]
+    assert part.turns.tolist() == [[3]]
+    assert part.turns_mask.tolist() == [[True]]
+    assert part.links.tolist() == [[[9.0], [12.0], [15.0]]], "every target position, but only the source left"
+    assert part.target.shape == (1, 4), "what is written is not cut"
+
+
+def test_trimming_keeps_the_longest_row():
+    whole = dialogue()
+    assert whole.trimmed().source.shape == (3, 3)
+    assert whole.trimmed().turns.shape == (3, 3)
+
+
+def test_rows_have_different_keys_where_something_different_is_read():
+    whole = dialogue()
+    keys = whole.row_keys()
+    assert keys[1] == "[7][3]"
+    assert len(set(keys)) == 3
+    assert whole.take(slice(1, 2)).trimmed().row_keys() == [keys[1]], "padding counts for nothing"
+    other = replace(whole, target=whole.target + 1, names=["x", "y", "z"])
+    assert other.row_keys() == keys
+    pictures = Batch(pictures=torch.tensor([[[[0, 0, 1]]], [[[0, 0, 2]]]], dtype=torch.uint8))
+    assert len(set(pictures.row_keys())) == 2
+
+
+def test_the_shape_key_of_a_batch_has_shapes_and_types_and_no_numbers():
+    one, same = dialogue(), replace(dialogue(), turns=dialogue().turns + 1)
+    assert one.shape_key == same.shape_key
+    for other in (
+        replace(one, links=None),
+        replace(one, turns=one.turns.int()),
+        replace(one, inner=Batch.of([[1, 2], [2], [3]])),
+        one.take(slice(0, 2)),
+    ):
+        assert other.shape_key != one.shape_key
+
+
+def test_a_batch_may_read_only_what_a_subclass_added():
+    turns = torch.tensor([[1, 2]])
+    assert Dialogue(turns=turns, turns_mask=turns > 0).reads == ("turns",)
+
+
+def test_rows_of_added_fields_are_counted():
+    with pytest.raises(ShapeError, match="sizes differ: .*'names': 2"):
+        replace(dialogue(), names=["a", "b"])

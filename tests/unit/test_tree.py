@@ -1,6 +1,7 @@
 """Frozen dataclasses of tensors, and what is done to all their tensors at once."""
 
 import dataclasses
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -106,3 +107,40 @@ def test_write_at_takes_the_dtype_of_the_cache():
     for entry in (torch.ones(1), torch.ones(1, requires_grad=True)):
         written = tree.write_at(torch.zeros(1, 2, dtype=torch.bfloat16), torch.tensor([0]), entry)
         assert written.dtype == torch.bfloat16
+
+
+def test_rows_of_lists_and_dicts_move_with_those_of_tensors():
+    mixed = ({"a": torch.tensor([1, 2, 3])}, ["x", "y", "z"], None, "kept")
+    assert tree.take_rows(mixed, torch.tensor([2, 0]))[1:] == (["z", "x"], None, "kept")
+    assert tree.take_rows(mixed, torch.tensor([2, 0]))[0]["a"].tolist() == [3, 1]
+    assert tree.slice_rows(mixed, slice(1, 3))[1] == ["y", "z"]
+    assert tree.repeat_rows(mixed, 2)[1] == ["x", "x", "y", "y", "z", "z"]
+
+
+def test_trees_are_joined_row_below_row():
+    first = ({"a": torch.tensor([1])}, ["x"], torch.tensor([[5]]))
+    second = ({"a": torch.tensor([2])}, ["y"], torch.tensor([[6]]))
+    parts, names, last = tree.concatenate([first, second])
+    assert parts["a"].tolist() == [1, 2]
+    assert names == ["x", "y"]
+    assert last.tolist() == [[5], [6]]
+
+
+class Named(NamedTuple):
+    left: Tensor
+    right: Tensor
+
+
+def test_named_tuples_stay_what_they_are():
+    moved = tree.map_tensors(lambda tensor: tensor + 1, Named(torch.tensor([1]), torch.tensor([2])))
+    assert (type(moved), moved.left.item(), moved.right.item()) == (Named, 2, 3)
+
+
+def test_shape_keys_tell_trees_apart_that_hold_other_things():
+    numbers = torch.zeros(2, 3)
+    key = tree.shape_key(({"a": numbers}, ["x", "y"], "told"))
+    assert key == tree.shape_key(({"a": numbers + 1}, ["v", "w"], "told"))
+    assert key != tree.shape_key(({"b": numbers}, ["x", "y"], "told"))
+    assert key != tree.shape_key(({"a": numbers}, ["x"], "told"))
+    assert key != tree.shape_key(({"a": numbers}, ["x", "y"], "other"))
+    assert key != tree.shape_key(({"a": numbers.double()}, ["x", "y"], "told"))

@@ -27,8 +27,8 @@ class Load:
     """A batch for one process, and what there is to know of it.
 
     tokens: how many there are to predict in the whole batch, over all processes. lines: where its sentences stand in
-    the data. links (B, T, S): gold attention, rows of which sum to 1 or 0. place: where training is after it.
-    weight: 0 for a process that had to borrow a sentence because there are fewer sentences than processes.
+    the data. place: where training is after it. weight: 0 for a process that had to borrow a sentence because there
+    are fewer sentences than processes.
     """
 
     batch: Batch
@@ -36,7 +36,6 @@ class Load:
     lines: NDArray[np.int64]
     padding: float
     place: Place
-    links: Tensor | None = None
     weight: float = 1.0
 
 
@@ -59,16 +58,9 @@ class Loader:
         mine = shard(rows, self._rank, self._ranks)
         weight = float(len(mine) > 0)
         mine = mine if len(mine) else rows[:1]
-        batch, links = collate(self.store, mine, self._shape(rows) if self.plan.rounded else None)
-        return Load(
-            batch,
-            count_expected(self.store, rows),
-            self.store.lines[mine],
-            self.plan.padding(rows),
-            place,
-            links,
-            weight,
-        )
+        batch = collate(self.store, mine, self._shape(rows) if self.plan.rounded else None)
+        padding = self.plan.padding(rows)
+        return Load(batch, count_expected(self.store, rows), self.store.lines[mine], padding, place, weight)
 
     def _shape(self, rows: Rows) -> tuple[int, ...]:
         """The share of a batch, with its padding, that one process has."""
@@ -95,8 +87,8 @@ def count_expected(store: Store, rows: Rows) -> int:
     return int((target.ends[rows] - before).sum()) + len(rows)
 
 
-def collate(store: Store, rows: Rows, shape: tuple[int, ...] | None = None) -> tuple[Batch, Tensor | None]:
-    """Some sentences side by side, and the gold attention between them if there is any.
+def collate(store: Store, rows: Rows, shape: tuple[int, ...] | None = None) -> Batch:
+    """Put some sentences side by side, with the gold attention between them if there is any.
 
     Sources end with EOS, targets begin with BOS and end with EOS. `shape` (see Plan.shape) asks for more padding than
     they need; the sentences it adds are empty and expect nothing, so that they count for no loss.
@@ -115,7 +107,7 @@ def collate(store: Store, rows: Rows, shape: tuple[int, ...] | None = None) -> t
         links = _gold(columns["links"], rows, (count, target.shape[1] - 1, source.shape[1]))
     if "picture" in columns:
         pictures = _pictures(store, rows, count)
-    return Batch(source, source_mask, target, target_mask, labels, pictures), links
+    return Batch(source, source_mask, target, target_mask, labels, pictures, links)
 
 
 def _pictures(store: Store, rows: Rows, count: int) -> Tensor:

@@ -7,12 +7,10 @@ less than one on many: the weights are read all the same. Here the rows stay ful
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from saccade import tree
 from saccade.batch import BOS, PAD, Batch
 from saccade.models.base import Draft, Precision, Seq2Seq, Writer
 from saccade.search.history import Ending, Hypothesis
@@ -104,15 +102,11 @@ class _Stream:
 
     def _begin(self, sentences: list[int]) -> tuple[Draft, Strategy]:
         """A draft and a strategy for some sentences, cut to the longest source among them."""
-        source, mask = self._batch.source, self._batch.source_mask
-        assert source is not None
-        assert mask is not None
-        kept = torch.tensor(sentences, device=source.device)
-        size = int(mask[kept].sum(1).max())
-        part = tree.map_tensors(lambda tensor: tensor[kept], self._batch)
-        part = replace(part, source=source[kept, :size], source_mask=mask[kept, :size])
+        assert self._batch.source is not None
+        device = self._batch.source.device
+        part = self._batch.take(torch.tensor(sentences, device=device)).trimmed()
         strategy = self._make()
-        strategy.begin(part, self._longest, (), source.device)
+        strategy.begin(part, self._longest, (), device)
         return self._writer.read(part, strategy.width, self._longest), strategy
 
     def _finish(self) -> None:

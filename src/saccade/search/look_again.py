@@ -7,7 +7,6 @@ import dataclasses
 import torch
 from torch import Tensor
 
-from saccade import tree
 from saccade.attention.tape import Tape
 from saccade.batch import BOS, PAD, Batch
 from saccade.models.base import Seq2Seq
@@ -28,11 +27,12 @@ def look_again(model: Seq2Seq, batch: Batch, found: list[list[Hypothesis]]) -> l
         return found
     device = batch.source_mask.device
     target = torch.tensor([[BOS, *tokens, *[PAD] * (longest - len(tokens))] for tokens in written], device=device)
-    sources = tree.take_rows(Batch(batch.source, batch.source_mask), torch.tensor(rows, device=device))
+    sources = batch.take(torch.tensor(rows, device=device))
     reading, tape = Tape(), Tape()
     with evaluating(model):
-        model.encode(Batch(batch.source, batch.source_mask), tape=reading)
-        forced = Batch(sources.source, sources.source_mask, target, torch.ones_like(target, dtype=torch.bool))
+        model.encode(batch, tape=reading)
+        whole = torch.ones_like(target, dtype=torch.bool)
+        forced = dataclasses.replace(sources, target=target, target_mask=whole, links=None)
         if "output" in model._modules:
             model.vectors(forced, tape=tape)
         else:

@@ -64,7 +64,9 @@ def recorded(
     `key` tells strategies apart; `lengths`: the most words of each sentence, the end included. `stop` is called between
     replays and raises an Interruption to end the search. Where the model looked is not recorded.
     """
-    if batch.source is None or not can_record(batch.source) or batch.source.dim() != 2:
+    if batch.reads != ("source",) or batch.source is None:
+        return None
+    if not can_record(batch.source) or batch.source.dim() != 2:
         return None
     searches: _Searches | None = model.__dict__.get(_NAME)
     if searches is None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
 import torch
 from pydantic import Field, model_validator
 
-from saccade import tree
 from saccade.batch import Batch
 from saccade.config import Config, Count
 from saccade.errors import ConfigError
@@ -96,7 +94,7 @@ def find(
 
 
 def _together(model: Seq2Seq, batch: Batch, config: SearchConfig, asked: dict[str, Any]) -> int:
-    large = asked.get("attention", True) or batch.pictures is not None
+    large = asked.get("attention", True) or any(name != "source" for name in batch.reads)
     return config.together(next(model.parameters()).device, large=large)
 
 
@@ -166,9 +164,9 @@ def _piecewise(
     found, rows = [], _together(model, batch, config, asked)
     for start in range(0, batch.size, rows):
         piece = slice(start, start + rows)
-        part = tree.map_tensors(lambda tensor: tensor[piece], batch)  # noqa: B023 (used at once)
         places = range(start, min(start + rows, batch.size))
-        found += _find(model, _cut(part), config, lengths[piece], room, _limits_of(asked, places))
+        part = batch.take(piece).trimmed()
+        found += _find(model, part, config, lengths[piece], room, _limits_of(asked, places))
     return found
 
 
@@ -182,22 +180,8 @@ def _limits_of(asked: dict[str, Any], rows: range) -> dict[str, Any]:
     return {**asked, **each, "constraints": narrowed(asked.get("constraints", ()), rows)}
 
 
-def _cut(batch: Batch) -> Batch:
-    """Without columns that are padding throughout."""
-    if batch.source is None or batch.source_mask is None:
-        return batch
-    size = int(batch.source_mask.sum(1).max())
-    return replace(batch, source=batch.source[:, :size], source_mask=batch.source_mask[:, :size])
-
-
 def _generators(batch: Batch, seed: int, prefixes: Sequence[Any] | None, device: torch.device) -> list[torch.Generator]:
     """Chance by what is read: other inputs, other draws, but for an input the same in every batch and place."""
-    read = [""] * batch.size
-    if batch.source is not None and batch.source_mask is not None:
-        read = [str(row[kept].tolist()) for row, kept in zip(batch.source, batch.source_mask, strict=True)]
-    if batch.pictures is not None:
-        seen = batch.pictures.cpu().contiguous().view(torch.uint8).numpy()
-        read = [f"{text}{zlib.crc32(picture)}" for text, picture in zip(read, seen, strict=True)]
     starts = prefixes or [None] * batch.size
-    seeds = [zlib.crc32(f"{text}{start}".encode()) ^ seed for text, start in zip(read, starts, strict=True)]
+    seeds = [zlib.crc32(f"{text}{start}".encode()) ^ seed for text, start in zip(batch.row_keys(), starts, strict=True)]
     return [torch.Generator(device).manual_seed(number) for number in seeds]

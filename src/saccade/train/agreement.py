@@ -10,15 +10,7 @@ Paper: Liang et al. 2021, "R-Drop: Regularized Dropout for Neural Networks", arX
 import torch
 from torch import Tensor
 
-from saccade import tree
-from saccade.batch import Batch
-
-__all__ = ["disagreement", "twice"]
-
-
-def twice(batch: Batch, links: Tensor | None) -> tuple[Batch, Tensor | None]:
-    """A batch that holds each sentence twice, the second time below all others."""
-    return tree.map_tensors(_doubled, batch), None if links is None else _doubled(links)
+__all__ = ["disagreement"]
 
 
 def disagreement(logits: Tensor, counts: Tensor) -> Tensor:
@@ -29,7 +21,3 @@ def disagreement(logits: Tensor, counts: Tensor) -> Tensor:
     first, second = torch.log_softmax(logits.float(), -1).chunk(2)
     apart = ((first.exp() - second.exp()) * (first - second)).sum(-1)  # (N,)
     return (apart * counts[: len(apart)]).sum() / 2
-
-
-def _doubled(values: Tensor) -> Tensor:
-    return torch.cat([values, values])

@@ -7,8 +7,8 @@ run them. A replay starts all of them at once. Results are the same: the kernels
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
 
 import torch
 from lightning_fabric import Fabric
@@ -27,7 +27,6 @@ MOST = 64
 
 Step = Callable[[Load, Tensor], Tensor]
 """An update by a batch whose tensors are on the device, given 1 / its tokens; what came of it, on the device."""
-Shape = tuple[torch.Size | None, ...]
 
 
 @dataclass
@@ -65,8 +64,8 @@ class Graphs:
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._recordings: dict[Shape, _Recording] = {}
-        self._seen: set[Shape] = set()
+        self._recordings: dict[Hashable, _Recording] = {}
+        self._seen: set[Hashable] = set()
         self._pool, self._stream = torch.cuda.graph_pool_handle(), torch.cuda.Stream(device)
         self.refused: str | None = None
         """Why there are none, or no more of them."""
@@ -81,7 +80,7 @@ class Graphs:
         return numbers
 
     def _run(self, load: Load, step: Step) -> Tensor:
-        shape = _shape(load)
+        shape = load.batch.shape_key
         recording = self._recordings.get(shape)
         if recording is None:
             if self.refused is None and shape in self._seen and len(self._recordings) == MOST:
@@ -100,17 +99,12 @@ class Graphs:
 
     def _moved(self, load: Load) -> tuple[Load, Tensor]:
         """The batch on the device."""
-        batch, links = _pinned(load)
-        batch = tree.map_tensors(lambda tensor: tensor.to(self._device, non_blocking=True), batch)
-        links = None if links is None else links.to(self._device, non_blocking=True)
-        return _with(load, batch, links), torch.full((), 1 / load.tokens, device=self._device)
+        batch = tree.map_tensors(lambda tensor: tensor.to(self._device, non_blocking=True), _pinned(load))
+        return replace(load, batch=batch), torch.full((), 1 / load.tokens, device=self._device)
 
     def _fill(self, recording: _Recording, load: Load) -> None:
-        batch, links = _pinned(load)
-        for own, new in zip(tree.leaves(recording.load.batch), tree.leaves(batch), strict=True):
+        for own, new in zip(tree.leaves(recording.load.batch), tree.leaves(_pinned(load)), strict=True):
             own.copy_(new, non_blocking=True)
-        if recording.load.links is not None and links is not None:
-            recording.load.links.copy_(links, non_blocking=True)
         recording.share.fill_(1 / load.tokens)
 
     def _record(self, load: Load, step: Step) -> _Recording | None:
@@ -126,16 +120,6 @@ class Graphs:
         return _Recording(graph, own, share, numbers)
 
 
-def _shape(load: Load) -> Shape:
-    batch = load.batch
-    parts = (batch.source, batch.target, batch.labels, load.links)
-    return tuple(None if part is None else part.shape for part in parts)
-
-
-def _pinned(load: Load) -> tuple[Batch, Tensor | None]:
+def _pinned(load: Load) -> Batch:
     """From such memory a device copies while this process goes on."""
-    return tree.map_tensors(Tensor.pin_memory, load.batch), None if load.links is None else load.links.pin_memory()
-
-
-def _with(load: Load, batch: Batch, links: Tensor | None) -> Load:
-    return Load(batch, load.tokens, load.lines, load.padding, load.place, links, load.weight)
+    return tree.map_tensors(Tensor.pin_memory, load.batch)

@@ -46,10 +46,9 @@ class HardLoss(WordLoss):
             raise ConfigError("this objective is for models with hard attention, but this one has none.")
         self.reinforce, self.entropy, self.expected = reinforce, entropy, expected
 
-    def forward(self, links: Tensor | None = None, **parts: Tensor | None) -> Losses:
+    def losses(self, batch: Batch) -> Losses:
         if not self.training:
-            return super().forward(links, **parts)
-        batch = Batch(**parts)
+            return super().losses(batch)
         mask, tape = batch.expected_mask, Tape()
         rows = torch.rand(batch.size, device=batch.expected.device) < self.expected
         for draw in self.draws:
@@ -64,7 +63,7 @@ class HardLoss(WordLoss):
         flat = flat.float() if flat.dtype.itemsize < 4 else flat
         smoothed = from_logits(flat, expected, smoothing=self.label_smoothing).smoothed
         plain = F.cross_entropy(flat.detach(), expected, ignore_index=PAD, reduction="none").view(mask.shape).sum(1)
-        return Losses(smoothed + self._rewarded(tape, plain, mask) + self._looking(tape, batch, links), plain.sum())
+        return Losses(smoothed + self._rewarded(tape, plain, mask) + self._looking(tape, batch), plain.sum())
 
     def _rewarded(self, tape: Tape, plain: Tensor, mask: Tensor) -> Tensor:
         """The loss that teaches where to look, from the negative log-likelihood (B,) of each sentence."""

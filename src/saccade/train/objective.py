@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,15 +12,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from saccade import tree
 from saccade.attention.losses import doubly_stochastic_loss, guided_loss
 from saccade.attention.tape import Tape
 from saccade.batch import NO_LABEL, PAD, UNK, Batch
 from saccade.errors import ConfigError, unknown_name
 from saccade.kernels.cross_entropy import cross_entropy, from_logits
 from saccade.models.base import Classifying, Seq2Seq
-from saccade.train.agreement import disagreement, twice
+from saccade.train.agreement import disagreement
 
-__all__ = ["ClassLoss", "Losses", "WordLoss", "losses_of"]
+__all__ = ["ClassLoss", "Losses", "Objective", "WordLoss", "losses_of"]
 
 
 class Losses(NamedTuple):
@@ -29,13 +31,34 @@ class Losses(NamedTuple):
     plain: Tensor
 
 
-def losses_of(objective: nn.Module, batch: Batch, links: Tensor | None = None) -> Losses:
-    """An objective's losses; the batch is handed over in parts, since Fabric looks into what it hands on."""
-    found: Losses = objective(links=links, **vars(batch))
+class Handed:
+    """A batch on its way through Fabric, which takes dataclasses apart and cannot rebuild a frozen one."""
+
+    __slots__ = ("batch",)
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+
+
+class Objective(nn.Module, ABC):
+    """What training lowers. Holds the model, so that DDP and FSDP wrap one module."""
+
+    @abstractmethod
+    def losses(self, batch: Batch) -> Losses:
+        """Compute the losses of a batch, summed over its examples."""
+
+    def forward(self, handed: Handed) -> Losses:
+        """Compute the losses; call it through `losses_of`, which Fabric's wrapper needs."""
+        return self.losses(handed.batch)
+
+
+def losses_of(objective: nn.Module, batch: Batch) -> Losses:
+    """Compute an objective's losses, also of one that Fabric has wrapped."""
+    found: Losses = objective(Handed(batch))
     return found
 
 
-class WordLoss(nn.Module):
+class WordLoss(Objective):
     """Cross-entropy of every target word, and what is asked for beside it.
 
     `own_words` is the chance that a word fed to the decoder is the model's own choice instead of the true one
@@ -66,33 +89,32 @@ class WordLoss(nn.Module):
         self.guided_site, self.guided_head, self.agreement = guided_site, guided_head, agreement
         self.own_words = 0.0
 
-    def forward(self, links: Tensor | None = None, **parts: Tensor | None) -> Losses:
-        """Losses of a batch, given by its parts; links (B, T, S) is gold attention."""
-        batch = Batch(**parts)
+    def losses(self, batch: Batch) -> Losses:
         if agree := self.training and self.agreement > 0:
-            batch, links = twice(batch, links)
-        tape = Tape() if self.doubly_stochastic or (self.guided and links is not None) else None
+            batch = tree.concatenate([batch, batch])
+        tape = Tape() if self.doubly_stochastic or (self.guided and batch.links is not None) else None
         fed = self._fed(batch)
         expected = _counted(batch.expected, batch)
         if "output" in self.model._modules and not agree:
             output = self.model.output
             vectors = _counted(self.model.vectors(fed, tape=tape), batch)
             losses = cross_entropy(vectors, output.weight, output.bias, expected, smoothing=self.label_smoothing)
-            return Losses(losses.smoothed + self._looking(tape, batch, links), losses.plain)
+            return Losses(losses.smoothed + self._looking(tape, batch), losses.plain)
         logits = _counted(self.model(fed, tape=tape), batch)
         losses = from_logits(logits, expected, smoothing=self.label_smoothing)
-        total = losses.smoothed + self._looking(tape, batch, links)
+        total = losses.smoothed + self._looking(tape, batch)
         if not agree:
             return Losses(total, losses.plain)
         return Losses((total + self.agreement * disagreement(logits, expected != PAD)) / 2, losses.plain / 2)
 
-    def _looking(self, tape: Tape | None, batch: Batch, links: Tensor | None) -> Tensor | float:
+    def _looking(self, tape: Tape | None, batch: Batch) -> Tensor | float:
         """What is asked of the attention to the source."""
         if tape is None:
             return 0.0
         asked: Tensor | float = 0.0
-        if self.guided and links is not None:
-            asked = asked + self.guided * guided_loss(self._sight(tape, self.guided_site, self.guided_head), links)
+        if self.guided and batch.links is not None:
+            seen = self._sight(tape, self.guided_site, self.guided_head)
+            asked = asked + self.guided * guided_loss(seen, batch.links)
         if self.doubly_stochastic:
             uneven = doubly_stochastic_loss(self._sight(tape), batch.expected_mask).sum()
             asked = asked + self.doubly_stochastic * uneven
@@ -153,7 +175,7 @@ def _counted(values: Tensor, batch: Batch) -> Tensor:
     return values[batch.expected_mask] if values.device.type == "cpu" else values.flatten(0, 1)
 
 
-class ClassLoss(nn.Module):
+class ClassLoss(Objective):
     """Cross-entropy of the right class."""
 
     def __init__(
@@ -163,11 +185,9 @@ class ClassLoss(nn.Module):
         self.model, self.label_smoothing, self.word_dropout = model, label_smoothing, word_dropout
         self.agreement = agreement
 
-    def forward(self, links: Tensor | None = None, **parts: Tensor | None) -> Losses:
-        """Losses of a batch, given by its parts."""
-        batch = Batch(**parts)
+    def losses(self, batch: Batch) -> Losses:
         if agree := self.training and self.agreement > 0:
-            batch, _ = twice(batch, None)
+            batch = tree.concatenate([batch, batch])
         if self.training and self.word_dropout and batch.source is not None:
             batch = replace(batch, source=_unknown(batch.source, self.word_dropout))
         logits = self.model(batch)

@@ -84,9 +84,8 @@ class Updater:
         plain = torch.zeros((), device=fabric.device)
         for number, load in enumerate(group, 1):
             batch = load.batch.to(fabric.device)
-            links = None if load.links is None else load.links.to(fabric.device)
             with fabric.no_backward_sync(self.objective, enabled=number < len(group)):
-                losses = losses_of(self.objective, batch, links)
+                losses = losses_of(self.objective, batch)
                 fabric.backward(losses.total * (load.weight * fabric.world_size / tokens))
             plain += losses.plain.detach() * load.weight
         norm = self._clip()
@@ -103,7 +102,7 @@ class Updater:
     def _step(self, load: Load, share: Tensor) -> Tensor:
         """The same for one batch, without ever looking at a number; `share`: 1 / its tokens. -> (2,): loss and norm."""
         self.optimizer.zero_grad(set_to_none=True)  # a recording that failed may have left some
-        losses = losses_of(self.objective, load.batch, load.links)
+        losses = losses_of(self.objective, load.batch)
         self.fabric.backward(losses.total * share)
         norm = self._clip()
         self.optimizer.step()

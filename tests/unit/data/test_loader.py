@@ -58,7 +58,7 @@ def assert_same(batch, reference):
 @pytest.mark.parametrize("rows", [ROWS, [5], [19, 19, 0], list(range(20))])
 def test_sentences_side_by_side(store, rows):
     chosen = [sentences()[row] for row in rows]
-    batch, _ = collate(store, np.array(rows))
+    batch = collate(store, np.array(rows))
     sources = [[*row, EOS] for row in tokens(chosen, "source")]
     assert_same(batch, Batch.of(sources, tokens(chosen, "target")))
 
@@ -66,7 +66,8 @@ def test_sentences_side_by_side(store, rows):
 def test_a_text_alone(tmp_path):
     examples = [Example(target=example.target) for example in sentences()]
     store = Store.open(tmp_path, "key", examples, Tokenizers(None, TOKENIZER))
-    batch, links = collate(store, np.array(ROWS))
+    batch = collate(store, np.array(ROWS))
+    links = batch.links
     assert_same(batch, Batch.of(None, tokens([examples[row] for row in ROWS], "target")))
     assert links is None
     assert lengths_of(store).shape == (20, 1)
@@ -75,14 +76,15 @@ def test_a_text_alone(tmp_path):
 def test_labels(tmp_path):
     examples = [Example(source=example.source, label="ab"[row % 2]) for row, example in enumerate(sentences())]
     store = Store.open(tmp_path, "key", examples, Tokenizers(TOKENIZER, None), ["a", "b"])
-    batch, _ = collate(store, np.array(ROWS))
+    batch = collate(store, np.array(ROWS))
     sources = [[*row, EOS] for row in tokens([examples[row] for row in ROWS], "source")]
     assert_same(batch, Batch.of(sources, None, [1, 0, 1, 0]))
     assert count_expected(store, np.array(ROWS)) == 4
 
 
 def test_gold_attention_against_a_slow_reference(store):
-    batch, gold = collate(store, np.array(ROWS))
+    batch = collate(store, np.array(ROWS))
+    gold = batch.links
     assert gold.shape == (len(ROWS), batch.expected.shape[1], batch.source.shape[1])
     for place, row in enumerate(ROWS):
         example = sentences()[row]
@@ -97,7 +99,8 @@ def test_gold_attention_against_a_slow_reference(store):
 
 
 def test_gold_attention_sums_to_one_or_zero_and_never_looks_at_padding(store):
-    batch, gold = collate(store, np.arange(20))
+    batch = collate(store, np.arange(20))
+    gold = batch.links
     sums = gold.sum(-1)
     assert_close(sums, sums.round())
     assert set(sums.round().unique().tolist()) == {0.0, 1.0}
@@ -108,7 +111,7 @@ def test_gold_attention_sums_to_one_or_zero_and_never_looks_at_padding(store):
 
 def test_answers_are_counted_with_their_ends(store):
     rows = np.array(ROWS)
-    batch, _ = collate(store, rows)
+    batch = collate(store, rows)
     assert count_expected(store, rows) == int(batch.expected_mask.sum())
     assert count_expected(store, rows[1:2]) == len(tokens(sentences()[:1], "target")[0]) + 1
 
@@ -131,7 +134,7 @@ def test_an_epoch_is_every_sentence_once(store):
     assert sorted(line for load in loads for line in load.lines.tolist()) == list(range(1, 21))
     assert [load.place for load in loads] == [Place(2, number) for number in range(1, len(loads) + 1)]
     for load, rows in zip(loads, loader.plan.epoch(2), strict=True):
-        assert_same(load.batch, collate(store, rows)[0])
+        assert_same(load.batch, collate(store, rows))
         assert load.tokens == int(load.batch.expected_mask.sum())
         assert load.padding == loader.plan.padding(rows)
         assert load.weight == 1.0
@@ -297,9 +300,11 @@ def test_a_stream_that_nobody_reads_starts_nothing():
 
 
 def test_more_padding_than_needed_changes_no_loss(store):
-    plain, gold = collate(store, np.array(ROWS))
+    plain = collate(store, np.array(ROWS))
+    gold = plain.links
     count, source, target = 7, plain.source.shape[1] + 3, plain.target.shape[1] + 2
-    wide, wide_gold = collate(store, np.array(ROWS), (count, source, target - 1))
+    wide = collate(store, np.array(ROWS), (count, source, target - 1))
+    wide_gold = wide.links
     assert wide.source.shape == (count, source)
     assert wide.target.shape == (count, target)
     torch.manual_seed(0)
@@ -307,7 +312,7 @@ def test_more_padding_than_needed_changes_no_loss(store):
         "bahdanau", len(TOKENIZER), len(TOKENIZER), embedding=4, encoder={"width": 4}, decoder={"width": 8}
     ).double()
     objective = WordLoss(model, guided_alignment=0.5, label_smoothing=0.1).eval()
-    one, other = losses_of(objective, plain, gold), losses_of(objective, wide, wide_gold)
+    one, other = losses_of(objective, plain), losses_of(objective, wide)
     assert_close(one.total, other.total)
     assert_close(one.plain, other.plain)
 
@@ -317,21 +322,21 @@ def test_sentences_that_are_padding_see_all_pictures_in_turn(tmp_path):
     captions = [Example(target=words) for words in ("the cat", "a dog", "the mat")]
     store = Store.open(tmp_path, "key", captions, Tokenizers(None, TOKENIZER), pictures=[2, 0, 1])
     store.images = SimpleNamespace(rows=lambda numbers: np.array(numbers, np.uint8)[:, None, None, None])
-    batch, _ = collate(store, np.array([0, 1, 2]), (8, 6))
+    batch = collate(store, np.array([0, 1, 2]), (8, 6))
     assert batch.pictures.flatten().tolist() == [2, 0, 1, 2, 0, 1, 2, 0]
     assert batch.target_mask[3:, 1:].sum() == 0
-    assert collate(store, np.array([2, 0]))[0].pictures.flatten().tolist() == [1, 2]
+    assert collate(store, np.array([2, 0])).pictures.flatten().tolist() == [1, 2]
 
 
 def test_sentences_that_are_padding_have_no_label(tmp_path):
     labelled = [Example("the cat", label="good"), Example("a dog", label="bad")]
     store = Store.open(tmp_path, "key", labelled, Tokenizers(TOKENIZER, None), ["bad", "good"])
-    batch, _ = collate(store, np.array([0, 1]), (3, 8))
+    batch = collate(store, np.array([0, 1]), (3, 8))
     assert batch.labels.tolist() == [1, 0, NO_LABEL]
     torch.manual_seed(0)
     model = build_classifier("lstmn", len(TOKENIZER), 2, embedding=4, width=4)
     losses = [
         losses_of(ClassLoss(model, label_smoothing=0.1).eval(), part)
-        for part in (batch, collate(store, np.array([0, 1]))[0])
+        for part in (batch, collate(store, np.array([0, 1])))
     ]
     assert_close(*(part.total for part in losses))

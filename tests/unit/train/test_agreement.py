@@ -1,5 +1,7 @@
 """Two readings of one batch, against torch's own divergence and against reading it twice by hand."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -8,10 +10,11 @@ from torch.testing import assert_close
 from helpers_captioning import captioner
 from helpers_models import tiny
 from helpers_tasks import MODEL, untrained
+from saccade import tree
 from saccade.batch import EOS, NO_LABEL, Batch
 from saccade.errors import ConfigError
 from saccade.models import MODELS, build_classifier
-from saccade.train.agreement import disagreement, twice
+from saccade.train.agreement import disagreement
 from saccade.train.hard import HardLoss
 from saccade.train.objective import ClassLoss, WordLoss, losses_of
 
@@ -49,16 +52,6 @@ def test_who_agrees_with_himself_is_left_alone():
     assert_close(torch.autograd.grad(found, logits)[0], torch.zeros(8, 5))
 
 
-def test_the_second_copy_lies_below_all_others():
-    links = torch.rand(3, 5, 4)
-    batch, doubled = twice(ragged(), links)
-    assert batch.size == 6
-    assert torch.equal(batch.source[3:], ragged().source)
-    assert torch.equal(batch.target_mask[:3], batch.target_mask[3:])
-    assert torch.equal(doubled[3:], links)
-    assert twice(ragged(), None)[1] is None
-
-
 @pytest.mark.parametrize("name", ["bahdanau", "transformer-base", "lstmn"])
 def test_a_batch_is_read_twice_and_the_readings_compared(name):
     model = tiny(name, dropout=0.3) if name != "bahdanau" else tiny(name, decoder={"dropout": 0.3})
@@ -66,7 +59,7 @@ def test_a_batch_is_read_twice_and_the_readings_compared(name):
     torch.manual_seed(3)
     losses = losses_of(objective, ragged())
     torch.manual_seed(3)
-    both, _ = twice(ragged(), None)
+    both = tree.concatenate([ragged(), ragged()])
     logits = model(both)[both.expected_mask]
     answers = both.expected[both.expected_mask]
     apart = divergence(*logits.chunk(2))
@@ -93,8 +86,8 @@ def test_without_dropout_and_in_evaluation_it_changes_nothing():
 
 def test_gold_attention_is_doubled_with_the_batch():
     model, links = tiny("bahdanau"), torch.rand(3, 5, 4)
-    usual = losses_of(WordLoss(model, guided_alignment=2.0), ragged(), links)
-    assert_close(losses_of(WordLoss(model, guided_alignment=2.0, agreement=1.0), ragged(), links), usual)
+    usual = losses_of(WordLoss(model, guided_alignment=2.0), replace(ragged(), links=links))
+    assert_close(losses_of(WordLoss(model, guided_alignment=2.0, agreement=1.0), replace(ragged(), links=links)), usual)
 
 
 def test_classes():
@@ -104,7 +97,7 @@ def test_classes():
     torch.manual_seed(5)
     losses = losses_of(objective, batch)
     torch.manual_seed(5)
-    both, _ = twice(batch, None)
+    both = tree.concatenate([batch, batch])
     logits = model(both)
     real = both.labels != NO_LABEL
     usual = F.cross_entropy(logits, both.labels, reduction="sum")

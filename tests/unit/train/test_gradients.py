@@ -3,6 +3,7 @@
 DistributedDataParallel refuses a model in which one is missing. Frozen parameters are left out.
 """
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -33,7 +34,7 @@ def batch(*, pictures=False, labels=False):
 
 
 def without_gradient(objective, given, links=None):
-    losses_of(objective.train(), given, links).total.backward()
+    losses_of(objective.train(), replace(given, links=links)).total.backward()
     return [name for name, p in objective.named_parameters() if p.requires_grad and p.grad is None]
 
 

@@ -1,6 +1,7 @@
 """Losses against torch's own, and against slow loops."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -63,7 +64,7 @@ def test_guided_alignment_adds_what_it_costs_to_look_elsewhere():
     weights = tape[model.source_sites[0]][:, 0].tolist()
     looked = -math.log(weights[0][0][1]) - 0.5 * math.log(weights[1][2][0]) - 0.5 * math.log(weights[1][2][1])
     plain = losses_of(WordLoss(model), batch).total
-    guided = losses_of(objective, batch, links)
+    guided = losses_of(objective, replace(batch, links=links))
     assert guided.total.item() == pytest.approx(plain.item() + 2.0 * looked, rel=1e-5)
     assert_close(guided.plain, plain)
     assert_close(losses_of(objective, batch).total, plain)  # without links there is nothing to be guided by
@@ -80,7 +81,9 @@ def test_one_head_alone_can_be_guided():
     for head in (0, 1):
         objective = WordLoss(model, guided_alignment=3.0, guided_site=site, guided_head=head)
         looked = -math.log(tape[site][0, head, 0, 1].item())
-        assert losses_of(objective, batch, links).total.item() == pytest.approx(plain + 3.0 * looked, rel=1e-5)
+        assert losses_of(objective, replace(batch, links=links)).total.item() == pytest.approx(
+            plain + 3.0 * looked, rel=1e-5
+        )
 
 
 def test_a_head_to_guide_must_be_there():
@@ -89,7 +92,7 @@ def test_a_head_to_guide_must_be_there():
         WordLoss(model, guided_alignment=1.0, guided_site="decoder.layers.9.cross")
     objective = WordLoss(model, guided_alignment=1.0, guided_head=2)
     with pytest.raises(ConfigError, match=r"guided_head is 2, but the heads are numbered from 0 to 1"):
-        losses_of(objective, batch, torch.zeros(3, 5, 4))
+        losses_of(objective, replace(batch, links=torch.zeros(3, 5, 4)))
 
 
 def test_every_place_of_a_source_is_to_get_its_share_from_real_words_alone():
