@@ -208,10 +208,10 @@ def _load(folder: Path) -> None:
 
 def _search(sources: list[list[int]], precision: str, beam: int, batch: int) -> list[list[int]]:
     from saccade.batch import Batch
-    from saccade.search.settings import SearchConfig, find
+    from saccade.search import SearchConfig, decode
 
     search = SearchConfig(beam=beam, batch=batch, max_length=LONGEST, length_penalty=0, precision=precision)
-    found = find(_models[0], Batch.of(sources), search, lengths=[LONGEST] * len(sources), attention=False)
+    found = decode(_models[0], Batch.of(sources), search, lengths=[LONGEST] * len(sources), attention=False)
     return [hypotheses[0].tokens for hypotheses in found]
 
 

@@ -19,8 +19,7 @@ from limits import share_of_copying
 
 from saccade.batch import EOS, Batch
 from saccade.models import Seq2Seq, build_seq2seq
-from saccade.search import settings
-from saccade.search.settings import SearchConfig, find
+from saccade.search import SearchConfig, decode, decoding
 
 SENTENCES, LENGTH, NEW, WORDS = 128, 30, 40, 32_000
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -58,7 +57,7 @@ def bytes_of(model: Seq2Seq) -> int:
 
 def run(model: Seq2Seq, batch: Batch, beam: int) -> list[Any]:
     config = SearchConfig(beam=beam, batch=SENTENCES, length_penalty=0.0)
-    return find(model, batch, config, lengths=[NEW] * batch.size, attention=False)
+    return decode(model, batch, config, lengths=[NEW] * batch.size, attention=False)
 
 
 def seconds(model: Seq2Seq, batch: Batch, beam: int, repeats: int) -> float:
@@ -79,10 +78,10 @@ def main() -> None:
         source = torch.randint(4, WORDS, (SENTENCES, LENGTH), device="cuda")
         batch = Batch(source, torch.ones_like(source, dtype=torch.bool))
         for beam in (1, 5):
-            replayed, settings.recorded = settings.recorded, lambda *given, **options: None  # type: ignore[assignment]
+            replayed, decoding.recorded = decoding.recorded, lambda *given, **options: None  # type: ignore[assignment]
             plain = run(model, batch, beam)
             slow = seconds(model, batch, beam, 2)
-            settings.recorded = replayed
+            decoding.recorded = replayed
             run(model, batch, beam)
             began = time.perf_counter()
             run(model, batch, beam)

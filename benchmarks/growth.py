@@ -24,9 +24,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from saccade import search, tree
+from saccade import tree
 from saccade.batch import UNK, Batch
 from saccade.models import Seq2Seq, build_seq2seq
+from saccade.search import SearchConfig, decode
 
 BATCH, VOCABULARY, WIDTH = 16, 32, 64
 
@@ -58,12 +59,12 @@ def measure(name: str, model: Seq2Seq, source: int, target: int, repeats: int) -
     best = float("inf")
     for _ in range(repeats):
         began = time.perf_counter()
-        found = search.greedy(model, batch, min_length=target, max_length=target + 1)
+        found = decode(model, batch, SearchConfig(min_length=target, max_length=target + 1))
         best = min(best, time.perf_counter() - began)
-        assert all(len(hypothesis.tokens) >= target for hypothesis in found)
+        assert all(len(hypothesis.tokens) >= target for (hypothesis,) in found)
     memory = model.encode(batch)
     kept = [*tree.leaves(memory), *tree.leaves(model.start(memory, target))]
-    kept += [weights for hypothesis in found for weights in hypothesis.attention.values()]
+    kept += [weights for (hypothesis,) in found for weights in hypothesis.attention.values()]
     return Point(name, source, target, best, sum(t.numel() * t.element_size() for t in kept))
 
 

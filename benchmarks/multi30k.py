@@ -131,7 +131,7 @@ def train_speed(arguments: argparse.Namespace) -> None:
 @contextmanager
 def torch_alone() -> Iterator[None]:
     """Neither our kernels nor recorded searches."""
-    with kernels.plain(), patch("saccade.search.settings.recorded", lambda *given, **options: None):
+    with kernels.plain(), patch("saccade.search.decoding.recorded", lambda *given, **options: None):
         yield
 
 

@@ -11,9 +11,9 @@ import time
 import torch
 import torch.nn.functional as F
 
-from saccade import search
 from saccade.batch import SPECIALS, Batch
 from saccade.models import build_seq2seq
+from saccade.search import Hypothesis, SearchConfig, decode
 
 TEXT = "an eye jumps from one thing worth looking at to the next and reads between its leaps"
 WORDS = TEXT.split()
@@ -55,7 +55,7 @@ def train(steps: int = 500) -> torch.nn.Module:
 
 
 # %% Where it looked: rows are the words written, columns the words read.
-def show(source: list[str], hypothesis: search.Hypothesis) -> None:
+def show(source: list[str], hypothesis: Hypothesis) -> None:
     weights = hypothesis.attention["attention"][0]  # the only head: (T, S)
     margin = max(map(len, source)) + 2
     for depth in range(max(map(len, source))):  # the source words stand upright above their columns
@@ -70,12 +70,13 @@ def show(source: list[str], hypothesis: search.Hypothesis) -> None:
 def main() -> None:
     model = train()
     test = sentences(random.Random(2), 500)
-    found = search.beam(model, test, width=3, max_length=12)
+    found = decode(model, test, SearchConfig(beam=3, max_length=12))
     wanted = [row[mask].tolist() for row, mask in zip(test.expected, test.expected_mask, strict=True)]
     right = sum(best[0].tokens == want for best, want in zip(found, wanted, strict=True))
     print(f"\n{right} of {len(wanted)} unseen sentences exactly backwards\n")
     source = ["an", "eye", "leaps", "from", "one", "thing", "to", "the", "next"]
-    show(source, search.greedy(model, Batch.of([[VOCABULARY.index(word) for word in source]]))[0])
+    ((best,),) = decode(model, Batch.of([[VOCABULARY.index(word) for word in source]]))
+    show(source, best)
 
 
 if __name__ == "__main__":

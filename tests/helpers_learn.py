@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from saccade import search
+from helpers_search import greedy
 from saccade.attention import Tape
 from saccade.batch import UNK, Batch
 from saccade.models import Seq2Seq
@@ -76,7 +76,7 @@ def teach(
 
 def token_accuracy(model: Seq2Seq, batch: Batch) -> float:
     """The share of words, the end included, that a free-running greedy search gets right."""
-    found = search.greedy(model, batch, max_length=batch.expected.shape[1], attention=False)
+    found = greedy(model, batch, max_length=batch.expected.shape[1], attention=False)
     right = total = 0
     for hypothesis, expected, mask in zip(found, batch.expected, batch.expected_mask, strict=True):
         wanted = expected[mask].tolist()

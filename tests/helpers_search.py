@@ -13,13 +13,33 @@ from saccade import tree
 from saccade.attention.tape import Tape
 from saccade.batch import BOS, EOS, PAD, Batch
 from saccade.models import MODELS, Seq2Seq, build_language_model, build_seq2seq
-from saccade.search import Hypothesis, greedy
+from saccade.search import Beam, Greedy, Hypothesis, Limits, Sample, run
 
 SEQ2SEQ = list(MODELS)
 LANGUAGE = list({entry.family: name for name, entry in reversed(MODELS.items())}.values())
 """One preset of each family: a family's language model does not depend on how a decoder looks at a source."""
 EVERY = [(name, "seq2seq") for name in SEQ2SEQ] + [(name, "language") for name in LANGUAGE]
 MAX_LENGTH = 8
+
+
+# The plain loop, which every faster way to search is compared with
+
+
+def greedy(model: Seq2Seq, batch: Batch, **limits) -> list[Hypothesis]:
+    """One hypothesis a sentence; for `limits` see saccade.search.Limits."""
+    return [found[0] for found in run(model, batch, Greedy(), Limits.parse(limits))]
+
+
+def beam(model: Seq2Seq, batch: Batch, width: int = 5, **options) -> list[list[Hypothesis]]:
+    """The best of each sentence; `options`: those of Beam, and limits."""
+    own = {name: options.pop(name) for name in ("length_penalty", "coverage_penalty", "nbest") if name in options}
+    return run(model, batch, Beam(width, **{"nbest": 1, "length_penalty": 0.0, **own}), Limits.parse(options))
+
+
+def sample(model: Seq2Seq, batch: Batch, samples: int = 1, **options) -> list[list[Hypothesis]]:
+    """Drawn ones; `options`: those of Sample, and limits."""
+    own = {name: options.pop(name) for name in ("temperature", "top_k", "top_p", "generator") if name in options}
+    return run(model, batch, Sample(samples, **own), Limits.parse(options))
 
 
 # Models

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from saccade import search
+from helpers_search import greedy
 from saccade.attention import ALIGNS, SCORES, WINDOWS
 from saccade.batch import Batch
 from saccade.cli import main
@@ -123,7 +123,7 @@ def test_the_first_example_shows_a_row_for_each_word_written(capsys):
     model = example["train"](steps=2)
     source = ["an", "eye", "leaps"]
     tokens = [example["VOCABULARY"].index(word) for word in source]
-    (hypothesis,) = search.greedy(model, Batch.of([tokens]), max_length=4)
+    (hypothesis,) = greedy(model, Batch.of([tokens]), max_length=4)
     capsys.readouterr()
     example["show"](source, hypothesis)
     shown = capsys.readouterr().out.splitlines()

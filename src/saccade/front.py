@@ -11,8 +11,7 @@ from saccade.config import parse
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError, unknown_name
 from saccade.prediction import Prediction
-from saccade.search import Stop
-from saccade.search.settings import SearchConfig
+from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
 from saccade.tasks.folder import describe_task, load_task

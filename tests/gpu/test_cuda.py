@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from saccade import search
+from helpers_search import beam
 from saccade.attention import SCORES, Tape, build_attention
 from saccade.batch import Batch
 from saccade.kernels.additive import choose
@@ -80,8 +80,8 @@ def test_beam_search_agrees_with_the_cpu(name):
     torch.manual_seed(0)
     model = build_seq2seq(name, 11, 11, **MODELS[name].tiny).double()
     batch = Batch.of(SOURCES)
-    here = search.beam(model, batch, 4, nbest=3, max_length=12, length_penalty=0.6)
-    there = search.beam(model.cuda(), batch.to("cuda"), 4, nbest=3, max_length=12, length_penalty=0.6)
+    here = beam(model, batch, 4, nbest=3, max_length=12, length_penalty=0.6)
+    there = beam(model.cuda(), batch.to("cuda"), 4, nbest=3, max_length=12, length_penalty=0.6)
     for ours, theirs in zip(here, there, strict=True):
         assert [h.tokens for h in ours] == [h.tokens for h in theirs]
         for a, b in zip(ours, theirs, strict=True):

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from helpers_models import loud
-from saccade import search
+from helpers_search import beam, greedy
 from saccade.attention import Tape
 from saccade.batch import BOS, PAD, Batch
 from saccade.models import MODELS, build_seq2seq
@@ -40,11 +40,11 @@ def assert_nearly(rough: torch.Tensor, exact: torch.Tensor, others: torch.Tensor
 def test_in_float32_a_search_says_what_forward_says(name):
     """Alone or in a batch: the same words, scores and attention, and those of teacher forcing on them."""
     model = tiny(name).eval()
-    together = search.beam(model, BATCH, 3, nbest=3, max_length=6)
+    together = beam(model, BATCH, 3, nbest=3, max_length=6)
     for row, hypotheses in enumerate(together):
         length = int(BATCH.source_mask[row].sum())
         source = BATCH.source[row, :length].tolist()
-        (alone,) = search.beam(model, Batch.of([source]), 3, nbest=3, max_length=6)
+        (alone,) = beam(model, Batch.of([source]), 3, nbest=3, max_length=6)
         for one, other in zip(hypotheses, alone, strict=True):
             assert one.tokens == other.tokens
             assert one.score == pytest.approx(other.score, abs=1e-5)
@@ -69,7 +69,7 @@ def test_a_converted_model_predicts_and_writes(name, dtype):
     rough = model(BATCH)
     assert rough.dtype == dtype
     assert_nearly(rough, exact, others, dtype)
-    found = search.beam(model, BATCH, 3, max_length=6)
+    found = beam(model, BATCH, 3, max_length=6)
     assert all(torch.isfinite(torch.tensor(best.score)) for best, *_ in found)
 
 
@@ -83,4 +83,4 @@ def test_autocast_trains(name):
     rough.float().square().mean().backward()
     assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
     with torch.autocast("cpu", torch.bfloat16):
-        assert len(search.greedy(model, BATCH, max_length=6)) == BATCH.size
+        assert len(greedy(model, BATCH, max_length=6)) == BATCH.size

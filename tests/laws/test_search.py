@@ -18,14 +18,17 @@ from helpers_search import (
     Penalties,
     assert_found,
     assert_same_attention,
+    beam,
     brute_force,
     coverage,
+    greedy,
     lively_case,
     log_probability,
     make_batch,
     make_model,
     random_table,
     replay,
+    sample,
     sentence_of,
     slow_beam,
     slow_greedy,
@@ -35,7 +38,6 @@ from saccade import tree
 from saccade.attention.tape import Tape
 from saccade.batch import EOS, Batch
 from saccade.models import MODELS
-from saccade.search import beam, greedy, sample
 
 LOOKING = [name for name in SEQ2SEQ if make_model(name).source_sites]
 

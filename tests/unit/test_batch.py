@@ -122,7 +122,7 @@ def test_what_is_no_list_of_tokens_is_refused(sources):
 
 @tree.node
 class Dialogue(Batch):
-    """A batch that the package does not know: turns beside the source, with a mask of their own, and a nested record."""
+    """A batch that the package does not know: turns with a mask of their own, and a nested record."""
 
     turns: torch.Tensor | None = read("turns")
     turns_mask: torch.Tensor | None = read("turns", counts=False)
@@ -193,5 +193,5 @@ def test_a_batch_may_read_only_what_a_subclass_added():
 
 
 def test_rows_of_added_fields_are_counted():
-    with pytest.raises(ShapeError, match="sizes differ: .*'names': 2"):
+    with pytest.raises(ShapeError, match=r"sizes differ: .*'names': 2"):
         replace(dialogue(), names=["a", "b"])

@@ -5,12 +5,12 @@ import re
 import pytest
 import torch
 
-from helpers_search import Table, make_batch, make_model
+from helpers_search import Table, beam, greedy, make_batch, make_model, sample
 from saccade.batch import BOS, EOS, PAD, Batch
 from saccade.config import merge
 from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
 from saccade.models import MODELS, Ensemble, build_classifier, build_language_model, build_seq2seq
-from saccade.search import Beam, Required, beam, greedy, run, sample
+from saccade.search import Beam, Limits, Required, run
 
 TWO = Batch.of([[3, 4], [5, 6]])
 SEARCHES = {"greedy": greedy, "beam": beam, "sample": sample}
@@ -80,7 +80,7 @@ def test_a_strategy_of_ones_own_without_width(model):
     strategy = Beam(1)
     strategy.width = 0
     with pytest.raises(ConfigError, match=says("width is 0", "at least 1")):
-        run(model, TWO, strategy, max_length=3)
+        run(model, TWO, strategy, Limits(max_length=3))
 
 
 # Lengths
@@ -171,7 +171,7 @@ def test_a_phrase_both_banned_and_required(model, search):
     with pytest.raises(ConfigError, match=says("sentence 0 requires, [4, 5, 6], contains [5]", "banned")):
         search(model, TWO, required=[[[4, 5, 6]], []], banned=[[5]])
     with pytest.raises(ConfigError, match=says("sentence 0 requires, [6, 7], contains [7]", "banned")):
-        run(model, TWO, Beam(2), max_length=9, constraints=[Required([[[6, 7]], []], banned=[[7]])])
+        run(model, TWO, Beam(2), Limits(max_length=9, constraints=[Required([[[6, 7]], []], banned=[[7]])]))
 
 
 def test_a_phrase_both_banned_and_in_a_prefix(model, search):

@@ -14,7 +14,8 @@ from torch import Tensor
 from saccade.batch import BOS, PAD, Batch
 from saccade.models.base import Draft, Precision, Seq2Seq, Writer
 from saccade.search.history import Ending, Hypothesis
-from saccade.search.loop import Stop, Strategy, check_numbers, check_search, evaluating
+from saccade.search.limits import Stop
+from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
 from saccade.search.view import View
 
 __all__ = ["flow"]
@@ -36,8 +37,8 @@ def flow(
 ) -> list[list[Hypothesis]] | None:
     """What a search would find for every sentence by itself, with `rows` of them searched at a time.
 
-    `lengths`: the most words of each, the end included. `stop` is called before each step, see `loop.Stop`. Nothing of
-    where the model looked is recorded. None where the model's writer cannot replace sentences.
+    `lengths`: the most words of each, the end included. `stop`: see `limits.Stop`. No attention is returned. None
+    where the model's writer cannot replace sentences.
     """
     longest = max(lengths)
     check_search(model, batch, make(), longest, ())

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
 
-from saccade.attention.steering import Steering
 from saccade.attention.tape import Tape
 from saccade.batch import BOS, Batch
 from saccade.errors import ConfigError, DataError, NumericsError
-from saccade.models.base import Draft, Precision, Seq2Seq, check_finite
+from saccade.models.base import Draft, Seq2Seq, check_finite
 from saccade.search.constraints import Constraint, Rule, narrowed
 from saccade.search.history import Ending, History, Hypothesis
+from saccade.search.limits import Limits
 from saccade.search.view import View
 
-__all__ = ["Choice", "Stop", "Strategy", "check_numbers", "check_search", "evaluating", "run"]
-
-Stop = Callable[[], None]
-"""Called between steps: raises an Interruption when the answers are no longer wanted, say for want of time."""
+__all__ = ["Choice", "Strategy", "check_numbers", "check_search", "evaluating", "run"]
 
 
 class Choice(NamedTuple):
@@ -72,35 +69,19 @@ class Strategy(ABC):
 
 
 @torch.no_grad()
-def run(
-    model: Seq2Seq,
-    batch: Batch,
-    strategy: Strategy,
-    *,
-    max_length: int,
-    constraints: Sequence[Rule] = (),
-    attention: bool = True,
-    beams: bool = False,
-    steering: Steering | None = None,
-    precision: Precision = "full",
-    stop: Stop | None = None,
-) -> list[list[Hypothesis]]:
-    """Write an answer to every source, a word at a time; the memory of a source serves all its hypotheses.
-
-    `attention` is whether to record where the model looked, `beams` whether to remember the hypotheses that were left
-    behind, `steering` what interferes with where it looks, `precision` what a model that can do so computes in, `stop`
-    what is called before each step and may raise to end the search.
-    """
-    check_search(model, batch, strategy, max_length, constraints)
+def run(model: Seq2Seq, batch: Batch, strategy: Strategy, limits: Limits) -> list[list[Hypothesis]]:
+    """Write an answer to every source, a word at a time; the memory of a source serves all its hypotheses."""
+    max_length, rules = limits.longest, limits.rules()
+    check_search(model, batch, strategy, max_length, rules)
     with evaluating(model):
-        writer = model.writer(precision) if steering is None else Seq2Seq.writer(model)
-        encoding = Tape() if attention else None
+        writer = model.writer(limits.precision) if limits.steering is None else Seq2Seq.writer(model)
+        encoding = Tape() if limits.attention else None
         draft = writer.read(batch, strategy.width, max_length, tape=encoding)
         history = History(encoding, batch.source_mask, model.source_sites, max_length)
         device = next(model.parameters(), torch.empty(0)).device if batch.source is None else batch.source.device
-        strategy.begin(batch, max_length, constraints, device)
-        work = _Work(model, draft, strategy, history, list(constraints), list(range(batch.size)), device)
-        return work.write(max_length, attention, beams, steering, stop)
+        strategy.begin(batch, max_length, rules, device)
+        work = _Work(model, draft, strategy, history, rules, list(range(batch.size)), device)
+        return work.write(limits)
 
 
 class _Work:
@@ -121,22 +102,21 @@ class _Work:
         self._endings: list[list[Ending]] = [[] for _ in live]
         self._may_shrink = True
 
-    def write(
-        self, max_length: int, attention: bool, beams: bool, steering: Steering | None, stop: Stop | None
-    ) -> list[list[Hypothesis]]:
+    def write(self, limits: Limits) -> list[list[Hypothesis]]:
         strategy, history, device = self._strategy, self._history, self._device
-        width = strategy.width
-        self._may_shrink = not beams and device.type == "cpu"  # elsewhere rows cost little and changing shapes much
+        width, max_length = strategy.width, limits.longest
+        # elsewhere rows cost little and changing shapes much
+        self._may_shrink = not limits.beams and device.type == "cpu"
         tokens = torch.full((len(self._live), width), BOS, device=device)
         written = tokens.new_empty(len(self._live), width, 0)
         broken = torch.zeros((), dtype=torch.bool, device=device)
-        looked_at = attention or strategy.wants_attention or steering is not None
+        looked_at = limits.attention or strategy.wants_attention or limits.steering is not None
         for t in range(max_length):
-            if stop is not None:
-                stop()
-            tape = Tape(steering=steering, first=t) if looked_at else None
+            if limits.stop is not None:
+                limits.stop()
+            tape = Tape(steering=limits.steering, first=t) if looked_at else None
             logits = self._draft.step(tokens.flatten(), tape=tape)
-            if attention and tape is not None:
+            if limits.attention and tape is not None:
                 history.look(tape)
             attended = _source_attention(self._model, tape, width) if strategy.wants_attention else None
             view = View(logits, written, max_length - t, attended, self._constraints)
@@ -144,7 +124,7 @@ class _Work:
             broken = broken | view.broken
             if t == 0 or _worth_asking(t, device):
                 check_numbers(self._model, broken)
-            history.choose(parents, tokens, likely if beams else None)
+            history.choose(parents, tokens, likely if limits.beams else None)
             ask = _worth_asking(t, device)
             done = strategy.done() if ask else None
             if done is not None and bool(done.all()):

@@ -34,7 +34,8 @@ from saccade.models.base import (
     structure,
 )
 from saccade.search.history import Hypothesis, walk
-from saccade.search.loop import Stop, Strategy, check_numbers, check_search, evaluating
+from saccade.search.limits import Stop
+from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
 from saccade.search.view import View
 
 __all__ = ["recorded"]

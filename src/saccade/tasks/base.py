@@ -21,8 +21,7 @@ from saccade.data.tokenizer import Tokenizers
 from saccade.metrics import LengthBin, score_by_length
 from saccade.models.size import build_within, memory_here
 from saccade.prediction import Prediction
-from saccade.search import Stop
-from saccade.search.settings import SearchConfig
+from saccade.search import SearchConfig, Stop
 from saccade.tasks.inputs import Reads
 from saccade.tasks.recipe import Recipe
 from saccade.tasks.tracing import Wishes

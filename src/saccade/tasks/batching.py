@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from saccade.errors import DataError
 from saccade.prediction import NOTHING, Attention, Prediction
-from saccade.search import Stop
-from saccade.search.settings import SearchConfig
+from saccade.search import SearchConfig, Stop
 from saccade.tasks.inputs import Input, Opened, name_of, size_of
 
 if TYPE_CHECKING:

@@ -36,8 +36,7 @@ from saccade.metrics import (
 from saccade.models.base import Seq2Seq
 from saccade.models.captioning import GridEncoder
 from saccade.prediction import Attention, Prediction, Side
-from saccade.search import Hypothesis, Stop
-from saccade.search.settings import SearchConfig, find
+from saccade.search import Hypothesis, SearchConfig, Stop, decode
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.inputs import Input, Opened, Pixels, name_of
 from saccade.tasks.tracing import Wishes, begin, plain_side, trace_writing
@@ -142,7 +141,7 @@ class Captioning(Task):
 
     def _search(self, pictures: Sequence[Pixels], search: SearchConfig, **options: Any) -> list[list[Hypothesis]]:
         lengths = [search.max_length or _LONGEST] * len(pictures)
-        return find(self.model, self._seen(pictures), search, lengths=lengths, room=self.room, **options)
+        return decode(self.model, self._seen(pictures), search, lengths=lengths, room=self.room, **options)
 
     def _seen(self, pictures: Sequence[Pixels]) -> Batch:
         return Batch(pictures=torch.from_numpy(np.stack(pictures)).to(self.device))

@@ -15,8 +15,7 @@ from saccade.errors import ConfigError, DataError
 from saccade.metrics import accuracy, classification_score, classification_statistics, macro_f1
 from saccade.models.base import Classifying
 from saccade.prediction import Attention, Prediction, Side
-from saccade.search import Stop
-from saccade.search.settings import SearchConfig
+from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.batching import in_batches
 from saccade.tasks.tracing import Wishes, begin, describe_sites, plain_side

@@ -17,8 +17,7 @@ from saccade.kernels.cross_entropy import from_logits
 from saccade.metrics import perplexities
 from saccade.models.base import Seq2Seq
 from saccade.prediction import NOTHING, Prediction
-from saccade.search import Stop
-from saccade.search.settings import SearchConfig, find
+from saccade.search import SearchConfig, Stop, decode
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.tracing import Wishes, begin, trace_writing
 from saccade.tasks.words import answers, written_side
@@ -71,7 +70,7 @@ class Language(Task):
         lengths = [len(prefix) + (search.max_length or 100) for prefix in prefixes]
         blank = Batch.blank(len(prefixes)).to(self.device)
         limits: dict[str, Any] = {"attention": attention, "prefix": prefixes, "stop": stop}
-        found = find(self.model, blank, search, lengths=lengths, room=self.room, **limits)
+        found = decode(self.model, blank, search, lengths=lengths, room=self.room, **limits)
         return [
             answers(self.model, self.target, hypotheses, NOTHING, text, words=attention)
             for hypotheses, text in zip(found, texts, strict=True)
@@ -82,7 +81,7 @@ class Language(Task):
         steering = wishes.steering(self.model.source_sites, 0)
         blank, lengths = Batch.blank(1).to(self.device), [len(start) + (search.max_length or 100)]
         limits: dict[str, Any] = {"attention": False, "beams": True, "prefix": [start], "stop": stop}
-        ((best, *_),) = find(self.model, blank, search, lengths=lengths, room=self.room, **limits)
+        ((best, *_),) = decode(self.model, blank, search, lengths=lengths, room=self.room, **limits)
         target = written_side(self.target, best.tokens, ends=best.finished)
         seen = trace_writing(self.model, self.target, best, None, target, steering, wishes)
         return Trace(**begin(self, wishes, search), **seen)

@@ -22,8 +22,7 @@ from saccade.data.tokenizer import Tokenizer
 from saccade.errors import ConfigError
 from saccade.models.base import Seq2Seq
 from saccade.prediction import Side as PlainSide
-from saccade.search import Hypothesis
-from saccade.search.settings import SearchConfig
+from saccade.search import Hypothesis, SearchConfig
 from saccade.trace import About, Beams, BeamStep, Packed, Side, Site, Step, pack
 from saccade.trace.packed import COARSE, COARSER, FINE, check_total
 

@@ -25,8 +25,7 @@ from saccade.metrics import (
 )
 from saccade.models.base import Seq2Seq
 from saccade.prediction import NOTHING, Attention, Prediction
-from saccade.search import Stop
-from saccade.search.settings import SearchConfig, find
+from saccade.search import SearchConfig, Stop, decode
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.batching import in_batches
 from saccade.tasks.tracing import Wishes, begin, plain_side, trace_writing
@@ -114,7 +113,7 @@ class Translation(Task):
         if prefix is not None:
             limits["prefix"] = [self.target.encode(prefix).tokens] * len(texts)
         lengths = [search.max_length or 2 * (len(part.tokens) + 1) + 20 for part in encoded]
-        found = find(self.model, batch, search, lengths=lengths, room=self.room, **limits)
+        found = decode(self.model, batch, search, lengths=lengths, room=self.room, **limits)
         read = [
             read_side(self.source, text, part) if attention else NOTHING
             for text, part in zip(texts, encoded, strict=True)
@@ -132,7 +131,7 @@ class Translation(Task):
         limits: dict[str, Any] = {"attention": False, "beams": True, "steering": steering, "prefix": [wishes.force]}
         limits["stop"] = stop
         batch = self._to_batch([tokens])
-        ((best, *_),) = find(self.model, batch, search, lengths=[length], room=self.room, **limits)
+        ((best, *_),) = decode(self.model, batch, search, lengths=[length], room=self.room, **limits)
         source = batch, plain_side(read_side(self.source, text, encoded), text)
         target = written_side(self.target, best.tokens, ends=best.finished)
         seen = trace_writing(self.model, self.target, best, source, target, steering, wishes)

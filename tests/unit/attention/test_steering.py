@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from helpers_models import MIXED, loud, tiny
-from saccade import search, tree
+from helpers_search import beam
+from saccade import tree
 from saccade.attention import ALIGNS, Attention, DotScore, Steering, Tape, build_attention
 from saccade.errors import ShapeError
 from saccade.models.ensemble import Ensemble
@@ -166,7 +167,7 @@ def test_an_attention_takes_its_context_from_steered_weights(score, heads):
 def test_a_steered_search_looks_as_told_for_all_its_hypotheses(name, width):
     model, batch = loud(tiny(name)), MIXED.batch()
     steering = Steering(model.source_sites, blocked=[0], pulled={(1, 1): 0.7})
-    found = search.beam(model, batch, width, max_length=4, min_length=3, steering=steering)
+    found = beam(model, batch, width, max_length=4, min_length=3, steering=steering)
     for row, (best, *_) in enumerate(found):
         for site in model.source_sites:
             weights = best.attention[site]
@@ -174,7 +175,7 @@ def test_a_steered_search_looks_as_told_for_all_its_hypotheses(name, width):
                 continue
             assert (weights[..., 0] == 0).all(), row
             assert_close(weights[:, 1, 1], torch.full_like(weights[:, 1, 1], 0.7))
-    free = search.beam(model, batch, width, max_length=4, min_length=3)
+    free = beam(model, batch, width, max_length=4, min_length=3)
     assert any(one[0].score != other[0].score for one, other in zip(found, free, strict=True))
 
 
@@ -182,7 +183,7 @@ def test_steering_reaches_the_members_of_an_ensemble():
     members = [loud(tiny("bahdanau")), loud(tiny("transformer-base"))]
     ensemble, batch = Ensemble(members), MIXED.batch()
     steering = Steering(ensemble.source_sites, blocked=[1], pulled={(0, 0): 0.6})
-    (best, *_), *_ = search.beam(ensemble, batch, 2, max_length=3, min_length=2, steering=steering)
+    (best, *_), *_ = beam(ensemble, batch, 2, max_length=3, min_length=2, steering=steering)
     for site in ensemble.source_sites:
         assert (best.attention[site][..., 1] == 0).all()
         assert_close(best.attention[site][:, 0, 0], torch.full_like(best.attention[site][:, 0, 0], 0.6))

@@ -301,10 +301,8 @@ def test_a_stream_that_nobody_reads_starts_nothing():
 
 def test_more_padding_than_needed_changes_no_loss(store):
     plain = collate(store, np.array(ROWS))
-    gold = plain.links
     count, source, target = 7, plain.source.shape[1] + 3, plain.target.shape[1] + 2
     wide = collate(store, np.array(ROWS), (count, source, target - 1))
-    wide_gold = wide.links
     assert wide.source.shape == (count, source)
     assert wide.target.shape == (count, target)
     torch.manual_seed(0)

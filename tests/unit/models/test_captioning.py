@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from saccade import search
+from helpers_search import beam, greedy
 from saccade.attention import Tape
 from saccade.attention.outside import trusting
 from saccade.batch import BOS, EOS, Batch
@@ -56,9 +56,9 @@ def test_every_word_looks_at_the_regions(name):
 @each
 def test_a_picture_alone_is_captioned_as_in_company(name):
     model, given = tiny(name), batch()
-    together = search.beam(model, Batch(pictures=given.pictures), 3, max_length=8)
+    together = beam(model, Batch(pictures=given.pictures), 3, max_length=8)
     for row, (best, *_) in enumerate(together):
-        ((alone, *_),) = search.beam(model, Batch(pictures=given.pictures[row : row + 1]), 3, max_length=8)
+        ((alone, *_),) = beam(model, Batch(pictures=given.pictures[row : row + 1]), 3, max_length=8)
         assert alone.tokens == best.tokens
         for site, weights in best.attention.items():
             assert_close(alone.attention[site], weights)
@@ -213,7 +213,7 @@ def test_learns_what_is_where_in_a_picture(name):
         (losses.total / 96).backward()
         optimizer.step()
     pictures, rows = colours(64, chance)
-    found = search.greedy(model, Batch(pictures=pictures), max_length=5)
+    found = greedy(model, Batch(pictures=pictures), max_length=5)
     right = sum(hypothesis.tokens == [*row, EOS] for hypothesis, row in zip(found, rows, strict=True))
     assert right >= (45 if hard else 60)
 

@@ -6,14 +6,13 @@ import pytest
 import torch
 
 from helpers_models import loud
-from helpers_search import MAX_LENGTH, SEQ2SEQ, lively_case, make_batch, make_model
+from helpers_search import MAX_LENGTH, SEQ2SEQ, beam, greedy, lively_case, make_batch, make_model
 from saccade.attention import Tape
 from saccade.batch import BOS, Batch
 from saccade.models import MODELS, build_seq2seq
 from saccade.models.base import StepWriter
 from saccade.models.recurrent_writer import packed_attention
 from saccade.models.writer import kept
-from saccade.search import beam, greedy
 
 FAST = [name for name in SEQ2SEQ if type(make_model(name).writer()) is not StepWriter]
 

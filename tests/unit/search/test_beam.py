@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from helpers_search import Table, random_table
+from helpers_search import Table, beam, greedy, random_table
 from saccade.batch import BOS, EOS, PAD, Batch
-from saccade.search import Beam, Required, beam, greedy, run
+from saccade.search import Beam, Limits, Required, run
 
 A, B, C, D, E = 4, 5, 6, 7, 8
 ONE = Batch.of([[3, 4]])
@@ -172,7 +172,7 @@ def test_fewer_come_back_than_asked_where_there_are_no_more():
 
 def test_a_beam_finds_required_words_in_the_list_of_constraints():
     model = Table(9, lambda sentence, words: {A: 0.5, EOS: 0.499, B: 0.001})
-    ((found,),) = run(model, ONE, Beam(3), max_length=20, constraints=[Required([[[B]]])])
+    ((found,),) = run(model, ONE, Beam(3), Limits(max_length=20, constraints=[Required([[[B]]])]))
     assert found.tokens == [B, EOS]
 
 

@@ -7,9 +7,9 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from helpers_search import Penalties, Table, brute_force, contains, lively_case, random_table
+from helpers_search import Penalties, Table, beam, brute_force, contains, greedy, lively_case, random_table, sample
 from saccade.batch import EOS, PAD, Batch
-from saccade.search import Constraint, MaximumLengths, beam, greedy, sample
+from saccade.search import Constraint, MaximumLengths
 
 A, B, C, D = 4, 5, 6, 7
 ONE = Batch.of([[3, 4, 5]])

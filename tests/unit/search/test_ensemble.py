@@ -11,12 +11,15 @@ from helpers_search import (
     Table,
     assert_found,
     assert_same_attention,
+    beam,
     brute_force,
     contains,
+    greedy,
     lively_case,
     make_batch,
     make_model,
     replay,
+    sample,
     sentence_of,
     slow_greedy,
     words_of,
@@ -24,7 +27,6 @@ from helpers_search import (
 from saccade.attention.tape import Tape
 from saccade.batch import EOS, Batch
 from saccade.models import Ensemble
-from saccade.search import beam, greedy, sample
 
 A, B = 4, 5
 AVERAGES = ("probabilities", "log_probabilities")

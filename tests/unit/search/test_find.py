@@ -3,11 +3,12 @@
 import pytest
 import torch
 
-from helpers_search import lively_case, make_model
+from helpers_search import beam, greedy, lively_case, make_model, sample
 from saccade.batch import Batch
 from saccade.errors import Interruption
-from saccade.search import Banned, MinimumLength, beam, greedy, sample
-from saccade.search.settings import SearchConfig, _generators, find
+from saccade.search import Banned, MinimumLength
+from saccade.search.decoding import _generators, decode
+from saccade.search.settings import SearchConfig
 
 SENTENCES = 5
 
@@ -27,10 +28,10 @@ def words(found):
 
 def test_constraints_of_the_caller_hold_where_lengths_differ(model):
     batch, search = sources(), SearchConfig()
-    free = find(model, batch, search, lengths=[9] * SENTENCES)
+    free = decode(model, batch, search, lengths=[9] * SENTENCES)
     word = free[0][0].tokens[0]
     for lengths in ([9] * SENTENCES, [9, 8, 9, 8, 9]):
-        found = find(model, batch, search, lengths=lengths, constraints=[Banned([[word]])])
+        found = decode(model, batch, search, lengths=lengths, constraints=[Banned([[word]])])
         assert not any(word in hypothesis.tokens for row in found for hypothesis in row)
 
 
@@ -43,11 +44,11 @@ def test_what_is_asked_of_a_sentence_goes_with_it(model, together, lengths):
         "required": [[[4 + (row + 1) % 3, 5]] for row in range(SENTENCES)],
     }
     search = SearchConfig(beam=2, batch=together)
-    found = find(model, batch, search, lengths=lengths, constraints=[MinimumLength(4)], **limits)
+    found = decode(model, batch, search, lengths=lengths, constraints=[MinimumLength(4)], **limits)
     for row, answers in enumerate(found):
         one, end = Batch(batch.source[row : row + 1], batch.source_mask[row : row + 1]), lengths[row : row + 1]
         own = {name: [asked[row]] for name, asked in limits.items()}
-        alone = find(model, one, search, lengths=end, constraints=[MinimumLength(4)], **own)
+        alone = decode(model, one, search, lengths=end, constraints=[MinimumLength(4)], **own)
         assert words([answers]) == words(alone)
         assert answers[0].tokens[0] == 4 + row % 3
         assert len(answers[0].tokens) > 4
@@ -60,7 +61,7 @@ def test_a_rule_for_all_sentences_keeps_them_together(model):
         seen.append(len(logs))
         return logs
 
-    find(model, sources(), SearchConfig(batch=2), lengths=[5] * SENTENCES, constraints=[rule])
+    decode(model, sources(), SearchConfig(batch=2), lengths=[5] * SENTENCES, constraints=[rule])
     assert set(seen) == {SENTENCES}
 
 
@@ -69,7 +70,7 @@ def test_pictures_are_cut_with_their_sentences():
     read, encode = [], model.encode
     model.encode = lambda batch, **options: read.append(batch.pictures) or encode(batch, **options)
     batch = Batch(batch.source, batch.source_mask, pictures=torch.arange(SENTENCES).view(-1, 1, 1, 1))
-    find(model, batch, SearchConfig(batch=2), lengths=[5] * SENTENCES)
+    decode(model, batch, SearchConfig(batch=2), lengths=[5] * SENTENCES)
     assert torch.cat(read).flatten().tolist() == list(range(SENTENCES))
 
 
@@ -78,16 +79,16 @@ def test_the_parts_of_a_batch_have_no_columns_that_are_padding_throughout():
     encode = model.encode
     model.encode = lambda batch, **options: read.append(tuple(batch.source.shape)) or encode(batch, **options)
     batch = Batch.of([[4, 5], [4], [4, 5, 6, 4], [5, 6, 4]])
-    find(model, batch, SearchConfig(batch=2), lengths=[3] * 4)
+    decode(model, batch, SearchConfig(batch=2), lengths=[3] * 4)
     assert read == [(2, 2), (2, 4)]
 
 
 def test_a_language_model_continues_more_beginnings_than_are_searched_together():
     model, _ = lively_case("bahdanau", "language")
     prefix = [[4], [5, 6], [4, 4, 5]]
-    found = find(model, Batch.blank(3), SearchConfig(batch=2), lengths=[7] * 3, prefix=prefix)
+    found = decode(model, Batch.blank(3), SearchConfig(batch=2), lengths=[7] * 3, prefix=prefix)
     assert [row[0].tokens[: len(start)] for row, start in zip(found, prefix, strict=True)] == prefix
-    alone = [find(model, Batch.blank(1), SearchConfig(), lengths=[7], prefix=[start])[0] for start in prefix]
+    alone = [decode(model, Batch.blank(1), SearchConfig(), lengths=[7], prefix=[start])[0] for start in prefix]
     assert words(found) == words(alone)
 
 
@@ -123,7 +124,7 @@ SEARCHES = {
     "greedy": lambda model, batch, **limits: greedy(model, batch, **limits),
     "beam": lambda model, batch, **limits: beam(model, batch, 3, **limits),
     "sample": lambda model, batch, **limits: sample(model, batch, 2, **limits),
-    "flow": lambda model, batch, max_length, stop: find(
+    "flow": lambda model, batch, max_length, stop: decode(
         model, batch, SearchConfig(batch=2), lengths=[max_length] * batch.size, attention=False, stop=stop
     ),
 }

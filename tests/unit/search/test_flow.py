@@ -3,12 +3,11 @@
 import pytest
 import torch
 
-from helpers_search import lively_case, make_batch, make_model
+from helpers_search import beam, greedy, lively_case, make_batch, make_model
 from saccade.batch import Batch
 from saccade.errors import NumericsError
-from saccade.search import Beam, Greedy, beam, greedy
+from saccade.search import Beam, Greedy, SearchConfig, decode
 from saccade.search.flow import flow
-from saccade.search.settings import SearchConfig, find
 from saccade.search.view import top
 
 NAMES = ["bahdanau", "luong-local-p", "transformer-base", "transformer-big"]
@@ -67,10 +66,10 @@ def test_more_sentences_than_are_searched_together(search, limits, name):
     model, batch = make_model(name), many(11)
     lengths = [6] * batch.size
     prefixes = [[3 + row % 3] for row in range(batch.size)] if limits.get("prefix") else None
-    found = find(model, batch, search, lengths=lengths, **limits | ({"prefix": prefixes} if prefixes else {}))
+    found = decode(model, batch, search, lengths=lengths, **limits | ({"prefix": prefixes} if prefixes else {}))
     for row, got in enumerate(found):
         own = {"prefix": [prefixes[row]]} if prefixes else {}
-        wanted = find(model, alone(batch, row), search, lengths=[6], **limits | own)[0]
+        wanted = decode(model, alone(batch, row), search, lengths=[6], **limits | own)[0]
         assert [one.tokens for one in got] == [one.tokens for one in wanted]
         assert [one.attention.keys() for one in got] == [one.attention.keys() for one in wanted]
 
@@ -81,7 +80,7 @@ def test_a_model_that_does_not_flow_reads_once():
     model.register_forward_hook(lambda *given: None)
     encode = model.encode
     model.encode = lambda *given, **options: (read.append(1), encode(*given, **options))[1]
-    find(model, batch, SearchConfig(batch=8, max_length=4), lengths=[4] * 5, attention=False)
+    decode(model, batch, SearchConfig(batch=8, max_length=4), lengths=[4] * 5, attention=False)
     assert len(read) == 1
 
 

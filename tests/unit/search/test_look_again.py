@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from helpers_search import beam
 from saccade import search
 from saccade.batch import Batch
 from saccade.models import MODELS, build_seq2seq
@@ -18,8 +19,8 @@ def test_the_same_as_recorded_step_by_step(name, width):
     torch.manual_seed(0)
     model = build_seq2seq(name, 11, 11, **MODELS[name].tiny).double()
     batch = Batch.of(SOURCES)
-    recorded = search.beam(model, batch, width, nbest=width, max_length=7)
-    bare = search.beam(model, batch, width, nbest=width, max_length=7, attention=False)
+    recorded = beam(model, batch, width, nbest=width, max_length=7)
+    bare = beam(model, batch, width, nbest=width, max_length=7, attention=False)
     for ours, theirs in zip(look_again(model, batch, bare), recorded, strict=True):
         assert [one.tokens for one in ours] == [one.tokens for one in theirs]
         for one, other in zip(ours, theirs, strict=True):

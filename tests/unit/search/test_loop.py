@@ -6,11 +6,10 @@ import weakref
 import pytest
 import torch
 
-from helpers_search import MAX_LENGTH, lively_case, make_batch, make_model
+from helpers_search import MAX_LENGTH, beam, greedy, lively_case, make_batch, make_model, sample
 from saccade.batch import EOS, Batch
 from saccade.errors import NumericsError
 from saccade.models import MODELS, build_seq2seq
-from saccade.search import beam, greedy, sample
 
 SEARCHES = {
     "greedy": lambda model, batch, **limits: [[one] for one in greedy(model, batch, **limits)],

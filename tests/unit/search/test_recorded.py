@@ -14,8 +14,7 @@ from saccade.batch import EOS, Batch
 from saccade.errors import Interruption, NumericsError
 from saccade.models import MODELS, build_seq2seq
 from saccade.models.base import StepWriter
-from saccade.search import recorded
-from saccade.search.settings import SearchConfig, find
+from saccade.search import SearchConfig, decode, recorded
 
 REAL = torch.cuda.is_available()
 DEVICE = "cuda" if REAL else "cpu"
@@ -28,7 +27,7 @@ WORDS = 11
 def device(monkeypatch):
     if not REAL:
         play_device(monkeypatch)
-        monkeypatch.setattr("saccade.search.settings._flow", lambda *given: None)
+        monkeypatch.setattr("saccade.search.decoding._continuous", lambda *given: None)
 
 
 def batches(count):
@@ -64,10 +63,10 @@ def test_the_same_answers(monkeypatch, name, beam, lengths):
             before = dict(model.__dict__[recorded._NAME]._recordings)
             scale(model, 0.9)
         most = [12 if lengths == "one" else 6 + 2 * row for row in range(batch.size)]
-        ours = find(model, batch, config, lengths=most)
+        ours = decode(model, batch, config, lengths=most)
         with monkeypatch.context() as patch:
-            patch.setattr("saccade.search.settings.recorded", lambda *given, **options: None)
-            theirs = find(model, batch, config, lengths=most)
+            patch.setattr("saccade.search.decoding.recorded", lambda *given, **options: None)
+            theirs = decode(model, batch, config, lengths=most)
         for one, other in zip(ours, theirs, strict=True):
             assert [h.tokens for h in one] == [h.tokens for h in other]
             assert [h.finished for h in one] == [h.finished for h in other]
@@ -89,10 +88,10 @@ def test_answers_longer_than_the_room_made_at_first(monkeypatch, beam, way):
     model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).double()
     config = SearchConfig(beam=beam, nbest=beam, length_penalty=2.0)
     batch = next(batches(1))
-    usual = find(model, batch.to("cpu"), config, lengths=[50] * batch.size)
+    usual = decode(model, batch.to("cpu"), config, lengths=[50] * batch.size)
     if way == "step by step":
-        monkeypatch.setattr("saccade.search.settings.recorded", lambda *given, **options: None)
-    ours = find(model.to(DEVICE), batch, config, lengths=[50] * batch.size)
+        monkeypatch.setattr("saccade.search.decoding.recorded", lambda *given, **options: None)
+    ours = decode(model.to(DEVICE), batch, config, lengths=[50] * batch.size)
     assert [[h.tokens for h in row] for row in ours] == [[h.tokens for h in row] for row in usual]
     assert len(ours[0][0].tokens) >= 40
 
@@ -132,7 +131,7 @@ def test_a_search_is_by_the_weights_of_now(counted, name, change):
     batch = next(batches(1))
 
     def ask():
-        return find(model, batch, SearchConfig(), lengths=[9] * batch.size)[0][0].log_probability
+        return decode(model, batch, SearchConfig(), lengths=[9] * batch.size)[0][0].log_probability
 
     before, made = [ask() for _ in range(3)], recordings_of(model)
     if change == "in sight":
@@ -162,7 +161,7 @@ def test_a_writer_that_cannot_be_recorded_writes_without(caplog):
         return write(precision)
 
     model.writer = looking
-    found = [find(model, batch, SearchConfig(), lengths=[9] * batch.size)[0][0].tokens for _ in range(4)]
+    found = [decode(model, batch, SearchConfig(), lengths=[9] * batch.size)[0][0].tokens for _ in range(4)]
     assert found == [found[0]] * 4
     assert torch.cuda.current_stream() == before
     assert [message for message in caplog.messages if "searches go on without CUDA graphs" in message]
@@ -180,7 +179,7 @@ def test_a_model_that_learns_is_recorded_without_dropout_and_learns_on(counted, 
     modes = [part.training for part in model.modules()]
     found = []
     for _ in range(4):
-        found.append(find(model, batch, SearchConfig(), lengths=[20] * batch.size)[0][0].log_probability)
+        found.append(decode(model, batch, SearchConfig(), lengths=[20] * batch.size)[0][0].log_probability)
         assert [part.training for part in model.modules()] == modes
     assert found == pytest.approx([found[0]] * 4)
     assert counted["run"] == 3
@@ -191,10 +190,10 @@ def test_who_hooks_into_a_model_is_called(counted):
     model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).to(DEVICE)
     batch, calls = next(batches(1)), []
     for _ in range(3):
-        find(model, batch, SearchConfig(), lengths=[9] * batch.size)
+        decode(model, batch, SearchConfig(), lengths=[9] * batch.size)
     assert counted["run"] == 2
     model.output.register_forward_hook(lambda *given: calls.append(1))
-    find(model, batch, SearchConfig(), lengths=[9] * batch.size)
+    decode(model, batch, SearchConfig(), lengths=[9] * batch.size)
     assert len(calls) == 9
 
 
@@ -205,7 +204,7 @@ def test_autocast_goes_without(counted):
     batch = next(batches(1))
     with torch.autocast("cuda", torch.bfloat16):
         for _ in range(3):
-            find(model, batch, SearchConfig(), lengths=[9] * batch.size)
+            decode(model, batch, SearchConfig(), lengths=[9] * batch.size)
     assert not counted
 
 
@@ -228,7 +227,7 @@ def test_a_search_is_by_the_parts_and_settings_of_now(change):
     batch = next(batches(1))
 
     def ask():
-        return [h.log_probability for (h,) in find(model, batch, SearchConfig(), lengths=[9] * batch.size)]
+        return [h.log_probability for (h,) in decode(model, batch, SearchConfig(), lengths=[9] * batch.size)]
 
     before = [ask() for _ in range(3)]
     change(model)
@@ -253,7 +252,7 @@ def test_stop_is_asked_between_replays_and_leaves_the_recording_good(counted):
             if len(asked) == patience:
                 raise Interruption("nobody waits")
 
-        return find(model, batch, SearchConfig(), lengths=[20] * batch.size, stop=stop)[0][0].tokens
+        return decode(model, batch, SearchConfig(), lengths=[20] * batch.size, stop=stop)[0][0].tokens
 
     found = [ask() for _ in range(2)]
     assert len(asked) == 3
@@ -270,10 +269,10 @@ def test_weights_that_are_no_numbers_are_told():
     model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).to(DEVICE)
     batch = next(batches(1))
     for _ in range(3):
-        find(model, batch, SearchConfig(), lengths=[9] * batch.size)
+        decode(model, batch, SearchConfig(), lengths=[9] * batch.size)
     scale(model, torch.nan)
     with pytest.raises(NumericsError, match=r"parameter .* NaN"):
-        find(model, batch, SearchConfig(), lengths=[9] * batch.size)
+        decode(model, batch, SearchConfig(), lengths=[9] * batch.size)
 
 
 def test_a_model_takes_its_searches_with_it_and_a_copy_has_none():
@@ -281,7 +280,7 @@ def test_a_model_takes_its_searches_with_it_and_a_copy_has_none():
     model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).to(DEVICE)
     batch = next(batches(1))
     for _ in range(3):
-        find(model, batch, SearchConfig(), lengths=[9] * batch.size)
+        decode(model, batch, SearchConfig(), lengths=[9] * batch.size)
     assert model.__dict__[recorded._NAME] is not None
     assert copy.deepcopy(model).__dict__[recorded._NAME] is None
     gone = weakref.ref(model)

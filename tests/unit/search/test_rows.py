@@ -4,12 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from helpers_search import Table, random_table
+from helpers_search import Table, greedy, random_table
 from saccade.batch import EOS, Batch
 from saccade.errors import ConfigError
-from saccade.search import MaximumLengths, greedy
+from saccade.search import MaximumLengths, SearchConfig, decode
 from saccade.search.constraints import Banned, MinimumLength, Prefix, Required, narrowed
-from saccade.search.settings import SearchConfig, find
 
 A, B, C = 4, 5, 6
 SOURCES = [[3], [4], [5], [6]]
@@ -55,7 +54,7 @@ def test_equal_sentences_that_begin_differently_go_on_by_draws_of_their_own():
     model.somewhere = nn.Parameter(torch.zeros(()))  # a search runs where the parameters are
     config = SearchConfig(sample=True, seed=5)
     asked = {"lengths": [12, 12, 12], "attention": False, "prefix": [[A], [B], [A]]}
-    first, second, third = find(model, Batch.of([[3, 4], [3, 4], [3, 4]]), config, **asked)
+    first, second, third = decode(model, Batch.of([[3, 4], [3, 4], [3, 4]]), config, **asked)
     assert first[0].tokens == third[0].tokens, "the same words in, the same words out"
     assert first[0].tokens[1:] != second[0].tokens[1:]
     assert EOS not in first[0].tokens

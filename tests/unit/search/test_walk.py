@@ -6,9 +6,18 @@ from collections import Counter
 import pytest
 import torch
 
-from helpers_search import Penalties, Table, brute_force, log_probability, random_table, replay, words_of
+from helpers_search import (
+    Penalties,
+    Table,
+    brute_force,
+    greedy,
+    log_probability,
+    random_table,
+    replay,
+    sample,
+    words_of,
+)
 from saccade.batch import BOS, EOS, PAD, Batch
-from saccade.search import greedy, sample
 
 A, B, C = 4, 5, 6
 ONE = Batch.of([[3, 4, 5]])
