@@ -28,7 +28,16 @@ MAY_IMPORT = {
     "data": FIRST,
     "metrics": {"errors", "data.example"},
     "look": {"errors", "files"},
-    "train": FIRST | {"kernels", "attention.aligns.hard", "attention.losses", "attention.tape", "models.base", "data"},
+    "train": FIRST
+    | {
+        "kernels",
+        "attention.aligns.hard",
+        "attention.losses",
+        "attention.tape",
+        "models.base",
+        "data",
+        "metrics.table",
+    },
     "recipes": {"config", "errors", "files"},
     "prediction": {"batch", "errors", "look"},
     "trace": {"config", "data.pictures", "errors", "files", "look", "prediction"},

@@ -40,11 +40,13 @@ from saccade.metrics.pointing import (
     pointing_score,
     pointing_statistics,
 )
+from saccade.metrics.table import METRICS, Metric
 from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_statistics
 from saccade.metrics.words import caption_words
 
 __all__ = [
     "CAPTION_METRICS",
+    "METRICS",
     "TEXT_METRICS",
     "AlignmentScore",
     "AttentionStatistics",
@@ -58,6 +60,7 @@ __all__ = [
     "HeadStatistics",
     "Interval",
     "LengthBin",
+    "Metric",
     "Perplexity",
     "PointingScore",
     "ShiftReport",

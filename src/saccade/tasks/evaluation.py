@@ -10,7 +10,7 @@ from typing import Any
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError, unknown_name
 from saccade.look import Curve, Point, save_lengths
-from saccade.metrics import paired, round_bounds, sums_interval
+from saccade.metrics import METRICS, paired, round_bounds, sums_interval
 from saccade.recipes import RecipeText, override
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.corpus import Corpus
@@ -108,8 +108,7 @@ def draw_lengths(path: Path, evaluations: Sequence[tuple[str, Evaluation]], *, t
         bins = evaluation.by_length(bounds=bounds)
         curves.append(Curve(name, [Point(b.low, b.high, b.score, b.lower, b.upper) for b in bins]))
     metric = next(iter(evaluations[0][1].statistics))
-    save_lengths(curves, path, trained_to, score=_NAMES.get(metric, metric))
+    save_lengths(curves, path, trained_to, score=METRICS[metric].title if metric in METRICS else metric)
 
 
 _SPLITS = ("train", "valid", "test")
-_NAMES = {"bleu": "BLEU", "chrf": "chrF", "perplexity_per_word": "perplexity per word", "accuracy": "accuracy"}

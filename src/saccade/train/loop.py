@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from saccade.data.loader import Load, Loader
 from saccade.data.plan import Place
 from saccade.errors import CheckpointError, NumericsError, unknown_name
+from saccade.metrics.table import METRICS
 from saccade.train import checkpoint
 from saccade.train.devices import Sharded, find_accelerator, launched
 from saccade.train.ema import Ema
@@ -32,7 +33,6 @@ from saccade.train.update import Learnt, Updater
 
 __all__ = ["Job", "Outcome", "Progress", "fit"]
 
-_LOWER_IS_BETTER = frozenset({"loss", "perplexity", "perplexity_per_word", "bits_per_character", "ter", "aer"})
 _SKIPS_ALLOWED = 50
 """Updates in a row that fp16 may skip while it looks for its scale."""
 
@@ -273,7 +273,7 @@ class _Run:
         if config.metric not in metrics:
             raise unknown_name("train.metric", config.metric, metrics)
         value = float(metrics[config.metric])
-        lower = config.metric in _LOWER_IS_BETTER
+        lower = config.metric in METRICS and METRICS[config.metric].better == "lower"
         better = progress.best is None or (value < progress.best if lower else value > progress.best)
         better = better and math.isfinite(value)
         if better:

@@ -1,0 +1,37 @@
+"""The table of metrics: for each its title, which direction is better, and its unit. A new metric is a row here."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+__all__ = ["METRICS", "Metric"]
+
+
+class Metric(NamedTuple):
+    """What there is to know of a metric before it is computed."""
+
+    title: str
+    """As tables and axes of figures name it."""
+    better: Literal["higher", "lower"] = "higher"
+    unit: str = ""
+
+
+METRICS: dict[str, Metric] = {
+    "loss": Metric("loss", "lower", "nats per token"),
+    "bleu": Metric("BLEU"),
+    "chrf": Metric("chrF"),
+    "ter": Metric("TER", "lower"),
+    "aer": Metric("alignment error rate", "lower"),
+    "perplexity": Metric("perplexity", "lower", "per token"),
+    "perplexity_per_word": Metric("perplexity per word", "lower"),
+    "bits_per_character": Metric("bits per character", "lower"),
+    "accuracy": Metric("accuracy"),
+    "macro_f1": Metric("macro F1"),
+    "cider_d": Metric("CIDEr-D"),
+    "bleu4": Metric("BLEU-4"),
+    "rouge_l": Metric("ROUGE-L"),
+    "meteor_lite": Metric("METEOR, without synonyms"),
+    "exact": Metric("exact match"),
+    "pointing": Metric("pointing accuracy"),
+    "mass_inside": Metric("attention inside the box"),
+}

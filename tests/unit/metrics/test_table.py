@@ -1,0 +1,20 @@
+"""The table of metrics knows every metric that a task computes, and which direction is better."""
+
+import pytest
+
+from saccade.metrics import METRICS
+from saccade.tasks.recipe import METRICS as CHOICES
+
+
+@pytest.mark.parametrize("task", CHOICES)
+def test_every_metric_that_a_run_can_be_chosen_by_has_a_row(task):
+    assert set(CHOICES[task]) <= set(METRICS)
+
+
+def test_errors_and_losses_are_better_when_lower_and_everything_else_when_higher():
+    lower = {name for name, metric in METRICS.items() if metric.better == "lower"}
+    assert lower == {"loss", "ter", "aer", "perplexity", "perplexity_per_word", "bits_per_character"}
+
+
+def test_titles_are_different():
+    assert len({metric.title for metric in METRICS.values()}) == len(METRICS)
