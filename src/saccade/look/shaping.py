@@ -15,7 +15,8 @@ from saccade.look.words import clusters
 
 __all__ = ["shaped"]
 
-_ALEF = "ARABIC LETTER ALEF"
+_ALEFS = "\u0622\u0623\u0625\u0627"
+"""Those that lam must be joined with: plain, with madda, with hamza above or below; fonts have these ligatures."""
 _FORMS = [*range(0xFB50, 0xFDF0), *range(0xFE70, 0xFEFD)]
 _LAM = "\u0644"
 _STRETCH, _JOINER, _APART = "\u0640", "\u200d", "\u200c"
@@ -66,7 +67,7 @@ def _table() -> dict[str, dict[str, str]]:
     for code in _FORMS:
         name, *letters = unicodedata.decomposition(chr(code)).split() or [""]
         base = "".join(chr(int(letter, 16)) for letter in letters)
-        if len(base) == 1 or (len(base) == 2 and base[0] == _LAM and unicodedata.name(base[1]).startswith(_ALEF)):
+        if len(base) == 1 or (len(base) == 2 and base[0] == _LAM and base[1] in _ALEFS):
             table.setdefault(base, {})[name.strip("<>")] = chr(code)
     return table
 

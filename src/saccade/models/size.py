@@ -24,10 +24,12 @@ def build_within(make: Callable[[], nn.Module], room: int, whose: str) -> nn.Mod
     A sketch of the model, which has shapes and no numbers, is made first. Modules of one's own that cannot be sketched
     are made without this check.
     """
-    size = _sketched(make)
-    if size is not None and size > room:
+    parameters = _sketched(make)
+    size = sum(parameter.numel() * parameter.element_size() for parameter in parameters)
+    if size > room:
+        count = sum(parameter.numel() for parameter in parameters)
         raise ConfigError(
-            f"the model would have {size // 4:,} parameters, which are {size / 1e9:,.1f} GB, but {whose} "
+            f"the model would have {count:,} parameters, which are {size / 1e9:,.1f} GB, but {whose} "
             f"{room / 1e9:,.1f} GB. Make its widths, its layers or the vocabulary smaller."
         )
     return make()
@@ -47,13 +49,13 @@ def memory_here() -> int:
     return min(found)
 
 
-def _sketched(make: Callable[[], nn.Module]) -> int | None:
-    """The bytes of a model's parameters, or None where only the model itself can tell."""
+def _sketched(make: Callable[[], nn.Module]) -> list[nn.Parameter]:
+    """Return a model's parameters without numbers; none where only the model itself can say what they are."""
     with torch.random.fork_rng(devices=[]), torch.device("meta"):  # the model itself draws the same numbers after it
         try:
             model = make()
         except SaccadeError:
             raise
         except Exception:  # code from outside may ask for numbers, which a sketch does not have
-            return None
-    return sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
+            return []
+    return list(model.parameters())
