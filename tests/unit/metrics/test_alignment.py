@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from saccade.data.example import Links
 from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
 from saccade.metrics import align, alignment_error_rate, alignment_statistics, best_shift, error_rate
+from saccade.metrics.alignment import AlignmentScore, ShiftReport
 
 link_sets = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8)
 corpora = st.lists(st.tuples(link_sets, link_sets, link_sets), min_size=1, max_size=5)
@@ -205,3 +206,9 @@ def test_other_shapes_are_refused():
 def test_nan_is_refused_with_its_row():
     with pytest.raises(NumericsError, match=r"row 1 of an attention matrix \(2, 2\) has NaN"):
         align([[1, 0], [0, float("nan")]])
+
+
+def test_a_gain_of_five_hundredths_is_enough_to_warn():
+    rates = {0: 0.05, 1: 0.0}
+    scores = {shift: AlignmentScore(rate, 1.0, 1.0, 20, 1) for shift, rate in rates.items()}
+    assert "(0.05 with shift 0)" in ShiftReport(scores, expected=0, best=1).warning()
