@@ -8,7 +8,8 @@ import pytest
 import saccade
 from helpers_tasks import MODEL, sentences, untrained, write_folder
 from saccade.data.example import Example
-from saccade.errors import CheckpointError, ConfigError, DataError
+from saccade.errors import CheckpointError, ConfigError, DataError, SaccadeError
+from saccade.front import describe
 from saccade.models import MODELS
 from saccade.recipes import parse_yaml, to_yaml
 
@@ -161,3 +162,15 @@ def test_a_model_folder_with_a_flipped_bit_is_not_loaded(translator, tmp_path, n
     (folder / "SHA256SUMS").unlink()
     if name == "SHA256SUMS":
         assert saccade.load(folder)("cat dog").text == "CAT DOG"
+
+
+@pytest.mark.parametrize("begin", [saccade.load, describe])
+def test_code_that_a_folder_names_is_imported_only_where_it_is_trusted(translator, tmp_path, begin):
+    folder = shutil.copytree(translator, tmp_path / "outside", ignore=shutil.ignore_patterns("checkpoints", "SHA256*"))
+    settings = parse_yaml((folder / "recipe.yaml").read_text(), "it").settings
+    settings["model"]["attention"] = {"score": "not_there_for_tests:Mine"}
+    (folder / "recipe.yaml").write_text(to_yaml(settings))
+    with pytest.raises(SaccadeError, match=r"'not_there_for_tests:Mine' is code from outside saccade"):
+        begin(folder)
+    with pytest.raises(SaccadeError, match=r"cannot be imported: No module named 'not_there_for_tests'"):
+        begin(folder, trust_code=True)
