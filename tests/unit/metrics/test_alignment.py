@@ -212,3 +212,11 @@ def test_a_gain_of_five_hundredths_is_enough_to_warn():
     rates = {0: 0.05, 1: 0.0}
     scores = {shift: AlignmentScore(rate, 1.0, 1.0, 20, 1) for shift, rate in rates.items()}
     assert "(0.05 with shift 0)" in ShiftReport(scores, expected=0, best=1).warning()
+
+
+@pytest.mark.parametrize("link", ["2-0", "0-3"])
+def test_the_word_after_the_last_lies_outside(link):
+    matrix = np.ones((4, 2))  # three words and the end, two source words
+    assert best_shift([matrix], [Links.parse("1-2")]).scores[0].links == 3
+    with pytest.raises(DataError, match=f"the gold link {link} lies outside its 2 source and 3 target words"):
+        best_shift([matrix], [Links.parse(link)])
