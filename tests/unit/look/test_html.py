@@ -135,6 +135,21 @@ def test_gold_links_are_explained_where_there_are_some():
     assert "gold" not in " ".join(Page(report("T", {}, [Sample("s", plain)])).text["p"])
 
 
+def test_what_a_person_wrote_stands_below_where_it_is_known():
+    with_it, without = (Page(report("T", {}, [Sample("s", AREA, reference)])) for reference in ("la région", None))
+    assert with_it.text["dt"] == ["Read", "Written", "Reference"]
+    assert with_it.text["dd"][-1] == "la région"
+    assert without.text["dt"] == ["Read", "Written"]
+
+
+@pytest.mark.parametrize(("weight", "drawn"), [(0.005, 2), (0.0049, 1)])
+def test_what_would_round_to_nothing_is_not_drawn(weight, drawn):
+    page = Page(report("T", {}, [Sample("s", Map(["a", "b"], ["c"], [[0.9, weight]]))]))
+    assert len([rect for rect in page.all("rect") if rect["class"] == "cell"]) == drawn
+    (span,) = (span for span in page.all("span") if "data-t" in span)
+    assert len(span["data-look"].split()) == len(span["title"].split(", ")) == drawn
+
+
 def test_a_page_of_almost_nothing():
     page = Page(report("Nothing", {}))
     assert not page.all("section")

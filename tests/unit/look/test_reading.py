@@ -42,6 +42,11 @@ def test_what_a_word_gives_itself_is_a_strip_below_it(tmp_path):
     assert [word for word, colour in words if colour == RED] == WORDS
 
 
+def test_a_strip_is_explained_where_one_word_alone_has_it(tmp_path):
+    alone = Map(WORDS, WORDS, [[0, 0, 0], [1, 0, 0], [0.5, 0, 0.5]])
+    assert "what it gives itself" in drawn(tmp_path, alone)[0]
+
+
 def test_a_reader_that_looks_ahead_has_whole_lines(tmp_path):
     assert [word for word, _ in drawn(tmp_path, AHEAD)[1]] == WORDS * 3
 
@@ -81,6 +86,24 @@ def test_the_terminal_needs_no_colour():
     assert draw_reading(BACK) == "[the]\n█the [cat]\n█the ▒cat [sat]"
     assert draw_reading(OWN).splitlines()[-1] == "░the ░cat [█sat]"
     assert draw_reading(Map([], [], [])) == "(nothing was read)"
+
+
+@pytest.mark.parametrize(
+    ("weight", "mark"),
+    [(0.7, "█"), (0.69, "▓"), (0.4, "▓"), (0.39, "▒"), (0.2, "▒"), (0.19, "░"), (0.05, "░"), (0.049, "")],
+)
+def test_shades_of_the_terminal_begin_at_their_weights(weight, mark):
+    assert draw_reading(Map(["a", "b"], ["b"], [[weight, 0]])) == f"{mark}a [b]"
+
+
+def test_the_terminal_with_colour_paints_what_is_looked_at_and_keeps_it_readable():
+    def painted(weight):
+        return draw_reading(Map(["a", "b"], ["b"], [[weight, 0]]), colour=True).removesuffix(" \x1b[1;31m[b]\x1b[0m")
+
+    assert painted(0.0049) == " a "
+    assert painted(0.005).startswith("\x1b[97m\x1b[48;5;234m a ")
+    assert painted(0.49).startswith("\x1b[97m")
+    assert painted(0.5).startswith("\x1b[30m")
 
 
 def test_the_terminal_with_colour_shows_the_same_words():

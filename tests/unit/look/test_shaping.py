@@ -51,6 +51,12 @@ def test_joiners_are_obeyed_and_not_drawn():
         ("(שלום)", "(םולש)"),
         ("שלום abc עולם", "םלוע abc םולש"),
         ("שָלום", "םולשָ"),
+        ("שלום ١٩٩٢", "١٩٩٢ םולש"),
+        ("שלום abc def עולם", "םלוע abc def םולש"),
+        ("the שלום עולם word", "the םלוע םולש word"),
+        ("אב a b", "a b בא"),
+        ("שלום a, b", "a, b םולש"),
+        ("(שלום", "םולש)"),
     ],
 )
 def test_order(text, drawn):
