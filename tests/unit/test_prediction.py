@@ -400,3 +400,13 @@ def test_a_reading_needs_a_site_that_looks_at_its_own_text():
         ConfigError, match=r"but every site looks at the source\. None in this model does; draw a matrix"
     ):
         alone.reading()
+
+
+def test_weights_are_plain_numbers_of_five_digits():
+    target = side(["a"], ["a"], [0], None)
+    attention = Attention(side(["x", "y"], ["x", "y"], [0, 1], None), target, {"one": np.array([[[1 / 3, 2 / 3]]])}, ())
+    other = Prediction("b", -2.0, ["b"], attention)
+    plain = Prediction("a", -1.0, ["a"], attention, source="x y", others=[other]).as_json()
+    assert plain["attention"] == {"source": ["x", "y"], "target": ["a"], "sites": {"one": [[[0.33333, 0.66667]]]}}
+    assert plain["others"] == [other.as_json()]
+    assert "source" not in other.as_json()

@@ -174,3 +174,29 @@ def test_code_that_a_folder_names_is_imported_only_where_it_is_trusted(translato
         begin(folder)
     with pytest.raises(SaccadeError, match=r"cannot be imported: No module named 'not_there_for_tests'"):
         begin(folder, trust_code=True)
+
+
+def test_inputs_are_counted_without_the_pauses_between_them(model):
+    answers = model.stream([None, "ant", None, 5])
+    assert next(answers).text == "ANT"
+    with pytest.raises(DataError, match=r"^input 2 is "):
+        next(answers)
+
+
+def test_several_answers_widen_a_beam_that_is_too_small(model, monkeypatch):
+    usual = model.search().beam
+    assert model.search(nbest=usual + 2).beam == usual + 2
+    assert model.search(beam=usual + 5, nbest=2).beam == usual + 5
+    monkeypatch.setitem(vars(model.task.recipe.search), "beam", 4)
+    assert model.search(nbest=2).beam == 4, "the recipe's own is wide enough"
+
+
+@pytest.mark.parametrize("blank", ["", " \t"])
+def test_a_trace_is_of_a_text_that_says_something(model, blank):
+    with pytest.raises(DataError, match=r"a trace is of one text that is not empty, but this is '"):
+        model.trace(blank)
+
+
+def test_a_trace_is_named_after_the_folder(model, translator):
+    assert model.trace("ant").model.name == translator.name
+    assert saccade.Model(model.task).trace("ant").model.name == "model"
