@@ -302,6 +302,13 @@ def test_a_hypothesis_stops_unfinished_where_nothing_may_be_written(count):
             assert one.attention["attention"].shape == (1, count, words)
 
 
+@pytest.mark.parametrize("search", [greedy, beam, sample])
+def test_where_nothing_may_be_written_no_further_step_is_taken(search):
+    model = random_table(7)
+    search(model, ONE, constraints=[dead_after(2)], min_length=4, max_length=20)
+    assert model.fed == 3, "two words, and the step in which there was none left"
+
+
 def test_a_sentence_that_cannot_go_on_does_not_disturb_the_others():
     model = random_table(7)
     found = by_sentence(model, TWO, constraints=[dead_after(2, sentence=0)], min_length=4, max_length=8)

@@ -265,6 +265,39 @@ def test_stop_is_asked_between_replays_and_leaves_the_recording_good(counted):
     assert counted["run"] == 3
 
 
+def test_pieces_end_with_the_last_answer():
+    """Where all answers end at once one piece of three is asked after; where one goes on, all of them."""
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double().to(DEVICE)
+    batch, asked = next(batches(1)), []
+
+    def ask():
+        asked.clear()
+        find(model, batch, SearchConfig(), lengths=[20] * batch.size, stop=lambda: asked.append(1))
+        return len(asked)
+
+    with torch.no_grad():
+        model.output.bias[EOS] += 99
+    assert [ask() for _ in range(3)] == [1, 1, 1]
+    with torch.no_grad():
+        model.output.bias[EOS] -= 198
+    assert [ask() for _ in range(3)] == [3, 3, 3]
+
+
+@pytest.mark.parametrize(("length", "pieces"), [(7, 1), (8, 1), (9, 2), (16, 2), (17, 3)])
+def test_a_piece_writes_eight_words(length, pieces):
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double().to(DEVICE)
+    with torch.no_grad():
+        model.output.bias[EOS] -= 99
+    batch, asked = next(batches(1)), []
+    for _ in range(3):
+        asked.clear()
+        found = find(model, batch, SearchConfig(), lengths=[length] * batch.size, stop=lambda: asked.append(1))
+        assert [len(one.tokens) for (one,) in found] == [length] * batch.size
+    assert len(asked) == pieces
+
+
 def test_weights_that_are_no_numbers_are_told():
     torch.manual_seed(0)
     model = build_seq2seq("transformer-base", WORDS, WORDS, **MODELS["transformer-base"].tiny).to(DEVICE)
