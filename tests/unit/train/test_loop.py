@@ -381,6 +381,28 @@ def test_random_states_that_cannot_be_used_are_refused(tmp_path, random):
         train_here(tmp_path, steps=3, resume=True)
 
 
+def test_a_run_that_began_on_a_gpu_goes_on_without(tmp_path):
+    train_here(tmp_path, steps=2)
+    states = {"cpu-0": torch.get_rng_state(), "cuda-0": torch.zeros(16, dtype=torch.uint8)}
+    spoil(tmp_path / "out", "random.safetensors", lambda path: save_file(states, path))
+    assert train_here(tmp_path, steps=3, resume=True).progress.step == 3
+
+
+def test_every_update_goes_along_its_own_gradient_alone(tmp_path):
+    """Two steps of plain gradient descent by hand."""
+    job, twin = Sentences([[0], [1]]), Sentences([[0], [1]])
+    run(job, tmp_path, steps=2, optimizer="sgd", clip=None, lr=0.5)
+    for number in (0, 1):
+        load = twin._load([number], Place())
+        loss = losses_of(twin.objective.train(), load.batch).total / load.tokens
+        slopes = torch.autograd.grad(loss, list(twin.model.parameters()), allow_unused=True)
+        with torch.no_grad():
+            for parameter, slope in zip(twin.model.parameters(), slopes, strict=True):
+                parameter.sub_(0.0 if slope is None else 0.5 * slope)
+    for name, tensor in checkpoint.weights_of(twin.model).items():
+        torch.testing.assert_close(checkpoint.weights_of(job.model)[name], tensor)
+
+
 def test_a_running_mean_that_is_missing_is_refused(tmp_path):
     train_here(tmp_path, steps=2, ema=0.9)
     spoil(tmp_path / "out", "ema.safetensors", Path.unlink)
