@@ -200,3 +200,34 @@ def test_a_trace_is_of_a_text_that_says_something(model, blank):
 def test_a_trace_is_named_after_the_folder(model, translator):
     assert model.trace("ant").model.name == translator.name
     assert saccade.Model(model.task).trace("ant").model.name == "model"
+
+
+def test_workers_are_started_only_where_there_are_several_and_a_folder(model, translator, monkeypatch):
+    started = []
+
+    class Here:
+        """Stands for processes: notes how it was made, and answers in this one."""
+
+        def __init__(self, folder, count, *, trust_code):
+            started.append((folder, count, trust_code))
+            self.count = count
+
+        def predict(self, batches, search, attention, prefix):
+            return (model.task.predict(batch, search) for batch in batches)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            started.append("ended")
+
+    monkeypatch.setattr("saccade.front.Workers", Here)
+    alone, trusted = saccade.Model(model.task), saccade.Model(model.task, translator, trust_code=True)
+    for used, count in ((model, 1), (alone, 3), (model, 2), (trusted, 3)):
+        assert [answer.text for answer in used.stream(["ant", "bee"], workers=count)] == ["ANT", "BEE"]
+    assert started == [(translator, 2, False), "ended", (translator, 3, True), "ended"]
+
+
+def test_workers_are_for_models_on_the_cpu(translator):
+    with pytest.raises(ConfigError, match=r"workers are for the CPU, but the model is on meta\. Use one of the two"):
+        next(describe(translator).stream(["ant"], workers=2))
