@@ -5,6 +5,8 @@ import gc
 import random
 import weakref
 from collections import Counter
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -296,6 +298,35 @@ def test_a_piece_writes_eight_words(length, pieces):
         found = find(model, batch, SearchConfig(), lengths=[length] * batch.size, stop=lambda: asked.append(1))
         assert [len(one.tokens) for (one,) in found] == [length] * batch.size
     assert len(asked) == pieces
+
+
+@pytest.mark.skipif(REAL, reason="looks into the CPU that plays a device")
+@pytest.mark.parametrize(
+    ("lengths", "order"),
+    [
+        ((20, 20, 20, 20), ["start 0", "start 1", "wait 0", "start 2", "wait 1", "wait 2", "read after 2"]),
+        ((4, 20, 20, 20), ["start 0", "start 1", "wait 0", "wait 1", "start 2", "wait 2", "read after 2"]),
+        ((4, 5, 6, 7), ["start 0", "wait 0", "read after 0"]),
+    ],
+    ids=["none done early", "one done early", "one piece"],
+)
+def test_a_piece_is_started_before_the_one_before_has_told_while_no_sentence_is_done(lengths, order):
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double()
+    with torch.no_grad():
+        model.output.bias[EOS] -= 99
+    batch, told = Batch.of([[4, 5], [6], [7, 8, 9], [10]]), []
+    for _ in range(3):
+        find(model, batch, SearchConfig(), lengths=list(lengths))
+    (made,) = recordings_of(model)
+    for number, piece in enumerate(made._pieces):
+        piece.ready = SimpleNamespace(
+            record=partial(told.append, f"start {number}"), synchronize=partial(told.append, f"wait {number}")
+        )
+    ready = [piece.ready for piece in made._pieces]
+    made._reader.wait_event = lambda event: told.append(f"read after {ready.index(event)}")
+    find(model, batch, SearchConfig(), lengths=list(lengths))
+    assert told == order
 
 
 def test_weights_that_are_no_numbers_are_told():

@@ -194,3 +194,43 @@ def test_batches_that_are_added_up_are_not_recorded():
         updater.update([load([4, 5]), load([6, 7])], step, 0.1)
         assert [one.step for one in told] == list(range(1, step + 1))
     assert not recorder._recordings
+
+
+def test_numbers_are_read_when_the_device_has_written_them(monkeypatch):
+    """Each update has an event, recorded behind its numbers and waited for before they are read."""
+    said = []
+
+    class Event:
+        def __init__(self):
+            self.number = said.count("made")
+            said.append("made")
+
+        def record(self):
+            said.append(f"recorded {self.number}")
+
+        def synchronize(self):
+            said.append(f"waited {self.number}")
+
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    module, config = Far(), TrainConfig(optimizer="sgd", clip=None)
+    learnt = lambda news: said.append(f"told {news.step - 1}")  # noqa: E731
+    updater = Updater(OneGpu(), module, build_optimizer(module, config, CPU), config, learnt, Graphs(CPU))
+    for step in (1, 2):
+        updater.update([load([4, 5])], step, 0.1)
+    updater.finish()
+    assert said == ["made", "recorded 0", "waited 0", "told 0", "made", "recorded 1", "waited 1", "told 1"]
+
+
+def test_updates_stand_in_line_with_the_other_work_of_the_device(monkeypatch):
+    said = []
+    usual = SimpleNamespace(wait_stream=lambda other: said.append("the usual work waits for the update"))
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: usual)
+    recorder = Graphs(CPU)
+    recorder._stream = SimpleNamespace(wait_stream=lambda other: said.append("the update waits for the usual work"))
+
+    def step(given, share):
+        said.append("update")
+        return summed(given, share)
+
+    recorder.run(load([4, 5]), step)
+    assert said == ["the update waits for the usual work", "update", "the usual work waits for the update"]
