@@ -16,6 +16,7 @@ def spelled(text):
 def test_letters_take_the_form_their_place_asks_for():
     assert spelled("بيت") == ["TEH FINAL FORM", "YEH MEDIAL FORM", "BEH INITIAL FORM"]
     assert spelled("ب") == ["BEH ISOLATED FORM"]
+    assert spelled("ٱ") == ["ALEF WASLA ISOLATED FORM"]
 
 
 def test_some_letters_join_on_one_side_alone():
