@@ -4,11 +4,13 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from helpers_search import Table
+from saccade.attention.tape import Tape
 from saccade.batch import EOS, Batch
 from saccade.search import beam, greedy
-from saccade.search.history import Ending, Kept, walk
+from saccade.search.history import Ending, History, Kept, walk
 
 A, B, C, D, E = 4, 5, 6, 7, 8
 ONE = Batch.of([[3, 4]])
@@ -55,6 +57,18 @@ def test_an_answer_knows_the_slot_it_stood_in_after_each_word(attention):
     never = Table(9, lambda sentence, words: likes[words], lambda sentence, words: [0.5, 0.5])
     (going,) = beam(never, ONE, 2, nbest=2, max_length=2, attention=attention)
     assert [(one.tokens, one.slots) for one in going] == [([B, C], [1, 0]), ([A, A], [0, 1])]
+
+
+def test_an_encoder_that_looked_at_one_place_of_a_picture_is_told_as_it_is():
+    """There are no words of a source, so none can be padding."""
+    reading, weights = Tape(), torch.ones(1, 1, 1, 1)
+    reading.write("encoder", weights)
+    history = History(reading, None, [], 3)
+    history.look(Tape())
+    history.choose(None, torch.tensor([[EOS]]))
+    ((found,),) = history.follow([[Ending(0, 0, EOS, 0.0, 0.0)]])
+    assert found.tokens == [EOS]
+    assert torch.equal(found.attention["encoder"], weights[0])
 
 
 def test_walking_back_from_endings_of_different_lengths():
