@@ -200,6 +200,25 @@ def test_who_hooks_into_a_model_is_called(counted):
     assert len(calls) == 9
 
 
+@pytest.mark.parametrize(
+    ("settings", "asked"),
+    [
+        ({"sample": True}, {}),
+        ({"min_length": 2}, {}),
+        ({"beam": 2, "coverage_penalty": 0.5}, {}),
+        ({}, {"banned": [[5]]}),
+    ],
+    ids=["draws", "a minimum", "coverage", "words that are banned"],
+)
+def test_what_needs_the_processor_in_each_step_is_not_recorded(counted, settings, asked):
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double().to(DEVICE)
+    batch = next(batches(1))
+    for _ in range(3):
+        find(model, batch, SearchConfig(**settings), lengths=[5] * batch.size, **asked)
+    assert not counted
+
+
 @needs_gpu
 def test_autocast_goes_without(counted):
     torch.manual_seed(0)
