@@ -3,7 +3,22 @@
 import pytest
 from pydantic import Field, ValidationError, model_validator
 
-from saccade.config import Config, Fault, check, merge, parse, refuse
+from saccade.config import (
+    Config,
+    Count,
+    Depth,
+    Fault,
+    Index,
+    Positive,
+    Seed,
+    Share,
+    Weight,
+    Width,
+    check,
+    merge,
+    parse,
+    refuse,
+)
 from saccade.errors import ConfigError
 
 
@@ -149,3 +164,34 @@ def test_faults_of_the_whole_are_listed_one_by_one():
     assert [fault.path for fault in faults] == [("a", "first")]
     _, faults = check(Outer, 5, ("a",))
     assert [fault.path for fault in faults] == [("a",)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "least", "below", "above"),
+    [
+        (Count, 1, 0, 2**31),
+        (Index, 0, -1, 2**31),
+        (Seed, 0, -1, 2**63),
+        (Width, 1, 0, 2**40),
+        (Depth, 1, 0, 2**20),
+        (Positive, 1e-9, 0.0, 1e30),
+        (Weight, 0.0, -1e-9, 1e30),
+        (Share, 0.0, -1e-9, 1.0),
+    ],
+)
+def test_numbers_have_a_least_and_a_largest_value(kind, least, below, above):
+    class Setting(Config):
+        value: kind
+
+    assert parse(Setting, {"value": least}, "it").value == least
+    for wrong in (below, above):
+        with pytest.raises(ConfigError, match=r"- value: Input should be (greater|less) than "):
+            parse(Setting, {"value": wrong}, "it")
+
+
+@pytest.mark.parametrize(("kind", "largest"), [(Count, 2**31 - 1), (Index, 2**31 - 1), (Seed, 2**63 - 1)])
+def test_whole_numbers_may_fill_their_bytes(kind, largest):
+    class Setting(Config):
+        value: kind
+
+    assert parse(Setting, {"value": largest}, "it").value == largest
