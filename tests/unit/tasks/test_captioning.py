@@ -98,6 +98,8 @@ def test_evaluation_tells_captions_and_pointing(trained, cache):
     assert {"bleu4", "rouge_l", "meteor_lite", "exact", "pointing", "mass_inside"} <= set(found.metrics)
     assert found.details == {"pictures": 8, "captions": 32}
     assert len(found.predictions) == len(found.lengths) == 8
+    for prediction in found.predictions:
+        assert prediction.attention.matrix(words=False).shape == (len(prediction.tokens), 64)
     assert 0 < found.metrics["mass_inside"] < 1
     assert found.by_length()
     for name, part in found.statistics.items():
