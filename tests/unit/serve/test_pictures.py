@@ -408,6 +408,9 @@ def test_there_is_room_for_pictures_but_not_for_endless_texts():
     texts = {"inputs": ["a " * 600_000], "model": "fake"}
     told = refused(app, texts, 413)
     assert told == "The body has more than 1,048,576 bytes that are no pictures. Send fewer inputs at a time."
+    most = b'{"input": "a", "model": "fake"}'.ljust(1 << 20)
+    assert run(ask(app, "POST", "/v1/predict", body=most, headers=JSON)).status == 200
+    assert run(ask(app, "POST", "/v1/predict", body=most + b" ", headers=JSON)).error == told
     assert refused(app, {"images": [[]] * 400_000}, 413) == told
     assert "more than 8 MB" in refused(app, {"image": "A" * 12_000_000})
     assert "The body has more than 1,048,576 bytes." in refused(application(Fake()), {"image": "A" * 2_000_000}, 413)

@@ -108,7 +108,9 @@ def test_a_call_is_answered_and_the_process_ends_when_it_is_closed(start):
     assert models.call(4, "predict", ("a", 1), nothing) == (1, 4, "predict", ("a", 1))
     assert models.call(5, "trace", (), nothing) == (2, 5, "trace", ())
     models.close()
-    assert (thread.exitcode, thread.killed, thread.joined) == (0, False, [2.0])
+    assert (thread.exitcode, thread.killed) == (0, False)
+    (patience,) = thread.joined
+    assert patience > 0
 
 
 def test_a_process_that_does_not_end_by_itself_is_ended(start):
@@ -116,7 +118,8 @@ def test_a_process_that_does_not_end_by_itself_is_ended(start):
     models.ready()
     thread.stubborn = True
     models.close()
-    assert (thread.killed, thread.joined) == (True, [2.0, None])
+    patience, forever = thread.joined
+    assert (thread.killed, patience > 0, forever) == (True, True, None)
 
 
 @pytest.mark.parametrize(
