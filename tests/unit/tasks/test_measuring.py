@@ -4,8 +4,10 @@ import os
 
 import numpy as np
 import pytest
+import torch
 
 from helpers_tasks import MODEL, recipe_of, untrained, write_lines
+from saccade.batch import EOS
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError
 from saccade.models import MODELS
@@ -15,6 +17,7 @@ from saccade.tasks.base import Evaluation, Statistics
 from saccade.tasks.captioning import _share
 from saccade.tasks.corpus import Corpus
 from saccade.tasks.evaluation import check_comparable, compare, examples_to_test, split_to_test
+from saccade.tasks.tracing import Wishes
 
 
 def classify(folder, lines, **data):
@@ -147,3 +150,25 @@ def test_a_model_that_is_measured_goes_on_as_it_was(training):
         measure(task)
         assert task.model.training is training
         assert not any(modes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "most"), [("translation", "ant bee", 2 * 3 + 20), ("language", "a dog", 2 + 100)]
+)
+def test_an_answer_that_does_not_end_has_so_many_tokens_and_no_more(kind, text, most):
+    """Twice as many as a sentence and its end have, and 20; or 100 behind the beginning of a text."""
+    task = untrained(kind, MODEL)
+    with torch.no_grad():
+        task.model.output.bias[EOS] = -1e4
+    (found,) = task.predict([text], SearchConfig())
+    assert len(found.tokens) == most
+    assert len(task.trace(text, SearchConfig(), Wishes()).steps) == most
+    (found,) = task.predict([text], SearchConfig(max_length=4))
+    assert len(found.tokens) == (4 if kind == "translation" else 2 + 4)
+
+
+def test_tokens_of_an_input_are_counted_with_its_end():
+    texts = ["ant bee cat", "dog"]
+    for kind in ("translation", "classification", "language"):
+        task = untrained(kind, MODEL)
+        assert (task.lengths(texts), task.length(texts[0])) == ([4, 2], 4)
