@@ -199,6 +199,8 @@ def test_a_matrix_without_a_row_for_the_end_is_noticed():
 def test_other_shapes_are_refused():
     with pytest.raises(ShapeError, match=r"is \(2, 3, 4\), but must be \(T, S\)"):
         align(np.ones((2, 3, 4)))
+    with pytest.raises(ShapeError, match=r"is \(2, 0, 4\), but must be \(T, S\)"):
+        align(np.ones((2, 0, 4)))
     with pytest.raises(ShapeError, match="differ in length"):
         align([[1.0], [0.5, 0.5]])
 
