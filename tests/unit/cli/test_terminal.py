@@ -4,7 +4,7 @@ import io
 import json
 import re
 import sys
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
@@ -98,6 +98,15 @@ def test_columns_of_numbers_stand_at_the_right_and_others_at_the_left(capsys):
 def test_a_row_is_a_line_in_a_pipe_however_long_it_is(capsys):
     table("T", ("name", "what"), [("a", "word " * 300), ("b", "c")])
     assert len(capsys.readouterr().out.splitlines()) == 4
+
+
+def test_on_a_terminal_a_title_is_bold_and_its_numbers_are_not_coloured(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    screen = Screen()
+    with redirect_stdout(screen):
+        table("20 examples", ("metric",), [("1.5",)])
+    assert screen.getvalue().splitlines()[0] == "\x1b[1m20 examples\x1b[0m"
 
 
 def test_what_is_trained_is_told_before_the_first_step(capsys):
