@@ -250,11 +250,11 @@ def test_positions_that_were_not_learned_are_refused_whichever_way_is_written():
             writer.read(Batch.of([[4] * 8]), 1, 9)
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+@pytest.mark.parametrize(("positions", "layers"), [("sinusoidal", 1), ("learned", 2), ("rotary", 1)])
 @torch.no_grad()
-def test_a_long_draft_goes_on_as_step_does_when_hypotheses_change_places(positions):
+def test_a_long_draft_goes_on_as_step_does_when_hypotheses_change_places(positions, layers):
     """Caches begin with room for 16 words and grow, and sentences that are done leave."""
-    model, batch = wide(positions=positions), Batch.of([[5, 6, 7], [8, 9], [10]])
+    model, batch = wide(positions=positions, layers=layers), Batch.of([[5, 6, 7], [8, 9], [10]])
     generator = torch.Generator().manual_seed(2)
     fast, plain = (writer.read(batch, 2, 40) for writer in (model.writer(), StepWriter(model)))
     sentences = 3
