@@ -242,14 +242,15 @@ def one_weight(model):
     model.output.bias.data[7] += 1e-3
 
 
+@pytest.mark.parametrize("most", [5, 9], ids=["one piece", "two pieces"])
 @pytest.mark.parametrize("change", [exchanged, sharpened, one_weight])
-def test_a_search_is_by_the_parts_and_settings_of_now(change):
+def test_a_search_is_by_the_parts_and_settings_of_now(change, most):
     torch.manual_seed(0)
     model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double().to(DEVICE)
     batch = next(batches(1))
 
     def ask():
-        return [h.log_probability for (h,) in find(model, batch, SearchConfig(), lengths=[9] * batch.size)]
+        return [h.log_probability for (h,) in find(model, batch, SearchConfig(), lengths=[most] * batch.size)]
 
     before = [ask() for _ in range(3)]
     change(model)
@@ -300,6 +301,7 @@ def test_pieces_end_with_the_last_answer():
     with torch.no_grad():
         model.output.bias[EOS] += 99
     assert [ask() for _ in range(3)] == [1, 1, 1]
+    assert len(recordings_of(model)[0]._pieces) == 1, "what nothing needs is not recorded"
     with torch.no_grad():
         model.output.bias[EOS] -= 198
     assert [ask() for _ in range(3)] == [3, 3, 3]
