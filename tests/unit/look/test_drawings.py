@@ -294,6 +294,13 @@ def test_the_faintest_lines_and_cells_are_left_out():
     assert drawn(lambda path: save_heads([Heads("site", [faint])], path)).count("cells 5 ") == 1
 
 
+def test_scores_below_zero_have_room_too():
+    """From -2 to 8 are ten; a twelfth or so more is left above: 1.08 · 10 - 2."""
+    axes = WrittenAxes(WrittenPage())
+    curves._frame(axes, [Curve("a", [(1, 2, 3, -2, 8)])], None, "score")
+    assert axes.get_ylim() == pytest.approx((-2, 8.8))
+
+
 LONG = "x" * 200
 TITLED = {
     "matrix": lambda path: save(SMALL, path, title=LONG),

@@ -110,6 +110,11 @@ def test_letters_of_all_scripts_stand_in_the_file_as_they_are():
     assert '"text":"読む"' in example(text="読む").dump()
 
 
+def test_what_json_cannot_hold_is_not_written():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        example(options={"temperature": float("nan")}).dump()
+
+
 def test_only_what_looks_from_the_answer_at_the_source_is_shown_at_first():
     """A site that looks the other way, and one that looks at its own text, have no part in the mean."""
     whole = example()
