@@ -12,6 +12,7 @@ import torch
 from saccade.errors import CheckpointError, ConfigError, NumericsError, SaccadeError
 from saccade.train.devices import (
     _collect,
+    _fabric,
     _quiet_end,
     _without_orphans,
     find_accelerator,
@@ -78,7 +79,7 @@ def test_more_processes_than_a_processor_takes_are_refused(monkeypatch, cores, m
     """Few cores may start more processes than they are, and many as many as they are."""
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     with pytest.raises(ConfigError, match=rf"train\.devices is {most + 1}, but this machine takes {most} processes at"):
-        start(accelerator="cpu", devices=most + 1)
+        _fabric(TrainConfig(accelerator="cpu", devices=most + 1), "32-true")  # which starts none
 
 
 def test_an_error_of_training_comes_out_as_it_is():
