@@ -90,7 +90,8 @@ def test_the_model_is_torchs_layers_on_scaled_embeddings_and_its_tied_output_is_
     x = run_torch(model.decoder.layers, norm, placed(batch.inputs), model.encoder.norm(memory), **masked)
     wanted = model.decoder.norm(x) @ E.T + model.output.bias
     assert_close(model(batch), wanted, rtol=1e-5, atol=1e-5)  # position codes are made in float32
-    assert isinstance(model.encoder.norm, nn.LayerNorm if norm == "pre" else nn.Identity)
+    for stack in (model.encoder, model.decoder):
+        assert isinstance(stack.norm, nn.LayerNorm if norm == "pre" else nn.Identity)
 
 
 def formula(position: int, entry: int) -> float:

@@ -1,6 +1,7 @@
 """Batches: padding, the two views of a target, and every way to get one wrong."""
 
 from dataclasses import replace
+from enum import IntEnum
 
 import pytest
 import torch
@@ -195,3 +196,25 @@ def test_a_batch_may_read_only_what_a_subclass_added():
 def test_rows_of_added_fields_are_counted():
     with pytest.raises(ShapeError, match=r"sizes differ: .*'names': 2"):
         replace(dialogue(), names=["a", "b"])
+
+
+def test_whole_numbers_of_any_kind_are_tokens():
+    class Word(IntEnum):
+        ANT = 7
+
+    assert Batch.of([[Word.ANT, 8], [Word.ANT]]).source.tolist() == [[7, 8], [7, PAD]]
+
+
+def test_what_lies_on_a_device_is_not_waited_for():
+    """Looking at the numbers would: there, masks and tokens are taken as they are."""
+    batch = Batch.of([[7, 8], [9]], [[4], [5]], labels=[0, 1]).to("meta")
+    assert {leaf.device.type for leaf in tree.leaves(batch)} == {"meta"}
+    assert (batch.size, batch.inputs.shape) == (2, (2, 2))
+    check_tokens("source", batch.source, 2)
+    assert masks.padding(torch.tensor([5, 2], device="meta"), 3).shape == (2, 3)
+
+
+def test_pictures_have_a_row_for_each_sentence_too():
+    assert Batch(pictures=torch.zeros(2, 4, 4, 3)).size == 2
+    with pytest.raises(ShapeError, match="'target': 2, 'pictures': 3"):
+        Batch(target=TOKENS, target_mask=KEEP, pictures=torch.zeros(3, 4, 4, 3))

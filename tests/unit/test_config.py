@@ -3,7 +3,22 @@
 import pytest
 from pydantic import Field, ValidationError, model_validator
 
-from saccade.config import Config, Fault, check, merge, parse, refuse
+from saccade.config import (
+    Config,
+    Count,
+    Depth,
+    Fault,
+    Index,
+    Positive,
+    Seed,
+    Share,
+    Weight,
+    Width,
+    check,
+    merge,
+    parse,
+    refuse,
+)
 from saccade.errors import ConfigError
 
 
@@ -116,3 +131,67 @@ def test_faults_have_the_line_of_the_nearest_setting_that_has_one():
         "- whole",
         "- e: changed",
     ]
+
+
+@pytest.mark.parametrize(("letters", "shown"), [(76, "['" + "x" * 76 + "']"), (77, "['" + "x" * 77 + "'…")])
+def test_a_value_is_cut_only_where_it_is_too_long(letters, shown):
+    with pytest.raises(ConfigError) as caught:
+        parse(Outer, {"name": ["x" * letters]}, "recipe.yaml")
+    assert str(caught.value).endswith(f"(it is {shown})")
+
+
+def test_a_number_that_cannot_be_written_out_is_described():
+    with pytest.raises(ConfigError, match=r"name: .*string \(it is a number of thousands of digits\)"):
+        parse(Outer, {"name": 10**5000}, "recipe.yaml")
+
+
+def test_a_line_of_another_file_is_named_as_it_is_given():
+    lines = {("a",): "below.yaml, line 3", ("b",): 2, ("c",): ""}
+    faults = [Fault(("a", "x"), "there"), Fault(("b",), "here"), Fault(("c",), "nowhere")]
+    assert str(refuse(faults, "own.yaml", lines)).splitlines() == [
+        "own.yaml cannot be used as it is:",
+        "- below.yaml, line 3, a.x: there",
+        "- line 2, b: here",
+        "- c: nowhere",
+    ]
+
+
+def test_faults_of_the_whole_are_listed_one_by_one():
+    class Pair(Config):
+        first: Inner | Outer
+
+    _, faults = check(Pair, {"first": 5}, ("a",))
+    assert [fault.path for fault in faults] == [("a", "first")]
+    _, faults = check(Outer, 5, ("a",))
+    assert [fault.path for fault in faults] == [("a",)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "least", "below", "above"),
+    [
+        (Count, 1, 0, 2**31),
+        (Index, 0, -1, 2**31),
+        (Seed, 0, -1, 2**63),
+        (Width, 1, 0, 2**40),
+        (Depth, 1, 0, 2**20),
+        (Positive, 1e-9, 0.0, 1e30),
+        (Weight, 0.0, -1e-9, 1e30),
+        (Share, 0.0, -1e-9, 1.0),
+    ],
+)
+def test_numbers_have_a_least_and_a_largest_value(kind, least, below, above):
+    class Setting(Config):
+        value: kind
+
+    assert parse(Setting, {"value": least}, "it").value == least
+    for wrong in (below, above):
+        with pytest.raises(ConfigError, match=r"- value: Input should be (greater|less) than "):
+            parse(Setting, {"value": wrong}, "it")
+
+
+@pytest.mark.parametrize(("kind", "largest"), [(Count, 2**31 - 1), (Index, 2**31 - 1), (Seed, 2**63 - 1)])
+def test_whole_numbers_may_fill_their_bytes(kind, largest):
+    class Setting(Config):
+        value: kind
+
+    assert parse(Setting, {"value": largest}, "it").value == largest

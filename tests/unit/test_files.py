@@ -267,3 +267,30 @@ def test_what_is_no_regular_file_is_read_only_where_that_is_meant(tmp_path):
         open_to_read(tmp_path, regular=True)
     with pytest.raises(DataError, match="cannot be the name of a file"):
         open_to_read(Path("a\0b"), regular=True)
+
+
+def test_folders_on_the_way_are_made(tmp_path):
+    write_atomically(tmp_path / "a" / "b" / "text", "x")
+    write_lines(tmp_path / "c" / "d" / "lines")
+    write_lines(tmp_path / "c" / "d" / "more")
+    fill(tmp_path / "e" / "f" / "folder")
+    assert names(tmp_path / "a" / "b") == ["text"]
+    assert names(tmp_path / "c" / "d") == ["lines", "more"]
+    assert names(tmp_path / "e" / "f") == ["folder"]
+
+
+def test_a_folder_that_is_there_stays_where_it_is_not_to_be_replaced(tmp_path):
+    for content in ("first", "second"):
+        with writing_folder(tmp_path / "folder", replace=False) as draft:
+            (draft / content).write_text(content)
+    assert names(tmp_path / "folder") == ["first"]
+    assert names(tmp_path) == ["folder"]
+
+
+def test_a_file_that_is_missing_is_told_with_where_paths_start(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=rf"^none does not exist\. Check .*relative paths start from {tmp_path}\.$"):
+        read_text(Path("none"), 5, "a note")
+    assert str(explain(OSError(errno.EPERM, ""), Path("there"))).startswith("no permission to read there.")
+    assert str(explain(OSError(errno.EEXIST, ""), Path("there"))).startswith("there lies inside something that is not")
+    assert str(explain(OSError("no number"), Path("there"))) == "cannot read there: no number."

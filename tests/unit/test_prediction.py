@@ -350,3 +350,63 @@ def test_attention_belongs_to_the_answer_that_is_returned(model, search):
         expected = forced(model.task, source, answer.text).weights["attention"]
         expected = expected if ends else expected[:, :-1]
         np.testing.assert_allclose(answer.attention.weights["attention"], expected, atol=1e-4)
+
+
+def test_colours_are_drawn_where_they_are_asked_for():
+    for attention in (two_sites(), of_a_picture()):
+        assert "\x1b" not in attention.draw(60)
+        assert "\x1b" in attention.draw(60, colour=True)
+
+
+def test_arcs_are_of_the_last_site_and_named_after_it(tmp_path):
+    attention, path = two_sites(), tmp_path / "x.svg"
+    for title, wanted in ((None, "two"), ("here", "here")):
+        attention.save(path, title=title, view=View("arcs"))
+        assert ("two" in path.read_text(), "here" in path.read_text()) == (wanted == "two", wanted == "here")
+    assert attention.draw(60, view=View("arcs")) == attention.draw(60, view=View("arcs", site="two"))
+    one = attention.draw(60, view=View("arcs", head=3))
+    assert "(head 3)" in one
+    assert "(head 0)" not in one
+
+
+@pytest.mark.parametrize("sources", [(), ("decoder.self",)])
+def test_a_model_with_one_site_shows_that(sources):
+    target = side(["a", "b"], ["ab"], [0, 0], EOS)
+    weights = random_weights(3, 3)
+    attention = Attention(target, target, {"decoder.self": weights}, sources)
+    np.testing.assert_array_equal(attention.matrix(words=False), weights.mean(0))
+    assert attention.map() == attention.map("decoder.self")
+    assert [(site.name, len(site.maps)) for site in attention.heads()] == [("decoder.self", 2)]
+    assert attention.draw(60) == attention.draw(60, view=View("matrix", "decoder.self"))
+
+
+def test_a_model_that_looks_at_no_source_shows_its_first_site():
+    target = side(["a", "b"], ["ab"], [0, 0], EOS)
+    weights = {"first": random_weights(3, 3), "second": random_weights(3, 3, seed=2), "seeded": random_weights(3, 4)}
+    attention = Attention(Side([], [], []), target, weights, ())
+    np.testing.assert_array_equal(attention.matrix(words=False), weights["first"].mean(0))
+    assert attention.map() == attention.map("first")
+    assert [site.name for site in attention.heads()] == ["first", "second"], "those that look at the same"
+    with pytest.raises(ConfigError, match=r"of a site that looks at the source: this model has none\. Leave"):
+        attention.draw(view=View(gold=[(0, 0)]))
+
+
+def test_a_reading_needs_a_site_that_looks_at_its_own_text():
+    with pytest.raises(ConfigError, match=r"but one looks at the source\. Those that do: encoder\.self, decoder\.self"):
+        two_sites().reading("one")
+    target = side(["a"], ["a"], [0], EOS)
+    alone = Attention(target, target, {"site": random_weights(2, 2)}, ("site",))
+    with pytest.raises(
+        ConfigError, match=r"but every site looks at the source\. None in this model does; draw a matrix"
+    ):
+        alone.reading()
+
+
+def test_weights_are_plain_numbers_of_five_digits():
+    target = side(["a"], ["a"], [0], None)
+    attention = Attention(side(["x", "y"], ["x", "y"], [0, 1], None), target, {"one": np.array([[[1 / 3, 2 / 3]]])}, ())
+    other = Prediction("b", -2.0, ["b"], attention)
+    plain = Prediction("a", -1.0, ["a"], attention, source="x y", others=[other]).as_json()
+    assert plain["attention"] == {"source": ["x", "y"], "target": ["a"], "sites": {"one": [[[0.33333, 0.66667]]]}}
+    assert plain["others"] == [other.as_json()]
+    assert "source" not in other.as_json()

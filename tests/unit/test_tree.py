@@ -144,3 +144,18 @@ def test_shape_keys_tell_trees_apart_that_hold_other_things():
     assert key != tree.shape_key(({"a": numbers}, ["x"], "told"))
     assert key != tree.shape_key(({"a": numbers}, ["x", "y"], "other"))
     assert key != tree.shape_key(({"a": numbers.double()}, ["x", "y"], "told"))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4), (2, 3, 4, 5)])
+def test_write_at_writes_the_same_where_it_is_compiled(monkeypatch, shape):
+    places, entry = torch.tensor([2, 0]), torch.randn(shape[0], *shape[2:])
+    known, again = entry.clone().requires_grad_(), entry.clone().requires_grad_()
+    expected = tree.write_at(torch.ones(shape), places, known)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    cache = torch.ones(shape)
+    found = tree.write_at(cache, places, again)
+    assert_close(found, expected)
+    assert cache.eq(1).all(), "a compiled step leaves its cache alone"
+    for written in (found, expected):
+        written.square().sum().backward()
+    assert_close(again.grad, known.grad)

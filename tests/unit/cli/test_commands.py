@@ -4,16 +4,20 @@ import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
 import saccade
 from helpers_tasks import MODEL, run, untrained, write_folder, write_lines, write_recipe
+from saccade.cli.commands.evaluate import _trained_to
 from saccade.data.formats import examples
 from saccade.models import MODELS
+from saccade.tasks.recipe import load_recipe
+from saccade.trace import Trace
 
-COMMANDS = ["demo", "train", "predict", "evaluate", "compare", "look", "recipes", "data"]
+COMMANDS = ["demo", "train", "predict", "evaluate", "compare", "look", "explain", "serve", "recipes", "data"]
 
 
 def out_of(ran):
@@ -30,7 +34,7 @@ def test_evaluate_writes_a_report_and_a_picture(capsys, copied):
     assert report["data"] == "test"
     assert report["metrics"].keys() == report["bands"].keys() == {"bleu", "chrf", "ter", "aer"}
     assert (copied / "lengths.png").read_bytes().startswith(b"\x89PNG")
-    assert str(copied / "report.json") in ran.err
+    assert f"Wrote {copied / 'report.json'} and {copied / 'lengths.png'}\n" in ran.err
 
 
 def test_evaluate_for_machines_in_another_place(capsys, translator, tmp_path):
@@ -59,6 +63,25 @@ def test_evaluate_on_files_given(capsys, translator, tmp_path):
 def test_evaluate_says_what_it_was_on_where_there_are_no_test_data(capsys, translator, tmp_path):
     words = ("evaluate", translator, "--set", "data.test=null", "--json", "--out", tmp_path)
     assert json.loads(out_of(run(capsys, *words)))["data"] == "valid"
+
+
+def test_notes_of_an_evaluation_are_passed_on(capsys, copied, monkeypatch):
+    from saccade.front import Model
+
+    real = Model.evaluate
+
+    def noted(*words, **more):
+        found = real(*words, **more)
+        found.notes[:] = ["first [note]", "second"]
+        return found
+
+    monkeypatch.setattr(Model, "evaluate", noted)
+    assert "note: first [note]\nnote: second\n" in run(capsys, "evaluate", copied).err
+
+
+def test_the_longest_sentence_of_training_is_known_of_built_in_corpora_alone(translator):
+    assert _trained_to(load_recipe("english-french", ["data.lengths=[4, 17]"])) == 17
+    assert _trained_to(load_recipe(str(translator / "recipe.yaml"), [])) is None
 
 
 def test_evaluate_every_task(capsys, tmp_path):
@@ -90,9 +113,26 @@ def test_a_trained_model_beats_an_untrained_one(capsys, translator, text, tmp_pa
     ran = run(capsys, *words)
     assert re.search(r"chrf +\d+\.\d+ +-\d+\.\d{3} +\(p = 0\.00\d\)", out_of(ran))
     assert "<svg" in (tmp_path / "lengths.svg").read_text()
+    assert ran.err == f"Wrote {tmp_path / 'lengths.svg'}\n"
     files = ("--file", text / "train.a", "--file", text / "train.b")
     report = json.loads(out_of(run(capsys, "compare", translator, tmp_path / "other", *files, "--json")))
     assert report["sentences"] == 400
+
+
+def test_models_are_compared_on_the_data_of_the_first(capsys, translator, tmp_path):
+    """Twenty sentences to test the first, and six, those of its validation, for one that has none to test."""
+    from saccade.tasks.folder import load_task
+
+    task = load_task(translator)
+    data = task.recipe.data.model_copy(update={"test": None})
+    task.recipe = task.recipe.model_copy(update={"data": data})
+    other = write_folder(task, tmp_path / "other")
+    for models, sentences in (((translator, other), 20), ((other, translator), 6)):
+        ran = run(capsys, "compare", *models)
+        assert out_of(ran).startswith(f"{sentences} examples")
+        assert ran.err == "", "nothing was drawn"
+    change = ("--set", f"data.test={json.dumps(task.recipe.data.model_dump(mode='json')['valid'])}")
+    assert out_of(run(capsys, "compare", translator, other, *change)).startswith("6 examples")
 
 
 def test_data_are_listed(capsys):
@@ -102,6 +142,25 @@ def test_data_are_listed(capsys):
     shown = out_of(run(capsys, "data"))
     assert re.search(r"^ptb +language +The Penn Treebank", shown, re.M)
     assert re.search(r"^english-french +translation +English sentences .* grammar\. *$", shown, re.M), "one line a row"
+
+
+def test_the_two_kinds_of_data_are_listed_apart(capsys):
+    ran = run(capsys, "data")
+    lines = [line.rstrip() for line in out_of(ran).splitlines()]
+    assert lines[0] == "Built-in corpora"
+    assert lines[lines.index("Public data sets") - 1] == ""
+    assert ran.err == "How to get one, and its licence: saccade data NAME\n"
+
+
+def test_what_is_written_is_told(capsys, tmp_path):
+    ran = run(capsys, "data", "reading", "--size", 2, "--held-out", 1, "--out", tmp_path / "corpus")
+    assert (out_of(ran), ran.err) == ("", f"Wrote train.en, valid.en, test.en to {tmp_path / 'corpus'}\n")
+    for split in ("train", "dev"):
+        (tmp_path / f"{split}.txt").write_text("(3 (2 It) (4 works))\n")
+    ran = run(capsys, "data", "sst", "--from", tmp_path, "--out", tmp_path / "sst")
+    assert out_of(ran) == ""
+    assert ran.err.startswith("Wrote stsa.")
+    assert ran.err.endswith(f" to {tmp_path / 'sst'}\n")
 
 
 def test_a_public_data_set_is_told_how_to_get_and_made_ready(capsys, tmp_path):
@@ -172,6 +231,76 @@ def test_recipes_are_listed_and_printed(capsys):
     printed = out_of(run(capsys, "recipes", "english-french"))
     assert yaml.safe_load(printed)["task"] == "translation"
     assert printed.startswith("#"), "with its comments"
+    assert json.loads(out_of(run(capsys, "recipes", "english-french", "--json"))) == listed["english-french"]
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Training that takes no time and ends as is said; the calls."""
+    calls = []
+
+    def ends(why):
+        def train(recipe, folder, **more):
+            calls.append((recipe, folder, more))
+            return SimpleNamespace(
+                why=why, progress=SimpleNamespace(step=1234, seconds=187.4, best=1.5, best_step=1000)
+            )
+
+        monkeypatch.setattr("saccade.tasks.training.train", train)
+        return calls
+
+    return ends
+
+
+@pytest.mark.parametrize(
+    ("why", "told"),
+    [("finished", "done"), ("early", "no progress any more"), ("time", "the time is up")],
+)
+def test_train_says_why_it_ended(capsys, trained, why, told):
+    calls = trained(why)
+    ran = run(capsys, "train", "english-french")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == (
+        f"Trained for 1,234 steps in 3:07 ({told}). The model is runs/english-french\n"
+        "Next: saccade evaluate runs/english-french\n"
+    )
+    (recipe, folder, more) = calls[0]
+    assert (folder, more["resume"], recipe.train.devices) == (Path("runs/english-french"), False, 1)
+
+
+def test_training_that_was_stopped_is_a_failure_that_can_go_on(capsys, trained, tmp_path):
+    calls = trained("interrupted")
+    ran = run(capsys, "train", "english-french", "--resume", "--devices", 3, "--set", "train.seed=5", "--out", tmp_path)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == ("Stopped after step 1,234; a checkpoint is written. Go on with the same command and --resume.\n")
+    (recipe, folder, more) = calls[0]
+    assert (folder, more["resume"], recipe.train.devices, recipe.train.seed) == (tmp_path, True, 3, 5)
+    for why, code in (("interrupted", 1), ("early", 0)):
+        trained(why)
+        ran = run(capsys, "train", "english-french", "--json", "--out", "x")
+        assert (ran.code, ran.err) == (code, "")
+        assert json.loads(ran.out) == {
+            "folder": "x",
+            "ended": why,
+            "steps": 1234,
+            "seconds": 187.4,
+            "best": 1.5,
+            "best_step": 1000,
+        }
+
+
+def test_explain_tells_every_step_or_one_or_all_there_is(capsys, translator):
+    told = out_of(run(capsys, "explain", translator, "ant bee"))
+    assert re.findall(r"^Step (\d) of 3, (.*)$", told, re.M) == [
+        ("1", "the beginning"),
+        ("2", "after 'ANT'"),
+        ("3", "after 'ANT BEE'"),
+    ]
+    assert "The state of the decoder" in told
+    one = out_of(run(capsys, "explain", translator, "ant bee", "--step", 2, "--beam", 2))
+    assert re.findall(r"^Step (\d)", one, re.M) == ["2"]
+    trace = Trace.parse(out_of(run(capsys, "explain", translator, "ant bee", "--json")))
+    assert (trace.text, "state" in trace.vectors) == ("ANT BEE", True)
 
 
 def test_train_says_how_it_went_and_what_comes_next(capsys, text, tmp_path):
@@ -225,6 +354,8 @@ def test_help_names_every_command(capsys):
     ran = run(capsys)
     assert ran.code == 2
     assert "Usage" in ran.out + ran.err
+    assert "Begin with: saccade demo" in ran.out + ran.err, "all of the help, not what is missing"
+    assert "completion" not in shown
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,10 @@ def test_it_shows_numbers_pictures_and_what_comes_next(capsys, tmp_path, small):
     assert re.search(r"BLEU \d+\.\d   chrF \d+\.\d   alignment error rate \d\.\d{3}   on 20 unseen sentences", ran.out)
     assert "the European Economic Area\n→" in ran.out
     assert f"saccade predict {out}" in ran.out
-    assert "saccade demo --compare" in ran.out
+    assert f"saccade demo --compare --out {out}\n" in ran.out
+    assert f"\nPictures   {out / 'alignment.png'}  {out / 'report.html'}\nThe model  {out}\n" in ran.out
+    assert re.search(r"^ *\S+ [ ░▒▓█]*[░▒▓█]$", ran.out, re.M), "where it looked"
+    assert "guided_alignment: 1.0" not in (out / "recipe.yaml").read_text()
     names = {path.name for path in out.iterdir()}
     assert names >= {
         "recipe.yaml",
@@ -63,6 +66,22 @@ def test_it_compares_and_guides(capsys, tmp_path, small):
     assert (tmp_path / "demo-fixed" / "model.safetensors").exists()
     assert "data:image/png" in (out / "report.html").read_text()
     assert "guided_alignment: 1.0" in (out / "recipe.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "folder", "changes"),
+    [
+        ((), "runs/demo", []),
+        (("--guided",), "runs/demo-guided", ["train.guided_alignment=1.0"]),
+        (("--guided", "--out", "x", "--set", "a=1"), "x", ["train.guided_alignment=1.0", "a=1"]),
+        (("--out", "x"), "x", []),
+    ],
+)
+def test_a_guided_demo_has_a_folder_of_its_own(capsys, monkeypatch, words, folder, changes):
+    calls = []
+    monkeypatch.setattr("saccade.tasks.demo.run_demo", lambda out, **more: calls.append((str(out), more["changes"])))
+    assert run(capsys, "demo", *words).code == 1, "as if it was interrupted"
+    assert calls == [(folder, changes)]
 
 
 def test_interrupted_it_says_how_to_go_on(capsys, tmp_path, small, monkeypatch):

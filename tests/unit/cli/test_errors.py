@@ -1,6 +1,7 @@
 """What people get wrong: one paragraph that says so, the way out of it, and nothing lost."""
 
 import errno
+import io
 import os
 import shutil
 import sys
@@ -8,8 +9,10 @@ import sys
 import pytest
 import yaml
 
+import saccade
 from helpers_tasks import MODEL, refused, run, translation, untrained, write_folder, write_lines, write_recipe
 from saccade.checksums import LIST
+from saccade.cli import main
 
 
 @pytest.fixture
@@ -344,6 +347,34 @@ def test_memory_that_is_not_enough(capsys, translator, monkeypatch, words):
 
     monkeypatch.setattr("saccade.front.load", raises)
     assert "there is not enough memory. Lower train.tokens_per_batch" in refused(capsys, "predict", translator, "a")
+
+
+def test_memory_that_python_itself_does_not_have(capsys, translator, monkeypatch):
+    def raises(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("saccade.front.load", raises)
+    assert "there is not enough memory. Lower train.tokens_per_batch" in refused(capsys, "predict", translator, "a")
+
+
+def test_a_file_that_the_system_refuses_is_named(capsys, translator, monkeypatch):
+    def raises(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied", "/some/where")
+
+    monkeypatch.setattr("saccade.front.load", raises)
+    ran = run(capsys, "predict", translator, "a")
+    assert ran.code == 1
+    assert ran.err.startswith("saccade: no permission to use /some/where. Choose another place")
+
+
+def test_output_may_go_elsewhere_than_to_a_file(monkeypatch):
+    """A notebook's, which has no encoding to set."""
+    kept = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", kept)
+    with pytest.raises(SystemExit) as ending:
+        main(["--version"])
+    assert not ending.value.code
+    assert kept.getvalue() == f"saccade {saccade.__version__}\n"
 
 
 def test_names_in_colons_are_no_emoji(capsys):

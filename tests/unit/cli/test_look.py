@@ -89,7 +89,8 @@ def test_a_language_model_is_seen_reading(capsys, folders):
 
 def test_gold_links_are_outlined(capsys, trace, tmp_path):
     path = tmp_path / "x.svg"
-    for words, count in (((), 3), (("--gold", "1-1"), 2), (("--pieces",), 3), (("--no-sinks",), 3)):
+    chosen = (("--pieces",), ("--no-sinks",), ("--site", "attention"), ("--style", "matrix"), ("--head", "0"))
+    for words, count in (((), 3), (("--gold", "1-1"), 2), *((words, 3) for words in chosen)):
         looked(capsys, trace, *words, "-o", path)
         assert path.read_text().count("#e8820c") == count, "and one in the key"
     for words in (("--style", "heads"), ("--style", "arcs")):
@@ -100,6 +101,35 @@ def test_gold_links_are_outlined(capsys, trace, tmp_path):
 def test_gold_links_go_into_the_trace(capsys, trace, tmp_path):
     looked(capsys, trace, "--gold", "1-1", "-o", tmp_path / "x.json")
     assert json.loads((tmp_path / "x.json").read_text())["gold"] == [[1, 1]]
+
+
+def test_gold_links_of_a_trace_are_left_out_where_they_cannot_be(capsys, folders, tmp_path):
+    looked(capsys, folders["translation"], "ant bee", "-o", tmp_path / "x.json")
+    linked = json.loads((tmp_path / "x.json").read_text()) | {"gold": [[0, 0]]}
+    (tmp_path / "x.json").write_text(json.dumps(linked))
+    looked(capsys, tmp_path / "x.json", "--site", "encoder.layers.0.self_attention", "-o", tmp_path / "x.svg")
+    assert "#e8820c" not in (tmp_path / "x.svg").read_text()
+
+
+def test_a_trace_holds_the_vectors_too(capsys, translator, tmp_path):
+    looked(capsys, translator, "ant", "-o", tmp_path / "x.json")
+    assert {"state", "context"} <= set(Trace.open(tmp_path / "x.json").vectors)
+
+
+def test_a_trace_may_have_any_name(capsys, trace, tmp_path):
+    (tmp_path / "ants").write_bytes(trace.read_bytes())
+    assert looked(capsys, tmp_path / "ants").out == looked(capsys, trace).out
+
+
+def test_a_page_has_the_title_asked_for_or_the_answer(capsys, trace, tmp_path):
+    for words, title in (((), "ANT BEE CAT"), (("--title", "Ants & bees"), "Ants &amp; bees")):
+        looked(capsys, trace, *words, "-o", tmp_path / "x.html")
+        assert f"<title>{title}" in (tmp_path / "x.html").read_text()
+
+
+def test_links_to_a_source_that_is_not_there(capsys, folders):
+    said = refused(capsys, "look", folders["language"], "the cat", "--gold", "0-0")
+    assert "--gold: 0-0 lies outside 0 words read and " in said
 
 
 def test_pieces(capsys, folders):
@@ -125,12 +155,15 @@ def test_pieces(capsys, folders):
         (("--head", "3"), "head 3 was asked for, but attention has heads 0 to 0"),
         (("--gold", "0:0"), "--gold: '0:0' is no link. Write source-target"),
         (("--gold", "9-0"), "--gold: 9-0 lies outside 3 words read and 3 written ('ANT BEE CAT'). Links are"),
+        (("--gold", "3-0"), "--gold: 3-0 lies outside 3 words read and 3 written"),
+        (("--gold", "0-3"), "--gold: 0-3 lies outside 3 words read and 3 written"),
         (("--gold", "0-0", "--style", "arcs"), "outlined in a matrix of a site that looks at the source: attention."),
         (
             ("--site", "attention", "--pieces", "-o", "x.html"),
             "--site, --pieces: a page shows every site, head and piece",
         ),
         (("--style", "arcs", "--title", "T", "-o", "x.json"), "--style, --title: a trace holds everything"),
+        (("--head", "0", "--no-sinks", "-o", "x.HTML"), "--head, --no-sinks: a page shows every site"),
         (("--title", "T"), "--title is for files. Name one with -o."),
         (("--beam", "2"), "is a trace, which has its answer already: leave the text and --beam out"),
         (("a text",), "is a trace, which has its answer already"),
@@ -152,6 +185,7 @@ def test_sites_that_fit_are_named(capsys, folders):
 def test_nothing_to_look_at(capsys, translator, tmp_path):
     assert "the input is empty" in refused(capsys, "look", translator, " ")
     assert "the input is empty" in refused(capsys, "look", translator)
+    assert "--gold: 1-0 lies outside 1 words read and 1" in refused(capsys, "look", translator, "ant", "--gold", "1-0")
     assert "gone.json does not exist" in refused(capsys, "look", tmp_path / "gone.json")
     (tmp_path / "x.json").write_text("{}")
     assert "is not a trace" in refused(capsys, "look", tmp_path / "x.json")

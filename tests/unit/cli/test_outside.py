@@ -57,11 +57,12 @@ def test_it_is_not_imported_unless_it_is_trusted(capsys, module, recipe, tmp_pat
     assert module not in sys.modules
     assert run(capsys, "train", recipe, "--out", tmp_path / "out", "--trust-code").code == 0
     del sys.modules[module]
-    for words in (("predict", "ant"), ("look", "ant"), ("evaluate",), ("compare", tmp_path / "out")):
+    commands = (("predict", "ant"), ("look", "ant"), ("explain", "ant"), ("evaluate",), ("compare", tmp_path / "out"))
+    for words in commands:
         said = refused(capsys, words[0], tmp_path / "out", *words[1:])
         assert "pass --trust-code" in said
         assert module not in sys.modules
-    for words in (("predict", "ant"), ("look", "ant"), ("evaluate",), ("compare", tmp_path / "out")):
+    for words in commands:
         ran = run(capsys, words[0], tmp_path / "out", *words[1:], "--trust-code")
         assert ran.code == 0, ran
         assert ran.out

@@ -53,6 +53,10 @@ def test_jsonl_has_scores_and_attention_that_fits(capsys, translator):
     assert np.array(third["attention"]["sites"]["attention"]).shape == (1, 2, 2)
 
 
+def test_letters_stand_in_jsonl_as_they_are(capsys, translator):
+    assert '"source": "été"' in run(capsys, "predict", translator, "été", "--format", "jsonl").out
+
+
 def test_several_answers(capsys, translator):
     (line,) = lines(run(capsys, "predict", translator, "ant bee", "--nbest", 3))
     answers = line.split("\t")

@@ -190,6 +190,9 @@ def test_columns_are_fixed(tmp_path):
         ("c.jsonl", "{\n", r"line 1 is not JSON: '{'. Every line must be one whole object"),
         ("c.jsonl", "[3]\n", r"line 1 is '\[3\]', but must be an object with image and captions"),
         ("c.jsonl", '{"captions": ["a"]}', r"line 1 has no 'image' with the path of a picture. It has: captions"),
+        ("c.jsonl", '{"image": 3, "captions": ["a"]}', r"line 1 has no 'image' with the path of a picture. It"),
+        ("c.jsonl", '{"image": "", "captions": ["a"]}', r"line 1 has no 'image' with the path of a picture"),
+        ("c.jsonl", '{"image": "a.png", "captions": "a"}', r"line 1 has no 'captions', a list of at least one text"),
         ("c.jsonl", '{"image": "a.png", "caption": "a"}', r"line 1 has no 'captions', a list.* It has: image, caption"),
         ("c.jsonl", '{"image": "a.png", "captions": []}', r"line 1 has no 'captions', a list of at least one text"),
         ("c.jsonl", '{"image": "a.png", "captions": ["a", 3]}', r"line 1, caption 2 must be text, but is '3'"),
@@ -200,6 +203,10 @@ def test_columns_are_fixed(tmp_path):
         ("c.json", '{"annotations": []}', r"has no list 'images', which captions in COCO's layout need. It has: annot"),
         ("c.json", '{"images": [{"id": 3}], "annotations": []}', r"images 1 must be an object with id and file_name"),
         ("c.json", '{"images": [{"id": [], "file_name": "a"}], "annotations": []}', r"images 1: its id must be"),
+        ("c.json", '{"images": [3], "annotations": []}', r"images 1 must be an object with id and file_name"),
+        ("c.json", '{"image": "a.png", "annotations": []}', r"has no list 'images'.* It has: image, annotations"),
+        ("c.json", '{"info": "a.png"}', r"has no list 'images'.* It has: info"),
+        ("c.json", "{}", r"has no list 'images'.* It has: nothing"),
         ("c.json", '{"images": [], "annotations": []}', r"has no annotations. A corpus needs at least one caption"),
         (
             "c.json",
@@ -222,7 +229,14 @@ def test_rows_that_cannot_be_read(tmp_path, name, content, said):
         ("[[null, [0, 0, 1]]]", "is no box"),
         ("[[null, [0.5, 0, 0.5, 1]]]", "is no box"),
         ("[[null, [0, 0, 1, 1.5]]]", "is no box"),
+        ("[[null, [0, 0.5, 1, 0.5]]]", "is no box"),
+        ("[[null, [0, 0, 1.5, 1]]]", "is no box"),
+        ("[[null, [-0.5, 0, 1, 1]]]", "is no box"),
+        ("[[null, [0, -0.5, 1, 1]]]", "is no box"),
+        ("[[null, [0, 0, 1, 1, 1]]]", "is no box"),
         ("[[null, [0, 0, 1, NaN]]]", "is no box"),
+        ("[3]", "caption 1: its boxes must be a list with a box or null for each of its 2 words"),
+        ("3", "line 1: 'boxes' must be a list with an entry for each of the 1 captions"),
         ('[[null, [0, 0, 1, "1"]]]', "is no box"),
     ],
 )
@@ -230,6 +244,12 @@ def test_boxes_that_cannot_be(tmp_path, boxes, said):
     path = put(tmp_path / "c.jsonl", f'{{"image": "a.png", "captions": ["a dog"], "boxes": {boxes}}}')
     with pytest.raises(DataError, match=said):
         list(captions([path]))
+
+
+def test_a_box_may_be_the_whole_picture(tmp_path):
+    row = {"image": DOG, "captions": ["dog"], "boxes": [[[0, 0, 1, 1]]]}
+    (example,) = caption_lines(put(tmp_path / "c.jsonl", json.dumps(row)))
+    assert example.boxes == ((0.0, 0.0, 1.0, 1.0),)
 
 
 def test_examples_are_numbered_by_their_pictures(tmp_path):

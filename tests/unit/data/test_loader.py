@@ -338,3 +338,25 @@ def test_sentences_that_are_padding_have_no_label(tmp_path):
         for part in (batch, collate(store, np.array([0, 1])))
     ]
     assert_close(*(part.total for part in losses))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_processes_have_equal_shapes_where_batches_are_rounded(store, ranks):
+    plan = Plan(lengths_of(store), 90, rounded=True)
+    everyone = [list(Loader(store, plan, rank, ranks).epoch()) for rank in range(ranks)]
+    for loads, rows in zip(zip(*everyone, strict=True), plan.epoch(0), strict=True):
+        sentences, source, target = plan.shape(rows)
+        for load in loads:
+            assert load.batch.source.shape == (-(-sentences // ranks), source)
+            assert load.batch.target.shape == (-(-sentences // ranks), target + 1)
+        counted = [load for load in loads if load.weight]
+        assert sum(int(load.batch.expected_mask.sum()) for load in counted) == loads[0].tokens
+
+
+def test_the_longest_sentence_decides_how_many_bytes_lengths_have(tmp_path):
+    words = Tokenizer.train(TokenizerConfig(kind="word"), ["a"])
+    for tokens, dtype in ((2**16 - 2, np.uint16), (2**16 - 1, np.int32)):
+        one = [Example(target="a " * tokens)]
+        store = Store.open(tmp_path, str(tokens), one, Tokenizers(None, words), max_length=10**9)
+        assert lengths_of(store).tolist() == [[tokens + 1]]
+        assert lengths_of(store).dtype == dtype

@@ -290,3 +290,30 @@ def test_ways_and_sizes_that_do_not_exist():
         fit(quarters(), 4, "stretch")
     with pytest.raises(ConfigError, match=r"pictures of 0 × 0 pixels are asked for. Ask for 1 or more"):
         fit(quarters(), 0)
+
+
+def test_a_picture_may_be_as_large_as_the_limits():
+    data = encoded(quarters(8, 12))
+    limits = {"max_bytes": len(data), "max_pixels": 8 * 12}
+    np.testing.assert_array_equal(open_picture(data, **limits), quarters(8, 12))
+    with pytest.raises(DataError, match=r"the picture has 12 × 8 pixels, more than the 9\.5e-05 million"):
+        open_picture(data, **limits | {"max_pixels": 8 * 12 - 1})
+    with pytest.raises(DataError, match="the picture has more than"):
+        open_picture(data, **limits | {"max_bytes": len(data) - 1})
+
+
+@pytest.mark.parametrize(("values", "seen"), [([0, 7, 255], [0, 7, 255]), ([0, 257, 65535], [0, 1, 255])])
+def test_whole_numbers_up_to_255_are_bytes_and_larger_ones_are_not(values, seen):
+    assert opened(Image.fromarray(np.array([values], np.int32)), "TIFF")[0, :, 0].tolist() == seen
+
+
+@pytest.mark.parametrize("how", ["crop", "pad", "squash"])
+def test_a_picture_may_become_one_pixel(how):
+    assert fit(np.full((3, 3, 3), RED, np.uint8), 1, how).tolist() == [[list(RED)]]
+
+
+def test_a_box_that_only_touches_the_square_is_gone():
+    placed = frame((50, 100), 10, "crop")  # the middle half of it
+    assert placed.box((0.0, 0.0, 0.25, 1.0)) is None
+    assert placed.box((0.75, 0.0, 1.0, 1.0)) is None
+    assert frame((100, 50), 10, "crop").box((0.0, 0.0, 1.0, 0.25)) is None

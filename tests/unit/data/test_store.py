@@ -301,3 +301,19 @@ def test_clearing_the_cache(tmp_path):
     assert clear(cache) == size > 0
     assert not cache.exists()
     assert clear(cache) == 0
+
+
+def test_chunks_in_which_nothing_is_kept_leave_no_trace(tmp_path, monkeypatch):
+    monkeypatch.setattr("saccade.data.store._CHUNK", 2)
+    pairs = [("", ""), ("", ""), ("the cat", "le chat"), ("", ""), ("", ""), ("", ""), ("the", "le chien")]
+    store = Store.open(tmp_path, "key", examples(pairs), both())
+    assert store.lines.tolist() == [3, 7]
+    assert rows(store, "source") == both().source.tokens(["the cat", "the"])
+    assert rows(store, "target") == both().target.tokens(["le chat", "le chien"])
+
+
+def test_pictures_are_numbered_through_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr("saccade.data.store._CHUNK", 2)
+    captions = [Example(target=text) for text in ("le chat", "oui", "", "le chien", "le chat noir")]
+    store = Store.open(tmp_path, "key", captions, Tokenizers(None, both().target), pictures=[4, 4, 7, 9, 2])
+    assert rows(store, "picture") == [[4], [4], [9], [2]]

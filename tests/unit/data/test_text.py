@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from helpers_text import SUFFIXES, packed, put
 from saccade.data import text
-from saccade.data.text import LONGEST_LINE, lines, numbered, shorten, stem_suffix
+from saccade.data.text import LONGEST_LINE, find_file, lines, numbered, shorten, stem_suffix
 from saccade.errors import ConfigError, DataError
 
 
@@ -290,3 +290,13 @@ def test_a_file_that_needs_more_memory_than_there_is(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "_opened", greedy)
     with pytest.raises(DataError, match=r"a\.xz needs more memory to be read than there is\. Compress it again"):
         list(lines(path))
+
+
+def test_a_compressed_file_stands_in_for_one_that_is_not_there(tmp_path):
+    wanted = tmp_path / "train.en"
+    assert find_file(wanted) == wanted, "its absence is told when it is read"
+    (tmp_path / "train.en.gz").mkdir()
+    packed_one = put(tmp_path / "train.en.xz", "one\n")
+    assert find_file(wanted) == packed_one
+    assert list(lines(find_file(wanted))) == ["one"]
+    assert find_file(put(wanted, "two\n")) == wanted

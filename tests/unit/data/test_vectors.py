@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from saccade.data.vectors import read_vectors
+from saccade.data.vectors import Vectors, read_vectors
 from saccade.errors import DataError, ShapeError
 
 VOCABULARY = ["<pad>", "<bos>", "<eos>", "<unk>", "the", "Cat", "sat", "un"]
@@ -60,3 +60,14 @@ def test_another_width_is_told_with_both_numbers(tmp_path, lines):
 def test_what_cannot_be_used_is_told_with_its_line(tmp_path, lines, message):
     with pytest.raises(DataError, match=message):
         read_vectors(write(tmp_path / "v.txt", *lines), VOCABULARY, 2)
+
+
+def test_vectors_of_one_number_are_no_header(tmp_path):
+    vectors = read_vectors(write(tmp_path / "v.txt", "the 5", "sat 6"), VOCABULARY, 1)
+    assert vectors.matrix[:, 0].tolist() == [0, 0, 0, 0, 5, 0, 6, 0]
+    vectors = read_vectors(write(tmp_path / "v.txt", "2 1", "the 5", "2 7"), VOCABULARY, 1)
+    assert vectors.matrix[:, 0].tolist() == [0, 0, 0, 0, 5, 0, 0, 0]
+
+
+def test_of_no_words_none_is_covered():
+    assert Vectors(np.zeros((4, 2), np.float32), np.zeros(4, np.bool_)).coverage == 0.0

@@ -67,6 +67,18 @@ def test_causal(length):
     assert_as_exact(parts, slope, None, True)
 
 
+def test_numbers_that_do_not_lie_side_by_side_are_read_all_the_same():
+    *parts, slope = inputs(2, 2, 17, 9, 12, torch.bfloat16)
+    ours = lambda *leaves: short_attention(*leaves, None, 0.4, False)  # noqa: E731
+    usual = with_gradients(ours, parts, slope)
+    turned = [part.mT.contiguous().mT for part in (*parts, slope)]
+    leaves = [part.requires_grad_() for part in turned[:3]]
+    out = ours(*leaves)
+    assert all(part.stride(-1) > 1 for part in turned)
+    for found, wanted in zip([out, *torch.autograd.grad(out, leaves, turned[3])], usual, strict=True):
+        assert torch.equal(found, wanted)
+
+
 def test_a_sentence_that_shows_nothing_gives_zeros():
     *parts, slope = inputs(3, 2, 16, 9, 8, torch.bfloat16)
     mask = torch.ones(3, 1, 1, 9, dtype=torch.bool, device=DEVICE)

@@ -47,3 +47,18 @@ def test_where_triton_does_not_work_torch_does_and_it_is_said(as_on_a_gpu, monke
         ]
     finally:
         ways._triton_works.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("capability", "recent"), [((7, 5), False), ((8, 0), True), ((8, 6), True), ((9, 0), True), ((12, 1), True)]
+)
+def test_gpus_that_triton_no_longer_serves_are_left_to_torch_and_it_is_said(monkeypatch, caplog, capability, recent):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    ways._recent.cache_clear()
+    try:
+        with caplog.at_level(logging.INFO, "saccade"):
+            assert ways._recent(torch.device("cuda:3")) == recent
+        told = ["cuda:3 works without fused kernels: it is too old for Triton"]
+        assert caplog.messages == ([] if recent else told)
+    finally:
+        ways._recent.cache_clear()

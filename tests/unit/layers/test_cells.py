@@ -7,6 +7,7 @@ from torch.testing import assert_close
 
 from helpers_models import assert_same_by_name, gradients, loud, same
 from saccade import masks
+from saccade.errors import ShapeError
 from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import CELLS, LSTM, Cell, CellStack, ResetBeforeGRU, build_cell
 
@@ -159,3 +160,25 @@ def test_locked_dropout_is_the_same_in_every_step_of_a_loop_and_of_a_sequence():
         output, layered = advance(gates[:, t], layered)
         same(output, whole[:, t])
     same(stack.join(layered), last)
+
+
+@each_cell
+def test_what_does_not_go_together_is_refused_with_its_shapes(name: str):
+    cell = build_cell(name, E, D)
+    wide, state, mask = cell.state_width, torch.zeros(2, cell.state_width), torch.ones(2, 5, dtype=torch.bool)
+    inputs = torch.zeros(2, 5, E)
+    assert cell.sequence(inputs, state, mask)[0].shape == (2, 5, D)
+    for wrong, said in (
+        ((torch.zeros(2, 5, E + 1), state, mask), r"inputs are \(2, 5, 4\), but this layer reads \(B, T, 3\)"),
+        ((torch.zeros(2, E), state, mask), r"inputs are \(2, 3\), but this layer reads \(B, T, 3\)"),
+        ((torch.zeros(2, 0, E), state, mask[:, :0]), r"inputs are \(2, 0, 3\), .* with no axis of 0"),
+        ((inputs.double(), state, mask), r"inputs are torch.float64, but this cell is torch.float32"),
+        ((inputs, state[:1], mask), rf"state is \(1, {wide}\), but inputs are \(2, 5, 3\) .* must be \(2, {wide}\)"),
+        ((inputs, state[:, 1:], mask), rf"state is \(2, {wide - 1}\), .* must be \(2, {wide}\)"),
+        ((inputs, state, mask[:, 1:]), r"mask is \(2, 4\), but inputs are \(2, 5, 3\), so it must be \(2, 5\)"),
+    ):
+        with pytest.raises(ShapeError, match=said):
+            cell.sequence(*wrong)
+    for wrong in (torch.zeros(2, E + 1), inputs, torch.zeros(0, E)):
+        with pytest.raises(ShapeError, match=r"but this layer reads \(N, 3\), with no axis of 0"):
+            cell(wrong, state)

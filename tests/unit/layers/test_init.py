@@ -6,6 +6,8 @@ from torch.testing import assert_close
 
 from saccade.layers.cells import CELLS, LSTM, build_cell
 from saccade.layers.init import init_embeddings, init_forget_gates, init_groundhog, init_uniform
+from saccade.layers.pooling import build_pooling
+from saccade.layers.positions import Learned
 from saccade.models import MODELS, build_language_model, build_seq2seq
 
 
@@ -105,3 +107,18 @@ def test_tables_inside_of_parts_are_left_alone():
     init_embeddings(model, 0.1)
     assert abs(model["words"].weight.std() - 0.1) < 0.005
     assert (part[0].weight == 7.0).all()
+
+
+def test_learned_places_and_questions_start_about_as_long_as_one_whatever_their_width():
+    for width in (16, 400):
+        lengths = Learned(width, 200)(torch.arange(200)).norm(dim=-1)
+        assert lengths.mean().item() == pytest.approx(1.0, rel=0.05)
+        questions = torch.stack([build_pooling("attention", width).question[0, 0] for _ in range(5)])
+        assert questions.norm(dim=-1).mean().item() == pytest.approx(1.0, rel=0.3)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_cells_start_within_one_over_the_root_of_their_width(name: str):
+    for parameter in (part for key, part in build_cell(name, 30, 16).named_parameters() if "weight" in key):
+        assert 0.95 * 0.25 < parameter.abs().max() <= 0.25
+        assert abs(parameter.mean()) < 0.02

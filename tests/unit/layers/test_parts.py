@@ -4,10 +4,12 @@ import pytest
 import torch
 
 from saccade.errors import ShapeError
-from saccade.layers.encoder import Encoder, Reading
+from saccade.layers.cells import CellStack
+from saccade.layers.encoder import Encoder, Reading, RecurrentEncoder
 from saccade.layers.grids import Grid
 from saccade.layers.pooling import Pooling
 from saccade.layers.positions import Learned
+from saccade.layers.reader import PlainReader, StackedReader
 from saccade.layers.readout import Readout
 from saccade.layers.transformer import PlacedEmbedding
 
@@ -35,3 +37,25 @@ def test_learned_positions_reach_to_their_last_row_and_no_further():
     with pytest.raises(ShapeError, match=r"5 long, but the learned positions end at 4.*larger max_length"):
         table.check_length(5)
     PlacedEmbedding(None, 0.0).check_length(5)
+
+
+@pytest.mark.parametrize(
+    ("part", "run"),
+    [
+        (lambda: CellStack("gru", 3, 4, 2), lambda part, x: part.sequence(x, torch.zeros(2, 2, 4))[0]),
+        (lambda: RecurrentEncoder("gru", 3, 4, 2), lambda part, x: part(x, torch.ones(2, 5).bool()).annotations),
+        (lambda: PlainReader("gru", 3, 4, 2), lambda part, x: part(x)),
+        (lambda: StackedReader([PlainReader("gru", 3, 4), PlainReader("gru", 4, 4)]), lambda part, x: part(x)),
+    ],
+    ids=["cells", "encoder", "reader", "readers"],
+)
+def test_a_stack_that_is_asked_for_nothing_more_is_torchs_in_training_and_after_it(part, run):
+    """Without other options: forwards, no dropout, and nothing added to what a layer says."""
+    made, inputs = part(), torch.randn(2, 5, 3)
+    cells = [module.rnn for module in made.modules() if hasattr(module, "rnn")]
+    theirs = torch.nn.GRU(3, 4, 2, batch_first=True)
+    for number, cell in enumerate(cells):
+        for name, weight in cell.named_parameters():
+            getattr(theirs, name.replace("l0", f"l{number}")).data = weight.data
+    for training in (True, False):
+        torch.testing.assert_close(run(made.train(training), inputs), theirs(inputs)[0])

@@ -161,6 +161,7 @@ FIGURES = {
     "matrix, folded": lambda path: save(some_map(45, 42, gold=[(44, 41)]), path, title="A title"),
     "arcs": lambda path: save_arcs([SMALL, SMALL], path, title="A title"),
     "arcs, many": lambda path: save_arcs([some_map(12, 3)] * 10, path, names=[f"name {n}" for n in range(10)]),
+    "arcs, three rounds of colors": lambda path: save_arcs([some_map(2, 1)] * 17, path),
     "heads": lambda path: save_heads(SITES, path, title="A title"),
     "heads, of one site": lambda path: save_heads([Heads("site", (SMALL,) * 9)], path),
     "heads, too many words": lambda path: save_heads([Heads("site", (some_map(60, 50),))], path),
@@ -274,6 +275,30 @@ def test_words_of_a_line_neither_touch_nor_leave_the_page(name):
         assert all(end < start for (_, end), (start, _) in pairwise(line))
         assert line[0][0] >= 0
         assert line[-1][1] <= reading.PAGE
+
+
+@pytest.mark.parametrize(("sites", "across"), [(1, 5), (2, 9), (3, 9)])
+def test_heads_of_several_sites_stand_in_longer_rows(sites, across):
+    """Ten heads and their mean; those of one site are drawn in rows of five."""
+    shown = [Heads(f"site {number}", (SMALL,) * 10) for number in range(sites)]
+    places = re.findall(r"^text '(?:head \d|mean)' (\S+) (\S+) ", drawn(lambda path: save_heads(shown, path)), re.M)
+    assert len(places) == 11 * sites
+    assert len({x for x, _ in places}) == across
+    assert len({y for _, y in places}) == sites * -(-11 // across)
+
+
+def test_the_faintest_lines_and_cells_are_left_out():
+    """Lines from a fiftieth on, and cells of heads from a hundredth on."""
+    faint = Map(["a", "b", "c"], ["x", "y"], [[0.9, 0.02, 0.0199], [0.01, 0.0099, 0.9]])
+    assert drawn(lambda path: save_arcs([faint], path)).count("lines 3 -\n") == 1
+    assert drawn(lambda path: save_heads([Heads("site", [faint])], path)).count("cells 5 ") == 1
+
+
+def test_scores_below_zero_have_room_too():
+    """From -2 to 8 are ten; a twelfth or so more is left above: 1.08 · 10 - 2."""
+    axes = WrittenAxes(WrittenPage())
+    curves._frame(axes, [Curve("a", [(1, 2, 3, -2, 8)])], None, "score")
+    assert axes.get_ylim() == pytest.approx((-2, 8.8))
 
 
 LONG = "x" * 200

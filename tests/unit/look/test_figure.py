@@ -6,6 +6,7 @@ import sys
 from itertools import pairwise
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -196,6 +197,37 @@ def test_all_scripts_can_stand_in_a_pdf(tmp_path):
     ]
     save(Map(words, ["x"], [[0.5] * len(words)]), tmp_path / "map.pdf")
     assert (tmp_path / "map.pdf").read_bytes().count(b"/FontFile") >= 1
+
+
+def width_of(path, draw):
+    """Points of a page with a box of a hundred and what else is drawn."""
+    with sheet(path) as page:
+        page.box((0, 0, 100, 100), fill="#000000")
+        draw(page)
+    return float(re.search(r'width="([\d.]+)pt"', path.read_text())[1])
+
+
+def test_the_page_grows_for_what_counts_alone(tmp_path):
+    path, far = tmp_path / "x.svg", (500, 0, 50, 50)
+    alone = width_of(path, lambda page: None)
+    assert alone == pytest.approx(100 + 2 * 0.15 * 72, abs=0.5)
+    assert width_of(path, lambda page: page.box(far)) == pytest.approx(alone + 450, abs=0.5)
+    assert width_of(path, lambda page: page.text(500, 50, "far", 10)) > alone + 400
+    for draw in (
+        lambda page: page.box(far, counts=False),
+        lambda page: page.text(500, 50, "far", 10, counts=False),
+        lambda page: page.cells([far], ["#000000"]),
+        lambda page: page.lines([(500, 0, 550, 50)], [("#000000", 1.0)]),
+        lambda page: page.image(np.zeros((2, 2, 3), np.uint8), far),
+    ):
+        assert width_of(path, draw) == alone
+
+
+def test_labels_are_level_unless_they_are_turned(tmp_path):
+    with sheet(tmp_path / "x.svg") as page:
+        page.text(0, 0, "level", 10)
+        page.text(0, 0, "turned", 10, turn=45)
+        assert [text.get_rotation() for text in page.figure.texts] == [0, 45]
 
 
 PICTURES = {

@@ -12,6 +12,7 @@ from saccade.look import Map, Sample, Table, report
 
 EVIL = ["<script>alert(1)</script>", "&amp;", '" onload="x', "\x1b[31m", "</style>", "$title"]
 AREA = Map(["the", "Area"], ["la", "zone"], [[0.9, 0.1], [0.002, 0.998]], gold=[(0, 0)])
+THREE = Map(["a", "b", "c"], ["d"], [[0.3, 0.2, 0.5]])
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
@@ -114,6 +115,19 @@ def test_written_words_can_be_reached_and_say_where_they_looked():
     ]
 
 
+def test_a_word_names_the_two_it_looked_at_most():
+    (span,) = (s for s in Page(report("T", {}, [Sample("s", THREE)])).all("span") if "data-t" in s)
+    assert (span["title"], span["data-look"]) == ("c 50 %, a 30 %", "0:30 1:20 2:50")
+
+
+def test_a_map_may_shrink_to_three_quarters_and_never_grows():
+    page = report("T", {}, [Sample("s", AREA), Sample("t", THREE)])
+    limits = re.findall(r"#map-(\d) svg { max-width: (\d+)px; min-width: (\d+)px }", page)
+    assert [number for number, *_ in limits] == ["0", "1"]
+    for (_, most, least), svg in zip(limits, Page(page).all("svg"), strict=True):
+        assert (most, int(least)) == (svg["width"], round(0.75 * int(most)))
+
+
 def test_cells_are_as_strong_as_their_weights():
     cells = [rect for rect in Page(report("T", {}, [Sample("s", AREA)])).all("rect") if rect["class"] == "cell"]
     assert [float(cell["fill-opacity"]) for cell in cells] == [0.9, 0.1, 1.0]  # 0.002 is not drawn
@@ -132,7 +146,23 @@ def test_labels_lie_inside_the_drawing():
 def test_gold_links_are_explained_where_there_are_some():
     assert "gold" in " ".join(Page(report("T", {}, [Sample("s", AREA)])).text["p"])
     plain = Map(AREA.source, AREA.target, AREA.weights)
+    assert "gold" in " ".join(Page(report("T", {}, [Sample("s", plain), Sample("t", AREA)])).text["p"])
     assert "gold" not in " ".join(Page(report("T", {}, [Sample("s", plain)])).text["p"])
+
+
+def test_what_a_person_wrote_stands_below_where_it_is_known():
+    with_it, without = (Page(report("T", {}, [Sample("s", AREA, reference)])) for reference in ("la région", None))
+    assert with_it.text["dt"] == ["Read", "Written", "Reference"]
+    assert with_it.text["dd"][-1] == "la région"
+    assert without.text["dt"] == ["Read", "Written"]
+
+
+@pytest.mark.parametrize(("weight", "drawn"), [(0.005, 2), (0.0049, 1)])
+def test_what_would_round_to_nothing_is_not_drawn(weight, drawn):
+    page = Page(report("T", {}, [Sample("s", Map(["a", "b"], ["c"], [[0.9, weight]]))]))
+    assert len([rect for rect in page.all("rect") if rect["class"] == "cell"]) == drawn
+    (span,) = (span for span in page.all("span") if "data-t" in span)
+    assert len(span["data-look"].split()) == len(span["title"].split(", ")) == drawn
 
 
 def test_a_page_of_almost_nothing():

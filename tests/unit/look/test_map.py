@@ -7,6 +7,7 @@ import pytest
 
 from saccade.errors import NumericsError, ShapeError
 from saccade.look import Map
+from saccade.look.map import check_cells
 
 
 def test_lists_arrays_and_tuples_make_equal_maps():
@@ -93,6 +94,7 @@ def test_a_map_of_the_words_alone():
 
 
 def test_more_weights_than_a_picture_can_show():
+    check_cells(2_097_152)
     names = ["w"] * 1449
     with pytest.raises(ShapeError, match=r"shows at most 2,097,152 weights, but here are 2,099,601\."):
         Map(names, names, [])

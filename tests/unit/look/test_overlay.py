@@ -178,6 +178,22 @@ def test_without_colour_the_shades_stand_where_was_looked():
     assert lines[1] == "·" * 20
 
 
+def test_a_name_stands_beside_its_share_while_one_letter_of_it_fits():
+    overlay = Overlay.of(seen(), look_at(15, words=["corner"]))
+    for width, first in ((5, "corn…"), (6, "… 90 %"), (7, "c… 90 %"), (11, "corner 90 %")):
+        assert draw_overlay(overlay, width=width).splitlines()[0] == first
+
+
+@pytest.mark.parametrize(("high", "lines"), [(1, 1), (16, 10)])
+def test_a_panel_has_the_proportions_of_its_picture_and_one_line_at_least(high, lines):
+    """Twenty cells wide, and a cell is twice as high as wide; a sixteenth as high would be half a line."""
+    picture = Picture(np.zeros((high, 16, 3), np.uint8), 1, 1)
+    overlay = Overlay.of(picture, Map(["0"], ["w"], [[1.0]]))
+    assert len(draw_overlay(overlay, width=20).splitlines()) == 1 + lines
+    heads = draw_overlay_heads(picture, Heads("site", [Map(["0"], ["w"], [[1.0]])]), width=20)
+    assert len(heads.splitlines()) == 3 + round(max(1, 12 * high / 16 / 2))
+
+
 def test_with_colour_the_picture_is_there_and_dark_where_was_not_looked():
     text = draw_overlay(Overlay.of(seen(), look_at(0, words=["corner"])), width=50, colour=True)
     lines = text.splitlines()

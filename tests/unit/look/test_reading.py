@@ -6,7 +6,7 @@ import pytest
 
 from saccade.errors import ConfigError, ShapeError
 from saccade.look import Map, draw_reading, save_reading
-from saccade.look.paper import RED, shade
+from saccade.look.paper import INK, MUTED, RED, shade
 
 WORDS = ["the", "cat", "sat"]
 BACK = Map(WORDS, WORDS, [[0, 0, 0], [1, 0, 0], [0.75, 0.25, 0]])
@@ -34,12 +34,37 @@ def test_the_words_looked_at_are_shaded(tmp_path):
     assert ("the", "#ffffff") in words, "letters on the darkest shade are white"
 
 
+@pytest.mark.parametrize(
+    ("word", "mark", "colours"),
+    [(0.68, 0.3, ["#ffffff", INK]), (0.679, 0.299, [INK, MUTED]), (0.005, 0.005, [INK, MUTED])],
+)
+def test_letters_are_seen_on_every_shade(tmp_path, word, mark, colours):
+    """White on the darkest; and a mark is as dark as a word where its shade would swallow it."""
+    text, words = drawn(tmp_path, Map(["a", ".", "b"], ["b"], [[word, mark, 0]]))
+    assert [colour for _, colour in words] == [*colours, RED]
+    assert text.count(f"fill: {shade(word)}") == (2 if word == mark else 1)
+
+
+@pytest.mark.parametrize(("weight", "shown"), [(0.005, True), (0.0049, False)])
+def test_what_would_round_to_nothing_is_not_shown(tmp_path, weight, shown):
+    text, _ = drawn(tmp_path, Map(["a", "b"], ["b"], [[weight, weight]]))
+    assert text.count(f"fill: {shade(weight)}") == 2 * shown
+    assert ("what it gives itself" in text) == shown
+    ahead = draw_reading(Map(["a", "b"], ["a", "b"], [[0, weight], [0, 0]]))
+    assert ahead == ("[a] b\na [b]" if shown else "[a]\na [b]")
+
+
 def test_what_a_word_gives_itself_is_a_strip_below_it(tmp_path):
     assert "what it gives itself" not in drawn(tmp_path, BACK)[0]
     text, words = drawn(tmp_path, OWN)
     assert "what it gives itself" in text
     assert text.count(f"fill: {shade(0.8)}") == 1
     assert [word for word, colour in words if colour == RED] == WORDS
+
+
+def test_a_strip_is_explained_where_one_word_alone_has_it(tmp_path):
+    alone = Map(WORDS, WORDS, [[0, 0, 0], [1, 0, 0], [0.5, 0, 0.5]])
+    assert "what it gives itself" in drawn(tmp_path, alone)[0]
 
 
 def test_a_reader_that_looks_ahead_has_whole_lines(tmp_path):
@@ -66,6 +91,9 @@ def test_texts_that_run_to_the_left_do(tmp_path):
     text, _ = drawn(tmp_path, Map(words, words, [[0] * 3] * 3))
     first, last = (float(re.findall(rf' x="([\d.]+)"[^>]*>{word}<', text)[-1]) for word in (words[0], words[-1]))
     assert first > last
+    text, _ = drawn(tmp_path, Map(["ab", "זה"], ["ab", "זה"], [[0] * 2] * 2))
+    first, last = (float(re.findall(rf' x="([\d.]+)"[^>]*>{word}<', text)[-1]) for word in ("ab", "זה"))
+    assert first < last, "as many letters of either kind run to the right"
 
 
 def test_other_words_cannot_be_read(tmp_path):
@@ -81,6 +109,24 @@ def test_the_terminal_needs_no_colour():
     assert draw_reading(BACK) == "[the]\n█the [cat]\n█the ▒cat [sat]"
     assert draw_reading(OWN).splitlines()[-1] == "░the ░cat [█sat]"
     assert draw_reading(Map([], [], [])) == "(nothing was read)"
+
+
+@pytest.mark.parametrize(
+    ("weight", "mark"),
+    [(0.7, "█"), (0.69, "▓"), (0.4, "▓"), (0.39, "▒"), (0.2, "▒"), (0.19, "░"), (0.05, "░"), (0.049, "")],
+)
+def test_shades_of_the_terminal_begin_at_their_weights(weight, mark):
+    assert draw_reading(Map(["a", "b"], ["b"], [[weight, 0]])) == f"{mark}a [b]"
+
+
+def test_the_terminal_with_colour_paints_what_is_looked_at_and_keeps_it_readable():
+    def painted(weight):
+        return draw_reading(Map(["a", "b"], ["b"], [[weight, 0]]), colour=True).removesuffix(" \x1b[1;31m[b]\x1b[0m")
+
+    assert painted(0.0049) == " a "
+    assert painted(0.005).startswith("\x1b[97m\x1b[48;5;234m a ")
+    assert painted(0.49).startswith("\x1b[97m")
+    assert painted(0.5).startswith("\x1b[30m")
 
 
 def test_the_terminal_with_colour_shows_the_same_words():

@@ -16,6 +16,7 @@ def spelled(text):
 def test_letters_take_the_form_their_place_asks_for():
     assert spelled("بيت") == ["TEH FINAL FORM", "YEH MEDIAL FORM", "BEH INITIAL FORM"]
     assert spelled("ب") == ["BEH ISOLATED FORM"]
+    assert spelled("ٱ") == ["ALEF WASLA ISOLATED FORM"]
 
 
 def test_some_letters_join_on_one_side_alone():
@@ -26,6 +27,13 @@ def test_some_letters_join_on_one_side_alone():
 def test_lam_and_alef_are_one():
     assert spelled("سلام") == ["MEEM ISOLATED FORM", "LIGATURE LAM WITH ALEF FINAL FORM", "SEEN INITIAL FORM"]
     assert spelled("لا") == ["LIGATURE LAM WITH ALEF ISOLATED FORM"]
+    assert spelled("لآلألإ")[::-1] == [
+        f"LIGATURE LAM WITH ALEF WITH {sign} ISOLATED FORM" for sign in ("MADDA ABOVE", "HAMZA ABOVE", "HAMZA BELOW")
+    ]
+
+
+def test_lam_and_alef_maksura_are_two():
+    assert spelled("على") == ["ALEF MAKSURA FINAL FORM", "LAM MEDIAL FORM", "AIN INITIAL FORM"]
 
 
 def test_vowel_signs_stay_with_their_letters_and_part_none():
@@ -51,6 +59,12 @@ def test_joiners_are_obeyed_and_not_drawn():
         ("(שלום)", "(םולש)"),
         ("שלום abc עולם", "םלוע abc םולש"),
         ("שָלום", "םולשָ"),
+        ("שלום ١٩٩٢", "١٩٩٢ םולש"),
+        ("שלום abc def עולם", "םלוע abc def םולש"),
+        ("the שלום עולם word", "the םלוע םולש word"),
+        ("אב a b", "a b בא"),
+        ("שלום a, b", "a, b םולש"),
+        ("(שלום", "םולש)"),
     ],
 )
 def test_order(text, drawn):

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saccade.look import Map, draw, words
+from saccade.look import Map, draw, draw_arcs, words
+from saccade.look.terminal import strongest
 
 SOURCE = ["an", "eye", "leaps", "from", "one", "thing", "to", "the", "next"]
 BACKWARDS = """
@@ -85,6 +86,13 @@ def test_a_matrix_too_wide_becomes_a_list():
     wide = Map([*"abcdefgh", "Area"], ["la", "zone"], [[0.5, 0.4, 0.1, *[0] * 6], [0.03, *[0] * 7, 0.97]])
     assert draw(wide, width=20) == "  la ← a 50 %\nzone ← Area 97 %"
     assert draw(wide, width=21) == "  la ← a 50 %, b 40 %\nzone ← Area 97 %"
+
+
+@pytest.mark.parametrize(("weight", "named"), [(0.1, True), (0.0999, False)])
+def test_a_second_word_is_named_from_a_tenth_on(weight, named):
+    one = Map(["a", "b"], ["x"], [[0.8, weight]])
+    assert strongest(one) == ["x ← a 80 %, b 10 %" if named else "x ← a 80 %"]
+    assert draw_arcs([one]) == ("x ← a 80 % (head 0), b 10 % (head 0)" if named else "x ← a 80 % (head 0)")
 
 
 def test_the_list_tells_equal_words_apart():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from saccade.data.example import Links
 from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
 from saccade.metrics import align, alignment_error_rate, alignment_statistics, best_shift, error_rate
+from saccade.metrics.alignment import AlignmentScore, ShiftReport
 
 link_sets = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8)
 corpora = st.lists(st.tuples(link_sets, link_sets, link_sets), min_size=1, max_size=5)
@@ -198,6 +199,8 @@ def test_a_matrix_without_a_row_for_the_end_is_noticed():
 def test_other_shapes_are_refused():
     with pytest.raises(ShapeError, match=r"is \(2, 3, 4\), but must be \(T, S\)"):
         align(np.ones((2, 3, 4)))
+    with pytest.raises(ShapeError, match=r"is \(2, 0, 4\), but must be \(T, S\)"):
+        align(np.ones((2, 0, 4)))
     with pytest.raises(ShapeError, match="differ in length"):
         align([[1.0], [0.5, 0.5]])
 
@@ -205,3 +208,17 @@ def test_other_shapes_are_refused():
 def test_nan_is_refused_with_its_row():
     with pytest.raises(NumericsError, match=r"row 1 of an attention matrix \(2, 2\) has NaN"):
         align([[1, 0], [0, float("nan")]])
+
+
+def test_a_gain_of_five_hundredths_is_enough_to_warn():
+    rates = {0: 0.05, 1: 0.0}
+    scores = {shift: AlignmentScore(rate, 1.0, 1.0, 20, 1) for shift, rate in rates.items()}
+    assert "(0.05 with shift 0)" in ShiftReport(scores, expected=0, best=1).warning()
+
+
+@pytest.mark.parametrize("link", ["2-0", "0-3"])
+def test_the_word_after_the_last_lies_outside(link):
+    matrix = np.ones((4, 2))  # three words and the end, two source words
+    assert best_shift([matrix], [Links.parse("1-2")]).scores[0].links == 3
+    with pytest.raises(DataError, match=f"the gold link {link} lies outside its 2 source and 3 target words"):
+        best_shift([matrix], [Links.parse(link)])

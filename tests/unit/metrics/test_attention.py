@@ -257,3 +257,42 @@ def test_other_shapes_are_refused():
 def test_nan_is_refused():
     with pytest.raises(NumericsError, match="'x' for sentence 0 has NaN"):
         attention_statistics([[[1.0, math.nan]]], site="x")
+
+
+def test_without_an_end_mark_every_column_is_a_word():
+    found = attention_statistics([np.eye(4)[:2], np.eye(3)])
+    assert (found.source_words, found.steps, found.coverage) == (7, 5, pytest.approx(5 / 7))
+
+
+def test_the_end_mark_may_stand_in_any_column():
+    weights = [[0.1, 0.2, 0.3, 0.4]]
+    shares = [attention_statistics([weights], end_column=column).end_share for column in (-4, -1, 0, 3)]
+    assert shares == pytest.approx([0.1, 0.4, 0.1, 0.4])
+    with pytest.raises(ShapeError, match=r"end_column is -5, but sentence 0 of 'attention' has 4 columns"):
+        attention_statistics([weights], end_column=-5)
+
+
+@pytest.mark.parametrize(
+    ("position", "words"),
+    [
+        (1, "2nd"),
+        (2, "3rd"),
+        (3, "4th"),
+        (9, "10th"),
+        (11, "12th"),
+        (12, "13th"),
+        (13, "14th"),
+        (20, "21st"),
+        (22, "23rd"),
+        (100, "101st"),
+        (110, "111th"),
+        (112, "113th"),
+        (-2, "2nd from the end"),
+        (-11, "11th from the end"),
+        (-21, "21st from the end"),
+    ],
+)
+def test_positions_are_counted_as_people_count(position, words):
+    head = attention.HeadStatistics(1.0, 0.5, None, 1.0, position=position, position_share=0.98, movement=0.5)
+    (text,) = complaints(attention.AttentionStatistics("x", (head,), sentences=5, steps=50, source_words=100))
+    assert text == f"attention of x always looks at the same position, the {words}: it is heaviest in 98% of the steps."

@@ -186,3 +186,14 @@ def test_impossible_settings_are_refused():
 def test_scores_that_are_no_numbers_are_refused():
     with pytest.raises(NumericsError, match="10 of 10 resamples"):
         interval(lambda drawn: float("nan"), 3, samples=10)
+
+
+def test_one_resample_is_its_own_interval():
+    found = interval(lambda drawn: float(drawn.sum()), 5, samples=1)
+    assert (found.score, found.samples) == (10.0, 1)
+    assert found.lower == found.upper
+
+
+def test_one_sentence_is_drawn_each_time():
+    found = sums_interval(valued(np.array([3.0])), mean, samples=4)
+    assert (found.score, found.lower, found.upper) == (3.0, 3.0, 3.0)

@@ -113,6 +113,11 @@ def test_documents_are_counted_by_image():
     assert frequency.weight(("dog",)) == frequency.weight(("unseen",)) == pytest.approx(log(2))
 
 
+def test_runs_of_one_to_four_words_are_counted():
+    frequency = document_frequency([["one two three four five six"]])
+    assert Counter(map(len, frequency.counts)) == {1: 6, 2: 5, 3: 4, 4: 3}
+
+
 def test_impossible_tables_are_refused():
     with pytest.raises(DataError, match="of 0 images, but need at least 1"):
         DocumentFrequency(0, {})

@@ -124,3 +124,10 @@ def test_no_bins_are_refused():
         round_bounds([3], 0)
     with pytest.raises(ConfigError, match="bins is 0"):
         equal_bounds([3], 0)
+
+
+def test_one_bin_holds_all_sentences():
+    assert equal_bounds([4, 1, 9], 1) == [9]
+    assert round_bounds([4, 1, 9], 1) == [10]
+    bins = score_by_length([4, 1, 9], valued([1, 2, 6]), mean, bounds=[10], samples=2)
+    assert [(each.low, each.high, each.count, each.score) for each in bins] == [(1, 10, 3, 3.0)]

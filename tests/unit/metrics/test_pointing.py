@@ -146,6 +146,16 @@ def test_the_formulas_take_summed_rows_and_resamples_of_them():
 
 def test_rounding_past_the_edge_is_forgiven():
     assert row(GRID, (-1e-9, 0.0, 1 + 1e-9, 1.0))["area"] == 1
+    assert row(GRID, (0.0, -1e-9, 1.0, 1 + 1e-9))["area"] == 1
+
+
+@pytest.mark.parametrize("edge", range(4))
+def test_every_edge_must_lie_in_the_picture(edge):
+    for wrong in (-0.1, 1.1):
+        box = [0.2, 0.2, 0.8, 0.8]
+        box[edge] = wrong
+        with pytest.raises(DataError, match=r"example 0, word 0: the box \(.*\) must be"):
+            pointing_statistics([[GRID]], [[tuple(box)]])
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import torch
 
 from helpers_models import MIXED, VOCABULARY, loud, same, tiny
 from saccade.attention import MultiHead
+from saccade.errors import ConfigError
 from saccade.kernels.dropout import Dropout
-from saccade.models import MODELS, build_classifier, build_language_model, build_seq2seq, configure
+from saccade.models import MODELS, build_captioner, build_classifier, build_language_model, build_seq2seq, configure
 
 HEADS = {
     "translator": lambda name, **s: build_seq2seq(name, VOCABULARY, VOCABULARY, **s),
@@ -46,6 +47,33 @@ def test_locked_dropout_reaches_every_place_that_drops(name: str, head: str):
     places = {path: part for path, part in HEADS[head](name, **settings).named_modules() if isinstance(part, Dropout)}
     unlocked = {path for path, part in places.items() if not part.locked}
     assert unlocked == ({"dropout"} if head == "classifier" else set())  # which is on one vector, not on a sentence
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("name", MODELS)
+def test_small_presets_drop_nothing_and_nothing_is_locked_unless_asked_for(name: str, head: str):
+    model, batch = HEADS[head](name, **MODELS[name].tiny).train(), MIXED.batch()
+    assert torch.equal(model(batch), model(batch))
+    assert not any(part.locked for part in model.modules() if isinstance(part, Dropout))
+
+
+def test_show_attend_and_tell_looks_through_a_network_that_does_not_learn():
+    with torch.device("meta"):
+        model = build_captioner("show-attend-tell-soft", 100)
+    convolutions = [part for part in model.encoder.grid.modules() if isinstance(part, torch.nn.Conv2d)]
+    assert len(convolutions) == 16  # and three further layers make the 19 of the paper's VGG
+    assert {name.split(".")[1] for name, part in model.named_parameters() if not part.requires_grad} == {"grid"}
+    assert not any(part.requires_grad for part in model.encoder.parameters())
+
+
+@pytest.mark.parametrize("part", ["score", "align", "window"])
+def test_numbers_among_the_options_of_a_part_have_bounds(part: str):
+    for allowed in (2**20, -(2**20), 0.5, True, "a word"):
+        options = {f"{part}_options": {"size": allowed}}
+        assert getattr(configure("bahdanau", attention=options).attention, f"{part}_options") == {"size": allowed}
+    for wrong in (2**20 + 1, -(2**20) - 1, 1e7, float("inf"), float("nan")):
+        with pytest.raises(ConfigError, match="option 'size' must lie between -1,048,576 and 1,048,576"):
+            configure("bahdanau", attention={f"{part}_options": {"size": wrong}})
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from helpers_models import loud
 from helpers_search import MAX_LENGTH, SEQ2SEQ, beam, greedy, lively_case, make_batch, make_model
 from saccade.attention import Tape
 from saccade.batch import BOS, Batch
+from saccade.errors import ShapeError
 from saccade.models import MODELS, build_seq2seq
 from saccade.models.base import StepWriter
 from saccade.models.recurrent_writer import packed_attention
@@ -230,3 +231,57 @@ def test_forced_states_and_contexts_are_noted(name):
     model.vectors(batch, tape=tape)
     assert tape.notes["state"].shape[:2] == (2, 3)
     assert ("context" in tape.notes) == (name != "sutskever")
+
+
+def wide(**settings):
+    """A Transformer of the least size whose products our own code packs."""
+    sizes = {"width": 64, "feed_forward": 64, "layers": 2, "dropout": 0.0, "attention": {"heads": 2}}
+    return loud(build_seq2seq("transformer-base", 64, 64, **sizes | settings))
+
+
+def test_positions_that_were_not_learned_are_refused_whichever_way_is_written():
+    model = wide(positions="learned", max_length=8)
+    for writer in (model.writer(), StepWriter(model)):
+        writer.read(Batch.of([[4] * 8]), 1, 8)
+        with pytest.raises(ShapeError, match="the sequence is 9 long, but the learned positions end at 8"):
+            writer.read(Batch.of([[4] * 9]), 1, 8)
+        with pytest.raises(ShapeError, match="the sequence is 9 long, but the learned positions end at 8"):
+            writer.read(Batch.of([[4] * 8]), 1, 9)
+
+
+@pytest.mark.parametrize(("positions", "layers"), [("sinusoidal", 1), ("learned", 2), ("rotary", 1)])
+@torch.no_grad()
+def test_a_long_draft_goes_on_as_step_does_when_hypotheses_change_places(positions, layers):
+    """Caches begin with room for 16 words and grow, and sentences that are done leave."""
+    model, batch = wide(positions=positions, layers=layers), Batch.of([[5, 6, 7], [8, 9], [10]])
+    generator = torch.Generator().manual_seed(2)
+    fast, plain = (writer.read(batch, 2, 40) for writer in (model.writer(), StepWriter(model)))
+    sentences = 3
+    for t in range(40):
+        tokens = torch.randint(3, 64, (sentences * 2,), generator=generator)
+        torch.testing.assert_close(fast.step(tokens), plain.step(tokens), rtol=1e-4, atol=1e-4)
+        slots = torch.randint(0, 2, (sentences, 2), generator=generator)
+        for draft in (fast, plain):
+            draft.follow((torch.arange(sentences)[:, None] * 2 + slots).flatten())
+            if t == 20:
+                draft.keep(torch.tensor([2, 0]))
+        sentences = 3 if t < 20 else 2
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+@torch.no_grad()
+def test_sentences_that_came_later_are_written_as_if_alone_when_what_was_before_them_is_forgotten(positions):
+    """Room is made at the 16th word: by then nobody sees the first ten any more."""
+    model, generator = wide(positions=positions), torch.Generator().manual_seed(3)
+    writer, later = model.writer(), Batch.of([[11, 12], [13, 14, 15, 16]])
+    draft, alone = writer.read(Batch.of([[5, 6, 7], [8, 9]]), 2, 40), StepWriter(model).read(later, 2, 30)
+    for _ in range(10):
+        draft.step(torch.randint(3, 64, (4,), generator=generator))
+        draft.follow(torch.tensor([1, 0, 2, 2]))
+    draft.replace(torch.tensor([1, 0]), writer.read(later, 2, 40), torch.tensor([1, 0]))
+    for _ in range(30):
+        tokens = torch.randint(3, 64, (4,), generator=generator)
+        torch.testing.assert_close(draft.step(tokens), alone.step(tokens), rtol=1e-4, atol=1e-4)
+        slots = torch.randint(0, 2, (2, 2), generator=generator)
+        for each in (draft, alone):
+            each.follow((torch.arange(2)[:, None] * 2 + slots).flatten())

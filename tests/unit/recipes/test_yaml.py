@@ -227,3 +227,16 @@ def test_recipes_are_files_of_a_moderate_size(tmp_path, monkeypatch, name):
     for recipe in (name, "on.yaml"):
         with pytest.raises(DataError, match=message):
             read_recipe(recipe)
+
+
+def test_settings_keep_their_order_in_a_file():
+    assert to_yaml({"task": "language", "data": {"train": "b", "cache": "a"}}) == (
+        "task: language\ndata:\n  train: b\n  cache: a\n"
+    )
+
+
+@pytest.mark.parametrize(("letters", "shown"), [(58, "'" + "x" * 58 + "'"), (59, "'" + "x" * 59 + "…")])
+def test_a_wrong_value_is_cut_only_where_it_is_too_long(letters, shown):
+    with pytest.raises(ConfigError) as caught:
+        parse_yaml("x" * letters, "here")
+    assert str(caught.value) == f"here must hold settings as `key: value`, but is {shown}."

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from helpers_search import Penalties, Table, beam, brute_force, contains, greedy, lively_case, random_table, sample
 from saccade.batch import EOS, PAD, Batch
-from saccade.search import Constraint, MaximumLengths
+from saccade.errors import DataError
+from saccade.search import Constraint, MaximumLengths, MinimumLength, Prefix
 
 A, B, C, D = 4, 5, 6, 7
 ONE = Batch.of([[3, 4, 5]])
@@ -101,6 +102,31 @@ def test_min_length_one_below_max_length_leaves_one_length():
     for found in by_sentence(random_table(3, end=9.0), TWO, min_length=4, max_length=5):
         for one in found:
             assert len(words(one)) == 4 or not one.finished
+
+
+@pytest.mark.parametrize(("limits", "sizes"), [({}, [2, 5]), ({"max_length": 3}, [2, 3]), ({"max_length": 9}, [2, 5])])
+def test_each_sentence_has_its_own_maximum_beside_that_of_all(limits, sizes):
+    never = Table(8, lambda sentence, words: {A: 0.6, B: 0.4})
+    for found, size in zip(by_sentence(never, TWO, max_lengths=[2, 5], **limits), sizes, strict=True):
+        assert {len(one.tokens) for one in found} == {size}
+        assert not any(one.finished for one in found)
+
+
+@pytest.mark.parametrize("search", [greedy, beam, sample])
+def test_maximum_lengths_too_many_or_too_few(search):
+    for lengths in ([3], [3, 4, 5]):
+        with pytest.raises(DataError, match=f"there are {len(lengths)} lengths for 2 sentences. Pass one each"):
+            search(random_table(1), TWO, max_lengths=lengths)
+
+
+@pytest.mark.parametrize(
+    "rule", [MinimumLength(2), MaximumLengths([3, 1]), Prefix([[A, B], [C]])], ids=lambda rule: type(rule).__name__
+)
+def test_a_rule_rests_just_where_it_changes_nothing(rule):
+    for count in range(5):
+        logs, written = torch.zeros(2, 1, 8), torch.full((2, 1, count), A)
+        same = torch.equal(rule(logs.clone(), written, 5 - count), logs)
+        assert rule.rests(count) is same
 
 
 # Required
@@ -300,6 +326,13 @@ def test_a_hypothesis_stops_unfinished_where_nothing_may_be_written(count):
             assert not one.finished
             assert math.isfinite(one.score)
             assert one.attention["attention"].shape == (1, count, words)
+
+
+@pytest.mark.parametrize("search", [greedy, beam, sample])
+def test_where_nothing_may_be_written_no_further_step_is_taken(search):
+    model = random_table(7)
+    search(model, ONE, constraints=[dead_after(2)], min_length=4, max_length=20)
+    assert model.fed == 3, "two words, and the step in which there was none left"
 
 
 def test_a_sentence_that_cannot_go_on_does_not_disturb_the_others():

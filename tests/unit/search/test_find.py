@@ -2,12 +2,13 @@
 
 import pytest
 import torch
+from pydantic import ValidationError
 
 from helpers_search import beam, greedy, lively_case, make_model, sample
 from saccade.batch import Batch
-from saccade.errors import Interruption
-from saccade.search import Banned, MinimumLength
-from saccade.search.decoding import _generators, decode
+from saccade.errors import ConfigError, Interruption
+from saccade.search import Banned, Limits, MinimumLength
+from saccade.search.decoding import _generators, _large, decode
 from saccade.search.settings import SearchConfig
 
 SENTENCES = 5
@@ -102,6 +103,96 @@ def test_each_picture_has_chance_of_its_own(dtype):
     assert len(set(draws[0])) == 3
     assert draws[1] == [draws[0][2], draws[0][0]]
     assert draws[2] == [draws[0][1]]
+
+
+BOUNDS = {
+    "beam": ([1, 1000], [0, 1001]),
+    "length_penalty": ([0.0, 100.0], [-0.1, 101.0]),
+    "coverage_penalty": ([0.0, 1e6], [-0.1, 1e7]),
+    "temperature": ([1e-3, 1e3], [0.0, 1001.0]),
+    "top_k": ([1, None], [0]),
+    "top_p": ([0.01, 1.0, None], [0.0, 1.01]),
+    "seed": ([0, 2**63 - 1], [-1, 2**63]),
+    "max_length": ([1, 100_000, None], [0, 100_001]),
+    "min_length": ([0, 100_000], [-1, 100_001]),
+    "batch": ([1, None], [0]),
+}
+"""Of each setting: the nearest values that are allowed, and those that are not."""
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_settings_keep_to_their_bounds(name):
+    allowed, refused = BOUNDS[name]
+    assert [getattr(SearchConfig(**{name: value}), name) for value in allowed] == allowed
+    for value in refused:
+        with pytest.raises(ValidationError, match=name):
+            SearchConfig(**{name: value})
+
+
+def test_a_beam_gives_no_more_answers_than_it_has_hypotheses():
+    assert SearchConfig(beam=3, nbest=3).nbest == 3
+    with pytest.raises(ValidationError, match="nbest is 4, but a beam of 3 finds at most 3: raise beam"):
+        SearchConfig(beam=3, nbest=4)
+    assert SearchConfig(sample=True, nbest=1000).nbest == 1000
+    for nbest in (0, 1001):
+        with pytest.raises(ValidationError, match="nbest"):
+            SearchConfig(sample=True, nbest=nbest)
+
+
+@pytest.mark.parametrize("limits", [{}, {"attention": False}])
+def test_unless_told_otherwise_a_search_is_greedy(model, limits):
+    batch = sources()
+    wanted = [[one.tokens] for one in greedy(model, batch, max_length=9)]
+    assert words(decode(model, batch, SearchConfig(), lengths=[9] * SENTENCES, **limits)) == wanted
+
+
+GPU = torch.device("cuda")
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({}, 256),
+        ({"beam": 10}, 256),
+        ({"beam": 20}, 128),  # 2560 hypotheses
+        ({"beam": 20, "nbest": 20}, 128),
+        ({"sample": True, "nbest": 40}, 64),
+        ({"beam": 500}, 32),
+        ({"batch": 7}, 7),
+    ],
+)
+def test_a_gpu_is_filled_with_sentences(settings, wanted):
+    assert SearchConfig(**settings).together(GPU, large=False) == wanted
+
+
+def test_large_sentences_and_those_of_a_processor_are_few():
+    assert SearchConfig().together(GPU, large=True) == SearchConfig().together(torch.device("cpu"), large=False) == 32
+    assert SearchConfig(batch=50).together(GPU, large=True) == 50
+
+
+@pytest.mark.parametrize(
+    ("asked", "pictures", "wanted"),
+    [({}, False, 32), ({"attention": False}, False, 256), ({"attention": False}, True, 32), ({}, True, 32)],
+)
+def test_attention_and_pictures_make_sentences_large(asked, pictures, wanted):
+    batch = Batch(pictures=torch.zeros(1, 2, 2, 3)) if pictures else sources(1)
+    large = _large(batch, Limits.parse(asked))
+    assert SearchConfig().together(torch.device("meta"), large=large) == wanted
+
+
+def test_a_minimum_that_leaves_the_shortest_answer_no_end_is_refused(model):
+    batch = sources(2)
+    with pytest.raises(ConfigError, match=r"min_length is 4 words, but max_length 4 leaves no room .* at least 5\."):
+        decode(model, batch, SearchConfig(min_length=4), lengths=[9, 4])
+    assert all(len(row[0].tokens) >= 4 for row in decode(model, batch, SearchConfig(min_length=4), lengths=[9, 5]))
+
+
+@pytest.mark.parametrize("together", [1, 8])
+def test_no_answer_is_longer_than_the_model_has_places_for(model, together):
+    batch = sources(4)
+    for limits in ({}, {"attention": False}):
+        found = decode(model, batch, SearchConfig(batch=together), lengths=[9, 2, 9, 9], room=3, **limits)
+        assert [len(row[0].tokens) <= most for row, most in zip(found, (3, 2, 3, 3), strict=True)] == [True] * 4
 
 
 class Stopped(Interruption):

@@ -46,6 +46,20 @@ def test_every_sentence_gets_the_answer_it_gets_alone(name, rows, width):
     assert finished == {True, False}
 
 
+class Three(Greedy):
+    """The likeliest word for each of three hypotheses: all of them are the greedy answer."""
+
+    width = 3
+
+
+def test_several_that_walk_on_their_own_are_all_fed_the_beginning():
+    (model, _), batch = lively_case("bahdanau", "seq2seq"), many(7)
+    found = flow(model, batch, Three, rows=3, lengths=[6] * 7)
+    for row, got in enumerate(found):
+        (wanted,) = greedy(model, alone(batch, row), max_length=6, attention=False)
+        assert [part.tokens for part in got] == [wanted.tokens] * 3
+
+
 def test_a_model_whose_sentences_cannot_be_replaced_does_not_flow():
     assert flow(make_model("lstmn"), many(5), Greedy, rows=2, lengths=[4] * 5) is None
 
@@ -94,7 +108,7 @@ def test_a_broken_model_is_noticed():
 
 
 @pytest.mark.parametrize("size", [7, 1000, 1024, 8000, 8191])
-@pytest.mark.parametrize("count", [1, 5, 10])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 10])
 def test_the_greatest_are_found_in_blocks(size, count):
     torch.manual_seed(size + count)
     values = torch.randn(6, size)

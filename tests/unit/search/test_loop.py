@@ -6,10 +6,12 @@ import weakref
 import pytest
 import torch
 
-from helpers_search import MAX_LENGTH, beam, greedy, lively_case, make_batch, make_model, sample
+from helpers_search import MAX_LENGTH, Table, beam, greedy, lively_case, make_batch, make_model, sample
 from saccade.batch import EOS, Batch
 from saccade.errors import NumericsError
 from saccade.models import MODELS, build_seq2seq
+from saccade.search import Banned, Greedy, Limits, Strategy, run
+from saccade.search.loop import _worth_asking
 
 SEARCHES = {
     "greedy": lambda model, batch, **limits: [[one] for one in greedy(model, batch, **limits)],
@@ -153,3 +155,69 @@ def test_a_model_that_was_searched_with_can_go(name):
     del model
     gc.collect()
     assert gone() is None
+
+
+class Counting(Table):
+    """Counts the rows of each step. Sentence 3 ends at once, the others after two words."""
+
+    def __init__(self):
+        def opinion(sentence, words):
+            return {EOS: 0.9, 4: 0.1} if sentence == 3 or len(words) == 2 else {4: 0.8, EOS: 0.2}
+
+        super().__init__(9, opinion)
+        self.rows = []
+
+    def step(self, memory, state, tokens, **options):
+        self.rows.append(len(tokens))
+        return super().step(memory, state, tokens, **options)
+
+
+class Stubborn(Greedy):
+    """Does not say how to go on with some of the sentences."""
+
+    keep = Strategy.keep
+
+
+ANSWERS = [[EOS], [4, 4, EOS], [4, 4, EOS], [4, 4, EOS]]
+
+
+def of_all_alone(logs, written, left):
+    return logs
+
+
+@pytest.mark.parametrize(
+    ("options", "rows"),
+    [
+        ({}, [4, 3, 3]),
+        ({"constraints": [Banned([[8]])]}, [4, 3, 3]),
+        ({"constraints": [of_all_alone]}, [4, 4, 4]),
+        ({"strategy": Stubborn}, [4, 4, 4]),
+        ({"beams": True}, [4, 4, 4]),
+    ],
+    ids=["plain", "a rule for each", "a rule for all", "a strategy that keeps all", "all that was kept is asked for"],
+)
+def test_sentences_that_are_done_are_left_behind_where_nothing_holds_them(options, rows):
+    model, strategy = Counting(), options.get("strategy", Greedy)()
+    more = {name: value for name, value in options.items() if name != "strategy"}
+    found = run(model, Batch.of([[3], [4], [5], [6]]), strategy, Limits(max_length=9, **more))
+    assert [one.tokens for (one,) in found] == ANSWERS
+    assert model.rows == rows
+
+
+def test_a_few_that_are_done_are_not_worth_the_copy():
+    """One of twenty is done after the first step: to leave it behind costs more than to feed it."""
+    model = Counting()
+    found = greedy(model, Batch.of([[3], *[[4 + row % 3] for row in range(19)]]), max_length=9)
+    assert [one.tokens for one in found] == [[EOS], *[[4, 4, EOS]] * 19]
+    assert model.rows == [20, 20, 20]
+
+
+def test_a_strategy_that_cannot_replace_sentences_says_what_to_write():
+    with pytest.raises(TypeError, match=r"Stubborn does not say how sentences are replaced: write replace\(\)"):
+        Strategy.replace(Stubborn(), torch.tensor([0]), Stubborn(), torch.tensor([0]))
+
+
+def test_numbers_on_a_gpu_are_asked_for_every_eighth_step():
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    assert [t for t in range(20) if _worth_asking(t, gpu)] == [7, 15]
+    assert all(_worth_asking(t, cpu) for t in range(20))

@@ -5,6 +5,8 @@ import gc
 import random
 import weakref
 from collections import Counter
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -197,6 +199,25 @@ def test_who_hooks_into_a_model_is_called(counted):
     assert len(calls) == 9
 
 
+@pytest.mark.parametrize(
+    ("settings", "asked"),
+    [
+        ({"sample": True}, {}),
+        ({"min_length": 2}, {}),
+        ({"beam": 2, "coverage_penalty": 0.5}, {}),
+        ({}, {"banned": [[5]]}),
+    ],
+    ids=["draws", "a minimum", "coverage", "words that are banned"],
+)
+def test_what_needs_the_processor_in_each_step_is_not_recorded(counted, settings, asked):
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double().to(DEVICE)
+    batch = next(batches(1))
+    for _ in range(3):
+        decode(model, batch, SearchConfig(**settings), lengths=[5] * batch.size, **asked)
+    assert not counted
+
+
 @needs_gpu
 def test_autocast_goes_without(counted):
     torch.manual_seed(0)
@@ -220,14 +241,15 @@ def one_weight(model):
     model.output.bias.data[7] += 1e-3
 
 
+@pytest.mark.parametrize("most", [5, 9], ids=["one piece", "two pieces"])
 @pytest.mark.parametrize("change", [exchanged, sharpened, one_weight])
-def test_a_search_is_by_the_parts_and_settings_of_now(change):
+def test_a_search_is_by_the_parts_and_settings_of_now(change, most):
     torch.manual_seed(0)
     model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double().to(DEVICE)
     batch = next(batches(1))
 
     def ask():
-        return [h.log_probability for (h,) in decode(model, batch, SearchConfig(), lengths=[9] * batch.size)]
+        return [h.log_probability for (h,) in decode(model, batch, SearchConfig(), lengths=[most] * batch.size)]
 
     before = [ask() for _ in range(3)]
     change(model)
@@ -262,6 +284,69 @@ def test_stop_is_asked_between_replays_and_leaves_the_recording_good(counted):
     assert [*found, ask()] == [found[0]] * 3
     assert recordings_of(model) == made
     assert counted["run"] == 3
+
+
+def test_pieces_end_with_the_last_answer():
+    """Where all answers end at once one piece of three is asked after; where one goes on, all of them."""
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double().to(DEVICE)
+    batch, asked = next(batches(1)), []
+
+    def ask():
+        asked.clear()
+        decode(model, batch, SearchConfig(), lengths=[20] * batch.size, stop=lambda: asked.append(1))
+        return len(asked)
+
+    with torch.no_grad():
+        model.output.bias[EOS] += 99
+    assert [ask() for _ in range(3)] == [1, 1, 1]
+    assert len(recordings_of(model)[0]._pieces) == 1, "what nothing needs is not recorded"
+    with torch.no_grad():
+        model.output.bias[EOS] -= 198
+    assert [ask() for _ in range(3)] == [3, 3, 3]
+
+
+@pytest.mark.parametrize(("length", "pieces"), [(7, 1), (8, 1), (9, 2), (16, 2), (17, 3)])
+def test_a_piece_writes_eight_words(length, pieces):
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double().to(DEVICE)
+    with torch.no_grad():
+        model.output.bias[EOS] -= 99
+    batch, asked = next(batches(1)), []
+    for _ in range(3):
+        asked.clear()
+        found = decode(model, batch, SearchConfig(), lengths=[length] * batch.size, stop=lambda: asked.append(1))
+        assert [len(one.tokens) for (one,) in found] == [length] * batch.size
+    assert len(asked) == pieces
+
+
+@pytest.mark.skipif(REAL, reason="looks into the CPU that plays a device")
+@pytest.mark.parametrize(
+    ("lengths", "order"),
+    [
+        ((20, 20, 20, 20), ["start 0", "start 1", "wait 0", "start 2", "wait 1", "wait 2", "read after 2"]),
+        ((4, 20, 20, 20), ["start 0", "start 1", "wait 0", "wait 1", "start 2", "wait 2", "read after 2"]),
+        ((4, 5, 6, 7), ["start 0", "wait 0", "read after 0"]),
+    ],
+    ids=["none done early", "one done early", "one piece"],
+)
+def test_a_piece_is_started_before_the_one_before_has_told_while_no_sentence_is_done(lengths, order):
+    torch.manual_seed(0)
+    model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double()
+    with torch.no_grad():
+        model.output.bias[EOS] -= 99
+    batch, told = Batch.of([[4, 5], [6], [7, 8, 9], [10]]), []
+    for _ in range(3):
+        decode(model, batch, SearchConfig(), lengths=list(lengths))
+    (made,) = recordings_of(model)
+    for number, piece in enumerate(made._pieces):
+        piece.ready = SimpleNamespace(
+            record=partial(told.append, f"start {number}"), synchronize=partial(told.append, f"wait {number}")
+        )
+    ready = [piece.ready for piece in made._pieces]
+    made._reader.wait_event = lambda event: told.append(f"read after {ready.index(event)}")
+    decode(model, batch, SearchConfig(), lengths=list(lengths))
+    assert told == order
 
 
 def test_weights_that_are_no_numbers_are_told():

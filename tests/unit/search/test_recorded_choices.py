@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from saccade.batch import Batch
-from saccade.errors import Interruption
+from saccade.errors import Interruption, NumericsError
 from saccade.models import MODELS, build_seq2seq
 from saccade.models import writer as writers
 from saccade.search import recorded
@@ -214,6 +214,49 @@ def test_only_so_many_shapes_are_kept(asked, monkeypatch):
     assert [recording.form.size for recording in asked.searches._recordings.values()] == [8, 12]
     asked(4)
     assert len(asked.searches._recordings) == 2
+
+
+def test_shapes_that_never_come_again_are_forgotten(asked, monkeypatch):
+    monkeypatch.setattr(recorded, "MOST", 1)
+    for size in range(4, 200, 4):
+        asked(size)
+    assert 0 < len(asked.searches._seen) <= 8
+
+
+@pytest.mark.parametrize(
+    ("length", "room", "wanted"), [(5, None, 8), (8, None, 8), (5, 6, 6), (5, 100, 8), (5, 5, 5), (70, 71, 71)]
+)
+def test_lengths_are_rounded_up_to_no_more_than_there_is_room_for(length, room, wanted):
+    assert recorded._within(length, room) == wanted
+
+
+def test_weights_that_become_no_numbers_in_sight_are_told_before_they_are_packed(asked):
+    asked()
+    asked()
+    before = the_recording(asked).packing.packed
+    with torch.no_grad():
+        asked.model.output.bias[3] = torch.nan
+    with pytest.raises(NumericsError, match=r"parameter output\.bias holds 1 "):
+        asked()
+    assert the_recording(asked).packing.packed == before
+
+
+def test_weights_that_became_no_numbers_out_of_sight_are_told_before_they_are_packed(asked):
+    asked()
+    asked()
+    asked.model.output.bias.data[3] = torch.nan
+    the_recording(asked).happens = [recorded._Changed()]
+    with pytest.raises(NumericsError, match=r"parameter output\.bias holds 1 "):
+        asked()
+    assert the_recording(asked).packing.packed == 1
+
+
+def test_weights_that_are_no_numbers_are_told_before_they_are_recorded(asked):
+    asked.model.output.bias.data[3] = torch.nan
+    assert asked() is None
+    with pytest.raises(NumericsError, match=r"parameter output\.bias holds 1 "):
+        asked()
+    assert Packing.made == 0
 
 
 def test_parameters_that_do_not_tell_are_not_recorded(asked, caplog):

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from saccade.batch import EOS
+from saccade.batch import BOS, EOS, PAD
+from saccade.search import MaximumLengths
 from saccade.search import view as views
 from saccade.search.view import View
 
@@ -37,3 +38,49 @@ def test_numbers_ranked_by_a_kernel_are_looked_at(monkeypatch):
         view = View(torch.zeros(2, 8), WRITTEN, 5)
         view.best(2)
         assert bool(view.broken) == (number != number)
+
+
+def test_numbers_that_were_not_asked_for_are_not_looked_at():
+    view = View(torch.full((2, 8), torch.nan), WRITTEN, 5)
+    assert not bool(view.broken)
+
+
+def test_padding_and_beginning_are_the_only_words_that_may_not_come():
+    logs = View(torch.zeros(2, 8), WRITTEN, 5).log_probabilities
+    assert logs.isneginf().nonzero()[:, 2].tolist() == [PAD, BOS] * 2
+    assert torch.allclose(logs[..., EOS:], torch.tensor(1 / 8).log()), "the rest keep what the model gave them"
+
+
+def test_a_sentence_that_is_stopped_has_no_next_word():
+    written = torch.empty(2, 1, 0, dtype=torch.long)
+    for ask in (
+        lambda view: view.log_probabilities.amax((1, 2)),
+        lambda view: view.best(2)[0].amax((1, 2)),
+        lambda view: view.best_together(torch.zeros(2, 1), 2)[0].amax(1),
+    ):
+        for stopped, rules in (
+            (torch.tensor([False, True]), []),
+            (None, [MaximumLengths([3, 0])]),
+            (torch.tensor([False, True]), [MaximumLengths([3, 1])]),
+        ):
+            found = ask(View(torch.zeros(2, 8), written, 5, constraints=rules, stopped=stopped))
+            assert found.isneginf().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("rules", [[], [forbid(EOS)]])
+@pytest.mark.parametrize("count", [1, 4])
+def test_the_best_of_many_words_by_sentence_and_by_hypothesis(rules, count):
+    """So many that they are looked for in blocks; two sentences of three hypotheses."""
+    torch.manual_seed(1)
+    words, written = 8000, torch.empty(2, 3, 0, dtype=torch.long)
+    logits, before = torch.randn(6, words), torch.randn(2, 3)
+    logs = logits.log_softmax(-1).view(2, 3, words)
+    logs[..., : (EOS if rules else BOS) + 1] = -torch.inf
+    values, found = View(logits.clone(), written, 5, constraints=rules).best(count)
+    wanted = logs.topk(count)
+    torch.testing.assert_close(values, wanted.values)
+    assert torch.equal(found, wanted.indices)
+    values, places = View(logits.clone(), written, 5, constraints=rules).best_together(before, count)
+    wanted = (logs + before[..., None]).flatten(1).topk(count)
+    torch.testing.assert_close(values, wanted.values)
+    assert torch.equal(places, wanted.indices)

@@ -175,12 +175,31 @@ def test_a_server_that_ends_takes_no_new_work_and_finishes_what_it_has():
         assert (await ask(app, path="/v1/models")).status == 503
         assert (await ask(app, path="/healthz")).status == 503
         assert (await ask(app, path="/metrics")).status == 200
+        assert not app.gate.idle.is_set()  # while one of them is at work, however many are refused meanwhile
         model.free.set()
         assert (await running).json["predictions"] == [{"text": "A B"}]
         await app.gate.idle.wait()
+        assert app.gate.running == 0
 
     run(test())
     assert (model.batches, model.traced) == ([["a b"]], [])
+
+
+def test_a_single_request_is_work_until_it_is_answered():
+    model = Fake()
+
+    async def test():
+        app = application(model)
+        assert app.gate.idle.is_set()
+        model.hold()
+        running = asyncio.create_task(post(app, {"input": "a b"}))
+        await until(model.begun.is_set)
+        assert (app.gate.running, app.gate.idle.is_set()) == (1, False)
+        model.free.set()
+        await running
+        assert (app.gate.running, app.gate.idle.is_set()) == (0, True)
+
+    run(test())
 
 
 def test_strangers_make_no_new_counters():

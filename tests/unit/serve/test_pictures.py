@@ -334,6 +334,41 @@ def test_an_end_is_told_to_who_waits_for_a_picture():
     assert run(test()) == [200, 200, 503]
 
 
+def test_the_servers_own_end_gives_up_pictures_and_batches():
+    """An ASGI server announces its end as the end of the application's lifespan."""
+    model, said = Seeing(), []
+
+    async def test():
+        app = application(model, max_wait=0)
+        end = asyncio.Event()
+
+        async def receive():
+            if said:
+                await end.wait()
+            return {"type": "lifespan.shutdown" if said else "lifespan.startup"}
+
+        async def send(message):
+            said.append(message["type"])
+
+        life = asyncio.create_task(app({"type": "lifespan", "asgi": {}, "state": {}}, receive, send))
+        await until(lambda: said)
+        model.hold()
+        batch = asyncio.create_task(sent(app, WHOLE))
+        await until(model.begun.is_set)
+        model.opening.clear()
+        asked = [asyncio.create_task(sent(app, WHOLE)) for _ in range(3)]
+        await until(lambda: len(model.opened) == 3)  # of which one is done
+        end.set()
+        await life
+        assert (await batch).status == (await asked[2]).status == 503
+        model.opening.set()
+        return [(await task).status for task in asked]
+
+    assert run(test()) == [503, 503, 503]
+    assert said == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+    assert len(model.batches) == 1
+
+
 def test_requests_hold_no_more_than_they_may_together():
     model = Seeing()
 
@@ -373,6 +408,9 @@ def test_there_is_room_for_pictures_but_not_for_endless_texts():
     texts = {"inputs": ["a " * 600_000], "model": "fake"}
     told = refused(app, texts, 413)
     assert told == "The body has more than 1,048,576 bytes that are no pictures. Send fewer inputs at a time."
+    most = b'{"input": "a", "model": "fake"}'.ljust(1 << 20)
+    assert run(ask(app, "POST", "/v1/predict", body=most, headers=JSON)).status == 200
+    assert run(ask(app, "POST", "/v1/predict", body=most + b" ", headers=JSON)).error == told
     assert refused(app, {"images": [[]] * 400_000}, 413) == told
     assert "more than 8 MB" in refused(app, {"image": "A" * 12_000_000})
     assert "The body has more than 1,048,576 bytes." in refused(application(Fake()), {"image": "A" * 2_000_000}, 413)

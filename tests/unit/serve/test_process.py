@@ -1,12 +1,14 @@
 """Models that another process computes, without that process: see tests/process/test_serve_process.py for both."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 import saccade
 from saccade.front import describe
 from saccade.serve.models import Served
-from saccade.serve.process import Remote
+from saccade.serve.process import Remote, remote_models
 
 
 class Process:
@@ -63,3 +65,14 @@ def test_a_model_that_cannot_be_described_without_weights_is_loaded(translator, 
     monkeypatch.setattr(folder, "build_task", asking)
     described = describe(translator)
     assert next(described.task.model.parameters()).device == torch.device("cpu")
+
+
+def test_descriptions_are_numbered_as_the_process_has_the_models(translator):
+    asked = []
+    other = SimpleNamespace(ready=lambda: asked.append("ready"), call=lambda *given: asked.append(given[:2]))
+    first, second = remote_models([translator, translator], other, trust_code=False, precision="int8")
+    assert (first.name, second.name) == (translator.name, f"{translator.name}-2")
+    assert second.search({}).precision == "int8"
+    first.trace("ant", {}, nothing)
+    second.trace("ant", {}, nothing)
+    assert asked == ["ready", (0, "trace"), (1, "trace")]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from saccade.config import check
+from saccade.config import check, parse
 from saccade.search.settings import SearchConfig
 from saccade.serve.problems import Problem
 from saccade.serve.schemas import Options, Predict, TraceOf, parse_body, parse_picture
@@ -195,4 +195,7 @@ def test_a_long_name_that_nobody_knows_is_not_said_again_in_full():
 @pytest.mark.parametrize("kind", [Predict, TraceOf])
 def test_examples_are_right(kind):
     for example in kind.model_config["json_schema_extra"]["examples"]:
-        assert kind.model_validate(example)
+        options = kind.model_validate(example).options.given()
+        search = parse(SearchConfig, options, "an example")
+        sampling = {"temperature", "top_k", "top_p", "seed"} & set(options)
+        assert search.sample or not sampling  # which would change nothing

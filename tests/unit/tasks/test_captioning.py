@@ -1,5 +1,6 @@
 """Captioning from recipe to captions: training, prediction, evaluation, and pictures that are none."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,10 +99,26 @@ def test_evaluation_tells_captions_and_pointing(trained, cache):
     assert {"bleu4", "rouge_l", "meteor_lite", "exact", "pointing", "mass_inside"} <= set(found.metrics)
     assert found.details == {"pictures": 8, "captions": 32}
     assert len(found.predictions) == len(found.lengths) == 8
+    for prediction in found.predictions:
+        assert prediction.attention.matrix(words=False).shape == (len(prediction.tokens), 64)
     assert 0 < found.metrics["mass_inside"] < 1
     assert found.by_length()
     for name, part in found.statistics.items():
         assert found.metrics[name] == part.score(part.counts.sum(0)), name
+
+
+def test_pointing_is_measured_on_pictures_whose_first_caption_has_boxes(untaught, cache):
+    task, search = untaught.task, SearchConfig(max_length=4)
+    examples = list(Corpus(recipe_of(cache)).examples("valid"))[::4]  # a caption for each picture
+    blind = [replace(example, boxes=None) for example in examples]
+    assert all(example.boxes is not None for example in examples)
+    assert not {"pointing", "mass_inside"} & set(task.evaluate(blind, search).metrics)
+    some = task.evaluate([*examples[:3], *blind[3:]], search)
+    few = task.evaluate(examples[:3], search)
+    assert some.details == {"pictures": 8, "captions": 8}
+    for metric in ("pointing", "mass_inside"):
+        assert some.metrics[metric] == pytest.approx(few.metrics[metric], abs=1e-6)
+    assert ("pointing" in few.statistics, "pointing" in some.statistics) == (True, False)  # of some pictures no band
 
 
 def test_a_model_that_says_a_reference_is_exact(cache, monkeypatch):

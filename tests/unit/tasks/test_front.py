@@ -8,7 +8,8 @@ import pytest
 import saccade
 from helpers_tasks import MODEL, sentences, untrained, write_folder
 from saccade.data.example import Example
-from saccade.errors import CheckpointError, ConfigError, DataError
+from saccade.errors import CheckpointError, ConfigError, DataError, SaccadeError
+from saccade.front import describe
 from saccade.models import MODELS
 from saccade.recipes import parse_yaml, to_yaml
 
@@ -161,3 +162,72 @@ def test_a_model_folder_with_a_flipped_bit_is_not_loaded(translator, tmp_path, n
     (folder / "SHA256SUMS").unlink()
     if name == "SHA256SUMS":
         assert saccade.load(folder)("cat dog").text == "CAT DOG"
+
+
+@pytest.mark.parametrize("begin", [saccade.load, describe])
+def test_code_that_a_folder_names_is_imported_only_where_it_is_trusted(translator, tmp_path, begin):
+    folder = shutil.copytree(translator, tmp_path / "outside", ignore=shutil.ignore_patterns("checkpoints", "SHA256*"))
+    settings = parse_yaml((folder / "recipe.yaml").read_text(), "it").settings
+    settings["model"]["attention"] = {"score": "not_there_for_tests:Mine"}
+    (folder / "recipe.yaml").write_text(to_yaml(settings))
+    with pytest.raises(SaccadeError, match=r"'not_there_for_tests:Mine' is code from outside saccade"):
+        begin(folder)
+    with pytest.raises(SaccadeError, match=r"cannot be imported: No module named 'not_there_for_tests'"):
+        begin(folder, trust_code=True)
+
+
+def test_inputs_are_counted_without_the_pauses_between_them(model):
+    answers = model.stream([None, "ant", None, 5])
+    assert next(answers).text == "ANT"
+    with pytest.raises(DataError, match=r"^input 2 is "):
+        next(answers)
+
+
+def test_several_answers_widen_a_beam_that_is_too_small(model, monkeypatch):
+    usual = model.search().beam
+    assert model.search(nbest=usual + 2).beam == usual + 2
+    assert model.search(beam=usual + 5, nbest=2).beam == usual + 5
+    monkeypatch.setitem(vars(model.task.recipe.search), "beam", 4)
+    assert model.search(nbest=2).beam == 4, "the recipe's own is wide enough"
+
+
+@pytest.mark.parametrize("blank", ["", " \t"])
+def test_a_trace_is_of_a_text_that_says_something(model, blank):
+    with pytest.raises(DataError, match=r"a trace is of one text that is not empty, but this is '"):
+        model.trace(blank)
+
+
+def test_a_trace_is_named_after_the_folder(model, translator):
+    assert model.trace("ant").model.name == translator.name
+    assert saccade.Model(model.task).trace("ant").model.name == "model"
+
+
+def test_workers_are_started_only_where_there_are_several_and_a_folder(model, translator, monkeypatch):
+    started = []
+
+    class Here:
+        """Stands for processes: notes how it was made, and answers in this one."""
+
+        def __init__(self, folder, count, *, trust_code):
+            started.append((folder, count, trust_code))
+            self.count = count
+
+        def predict(self, batches, search, attention, prefix):
+            return (model.task.predict(batch, search) for batch in batches)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            started.append("ended")
+
+    monkeypatch.setattr("saccade.front.Workers", Here)
+    alone, trusted = saccade.Model(model.task), saccade.Model(model.task, translator, trust_code=True)
+    for used, count in ((model, 1), (alone, 3), (model, 2), (trusted, 3)):
+        assert [answer.text for answer in used.stream(["ant", "bee"], workers=count)] == ["ANT", "BEE"]
+    assert started == [(translator, 2, False), "ended", (translator, 3, True), "ended"]
+
+
+def test_workers_are_for_models_on_the_cpu(translator):
+    with pytest.raises(ConfigError, match=r"workers are for the CPU, but the model is on meta\. Use one of the two"):
+        next(describe(translator).stream(["ant"], workers=2))

@@ -177,5 +177,19 @@ def test_a_whole_step_of_known_numbers():
     assert told(trace, step=2, head=1) == WHOLE
 
 
+def test_a_site_of_one_head_is_named_alone(model):
+    assert told(model.trace(TEXT), step=1).splitlines()[3] == "Shown is attention."
+
+
+def test_no_bar_is_longer_than_the_whole(model):
+    trace = model.trace(TEXT)
+    weights = np.full((1, len(trace.steps), 5), 1.5)
+    weights[..., 0] = 0.5
+    loud = trace.sites[0].model_copy(update={"weights": packed(weights)})
+    text = told(trace.model_copy(update={"sites": [loud]}), step=1)
+    bars = re.findall(r"^ +(?:ant|bee|cat|dog|<eos>) .* (█+)$", text, re.M)
+    assert [len(bar) for bar in bars] == [12, 24, 24, 24, 24]
+
+
 def packed(numbers):
     return pack(np.array(numbers, np.float32), 65535)

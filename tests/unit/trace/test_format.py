@@ -82,6 +82,11 @@ def beams(width, parent):
     }
 
 
+def two_beams(parents, best):
+    step = {"tokens": [1, 2], "texts": ["a", "b"], "parents": parents, "scores": [0.0, -1.0]}
+    return {"width": 2, "steps": [step, step], "best": best}
+
+
 def nothing_seen(grid):
     return {"text": "", "tokens": [], "words": [], "word_of": [], "grid": grid}
 
@@ -89,6 +94,40 @@ def nothing_seen(grid):
 def test_a_beam_may_be_followed_through_its_first_slot():
     followed = beams(1, 0) | {"best": [0]}
     assert Trace.parse(spoiled(lambda t: t.update(beams=followed))).beams.best == [0]
+
+
+def test_a_mark_may_be_the_first_token_and_a_model_without_parameters():
+    def change(found):
+        found["sides"]["source"].update(marks=[0, 2])
+        found["model"].update(parameters=0)
+
+    trace = Trace.parse(spoiled(change))
+    assert (trace.sides["source"].marks, trace.model.parameters) == ([0, 2], 0)
+
+
+def test_letters_of_all_scripts_stand_in_the_file_as_they_are():
+    """Three bytes each, not six: a reader may search the file, and more text fits below the limit."""
+    assert '"text":"読む"' in example(text="読む").dump()
+
+
+def test_what_json_cannot_hold_is_not_written():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        example(options={"temperature": float("nan")}).dump()
+
+
+def test_only_what_looks_from_the_answer_at_the_source_is_shown_at_first():
+    """A site that looks the other way, and one that looks at its own text, have no part in the mean."""
+    whole = example()
+    other = pack(np.array([[[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]]), 65535, low=0, high=1)
+    own = pack(np.eye(2)[None], 65535, low=0, high=1)
+    sites = [
+        whole.sites[0].model_copy(update={"name": "back", "rows": "source", "columns": "target", "weights": other}),
+        *whole.sites,
+        whole.sites[0].model_copy(update={"name": "own", "columns": "target", "weights": own}),
+    ]
+    attention = whole.model_copy(update={"sites": sites}).attention
+    np.testing.assert_allclose(attention.matrix(), [[0.25, 0.625, 0.125]], atol=1e-4)
+    assert attention.map().source == ("a", "b", "<eos>")
 
 
 def spoiled(change):
@@ -111,6 +150,8 @@ def spoiled(change):
         ),
         (lambda t: t.update(saccade_trace=0), "trace version 0, which never was"),
         (lambda t: t["sides"]["source"].update(marks=[3]), "marks point outside the 3 tokens"),
+        (lambda t: t["sides"]["source"].update(marks=[2, 3]), "marks point outside the 3 tokens"),
+        (lambda t: t["model"].update(parameters=-1), "model.parameters: Input should be greater than or equal to 0"),
         (lambda t: t["sides"]["source"].update(image="http://x/y.png"), "image must be a data:image/"),
         (
             lambda t: t["sides"]["source"].update(grid=[2, 2]),
@@ -127,6 +168,8 @@ def spoiled(change):
         (lambda t: t["sites"][0]["weights"].update(data="AAAA"), "data cannot be unpacked"),
         (lambda t: t.update(beams=beams(2, 0)), "step 0 has 1 tokens for a beam of 2"),
         (lambda t: t.update(beams=beams(1, 3)), "step 0 has parents outside a beam of 1"),
+        (lambda t: t.update(beams=two_beams([0, 2], [0])), "step 0 has parents outside a beam of 2"),
+        (lambda t: t.update(beams=two_beams([0, 1], [0, 2])), "best does not lead through the beam"),
         (lambda t: t.update(beams={"width": 1, "steps": [], "best": [0]}), "best does not lead through the beam"),
         (lambda t: t.update(saccade_trace=2), "was written by a newer saccade"),
         (lambda t: t.pop("saccade_trace"), "is not a trace"),
@@ -175,7 +218,7 @@ def test_scores_and_vectors_count_too(part):
         Trace.parse(json.dumps(found), "t")
 
 
-@pytest.mark.parametrize("shape", [None, "x", [], [None], [True, 5], [-5], [1.5], {}])
+@pytest.mark.parametrize("shape", [None, "x", [], [None], [5, None], [True, 5], [-5], [1.5], {}])
 def test_shapes_that_are_none_are_told_as_such(shape):
     text = spoiled(lambda t: t["sites"][0]["weights"].update(shape=shape))
     with pytest.raises(DataError, match=r"t cannot be used as it is:\n- sites\.0\.weights"):
@@ -249,6 +292,7 @@ def test_a_picture_comes_out_of_the_file_as_it_went_in():
     ("image", "message"),
     [
         ("data:image/png;base64,äöü", "picture is no base64"),
+        ("data:image/png;base64,aGVs!bG8=", "picture is no base64"),
         ("data:image/png;base64,aGVsbG8=", "the trace's picture is not a picture"),
         ("data:image/png,x", "the trace's picture is empty"),
         (data_address(np.zeros((2049, 2049, 3), np.uint8)), "2049 × 2049 pixels, more than the 4.19"),

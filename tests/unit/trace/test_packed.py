@@ -52,9 +52,32 @@ def test_bounds_that_are_given_are_kept():
     packed = pack(np.array([0.25, 2.0]), 255, low=0, high=1)
     assert (packed.low, packed.high) == (0, 1)
     np.testing.assert_allclose(packed.unpack(), [0.25, 1.0], atol=0.002)
+    below = pack(np.array([-3.0, -0.5, 2.0]), 255, low=-1, high=0)
+    assert (below.low, below.high) == (-1, 0)
+    np.testing.assert_allclose(below.unpack(), [-1, -0.5, 0], atol=0.002)
 
 
-@pytest.mark.parametrize("levels", [3, 63, 255, 65535])
+def test_bounds_of_no_numbers_are_nothing():
+    assert [(packed.low, packed.high) for packed in (pack(np.array([np.nan]), 255), pack(np.zeros(0), 255))] == [
+        (0, 0),
+        (0, 0),
+    ]
+
+
+@pytest.mark.parametrize("levels", [2, 63, 255, 256, 65535])
+def test_every_level_comes_back_where_nothing_is_missing(levels):
+    values = np.arange(levels + 1, dtype=np.float64) / levels
+    np.testing.assert_allclose(pack(values, levels).unpack(), values, atol=1e-6)
+
+
+def test_arrays_may_have_as_many_numbers_as_are_allowed_and_not_one_more(monkeypatch):
+    monkeypatch.setattr("saccade.trace.packed.MOST", 4)
+    assert pack(np.zeros((2, 2)), 255).unpack().shape == (2, 2)
+    with pytest.raises(ValidationError, match=r"shape is \[5\], which is more than 4 numbers"):
+        pack(np.zeros(5), 255)
+
+
+@pytest.mark.parametrize("levels", [2, 3, 63, 255, 256, 257, 65535])
 def test_numbers_beside_holes_come_back_exactly_where_a_level_is(levels):
     """Levels without the hole: one less than there are numbers for."""
     values = np.arange(levels, dtype=np.float64) / (levels - 1)
@@ -81,7 +104,10 @@ def raw(data: bytes) -> str:
             {"data": base64.b64encode(zlib.compress(b"12") + b"3").decode()},
             "data is cut short or goes on behind its end",
         ),
+        ({"data": raw(b"12")[:4] + "!" + raw(b"12")[4:]}, "data cannot be unpacked"),
         ({"shape": [-1]}, "sizes are 0 or more"),
+        ({"shape": [2, -1]}, "sizes are 0 or more"),
+        ({"levels": 1}, "greater than or equal to 2"),
         ({"low": 2.0}, "low is 2.0, which is above high"),
         ({"levels": 70000}, "less than or equal to 65535"),
         ({"low": float("nan")}, "finite"),
@@ -103,4 +129,6 @@ def test_arrays_that_are_too_many_together():
         check_total([*[[MOST]] * 8, [1, 1]], "Fewer.")
     with pytest.raises(DataError, match=r"there are 16,777,217, and 16,777,217 in one"):
         check_total([[MOST + 1]], "Fewer.")
+    with pytest.raises(DataError, match=r"there are 16,777,218, and 16,777,217 in one"):
+        check_total([[1], [MOST + 1]], "Fewer.")
     check_total([], "None.")

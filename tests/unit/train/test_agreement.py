@@ -105,6 +105,16 @@ def test_classes():
     assert_close(losses.plain, usual / 2)
 
 
+@pytest.mark.parametrize("agreement", [0.0, 1.0])
+def test_a_batch_of_classes_is_read_twice_only_where_it_learns_to_agree(agreement):
+    model, sizes = build_classifier("bahdanau", 11, 4, **MODELS["bahdanau"].tiny), []
+    model.register_forward_hook(lambda part, given, made: sizes.append(len(made)))
+    objective = ClassLoss(model, agreement=agreement)
+    for training in (True, False):
+        losses_of(objective.train(training), Batch.of([[4, 5], [6], [7, 8]], labels=[1, 0, 3]))
+    assert sizes == [6 if agreement else 3, 3]
+
+
 @pytest.mark.parametrize("name", ["translation", "language", "classification", "captioning"])
 def test_a_recipe_asks_for_it(name):
     task = captioner().task if name == "captioning" else untrained(name, MODEL)

@@ -256,10 +256,12 @@ def test_a_validation_that_draws_leaves_the_random_numbers_of_training_alone(tmp
     assert same_weights(silent, drawing)
 
 
+@pytest.mark.parametrize("share", ["all", "one"])
 @pytest.mark.parametrize("every", ["checkpoint_every", "validate_every"])
-def test_weights_that_are_no_numbers_are_neither_saved_nor_exported(tmp_path, monkeypatch, every):
+def test_weights_that_are_no_numbers_are_neither_saved_nor_exported(tmp_path, monkeypatch, every, share):
     job = Sentences([[0]])
-    monkeypatch.setattr(job, "step", lambda entry: job.model.output.weight.data.fill_(math.inf))
+    spoilt = job.model.output.weight.data if share == "all" else job.model.output.weight.data[:1, :1]
+    monkeypatch.setattr(job, "step", lambda entry: spoilt.fill_(math.inf))
     with pytest.raises(NumericsError, match=r"diverged at step 1: the update was so large.*No checkpoint had been"):
         run(job, tmp_path, steps=2, **{every: 1})
     assert checkpoint.checkpoints(tmp_path / "checkpoints") == []
@@ -379,6 +381,29 @@ def test_random_states_that_cannot_be_used_are_refused(tmp_path, random):
     spoil(tmp_path / "out", "random.safetensors", lambda path: save_file(random, path))
     with pytest.raises(CheckpointError, match="is damaged: its random state of process 0 cannot be used"):
         train_here(tmp_path, steps=3, resume=True)
+
+
+def test_a_run_that_began_on_a_gpu_goes_on_without(tmp_path, monkeypatch):
+    train_here(tmp_path, steps=2)
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda *given: pytest.fail("there is no GPU"))
+    states = {"cpu-0": torch.get_rng_state(), "cuda-0": torch.zeros(16, dtype=torch.uint8)}
+    spoil(tmp_path / "out", "random.safetensors", lambda path: save_file(states, path))
+    assert train_here(tmp_path, steps=3, resume=True).progress.step == 3
+
+
+def test_every_update_goes_along_its_own_gradient_alone(tmp_path):
+    """Two steps of plain gradient descent by hand."""
+    job, twin = Sentences([[0], [1]]), Sentences([[0], [1]])
+    run(job, tmp_path, steps=2, optimizer="sgd", clip=None, lr=0.5)
+    for number in (0, 1):
+        load = twin._load([number], Place())
+        loss = losses_of(twin.objective.train(), load.batch).total / load.tokens
+        slopes = torch.autograd.grad(loss, list(twin.model.parameters()), allow_unused=True)
+        with torch.no_grad():
+            for parameter, slope in zip(twin.model.parameters(), slopes, strict=True):
+                parameter.sub_(0.0 if slope is None else 0.5 * slope)
+    for name, tensor in checkpoint.weights_of(twin.model).items():
+        torch.testing.assert_close(checkpoint.weights_of(job.model)[name], tensor)
 
 
 def test_a_running_mean_that_is_missing_is_refused(tmp_path):

@@ -130,9 +130,22 @@ def test_some_pictures_are_mirrored_and_others_not():
     assert torch.equal(fed[~turned], pictures[~turned])
 
 
-def test_guided_alignment_needs_attention():
-    with pytest.raises(ConfigError, match="needs attention to the source, but this model has none"):
-        WordLoss(tiny("sutskever"), guided_alignment=1.0)
+@pytest.mark.parametrize("name", ["guided_alignment", "doubly_stochastic"])
+def test_what_is_asked_of_attention_needs_some(name):
+    with pytest.raises(ConfigError, match=f"^{name} needs attention to the source, but this model has none"):
+        WordLoss(tiny("sutskever"), **{name: 1.0})
+
+
+def test_a_recipe_that_mirrors_pictures_leaves_batches_without_them_alone():
+    batch = ragged()
+    assert torch.equal(WordLoss(tiny("bahdanau"), mirror=1.0).train()._fed(batch).source, batch.source)
+
+
+def test_pictures_that_are_not_mirrored_cost_no_random_numbers():
+    objective, pictures = WordLoss(tiny("bahdanau")).train(), torch.zeros(2, 4, 4, 3, dtype=torch.uint8)
+    before = torch.get_rng_state()
+    assert objective._fed(Batch(pictures=pictures)).pictures is pictures
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def slow_mixture(model, batch):

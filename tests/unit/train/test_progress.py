@@ -27,6 +27,11 @@ def test_the_sums_of_the_log_start_anew_in_each():
     assert other.since_log == {"loss": 0.0, "tokens": 0.0, "padding": 0.0, "n": 0.0}
 
 
+def test_a_run_begins_with_nothing_done():
+    assert {name for name, value in Progress().model_dump(exclude={"place", "since_log"}).items() if value} == set()
+    assert Progress().place == (0, 0)
+
+
 @pytest.mark.parametrize("name", [name for name in WHOLE if name not in OPTIONAL])
 def test_every_field_is_needed(name):
     with pytest.raises(

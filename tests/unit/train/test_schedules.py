@@ -77,11 +77,51 @@ def test_optimisers_have_what_the_recipe_says(name, kind, expected):
     assert made.param_groups[0]["lr"] == 0.3
 
 
+@pytest.mark.parametrize("name", ["adam", "adamw", "adadelta", "sgd"])
+def test_an_optimiser_that_is_recorded_keeps_rate_and_steps_on_the_device(name):
+    config = TrainConfig(optimizer=name, lr=0.25)
+    recorded = build_optimizer(nn.Linear(2, 3), config, torch.device("cpu"))
+    assert all(isinstance(group["lr"], torch.Tensor) and group["lr"] == 0.25 for group in recorded.param_groups)
+    plain = build_optimizer(nn.Linear(2, 3), config)
+    flag = "fused" if name == "sgd" else "capturable"
+    assert (bool(recorded.defaults[flag]), bool(plain.defaults[flag])) == (True, False)
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw"])
+def test_the_scale_of_fp16_is_taken_out_before_the_optimiser(name):
+    """One that takes it out by itself would be given gradients that were clipped with the scale in them."""
+    fused = {
+        precision: getattr(
+            build_optimizer(nn.Linear(2, 3), TrainConfig(optimizer=name, precision=precision)),
+            "_step_supports_amp_scaling",
+            False,
+        )
+        for precision in ("fp16", "bf16", "fp32")
+    }
+    assert fused == {"fp16": False, "bf16": True, "fp32": True}
+
+
+def test_a_rate_is_that_of_the_start_unless_told_what_happened():
+    config = TrainConfig(schedule="cosine", lr=1.0, steps=1000, minutes=1.0)
+    assert learning_rate(1, config, 1) == pytest.approx(0.5 + 0.5 * math.cos(math.pi / 1000), abs=1e-9)
+    assert learning_rate(1, config, 1, seconds=30.0) == pytest.approx(0.5)
+
+
+def test_what_a_recipe_does_not_ask_for_is_off():
+    asked = ("label_smoothing", "word_dropout", "agreement", "scheduled_sampling", "guided_alignment", "momentum")
+    more = ("doubly_stochastic", "mirror", "weight_decay", "average", "warmup", "halve_after")
+    config = TrainConfig()
+    assert {name: getattr(config, name) for name in (*asked, *more)} == dict.fromkeys((*asked, *more), 0)
+    assert (config.accumulate, config.devices, config.nodes) == (1, 1, 1)
+    assert (config.ema, config.minutes, config.patience) == (None, None, None)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"average": 3, "keep": 2}, "average is 3, but only 2 checkpoints are kept: raise keep"),
         ({"average": 2, "ema": 0.9}, "two ways to the same end: choose one"),
+        ({"strategy": "fsdp", "ema": 0.9}, "ema keeps whole weights, which fsdp spreads over devices"),
         ({"schedule": "noam"}, "noam schedule needs warmup steps"),
         ({"schedule": "halving"}, "halving schedule needs halve_after"),
     ],

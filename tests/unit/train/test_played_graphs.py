@@ -1,0 +1,236 @@
+"""Updates recorded and replayed on a CPU that plays a GPU: the same numbers as without; when they are refused."""
+
+import logging
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from helpers_graphs import Capture, capture, play_device
+from saccade.batch import Batch
+from saccade.data.loader import Load
+from saccade.data.plan import Place
+from saccade.train import graphs
+from saccade.train.graphs import Graphs
+from saccade.train.objective import Losses, Objective
+from saccade.train.schedules import build_optimizer
+from saccade.train.settings import TrainConfig
+from saccade.train.update import Updater
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def device(monkeypatch):
+    play_device(monkeypatch)
+    monkeypatch.setattr(graphs, "recording", capture)
+    monkeypatch.setattr(Tensor, "pin_memory", lambda tensor: tensor)
+    empty = torch.empty
+    monkeypatch.setattr(torch, "empty", lambda *given, pin_memory=False, **options: empty(*given, **options))
+
+
+def load(*rows, links=None, labels=None):
+    batch = Batch.of(list(rows), [[4] * len(row) for row in rows], labels=labels)
+    return Load(replace(batch, links=links), sum(map(len, rows)), np.arange(len(rows)), 0.0, Place(0, 1))
+
+
+def summed(given, share):
+    """A step without weights: what it was given, and its share."""
+    total = given.batch.source.sum().float()
+    if given.batch.links is not None:
+        total = total + given.batch.links.sum()
+    return torch.stack([total * share, share])
+
+
+def test_a_shape_is_done_then_recorded_then_replayed():
+    recorder, calls = Graphs(CPU), []
+
+    def step(given, share):
+        calls.append(1)
+        return summed(given, share)
+
+    loads = [load([4, 5]), load([6, 7]), load([8, 9]), load([5, 5]), load([4, 5, 6]), load([9, 4])]
+    found = [recorder.run(one, step).tolist() for one in loads]
+    means = [(4.5, 0.5), (6.5, 0.5), (8.5, 0.5), (5.0, 0.5), (5.0, 1 / 3), (6.5, 0.5)]
+    assert found == [pytest.approx(mean) for mean in means]
+    assert len(calls) == 3, "the first of each shape, and one recording"
+    assert recorder.refused is None
+    (made,) = recorder._recordings.values()
+    assert made.graph.replays == 4
+
+
+def test_gold_attention_goes_with_its_batch():
+    recorder = Graphs(CPU)
+    parts = [load([4, 5], links=torch.full((1, 3, 2), float(number))) for number in range(4)]
+    assert [recorder.run(one, summed)[0].item() for one in parts] == pytest.approx([(9 + 6 * n) / 2 for n in range(4)])
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [load([4, 5], [6]), load([4], [5])],
+        [load([4, 5]), load([4, 5], links=torch.ones(1, 3, 2))],
+        [load([4, 5]), load([4, 5], labels=[1])],
+    ],
+    ids=["words", "with and without links", "with and without labels"],
+)
+def test_other_shapes_have_recordings_of_their_own(others):
+    recorder = Graphs(CPU)
+    for one in others * 2:
+        recorder.run(one, summed)
+    assert len(recorder._recordings) == 2
+
+
+def test_more_shapes_than_are_kept_go_without(monkeypatch, caplog):
+    monkeypatch.setattr(graphs, "MOST", 2)
+    caplog.set_level(logging.INFO, "saccade")
+    recorder = Graphs(CPU)
+    sizes = [1, 2, 3, 4]
+    for _ in range(3):
+        found = [recorder.run(load([4] * size), summed)[0].item() for size in sizes]
+        assert found == pytest.approx([4.0] * 4)
+    assert len(recorder._recordings) == 2
+    assert all(made.graph.replays == 2 for made in recorder._recordings.values())
+    assert caplog.messages == ["no more CUDA graphs: there are 2 shapes of batches already, and other ones go without"]
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(RuntimeError("not while capturing\nhint"), "not while capturing"), (ValueError(), "ValueError")],
+)
+def test_what_cannot_be_recorded_is_tried_once_and_told(caplog, error, told):
+    recorder, graph_calls = Graphs(CPU), []
+
+    def step(given, share):
+        if Capture.now is not None:
+            graph_calls.append(1)
+            raise error
+        return summed(given, share)
+
+    with caplog.at_level(logging.WARNING, "saccade"):
+        found = [recorder.run(load([4, 5 + number]), step)[0].item() for number in range(4)]
+    assert found == pytest.approx([4.5, 5.0, 5.5, 6.0])
+    assert len(graph_calls) == 1
+    assert recorder.refused == told
+    assert caplog.messages == [f"training goes on without CUDA graphs: {told}"]
+
+
+class Far(Objective):
+    """A loss of a few operations: how far a weight is from the words, summed over them."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.tensor([[1.0, -2.0], [0.5, 3.0]]))
+
+    def losses(self, batch):
+        far = (batch.source.float()[:, :, None, None] / 10 - self.weight).square().sum()
+        return Losses(far + (0.0 if batch.links is None else batch.links.sum() * self.weight.sum()), far)
+
+
+class OneGpu(SimpleNamespace):
+    """Fabric for one device."""
+
+    def __init__(self):
+        super().__init__(device=CPU, world_size=1, backward=lambda loss: loss.backward())
+
+    def no_backward_sync(self, module, enabled):
+        return torch.enable_grad()
+
+    def clip_gradients(self, module, optimizer, max_norm, error_if_nonfinite):
+        return nn.utils.clip_grad_norm_(module.parameters(), max_norm)
+
+
+def trained(kind, clip, recorded):
+    module, told = Far(), []
+    config = TrainConfig(optimizer=kind, lr=0.1, clip=clip, weight_decay=0.01, momentum=0.5)
+    optimizer = build_optimizer(module, config, CPU if recorded else None)
+    recorder = Graphs(CPU) if recorded else None
+    updater = Updater(OneGpu(), module, optimizer, config, told.append, recorder)
+    versions = []
+    for step in range(1, 7):
+        updater.update([load([3 + step, 9], links=torch.full((1, 3, 2), step / 9))], step, 0.1 / step)
+        versions.append(module.weight._version)
+    updater.finish()
+    return module, told, recorder, versions
+
+
+@pytest.mark.parametrize("clip", [0.5, None])
+@pytest.mark.parametrize("kind", ["adam", "adamw", "sgd"])
+def test_replayed_updates_are_the_updates(kind, clip):
+    plain, wanted, _, _ = trained(kind, clip, recorded=False)
+    replayed, found, recorder, versions = trained(kind, clip, recorded=True)
+    assert [made.graph.replays for made in recorder._recordings.values()] == [5]
+    torch.testing.assert_close(replayed.weight, plain.weight)
+    for one, other in zip(found, wanted, strict=True):
+        assert (one.loss, one.norm) == pytest.approx((other.loss, other.norm))
+        assert (one.step, one.rate, one.tokens) == (other.step, other.rate, other.tokens)
+    assert len({one.loss for one in found}) == 6
+    assert versions == sorted(set(versions)), "each replay counts as a change of the weights"
+
+
+def test_what_came_of_an_update_is_told_with_the_next_one():
+    module, told = Far(), []
+    config = TrainConfig(optimizer="sgd", clip=None)
+    updater = Updater(OneGpu(), module, build_optimizer(module, config, CPU), config, told.append, Graphs(CPU))
+    known = []
+    for step in (1, 2, 3):
+        updater.update([load([4, 5])], step, 0.1)
+        known.append([one.step for one in told])
+    assert known == [[], [1], [1, 2]]
+    updater.finish()
+    updater.finish()
+    assert [one.step for one in told] == [1, 2, 3]
+
+
+def test_batches_that_are_added_up_are_not_recorded():
+    module, told = Far(), []
+    config = TrainConfig(optimizer="sgd", clip=None)
+    recorder = Graphs(CPU)
+    updater = Updater(OneGpu(), module, build_optimizer(module, config, CPU), config, told.append, recorder)
+    for step in (1, 2, 3):
+        updater.update([load([4, 5]), load([6, 7])], step, 0.1)
+        assert [one.step for one in told] == list(range(1, step + 1))
+    assert not recorder._recordings
+
+
+def test_numbers_are_read_when_the_device_has_written_them(monkeypatch):
+    """Each update has an event, recorded behind its numbers and waited for before they are read."""
+    said = []
+
+    class Event:
+        def __init__(self):
+            self.number = said.count("made")
+            said.append("made")
+
+        def record(self):
+            said.append(f"recorded {self.number}")
+
+        def synchronize(self):
+            said.append(f"waited {self.number}")
+
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    module, config = Far(), TrainConfig(optimizer="sgd", clip=None)
+    learnt = lambda news: said.append(f"told {news.step - 1}")  # noqa: E731
+    updater = Updater(OneGpu(), module, build_optimizer(module, config, CPU), config, learnt, Graphs(CPU))
+    for step in (1, 2):
+        updater.update([load([4, 5])], step, 0.1)
+    updater.finish()
+    assert said == ["made", "recorded 0", "waited 0", "told 0", "made", "recorded 1", "waited 1", "told 1"]
+
+
+def test_updates_stand_in_line_with_the_other_work_of_the_device(monkeypatch):
+    said = []
+    usual = SimpleNamespace(wait_stream=lambda other: said.append("the usual work waits for the update"))
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: usual)
+    recorder = Graphs(CPU)
+    recorder._stream = SimpleNamespace(wait_stream=lambda other: said.append("the update waits for the usual work"))
+
+    def step(given, share):
+        said.append("update")
+        return summed(given, share)
+
+    recorder.run(load([4, 5]), step)
+    assert said == ["the update waits for the usual work", "update", "the usual work waits for the update"]
