@@ -5,6 +5,8 @@ from saccade.models.build import build_captioner, build_classifier, build_langua
 from saccade.models.captioning import RecurrentCaptionConfig, TransformerCaptionConfig
 from saccade.models.classifier import Classifier
 from saccade.models.ensemble import Ensemble
+from saccade.models.family import Family, WordNetwork
+from saccade.models.heads import HEADS, build_head
 from saccade.models.language import LanguageModel
 from saccade.models.lstmn import FusedLSTMN, LSTMNConfig
 from saccade.models.presets import CAPTIONERS, MODELS, Preset
@@ -14,10 +16,12 @@ from saccade.models.transformer import Transformer, TransformerConfig
 
 __all__ = [
     "CAPTIONERS",
+    "HEADS",
     "MODELS",
     "Classifier",
     "Classifying",
     "Ensemble",
+    "Family",
     "FusedLSTMN",
     "LSTMNConfig",
     "LanguageModel",
@@ -30,8 +34,10 @@ __all__ = [
     "Transformer",
     "TransformerCaptionConfig",
     "TransformerConfig",
+    "WordNetwork",
     "build_captioner",
     "build_classifier",
+    "build_head",
     "build_language_model",
     "build_seq2seq",
     "check_finite",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from saccade.batch import EOS
 from saccade.config import Config, merge, parse
 from saccade.errors import ConfigError, lookup
 from saccade.models.base import Classifying, Seq2Seq
+from saccade.models.heads import build_head
 from saccade.models.presets import CAPTIONERS, MODELS
 
 __all__ = ["build_captioner", "build_classifier", "build_language_model", "build_seq2seq", "configure"]
-
-Head = Literal["sequence_to_sequence", "language_model", "classifier", "captioner"]
 
 
 def configure(preset: str, **overrides: Any) -> Config:
@@ -59,19 +57,18 @@ def build_classifier(
         raise ConfigError(f"hidden is {hidden}, but a layer needs at least 1 unit. Leave it out for no layer.")
     if not 0 <= head_dropout < 1:
         raise ConfigError(f"head_dropout is {head_dropout}, but must be at least 0 and below 1.")
-    head = {"pooling": pooling, "hidden": hidden, "dropout": head_dropout}
-    model: Classifying = _build(preset, "classifier", (vocabulary, classes), overrides, **head)
+    options = {"pooling": pooling, "hidden": hidden, "dropout": head_dropout}
+    model: Classifying = _build(preset, "classifier", (vocabulary, classes), overrides, **options)
     return model
 
 
-def _build(preset: str, head: Head, sizes: tuple[int, ...], overrides: dict[str, Any], **more: Any) -> Any:
+def _build(preset: str, head: str, sizes: tuple[int, ...], overrides: dict[str, Any], **more: Any) -> Any:
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ConfigError(f"a model needs vocabularies and classes of at least 1, but was given {sizes}.")
     if head != "classifier" and sizes[-1] <= EOS:
         raise ConfigError(f"a model that writes needs an end to write (token {EOS}), but knows only {sizes[-1]} words.")
-    make: Callable[..., Any] = getattr(configure(preset, **overrides), head)
-    return make(*sizes, **more)
+    return build_head(head, configure(preset, **overrides), *sizes, **more)
 
 
 def _complete(family: type[Config], settings: dict[str, Any]) -> dict[str, Any]:

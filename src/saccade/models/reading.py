@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import nn
 
-from saccade.config import Config, Depth, Share, Width
+from saccade.config import Depth, Share, Width
 from saccade.kernels.dropout import Dropout
-from saccade.layers.encoder import ReaderEncoder
+from saccade.layers.encoder import Encoder, ReaderEncoder
 from saccade.layers.reader import Reader
-from saccade.models.classifier import Classifier
-from saccade.models.language import LanguageModel
+from saccade.models.family import Family, WordNetwork
 from saccade.models.settings import InitConfig
 
 __all__ = ["ReaderConfig"]
 
 
-class ReaderConfig(Config):
+class ReaderConfig(Family):
     """Settings of a family whose `reader` reads from left to right; it writes and classifies with it."""
 
     embedding: Width = 256
@@ -39,16 +36,11 @@ class ReaderConfig(Config):
         """The network itself."""
         raise TypeError(f"{type(self).__name__} does not say what it reads with: write reader()")
 
-    def language_model(self, vocabulary: int) -> LanguageModel:
-        """The reader, predicting the next word."""
-        embedding = nn.Embedding(vocabulary, self.embedding)
-        model = LanguageModel(embedding, self.reader(), tied=self.tied, dropout=self.drops())
-        self.init.apply(model)
-        return model
+    def reader_of_words(self, vocabulary: int) -> WordNetwork[Reader]:
+        return WordNetwork(nn.Embedding(vocabulary, self.embedding), self.reader(), self.drops())
 
-    def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
-        """What it has read, pooled."""
-        embedding, encoder = nn.Embedding(vocabulary, self.embedding), ReaderEncoder(self.reader())
-        model = Classifier(embedding, encoder, classes, source_dropout=self.drops(), **head)
+    def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:
+        return WordNetwork(nn.Embedding(vocabulary, self.embedding), ReaderEncoder(self.reader()), self.drops())
+
+    def initialize(self, model: nn.Module) -> None:
         self.init.apply(model)
-        return model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from pydantic import model_validator
@@ -11,18 +11,17 @@ from torch import Tensor, nn
 from saccade import tree
 from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
-from saccade.config import Config, Width
+from saccade.config import Width
 from saccade.kernels.deferred import deferred_gradients
 from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import CellStack, Layered
 from saccade.layers.encoder import Encoder, Reading
-from saccade.layers.reader import PlainReader
+from saccade.layers.reader import PlainReader, Reader
 from saccade.layers.readout import Readout, build_readout
 from saccade.layers.starts import Start, build_start
 from saccade.models.base import Precision, Seq2Seq, Writer, check_fed, inputs_of, source_of, tie
-from saccade.models.classifier import Classifier
 from saccade.models.exact import own_methods
-from saccade.models.language import LanguageModel
+from saccade.models.family import Family, WordNetwork
 from saccade.models.recurrent_writer import Loop, RecurrentWriter
 from saccade.models.settings import AttentionConfig, DecoderConfig, EncoderConfig, InitConfig
 from saccade.models.writer import fast_writer
@@ -261,7 +260,7 @@ def _note(tape: Tape | None, states: Tensor, contexts: Tensor | None) -> None:
             tape.note("context", contexts)
 
 
-class RecurrentConfig(Config):
+class RecurrentConfig(Family):
     """The recurrent family: sutskever, cho, bahdanau, luong and all between them."""
 
     embedding: Width = 256
@@ -292,7 +291,7 @@ class RecurrentConfig(Config):
         self.init.apply(model)
         return model
 
-    def language_model(self, vocabulary: int) -> LanguageModel:
+    def reader_of_words(self, vocabulary: int) -> WordNetwork[Reader]:
         """The decoder alone."""
         settings = self.decoder
         reader = PlainReader(
@@ -303,18 +302,14 @@ class RecurrentConfig(Config):
             residual=settings.residual,
             dropout=settings.drops(),
         )
-        embedding = nn.Embedding(vocabulary, self.embedding)
-        model = LanguageModel(embedding, reader, tied=self.tied, dropout=settings.drops())
-        self.init.apply(model)
-        return model
+        return WordNetwork(nn.Embedding(vocabulary, self.embedding), reader, settings.drops())
 
-    def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
-        """The encoder, pooled."""
+    def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:
         encoder = self.encoder.build(self.embedding)
-        embedding = nn.Embedding(vocabulary, self.embedding)
-        model = Classifier(embedding, encoder, classes, source_dropout=self.encoder.drops(), **head)
+        return WordNetwork(nn.Embedding(vocabulary, self.embedding), encoder, self.encoder.drops())
+
+    def initialize(self, model: nn.Module) -> None:
         self.init.apply(model)
-        return model
 
 
 def attach_decoder(

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 from saccade import tree
 from saccade.attention import Bank, MultiHead, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
-from saccade.config import Config, Depth, Share, Width, merge
+from saccade.config import Depth, Share, Width, merge
 from saccade.errors import ConfigError
 from saccade.layers.encoder import Encoder, Reading
 from saccade.layers.positions import Learned, Rotary, Sinusoidal
+from saccade.layers.reader import Reader
 from saccade.layers.transformer import (
     LayerState,
     PlacedEmbedding,
@@ -23,9 +24,8 @@ from saccade.layers.transformer import (
     TransformerReader,
 )
 from saccade.models.base import Precision, Seq2Seq, Writer, check_fed, inputs_of, source_of, tie
-from saccade.models.classifier import Classifier
 from saccade.models.exact import own_methods
-from saccade.models.language import LanguageModel
+from saccade.models.family import Family, WordNetwork
 from saccade.models.settings import AttentionConfig
 from saccade.models.transformer_packed import Words
 from saccade.models.transformer_writer import TransformerWriter
@@ -132,7 +132,7 @@ class PlacedEncoder(Encoder):
         return reading
 
 
-class TransformerConfig(Config):
+class TransformerConfig(Family):
     """The Transformer family; the defaults are the base model."""
 
     width: Width = 512
@@ -186,15 +186,14 @@ class TransformerConfig(Config):
             tied=self.tied,
         )
 
-    def language_model(self, vocabulary: int) -> LanguageModel:
+    def reader_of_words(self, vocabulary: int) -> WordNetwork[Reader]:
         """The decoder alone."""
         reader = TransformerReader(self._decoder(cross=False), self._place(), self.width)
-        return LanguageModel(self._embedding(vocabulary), reader, tied=self.tied, scale=math.sqrt(self.width))
+        return WordNetwork(self._embedding(vocabulary), reader, scale=math.sqrt(self.width))
 
-    def classifier(self, vocabulary: int, classes: int, **head: Any) -> Classifier:
-        """The encoder, pooled."""
+    def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:
         encoder = PlacedEncoder(self._place(), self._encoder())
-        return Classifier(self._embedding(vocabulary), encoder, classes, scale=math.sqrt(self.width), **head)
+        return WordNetwork(self._embedding(vocabulary), encoder, scale=math.sqrt(self.width))
 
     def _embedding(self, vocabulary: int) -> nn.Embedding:
         embedding = nn.Embedding(vocabulary, self.width)

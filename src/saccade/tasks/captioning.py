@@ -33,6 +33,7 @@ from saccade.metrics import (
     pointing_accuracy,
     pointing_statistics,
 )
+from saccade.models import build_head
 from saccade.models.base import Seq2Seq
 from saccade.models.captioning import GridEncoder
 from saccade.prediction import Attention, Prediction, Side
@@ -71,7 +72,7 @@ class Captioning(Task):
         return self.tokenizers.target
 
     def _build(self) -> Seq2Seq:
-        made: Seq2Seq = self.recipe.model_settings().captioner(len(self.target))  # type: ignore[attr-defined]
+        made: Seq2Seq = build_head("captioner", self.recipe.model_settings(), len(self.target))
         return made
 
     def objective(self) -> WordLoss:

@@ -13,6 +13,7 @@ from saccade.data.example import Example
 from saccade.data.tokenizer import Tokenizer, words_of
 from saccade.errors import ConfigError, DataError
 from saccade.metrics import accuracy, classification_score, classification_statistics, macro_f1
+from saccade.models import build_head
 from saccade.models.base import Classifying
 from saccade.prediction import Attention, Prediction, Side
 from saccade.search import SearchConfig, Stop
@@ -47,7 +48,9 @@ class Classification(Task):
         if len(self.labels) < 2:
             raise DataError(f"the training data have the labels {self.labels}, but there must be two or more.")
         head = self.recipe.head.model_dump()
-        made: Classifying = self.recipe.model_settings().classifier(len(self.source), len(self.labels), **head)  # type: ignore[attr-defined]
+        made: Classifying = build_head(
+            "classifier", self.recipe.model_settings(), len(self.source), len(self.labels), **head
+        )
         return made
 
     def objective(self) -> ClassLoss:

@@ -15,6 +15,7 @@ from saccade.data.tokenizer import Tokenizer, words_of
 from saccade.errors import ConfigError
 from saccade.kernels.cross_entropy import from_logits
 from saccade.metrics import perplexities
+from saccade.models import build_head
 from saccade.models.base import Seq2Seq
 from saccade.prediction import NOTHING, Prediction
 from saccade.search import SearchConfig, Stop, decode
@@ -40,7 +41,7 @@ class Language(Task):
         return self.tokenizers.target
 
     def _build(self) -> Seq2Seq:
-        made: Seq2Seq = self.recipe.model_settings().language_model(len(self.target))  # type: ignore[attr-defined]
+        made: Seq2Seq = build_head("language_model", self.recipe.model_settings(), len(self.target))
         return made
 
     def objective(self) -> WordLoss:

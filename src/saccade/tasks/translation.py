@@ -23,6 +23,7 @@ from saccade.metrics import (
     error_rate,
     text_statistics,
 )
+from saccade.models import build_head
 from saccade.models.base import Seq2Seq
 from saccade.prediction import NOTHING, Attention, Prediction
 from saccade.search import SearchConfig, Stop, decode
@@ -77,7 +78,9 @@ class Translation(Task):
         return self.tokenizers.target
 
     def _build(self) -> Seq2Seq:
-        made: Seq2Seq = self.recipe.model_settings().sequence_to_sequence(len(self.source), len(self.target))  # type: ignore[attr-defined]
+        made: Seq2Seq = build_head(
+            "sequence_to_sequence", self.recipe.model_settings(), len(self.source), len(self.target)
+        )
         return made
 
     def objective(self) -> WordLoss:

@@ -3,6 +3,7 @@
 import pytest
 
 from saccade.errors import ConfigError
+from saccade.models import build_head
 from saccade.recipes import RecipeText, parse_yaml, shipped, to_yaml
 from saccade.tasks.recipe import load_recipe, parse_recipe
 
@@ -25,10 +26,10 @@ def test_the_model_of_every_recipe_can_be_built_and_guided_as_it_says(name):
     recipe = load_recipe(name)
     settings = recipe.model_settings()
     build = {
-        "translation": lambda: settings.sequence_to_sequence(20, 20),
-        "language": lambda: settings.language_model(20),
-        "classification": lambda: settings.classifier(20, 3, **recipe.head.model_dump()),
-        "captioning": lambda: settings.captioner(20),
+        "translation": lambda: build_head("sequence_to_sequence", settings, 20, 20),
+        "language": lambda: build_head("language_model", settings, 20),
+        "classification": lambda: build_head("classifier", settings, 20, 3, **recipe.head.model_dump()),
+        "captioning": lambda: build_head("captioner", settings, 20),
     }
     model = build[recipe.task]()
     assert sum(parameter.numel() for parameter in model.parameters()) > 1000

@@ -1,0 +1,44 @@
+"""Heads: what a family of models is built for. Each is written once, for all families; a new one is a row of HEADS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from saccade.config import Config
+from saccade.errors import lookup
+from saccade.models.classifier import Classifier
+from saccade.models.language import LanguageModel
+
+__all__ = ["HEADS", "build_head"]
+
+
+def build_head(head: str, family: Config, *sizes: int, **options: Any) -> Any:
+    """Build a model: a head by name on a family; `sizes` are vocabularies and numbers of classes."""
+    return lookup("head", head, HEADS)(family, *sizes, **options)
+
+
+def language_model(family: Any, vocabulary: int) -> LanguageModel:
+    """Build a model that predicts the next word."""
+    words = family.reader_of_words(vocabulary)
+    tied = family.tied
+    model = LanguageModel(words.embedding, words.network, tied=tied, dropout=words.dropout, scale=words.scale)
+    family.initialize(model)
+    return model
+
+
+def classifier(family: Any, vocabulary: int, classes: int, **options: Any) -> Classifier:
+    """Build a model that answers a whole sequence with a class; for `options` see Classifier."""
+    words = family.encoder_of_words(vocabulary)
+    parts = {"source_dropout": words.dropout, "scale": words.scale}
+    model = Classifier(words.embedding, words.network, classes, **parts, **options)
+    family.initialize(model)
+    return model
+
+
+HEADS: dict[str, Callable[..., Any]] = {
+    "sequence_to_sequence": lambda family, source, target: family.sequence_to_sequence(source, target),
+    "language_model": language_model,
+    "classifier": classifier,
+    "captioner": lambda family, vocabulary: family.captioner(vocabulary),
+}
