@@ -31,6 +31,12 @@ def library(monkeypatch):
     return install
 
 
+def test_words_are_counted_from_0_where_nothing_else_is_said(library):
+    library([{"en": "a cat", "fr": "un chat", "gold": "0-0 1-1"}])
+    (example,) = hub("some/corpus", None, "train", {"source": "en", "target": "fr", "links": "gold"})
+    assert example.links.sure == {(0, 0), (1, 1)}
+
+
 def test_columns_become_an_example(library):
     calls = library([{"en": "a cat", "fr": "un chat", "gold": "1-1 2p2", "id": 7}])
     columns = {"source": "en", "target": "fr", "links": "gold"}

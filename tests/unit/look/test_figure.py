@@ -4,6 +4,7 @@ import re
 import struct
 import sys
 from itertools import pairwise
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
 from saccade.look import Curve, Heads, Map, save, save_arcs, save_heads, save_lengths, save_reading
-from saccade.look.curves import _apart
+from saccade.look.curves import _apart, name_ends
 from saccade.look.figure import key
 from saccade.look.layout import folds
 from saccade.look.paper import MUTED, shade, sheet
@@ -345,3 +346,12 @@ def test_more_cells_than_can_be_drawn(tmp_path):
         with pytest.raises(ShapeError, match=r"would have 150,544"):
             draw()
     assert not list(tmp_path.iterdir())
+
+
+def test_names_at_the_ends_of_curves_stand_apart_by_a_share_of_what_the_axis_shows():
+    axes = SimpleNamespace(
+        get_ylim=lambda: (10.0, 12.0), get_yaxis_transform=lambda: None, annotate=lambda text, at, **_: drawn.append(at)
+    )
+    drawn = []
+    name_ends(axes, [("one", 11.0), ("other", 11.01)])
+    assert drawn == [(1, 11.0), (1, pytest.approx(11.0 + 2 * 0.065))]

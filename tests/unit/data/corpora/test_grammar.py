@@ -335,3 +335,8 @@ def test_links_left_out_go_in_pairs_and_the_rest_with_the_last():
     assert written(fixed("because", "parce que"))[2] == "0-0 0-1"
     word = Source("x")
     assert written(Phrase([word], [Target("y", (), (word,))]))[2] == "0-0P"
+
+
+@pytest.mark.parametrize("body", INSTITUTIONS, ids=lambda body: body.english)
+def test_a_body_is_feminine_where_its_article_is(body):
+    assert body.feminine == body.french.startswith("LA ")

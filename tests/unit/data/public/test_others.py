@@ -109,6 +109,7 @@ def test_text_to_align_is_cut_alike_and_leaves_the_gold_out(gold, tmp_path):
     out = tmp_path / "out"
     convert_alignment(tmp_path, out)
     train = (out / "train.en").read_text()
+    assert len(train.splitlines()) == 5 + 2, "half as many joined ones as there are sentences"
     assert "I do not see ." in train
     assert "A dog ." in train
     assert "house" not in train
