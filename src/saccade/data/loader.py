@@ -17,9 +17,10 @@ from saccade.batch import BOS, EOS, NO_LABEL, PAD, Batch
 from saccade.data.plan import Place, Plan, Rows, shard
 from saccade.data.store import Column, Store
 
-__all__ = ["Load", "Loader", "collate", "count_expected", "in_background", "lengths_of"]
+__all__ = ["Count", "Load", "Loader", "collate", "count_rows", "count_words", "in_background", "lengths_of"]
 
 Item = TypeVar("Item")
+Count = Callable[[Store, Rows], int]
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,14 @@ class Load:
 
 
 class Loader:
-    """Batches of a store by plan, from any place on."""
+    """Batches of a store by plan, from any place on.
 
-    def __init__(self, store: Store, plan: Plan, rank: int = 0, ranks: int = 1) -> None:
-        self.store, self.plan = store, plan
+    `count` says how many answers some rows ask for, which is what their summed losses are divided by; an objective
+    has one of its own.
+    """
+
+    def __init__(self, store: Store, plan: Plan, rank: int = 0, ranks: int = 1, *, count: Count | None = None) -> None:
+        self.store, self.plan, self._count = store, plan, count or count_words
         self._rank, self._ranks = rank, ranks
 
     def __call__(self, place: Place) -> Iterator[Load]:
@@ -60,7 +65,7 @@ class Loader:
         mine = mine if len(mine) else rows[:1]
         batch = collate(self.store, mine, self._shape(rows) if self.plan.rounded else None)
         padding = self.plan.padding(rows)
-        return Load(batch, count_expected(self.store, rows), self.store.lines[mine], padding, place, weight)
+        return Load(batch, self._count(self.store, rows), self.store.lines[mine], padding, place, weight)
 
     def _shape(self, rows: Rows) -> tuple[int, ...]:
         """The share of a batch, with its padding, that one process has."""
@@ -78,13 +83,16 @@ def lengths_of(store: Store) -> NDArray[np.integer[Any]]:
     return found
 
 
-def count_expected(store: Store, rows: Rows) -> int:
-    """How many answers a batch asks for: the target's tokens with their ends, or one label each."""
-    if "label" in store.columns:
-        return len(rows)
+def count_words(store: Store, rows: Rows) -> int:
+    """Count the tokens of the targets, with their ends."""
     target = store.columns["target"]
     before = np.where(rows > 0, target.ends[np.maximum(rows - 1, 0)], 0)
     return int((target.ends[rows] - before).sum()) + len(rows)
+
+
+def count_rows(store: Store, rows: Rows) -> int:
+    """Count the examples: each asks for one answer."""
+    return len(rows)
 
 
 def collate(store: Store, rows: Rows, shape: tuple[int, ...] | None = None) -> Batch:

@@ -27,7 +27,7 @@ from saccade.tasks.recipe import Recipe
 from saccade.tasks.tracing import Wishes
 from saccade.tasks.vectors import Laid, lay_in
 from saccade.trace import Trace
-from saccade.train.objective import losses_of
+from saccade.train.objective import Objective, losses_of
 
 __all__ = ["Evaluation", "Statistics", "Task"]
 
@@ -99,7 +99,7 @@ class Task(ABC):
         """An untrained model as the recipe has it."""
 
     @abstractmethod
-    def objective(self) -> nn.Module:
+    def objective(self) -> Objective:
         """What training lowers; holds the model."""
 
     @abstractmethod
@@ -160,11 +160,11 @@ class Task(ABC):
         """Where the model is."""
         return next(self.model.parameters()).device  # type: ignore[no-any-return]
 
-    def loss(self, store: Store, objective: nn.Module, tokens_per_batch: int) -> float:
+    def loss(self, store: Store, objective: Objective, tokens_per_batch: int) -> float:
         """Nats per answer on tokenised examples."""
         plan = Plan(lengths_of(store), tokens_per_batch, shuffle=True)
         total, count = 0.0, 0
-        for load in Loader(store, plan).epoch():
+        for load in Loader(store, plan, count=objective.count).epoch():
             losses = losses_of(objective, load.batch.to(self.device))
             total += float(losses.plain)
             count += load.tokens

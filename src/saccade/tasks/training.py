@@ -63,7 +63,7 @@ class TrainingJob:
         # norms over a batch would learn from its company how long a caption is to be, and alone it would have none
         mixed = self._train.images is not None
         plan = Plan(lengths, train.tokens_per_batch, train.seed, rounded=rounded, room=room, mixed=mixed)
-        return Loader(self._train, plan, rank, ranks)
+        return Loader(self._train, plan, rank, ranks, count=self.objective.count)
 
     def validate(self) -> dict[str, Any]:
         train = self.task.recipe.train

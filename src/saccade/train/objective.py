@@ -16,6 +16,9 @@ from saccade import tree
 from saccade.attention.losses import doubly_stochastic_loss, guided_loss
 from saccade.attention.tape import Tape
 from saccade.batch import NO_LABEL, PAD, UNK, Batch
+from saccade.data.loader import count_rows, count_words
+from saccade.data.plan import Rows
+from saccade.data.store import Store
 from saccade.errors import ConfigError, unknown_name
 from saccade.kernels.cross_entropy import cross_entropy, from_logits
 from saccade.models.base import Classifying, Seq2Seq
@@ -46,6 +49,10 @@ class Objective(nn.Module, ABC):
     @abstractmethod
     def losses(self, batch: Batch) -> Losses:
         """Compute the losses of a batch, summed over its examples."""
+
+    def count(self, store: Store, rows: Rows) -> int:
+        """Count the answers that some rows of a store ask for: what their summed losses are divided by."""
+        return count_words(store, rows)
 
     def forward(self, handed: Handed) -> Losses:
         """Compute the losses; call it through `losses_of`, which Fabric's wrapper needs."""
@@ -184,6 +191,9 @@ class ClassLoss(Objective):
         super().__init__()
         self.model, self.label_smoothing, self.word_dropout = model, label_smoothing, word_dropout
         self.agreement = agreement
+
+    def count(self, store: Store, rows: Rows) -> int:
+        return count_rows(store, rows)
 
     def losses(self, batch: Batch) -> Losses:
         if agree := self.training and self.agreement > 0:

@@ -14,7 +14,7 @@ from torch.testing import assert_close
 from saccade.batch import EOS, NO_LABEL, Batch
 from saccade.data import loader
 from saccade.data.example import Example, Links
-from saccade.data.loader import Loader, collate, count_expected, in_background, lengths_of
+from saccade.data.loader import Loader, collate, count_rows, count_words, in_background, lengths_of
 from saccade.data.plan import Place, Plan
 from saccade.data.store import Store
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
@@ -79,7 +79,7 @@ def test_labels(tmp_path):
     batch = collate(store, np.array(ROWS))
     sources = [[*row, EOS] for row in tokens([examples[row] for row in ROWS], "source")]
     assert_same(batch, Batch.of(sources, None, [1, 0, 1, 0]))
-    assert count_expected(store, np.array(ROWS)) == 4
+    assert count_rows(store, np.array(ROWS)) == 4
 
 
 def test_gold_attention_against_a_slow_reference(store):
@@ -112,8 +112,8 @@ def test_gold_attention_sums_to_one_or_zero_and_never_looks_at_padding(store):
 def test_answers_are_counted_with_their_ends(store):
     rows = np.array(ROWS)
     batch = collate(store, rows)
-    assert count_expected(store, rows) == int(batch.expected_mask.sum())
-    assert count_expected(store, rows[1:2]) == len(tokens(sentences()[:1], "target")[0]) + 1
+    assert count_words(store, rows) == int(batch.expected_mask.sum())
+    assert count_words(store, rows[1:2]) == len(tokens(sentences()[:1], "target")[0]) + 1
 
 
 def test_lengths_have_their_ends(store):
@@ -147,7 +147,7 @@ def test_processes_share_every_batch(store, ranks):
     borrowed = 0
     for loads, rows in zip(zip(*everyone, strict=True), plan.epoch(0), strict=True):
         assert len({(load.tokens, load.place, load.padding) for load in loads}) == 1
-        assert loads[0].tokens == count_expected(store, rows)
+        assert loads[0].tokens == count_words(store, rows)
         counted = [load for load in loads if load.weight]
         assert sorted(line for load in counted for line in load.lines) == sorted(rows + 1)
         assert sum(int(load.batch.expected_mask.sum()) for load in counted) == loads[0].tokens
