@@ -7,6 +7,7 @@ from torch.testing import assert_close
 from saccade import masks, tree
 from saccade.attention import (
     ALIGNS,
+    SCORES,
     WINDOWS,
     Align,
     Attention,
@@ -24,6 +25,7 @@ from saccade.attention import (
 )
 from saccade.attention.core import spread_mask
 from saccade.attention.scores.base import matrix
+from saccade.errors import ShapeError
 
 
 def test_values_are_the_keys_unless_given():
@@ -244,3 +246,19 @@ def test_the_cells_of_a_picture_are_keys_like_any_other():
     attended = attention(torch.randn(2, 1, 3), attention.bank(picture.flatten(2).mT), tape=(tape := Tape()))
     looked = tape["attention"].view(2, 4, 6)
     assert_close(attended.context[:, 0], torch.einsum("bhw,bchw->bc", looked, picture))
+
+
+def test_keys_of_heads_have_an_axis_for_them():
+    attention = Attention(SCORES["general"](3, 3, heads=2))
+    assert attention.bank(torch.randn(2, 2, 4, 3)).keys.shape == (2, 2, 4, 3)
+    with pytest.raises(ShapeError, match=r"keys are \(2, 4, 3\), but this attention takes \(B, 2, S, D\)"):
+        attention.bank(torch.randn(2, 4, 3))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_there_are_as_many_queries_for_every_sentence(rows):
+    attention = Attention(SCORES["dot"](3, 3))
+    bank = attention.bank(torch.randn(2, 4, 3))
+    assert attention(torch.randn(4, 1, 3), bank).context.shape == (4, 1, 3)
+    with pytest.raises(ShapeError, match=rf"query has {rows} rows, but the bank has 2"):
+        attention(torch.randn(rows, 1, 3), bank)

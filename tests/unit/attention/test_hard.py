@@ -78,3 +78,14 @@ def test_the_tape_holds_the_draw_and_what_it_was_drawn_from():
     assert list(tape) == ["eye", "eye.distribution"]
     assert_close(tape["eye.distribution"], torch.softmax(query @ keys.mT, -1)[:, None])
     assert sorted(tape["eye"].unique().tolist()) == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("heads", [(), (3,)])
+def test_rows_that_expect_get_the_distribution_and_the_others_a_draw(heads):
+    align = Hard()
+    distribution = align(torch.randn(4, *heads, 2, 5))
+    align.expecting = torch.tensor([True, False, False, True])
+    found = align.choose(distribution)
+    assert found.shape == distribution.shape
+    assert torch.equal(found[[0, 3]], distribution[[0, 3]])
+    assert set(found[1:3].unique().tolist()) == {0.0, 1.0}

@@ -5,6 +5,7 @@ import torch
 
 from helpers_models import form_of, loud, same
 from saccade.attention import Tape, build_attention, name_sites
+from saccade.errors import ShapeError
 from saccade.kernels.dropout import Dropout
 from saccade.layers.lstmn import LSTMN
 from saccade.layers.reader import PlainReader, Reader, StackedReader
@@ -56,3 +57,10 @@ def test_dropout_between_readers_is_only_in_training():
     inputs = torch.randn(1, 6, E)
     assert not torch.equal(reader.train()(inputs), reader(inputs))
     assert torch.equal(reader.eval()(inputs), reader(inputs))
+
+
+def test_an_lstmn_refuses_many_steps_of_another_width():
+    layer = LSTMN(build_attention("additive", E + D, D, 2 * D), E, D)
+    state = layer.start(2, 3, torch.zeros(2, E))
+    with pytest.raises(ShapeError, match=rf"inputs are \(2, 3, {E + 1}\), but this layer reads \(B, T, {E}\)"):
+        layer.extend(torch.zeros(2, 3, E + 1), state)
