@@ -23,6 +23,7 @@ from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.tracing import Wishes, begin, trace_writing
 from saccade.tasks.words import answers, written_side
 from saccade.trace import Trace
+from saccade.train.hard import refuse_reward
 from saccade.train.objective import WordLoss
 
 __all__ = ["Language"]
@@ -45,6 +46,7 @@ class Language(Task):
         return made
 
     def objective(self) -> WordLoss:
+        refuse_reward(self.model)
         train = self.recipe.train
         return WordLoss(
             self.model,

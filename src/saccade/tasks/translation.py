@@ -32,6 +32,7 @@ from saccade.tasks.batching import in_batches
 from saccade.tasks.tracing import Wishes, begin, plain_side, trace_writing
 from saccade.tasks.words import answers, read_side, written_side
 from saccade.trace import Trace
+from saccade.train.hard import refuse_reward
 from saccade.train.objective import WordLoss
 
 __all__ = ["Translation", "score_texts"]
@@ -84,6 +85,7 @@ class Translation(Task):
         return made
 
     def objective(self) -> WordLoss:
+        refuse_reward(self.model)
         train = self.recipe.train
         return WordLoss(
             self.model,

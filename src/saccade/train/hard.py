@@ -16,12 +16,21 @@ from saccade.kernels.cross_entropy import from_logits
 from saccade.models.base import Seq2Seq
 from saccade.train.objective import Losses, WordLoss
 
-__all__ = ["HardLoss", "learns_by_reward"]
+__all__ = ["HardLoss", "learns_by_reward", "refuse_reward"]
 
 
 def learns_by_reward(model: Seq2Seq) -> list[Hard]:
     """The hard attentions of a model to which no gradient comes through what they draw."""
     return [part for part in model.modules() if isinstance(part, Hard) and part.estimator == "reinforce"]
+
+
+def refuse_reward(model: Seq2Seq) -> None:
+    """Refuse a model that would have to learn by reward where the objective is the likelihood of words alone."""
+    if learns_by_reward(model):
+        raise ConfigError(
+            "hard attention learns by reward, which this task has no objective for, so its scores would never change. "
+            "Set align_options: {estimator: gumbel} beside align: hard, or choose another align."
+        )
 
 
 class HardLoss(WordLoss):

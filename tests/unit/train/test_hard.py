@@ -6,10 +6,12 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from helpers_models import VOCABULARY
+from helpers_models import VOCABULARY, tiny
+from helpers_tasks import untrained
 from saccade.attention import Tape
 from saccade.batch import BOS, EOS, PAD, Batch
-from saccade.models import CAPTIONERS, build_captioner
+from saccade.errors import ConfigError
+from saccade.models import CAPTIONERS, MODELS, build_captioner
 from saccade.train.hard import HardLoss
 from saccade.train.objective import losses_of
 
@@ -94,3 +96,19 @@ def test_measuring_moves_no_baseline_and_rewards_nothing():
     )
     assert_close(likelihood.total, likelihood.plain)
     assert model.baseline.value.item() == pytest.approx(BASELINE)
+
+
+@pytest.mark.parametrize("task", ["translation", "language"])
+def test_tasks_without_a_reward_refuse_attention_that_learns_by_it(task):
+    preset = {"translation": "bahdanau", "language": "lstmn"}[task]
+    settings = {"preset": preset, **MODELS[preset].tiny, "attention": {"align": "hard"}}
+    with pytest.raises(ConfigError, match="hard attention learns by reward, which this task has no objective for"):
+        untrained(task, settings).objective()
+    gumbel = {"align": "hard", "align_options": {"estimator": "gumbel"}}
+    assert untrained(task, settings | {"attention": gumbel}).objective().model.training
+
+
+@pytest.mark.parametrize("options", [{}, {"attention": {"align": "hard"}}])
+def test_reward_needs_draws_and_a_baseline_to_compare_them_with(options):
+    with pytest.raises(ConfigError, match="this objective is for models with hard attention, but this one has none"):
+        HardLoss(tiny("bahdanau", **options))

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from saccade.errors import ConfigError
-from saccade.train import precision
+from saccade.train import loop, precision
 from saccade.train.precision import choose_precision, cpu_bf16_pays
+from saccade.train.settings import TrainConfig
 
 
 @pytest.fixture(autouse=True)
@@ -98,3 +99,10 @@ def test_fp16_is_refused_on_a_cpu():
 
 def test_the_probe_is_a_program():
     compile(precision._PROBE, "probe", "exec")
+
+
+def test_precision_is_chosen_for_the_devices_of_all_nodes(monkeypatch, tmp_path):
+    seen = []
+    monkeypatch.setattr(loop, "choose_precision", lambda *given: seen.append(given) or "fp32")
+    assert loop._precision(TrainConfig(devices=2, nodes=3, accelerator="cpu"), tmp_path, False) == "fp32"
+    assert seen == [("auto", "cpu", 6)]
