@@ -299,11 +299,12 @@ def test_pieces_end_with_the_last_answer():
 
     with torch.no_grad():
         model.output.bias[EOS] += 99
-    assert [ask() for _ in range(3)] == [1, 1, 1]
+    ask()  # the first search of a shape is not recorded and asks before steps, how often depends on the device
+    assert [ask() for _ in range(2)] == [1, 1]
     assert len(recordings_of(model)[0]._pieces) == 1, "what nothing needs is not recorded"
     with torch.no_grad():
         model.output.bias[EOS] -= 198
-    assert [ask() for _ in range(3)] == [3, 3, 3]
+    assert [ask() for _ in range(2)] == [3, 3]
 
 
 @pytest.mark.parametrize(("length", "pieces"), [(7, 1), (8, 1), (9, 2), (16, 2), (17, 3)])
