@@ -68,3 +68,16 @@ def test_a_family_that_sets_no_weights_leaves_them():
     before = model.weight.clone()
     Family().initialize(model)
     assert torch.equal(model.weight, before)
+
+
+def test_a_classifier_multiplies_its_embedding_by_the_scale():
+    torch.manual_seed(2)
+    scaled = build_head("classifier", Doubled(), 9, 3, pooling="mean").eval()
+    for weight in scaled.parameters():
+        nn.init.normal_(weight)
+    batch = Batch.of([[4, 5, EOS], [6, EOS]])
+    found = scaled(batch)
+    scaled.scale = 1.0
+    with torch.no_grad():
+        scaled.embedding.weight.mul_(2)
+    assert torch.allclose(scaled(batch), found)

@@ -5,11 +5,11 @@ import logging
 import pytest
 import torch
 
-from helpers_models import loud
+from helpers_models import VOCABULARY, loud, tiny
 from helpers_search import MAX_LENGTH, SEQ2SEQ, beam, greedy, lively_case, make_batch, make_model
 from saccade.attention import Tape
 from saccade.batch import BOS, Batch
-from saccade.errors import ShapeError
+from saccade.errors import DataError, ShapeError
 from saccade.models import MODELS, build_seq2seq
 from saccade.models.base import StepWriter
 from saccade.models.recurrent_writer import packed_attention
@@ -285,3 +285,10 @@ def test_sentences_that_came_later_are_written_as_if_alone_when_what_was_before_
         slots = torch.randint(0, 2, (2, 2), generator=generator)
         for each in (draft, alone):
             each.follow((torch.arange(2)[:, None] * 2 + slots).flatten())
+
+
+@pytest.mark.parametrize("name", ["transformer-base", "bahdanau"])
+def test_a_fast_search_refuses_words_that_its_source_does_not_have(name):
+    model = tiny(name).eval()
+    with pytest.raises(DataError, match=rf"source holds token {VOCABULARY}, but the model's vocabulary is 0\.\."):
+        greedy(model, Batch.of([[4, VOCABULARY]]), max_length=3, attention=False)

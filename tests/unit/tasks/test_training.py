@@ -1,13 +1,18 @@
 """Training put together: what may change when a run goes on, and what a job tells its loop."""
 
+import numpy as np
 import pytest
+import torch
 
 from helpers_tasks import MODEL, recipe_of, translation, untrained, write_folder
-from saccade.errors import ConfigError
+from saccade.data.loader import collate
+from saccade.errors import CheckpointError, ConfigError
 from saccade.tasks import training
 from saccade.tasks.corpus import Corpus
-from saccade.tasks.folder import build_task
+from saccade.tasks.folder import build_task, read_folder_recipe
+from saccade.tasks.recipe import load_recipe
 from saccade.tasks.training import TrainingJob
+from saccade.train.objective import losses_of
 
 
 def differences(was, now):
@@ -87,3 +92,26 @@ def test_a_job_says_what_it_is_trained_on(job):
     assert facts["vocabulary"] == {"source": 8 + 4, "target": 8 + 4}  # the words, and those that are none
     assert (facts["device"], facts["model"]) == ("cpu", "bahdanau")
     assert job.width == MODEL["embedding"]
+
+
+def test_the_loss_on_held_out_data_is_the_mean_over_all_answers(text):
+    recipe = load_recipe(str(text / "recipe.yaml"))
+    corpus = Corpus(recipe)
+    task = build_task(recipe, corpus.tokenizers())
+    store = corpus.store("valid", task.tokenizers)
+    objective = task.objective().eval()
+    every = collate(store, np.arange(len(store)))
+    with torch.no_grad():
+        wanted = float(losses_of(objective, every).plain) / int(every.expected_mask.sum())
+        assert task.loss(store, objective, 200) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_a_report_keeps_its_letters(tmp_path):
+    training.write_report(tmp_path, {"worst": "été"})
+    assert '"worst": "été"' in (tmp_path / "report.json").read_text(encoding="utf-8")
+
+
+def test_a_folder_whose_recipe_is_no_yaml_is_named(copied):
+    (copied / "recipe.yaml").write_text("task: [")
+    with pytest.raises(CheckpointError, match=r"copied cannot be loaded: .*recipe\.yaml"):
+        read_folder_recipe(copied)
