@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 Node = TypeVar("Node")
+Kind = TypeVar("Kind", Tensor, list[Any])
 
 
 @dataclass_transform(frozen_default=True)
@@ -65,14 +66,19 @@ def _map(tree: Node, change: Callable[[Tensor], Tensor], change_list: Callable[[
 
 def leaves(tree: Any) -> Iterator[Tensor]:
     """Yield every tensor of a tree, in order."""
-    if isinstance(tree, Tensor):
+    return _all(tree, Tensor)
+
+
+def _all(tree: Any, kind: type[Kind]) -> Iterator[Kind]:
+    """Yield what a tree holds of a kind, in order."""
+    if isinstance(tree, kind):
         yield tree
     elif isinstance(tree, tuple | dict):
         for part in tree.values() if isinstance(tree, dict) else tree:
-            yield from leaves(part)
+            yield from _all(part, kind)
     elif dataclasses.is_dataclass(tree):
         for field in dataclasses.fields(tree):
-            yield from leaves(getattr(tree, field.name))
+            yield from _all(getattr(tree, field.name), kind)
 
 
 def row_count(tree: Any) -> int:
@@ -116,25 +122,13 @@ def repeat_rows(tree: Node, times: int) -> Node:
 
 def concatenate(trees: Sequence[Node]) -> Node:
     """Join the rows of several trees with the same structure, one below the other."""
-    rest = [iter(leaves(tree)) for tree in trees]
-    lists = [iter(_lists(tree)) for tree in trees]
+    rest = [leaves(tree) for tree in trees]
+    lists = [_all(tree, list) for tree in trees]
     return _map(
         trees[0],
         lambda _: torch.cat([next(parts) for parts in rest]),
         lambda _: [item for parts in lists for item in next(parts)],
     )
-
-
-def _lists(tree: Any) -> Iterator[list[Any]]:
-    """Yield every list of a tree, in order."""
-    if isinstance(tree, list):
-        yield tree
-    elif isinstance(tree, tuple | dict):
-        for part in tree.values() if isinstance(tree, dict) else tree:
-            yield from _lists(part)
-    elif dataclasses.is_dataclass(tree):
-        for field in dataclasses.fields(tree):
-            yield from _lists(getattr(tree, field.name))
 
 
 def to_device(tree: Node, device: torch.device | str) -> Node:
