@@ -46,6 +46,10 @@ def decode(
     can write, where that is limited. For `options` see `Limits`. More sentences than `config.together` says are
     searched so many at a time, each with its own limits; but all at once where one of the `constraints` has no `of`.
     """
+    for name in ("max_length", "max_lengths", "min_length", "precision"):
+        if name in options:  # two places for one setting, of which one would be ignored
+            where = "lengths=" if name == "max_lengths" else f"SearchConfig({name}=…)"
+            raise ConfigError(f"decode was given {name} as an option. Pass it as {where}.")
     config = config or SearchConfig()
     lengths = lengths or [config.max_length or MAX_LENGTH] * batch.size
     shortest = min(lengths)

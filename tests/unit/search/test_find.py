@@ -232,3 +232,17 @@ def test_stop_is_asked_before_every_step_and_ends_the_search(way):
     found = SEARCHES[way](model, batch, max_length=8, stop=calm)
     longest = max(len(h.tokens) for row in found for h in (row if isinstance(row, list) else [row]))
     assert calm.asked >= min(longest, 8) > 2
+
+
+@pytest.mark.parametrize(
+    ("option", "place"),
+    [
+        ({"max_length": 3}, r"SearchConfig\(max_length=…\)"),
+        ({"min_length": 3}, r"SearchConfig\(min_length=…\)"),
+        ({"precision": "int8"}, r"SearchConfig\(precision=…\)"),
+        ({"max_lengths": [3, 3]}, "lengths="),
+    ],
+)
+def test_what_belongs_to_the_config_is_refused_as_an_option(model, option, place):
+    with pytest.raises(ConfigError, match=f"Pass it as {place}"):
+        decode(model, sources(2), **option)
