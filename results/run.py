@@ -166,6 +166,7 @@ def warm_up(arguments: argparse.Namespace, jobs: list[Job]) -> None:
     from measure import prepared
 
     from saccade.tasks.corpus import Corpus
+    from saccade.tasks.folder import build_task
     from saccade.tasks.recipe import load_recipe
 
     seen = set()
@@ -178,8 +179,9 @@ def warm_up(arguments: argparse.Namespace, jobs: list[Job]) -> None:
             seen.add(key)
             corpus = Corpus(recipe)
             tokenizers = corpus.tokenizers()
-            corpus.store("train", tokenizers, links=recipe.train.guided_alignment > 0)
-            corpus.store("valid", tokenizers)
+            task = build_task(recipe, tokenizers)
+            for split in ("train", "valid"):
+                corpus.store(split, task)
             say(f"data     {job.row.recipe}: {folder}")
 
 

@@ -15,7 +15,7 @@ from torch.testing import assert_close
 from saccade import tree
 from saccade.attention import Tape
 from saccade.batch import Batch
-from saccade.models import MODELS, Ensemble, Seq2Seq, build_classifier, build_language_model, build_seq2seq
+from saccade.models import MODELS, Ensemble, Seq2Seq, build_classifier, build_language_model, build_seq2seq, presets_for
 
 VOCABULARY = 11
 Model = TypeVar("Model", bound=nn.Module)
@@ -38,10 +38,10 @@ def tiny(name: str, **overrides: Any) -> Seq2Seq:
 
 
 WRITERS: dict[str, Callable[[], Seq2Seq]] = {
-    **{name: partial(tiny, name) for name in MODELS},
+    **{name: partial(tiny, name) for name in presets_for("sequence_to_sequence")},
     **{
         f"{name}, language model": partial(build_language_model, name, VOCABULARY, **entry.tiny)
-        for name, entry in MODELS.items()
+        for name, entry in presets_for("sequence_to_sequence").items()
     },
     "ensemble": lambda: Ensemble([tiny("bahdanau"), tiny("transformer-base")]),
 }
@@ -49,7 +49,7 @@ WRITERS: dict[str, Callable[[], Seq2Seq]] = {
 
 CLASSIFIERS: dict[str, Callable[[], nn.Module]] = {
     f"{name}, {pooling}": partial(build_classifier, name, VOCABULARY, 3, pooling=pooling, hidden=hidden, **entry.tiny)
-    for name, entry in MODELS.items()
+    for name, entry in presets_for("sequence_to_sequence").items()
     for pooling, hidden in (("mean", None), ("last", 5), ("attention", None))
 }
 

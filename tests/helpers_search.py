@@ -12,11 +12,11 @@ from torch import Tensor
 from saccade import tree
 from saccade.attention.tape import Tape
 from saccade.batch import BOS, EOS, PAD, Batch
-from saccade.models import MODELS, Seq2Seq, build_language_model, build_seq2seq
+from saccade.models import MODELS, Seq2Seq, build_language_model, build_seq2seq, presets_for
 from saccade.search import Beam, Greedy, Hypothesis, Limits, Sample, run
 
-SEQ2SEQ = list(MODELS)
-LANGUAGE = list({entry.family: name for name, entry in reversed(MODELS.items())}.values())
+SEQ2SEQ = list(presets_for("sequence_to_sequence"))
+LANGUAGE = list({entry.family: name for name, entry in reversed(presets_for("sequence_to_sequence").items())}.values())
 """One preset of each family: a family's language model does not depend on how a decoder looks at a source."""
 EVERY = [(name, "seq2seq") for name in SEQ2SEQ] + [(name, "language") for name in LANGUAGE]
 MAX_LENGTH = 8

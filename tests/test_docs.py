@@ -15,7 +15,7 @@ from helpers_search import greedy
 from saccade.attention import ALIGNS, SCORES, WINDOWS
 from saccade.batch import Batch
 from saccade.cli import main
-from saccade.models import MODELS
+from saccade.models import presets_for
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(ROOT.glob("*.md"))
@@ -96,9 +96,14 @@ def test_python_snippets_run(code, workshop, monkeypatch):
 
 def test_the_readme_names_every_entry_of_the_tables():
     readme = (ROOT / "README.md").read_text()
-    for name in [*SCORES, *ALIGNS, *WINDOWS, *(n for n in MODELS if not n.startswith("luong-"))]:
+    for name in [
+        *SCORES,
+        *ALIGNS,
+        *WINDOWS,
+        *(n for n in presets_for("sequence_to_sequence") if not n.startswith("luong-")),
+    ]:
         assert name in readme, f"README.md does not mention {name!r}"
-    for name in MODELS:
+    for name in presets_for("sequence_to_sequence"):
         assert name in readme or name.removeprefix("luong") in readme
 
 

@@ -15,7 +15,7 @@ from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
 from saccade.tasks.folder import describe_task, load_task
-from saccade.tasks.inputs import Input, is_one, wrong_kind
+from saccade.tasks.inputs import Input, is_one
 from saccade.tasks.tracing import Wishes
 from saccade.tasks.workers import Workers
 from saccade.trace import Trace
@@ -97,7 +97,7 @@ class Model:
         """
         self._check(given, "the input")
         if isinstance(given, str) and not given.strip():
-            raise DataError(f"a trace is of one {self.task.reads} that is not empty, but this is {given!r}.")
+            raise DataError(f"a trace is of one {self.task.reads.name} that is not empty, but this is {given!r}.")
         if (length := self.task.length(given)) > self.task.longest:
             raise DataError(f"the input has {length:,} tokens, but this model reads at most {self.task.longest:,}.")
         name = self._folder.name if self._folder is not None else "model"
@@ -141,7 +141,7 @@ class Model:
             yield given
 
     def _check(self, given: Any, name: str) -> None:
-        if (why := wrong_kind(given, self.task.reads)) is not None:
+        if (why := self.task.reads.fault(given)) is not None:
             raise DataError(f"{name} {why}")
 
     def evaluate(self, examples: Iterable[Example], **options: Any) -> Evaluation:

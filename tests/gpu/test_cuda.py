@@ -7,7 +7,7 @@ from helpers_search import beam
 from saccade.attention import SCORES, Tape, build_attention
 from saccade.batch import Batch
 from saccade.kernels.additive import choose
-from saccade.models import MODELS, build_seq2seq
+from saccade.models import MODELS, build_seq2seq, presets_for
 
 pytestmark = [
     pytest.mark.gpu,
@@ -36,7 +36,7 @@ def assert_as_on_the_cpu(name):
             torch.testing.assert_close(parameter.grad.cpu(), expected[key], atol=1e-3, rtol=1e-3)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", presets_for("sequence_to_sequence"))
 def test_forward_and_gradients_agree_with_the_cpu(name):
     assert_as_on_the_cpu(name)
 
@@ -75,7 +75,7 @@ def test_steps_in_one_launch_agree_with_the_definition_on_the_cpu(score, heads, 
         torch.testing.assert_close(there, here, atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", presets_for("sequence_to_sequence"))
 def test_beam_search_agrees_with_the_cpu(name):
     torch.manual_seed(0)
     model = build_seq2seq(name, 11, 11, **MODELS[name].tiny).double()

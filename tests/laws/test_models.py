@@ -42,7 +42,7 @@ from saccade.batch import Batch
 from saccade.layers.cells import CELLS
 from saccade.layers.readout import READOUTS
 from saccade.layers.starts import STARTS
-from saccade.models import MODELS, Seq2Seq, build_seq2seq
+from saccade.models import Seq2Seq, build_seq2seq, presets_for
 
 each_writer = pytest.mark.parametrize("name", WRITERS)
 each_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
@@ -323,7 +323,7 @@ def on_meta(name: str, source: int, target: int) -> Seq2Seq:
         return build_seq2seq(name, source, target)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", presets_for("sequence_to_sequence"))
 def test_every_preset_is_built_at_its_paper_size(name: str):
     model = on_meta(name, 30_000, 30_000)
     assert all(parameter.is_meta for parameter in model.parameters())

@@ -9,7 +9,7 @@ from helpers_models import loud
 from helpers_search import beam, greedy
 from saccade.attention import Tape
 from saccade.batch import BOS, PAD, Batch
-from saccade.models import MODELS, build_seq2seq
+from saccade.models import MODELS, build_seq2seq, presets_for
 
 HALVES = [torch.bfloat16, torch.float16]
 BATCH = Batch.of([[4, 5, 6, 7, 8], [5, 6], [9]], [[5, 6, 4], [4, 5, 6, 7], [9]])
@@ -36,7 +36,7 @@ def assert_nearly(rough: torch.Tensor, exact: torch.Tensor, others: torch.Tensor
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", presets_for("sequence_to_sequence"))
 def test_in_float32_a_search_says_what_forward_says(name):
     """Alone or in a batch: the same words, scores and attention, and those of teacher forcing on them."""
     model = tiny(name).eval()
@@ -61,7 +61,7 @@ def test_in_float32_a_search_says_what_forward_says(name):
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", presets_for("sequence_to_sequence"))
 def test_a_converted_model_predicts_and_writes(name, dtype):
     model = loud(tiny(name))
     exact, others = model(BATCH), model(OTHERS)
@@ -73,7 +73,7 @@ def test_a_converted_model_predicts_and_writes(name, dtype):
     assert all(torch.isfinite(torch.tensor(best.score)) for best, *_ in found)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", presets_for("sequence_to_sequence"))
 def test_autocast_trains(name):
     model = loud(tiny(name)).train()
     exact, others = model(BATCH), model(OTHERS)

@@ -37,7 +37,7 @@ from helpers_search import (
 from saccade import tree
 from saccade.attention.tape import Tape
 from saccade.batch import EOS, Batch
-from saccade.models import MODELS
+from saccade.models import presets_for
 
 LOOKING = [name for name in SEQ2SEQ if make_model(name).source_sites]
 
@@ -311,7 +311,7 @@ def all_greedy_and_beam(model, batch):
     return [greedy(model, batch, max_length=MAX_LENGTH), *beam(model, batch, 3, nbest=2, max_length=MAX_LENGTH)]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", presets_for("sequence_to_sequence"))
 def test_half_precision_models_search_in_single_precision(name):
     model, batch = make_model(name, scale=0.5).to(torch.bfloat16), make_batch(lengths=(3, 2))
     penalty = 0.2 if model.source_sites else 0.0

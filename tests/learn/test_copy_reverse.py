@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from helpers_learn import FIRST, batches, copy, pointing_accuracy, reverse, teach, token_accuracy
-from saccade.models import MODELS, build_seq2seq
+from saccade.models import build_seq2seq, presets_for
 
 WORDS = 16
 
@@ -26,7 +26,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "sutskever": small(96),
     "cho": small(96, output_width=48),
     "bahdanau": small(output_width=32),
-    **{name: small() for name in MODELS if name.startswith("luong-")},
+    **{name: small() for name in presets_for("sequence_to_sequence") if name.startswith("luong-")},
     "self-attentive-rnn": {"embedding": 32, "width": 48, "decoder": {"width": 48}, "init": START},
     "lstmn": {"embedding": 32, "width": 48, "init": START},
     "lstmn-shallow": {"embedding": 32, "width": 48, "init": START},
@@ -36,7 +36,7 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("task", [copy, reverse])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", presets_for("sequence_to_sequence"))
 def test_learns(name, task):
     model = build_seq2seq(name, FIRST + WORDS, FIRST + WORDS, **SIZES[name])
     # one fixed vector holds a few words; with attention length is no matter

@@ -9,7 +9,7 @@ import pytest
 from helpers_tasks import untrained
 from saccade.errors import ConfigError
 from saccade.look import STYLES, Picture, View
-from saccade.models import MODELS
+from saccade.models import MODELS, presets_for
 from saccade.prediction import Attention, Prediction, Side, side
 from saccade.search.settings import SearchConfig
 
@@ -282,7 +282,7 @@ def test_plain_data(model):
     assert "<svg" in found._repr_html_()
 
 
-TINY = [name for name in MODELS if not name.startswith("luong") or name == "luong-dot"]
+TINY = [name for name in presets_for("sequence_to_sequence") if not name.startswith("luong") or name == "luong-dot"]
 SEARCHES = {"greedy": {}, "beam": {"beam": 3, "nbest": 3}, "sample": {"sample": True, "nbest": 2}}
 
 

@@ -12,72 +12,17 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from saccade.data.captions import captions
 from saccade.data.example import Example, Links
-from saccade.data.text import check_encodable, numbered, shorten, stem_suffix
-from saccade.errors import ConfigError, DataError, lookup, unknown_name
+from saccade.data.text import check_encodable, numbered, shorten
+from saccade.errors import ConfigError, DataError, unknown_name
 
-__all__ = ["check_fields", "examples", "from_record", "has", "jsonl", "labelled", "pairs", "present", "text", "tsv"]
+__all__ = ["check_fields", "from_record", "has", "jsonl", "labelled", "pairs", "present", "text", "tsv"]
 
 _FIELDS = ("source", "target", "label", "links")
 _SKIP = "_"
 """The name of a TSV column that is not read."""
 
-_NEEDED = {
-    "translation": ("source", "target"),
-    "language": ("target",),
-    "classification": ("source", "label"),
-    "captioning": ("image", "target"),
-}
-_COLUMNS = {
-    "translation": ("source", "target", "links"),
-    "language": ("target",),
-    "classification": ("label", "source"),
-}
-_KEYS = {
-    "translation": {"source": "source", "target": "target", "links": "links"},
-    "language": {"target": "text"},
-    "classification": {"source": "text", "label": "label"},
-}
-_KINDS = {".tsv": "tsv", ".jsonl": "jsonl", ".json": "jsonl"}
 _ABSENT = object()
-
-
-def examples(
-    task: str,
-    paths: Sequence[Path],
-    *,
-    columns: Sequence[str] | None = None,
-    keys: Mapping[str, str] | None = None,
-    first_word: int = 0,
-) -> Iterator[Example]:
-    """The examples of a task from one to three files, in the format that their suffixes tell.
-
-    One .tsv or one .jsonl (or .json, an object per line) holds everything. Plain text is two files for translation,
-    or three with the alignments, one file of `LABEL text` for classification and one text for a language model. Any of
-    them may end in .gz, .xz or .zst besides. `columns` and `keys` are for `tsv` and `jsonl`. Captions have formats of
-    their own: see `captions`.
-    """
-    needed = lookup("task", task, _NEEDED)
-    if task == "captioning":
-        if columns is not None or keys is not None:
-            raise ConfigError("files of captions have fixed columns and keys. Leave columns and keys out.")
-        return captions(paths)
-    kinds = [_KINDS.get(stem_suffix(path), "plain") for path in paths]
-    _check_files(task, paths, kinds)
-    kind = kinds[0]
-    for setting, given, wanted in (("columns", columns, "tsv"), ("keys", keys, "jsonl")):
-        if given is not None and kind != wanted:
-            raise ConfigError(f"{setting} are for a .{wanted} file, but {paths[0]} is none. Leave {setting} out.")
-        if given is not None and (missing := [field for field in needed if field not in given]):
-            raise ConfigError(f"{setting} do not name {' and '.join(missing)}, which {task} needs.")
-    if kind == "tsv":
-        return tsv(paths[0], _COLUMNS[task] if columns is None else columns, first_word=first_word)
-    if kind == "jsonl":
-        return jsonl(paths[0], _KEYS[task] if keys is None else keys, first_word=first_word)
-    if task == "translation":
-        return pairs(*paths, first_word=first_word)
-    return text(paths[0]) if task == "language" else labelled(paths[0])
 
 
 def pairs(source: Path, target: Path, alignments: Path | None = None, *, first_word: int = 0) -> Iterator[Example]:
@@ -125,7 +70,7 @@ def jsonl(path: Path, keys: Mapping[str, str] | None = None, *, first_word: int 
     stands, source and target, and links where there are any. A dot looks inside: {"source": "translation.en"} reads
     {"translation": {"en": …}}. Every key must be there but that of links. A label may be a number.
     """
-    keys = _KEYS["translation"] if keys is None else keys
+    keys = {"source": "source", "target": "target", "links": "links"} if keys is None else keys
     check_fields("field", keys)
     return _jsonl(path, keys, first_word)
 
@@ -207,21 +152,6 @@ def check_fields(kind: str, fields: Iterable[str]) -> None:
         raise ConfigError(f"no {kind} is named. Name some of {', '.join(_FIELDS)}.")
     if "links" in seen and not {"source", "target"} <= seen:
         raise ConfigError("links join the words of source and target: name all three, or leave links out.")
-
-
-def _check_files(task: str, paths: Sequence[Path], kinds: Sequence[str]) -> None:
-    """Refuse a number of files, or a mixture of formats, that makes no corpus for the task."""
-    plain = {"translation": "two plain files or three with alignments", "language": "one plain file"}
-    remedy = f"For {task}, give {plain.get(task, 'one plain file of LABEL text')}, or one .tsv or .jsonl."
-    if not paths:
-        raise ConfigError(f"no file is given to read. {remedy}")
-    whole = [path for path, kind in zip(paths, kinds, strict=True) if kind != "plain"]
-    if whole and len(paths) > 1:
-        raise ConfigError(f"{whole[0]} holds a whole corpus, but comes with {len(paths) - 1} more. {remedy}")
-    allowed = (2, 3) if task == "translation" else (1,)
-    if not whole and len(paths) not in allowed:
-        named = ", ".join(map(str, paths))
-        raise ConfigError(f"{_count(len(paths), 'plain file')} cannot be read: {named}. {remedy}")
 
 
 def _unequal(paths: Sequence[Path], rows: Sequence[tuple[int, str] | None], number: int) -> str:

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from saccade.batch import BOS, EOS, NO_LABEL, PAD, Batch
+from saccade.batch import Batch
 from saccade.data.plan import Place, Plan, Rows, shard
-from saccade.data.store import Column, Store
+from saccade.data.store import Store
 
 __all__ = ["Count", "Load", "Loader", "collate", "count_rows", "count_words", "in_background", "lengths_of"]
 
@@ -74,12 +72,12 @@ class Loader:
 
 
 def lengths_of(store: Store) -> NDArray[np.integer[Any]]:
-    """(N, sides): the tokens of each sentence on each side, ends included; in as few bytes as they need."""
-    sides = [store.columns[side].lengths for side in ("source", "target") if side in store.columns]
-    longest = max(int(lengths.max()) for lengths in sides) + 1
+    """(N, sides): the positions of each example on each sized side, ends included; in as few bytes as they need."""
+    sides = [part.lengths(store.columns[part.name]) for part in store.features if part.sized]
+    longest = max(int(lengths.max()) for lengths in sides)
     found = np.empty((len(store), len(sides)), np.uint16 if longest < 2**16 else np.int32)
     for side, lengths in enumerate(sides):
-        np.add(lengths, 1, out=found[:, side], casting="unsafe")
+        found[:, side] = lengths
     return found
 
 
@@ -96,62 +94,17 @@ def count_rows(store: Store, rows: Rows) -> int:
 
 
 def collate(store: Store, rows: Rows, shape: tuple[int, ...] | None = None) -> Batch:
-    """Put some sentences side by side, with the gold attention between them if there is any.
+    """Put some examples side by side, as the features of the store have it.
 
-    Sources end with EOS, targets begin with BOS and end with EOS. `shape` (see Plan.shape) asks for more padding than
-    they need; the sentences it adds are empty and expect nothing, so that they count for no loss.
+    `shape` (see Plan.shape) asks for more padding than they need; the examples it adds are empty and expect nothing,
+    so that they count for no loss.
     """
-    columns = store.columns
-    source = source_mask = target = target_mask = labels = links = pictures = None
-    count, *sides = shape or (len(rows), *[0] * 2)
-    if "source" in columns:
-        source, source_mask = _padded(columns["source"], rows, 0, count, sides[0])
-    if "target" in columns:
-        target, target_mask = _padded(columns["target"], rows, 1, count, sides[-1])
-    if "label" in columns:
-        known = torch.from_numpy(columns["label"].rows(rows)[0])
-        labels = torch.cat([known, known.new_full((count - len(rows),), NO_LABEL)])
-    if "links" in columns and source is not None and target is not None:
-        links = _gold(columns["links"], rows, (count, target.shape[1] - 1, source.shape[1]))
-    if "picture" in columns:
-        pictures = _pictures(store, rows, count)
-    return Batch(source, source_mask, target, target_mask, labels, pictures, links)
-
-
-def _pictures(store: Store, rows: Rows, count: int) -> Tensor:
-    """(count, size, size, 3) bytes: the rows' pictures; sentences that are padding see them again in turn.
-
-    All alike they would not do: norms over a batch count them, too.
-    """
-    assert store.images is not None, "a store of captions has pictures"
-    numbers = store.columns["picture"].rows(rows)[0]
-    return torch.from_numpy(store.images.rows(numbers[np.arange(count) % len(numbers)]))
-
-
-def _padded(column: Column, rows: Rows, begin: int, count: int, least: int) -> tuple[Tensor, Tensor]:
-    """Tokens and mask of `count` sentences, the missing ones empty, with `begin` tokens before the first word."""
-    values, lengths = column.rows(rows)
-    size = max(int(lengths.max()) + 1, least) + begin
-    places = np.arange(size)
-    tokens = np.full((count, size), PAD)
-    tokens[: len(rows)][(places >= begin) & (places < begin + lengths[:, None])] = values
-    tokens[np.arange(len(rows)), begin + lengths] = EOS
-    tokens[len(rows) :, 0] = EOS
-    if begin:
-        tokens[:, 0] = BOS
-    ends = np.zeros(count, np.int64)
-    ends[: len(rows)] = begin + lengths
-    mask = places <= ends[:, None]
-    return torch.from_numpy(tokens), torch.from_numpy(mask)
-
-
-def _gold(column: Column, rows: Rows, shape: tuple[int, int, int]) -> Tensor:
-    values, lengths = column.rows(rows)
-    pairs = values.reshape(-1, 2)
-    sentence = np.repeat(np.arange(len(rows)), lengths // 2)
-    gold = np.zeros(shape, np.float32)
-    gold[sentence, pairs[:, 1], pairs[:, 0]] = 1.0
-    return torch.from_numpy(gold / np.maximum(gold.sum(-1, keepdims=True), 1.0))
+    count, *sides = shape or (len(rows),)
+    made: dict[str, Any] = {}
+    for feature in store.features:
+        positions = sides.pop(0) if feature.sized and sides else 0
+        made |= feature.collate(store.columns[feature.name], rows, count, positions, made)
+    return store.batch(**made)
 
 
 def in_background(make: Callable[[], Iterator[Item]], depth: int = 4) -> Iterator[Item]:

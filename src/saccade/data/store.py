@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.data.example import Example, Links
-from saccade.data.tokenizer import Encoded, Tokenizers
+from saccade.batch import Batch
+from saccade.data.example import Example
 from saccade.errors import DataError
 from saccade.files import writing_folder
 
 if TYPE_CHECKING:
-    from saccade.data.image_store import ImageStore
+    from saccade.data.features import Feature
 
-__all__ = ["Column", "Store", "fingerprint"]
+__all__ = ["Column", "Numbered", "Store", "fingerprint"]
+
+Numbered = tuple[int, Example]
+"""An example behind its number, from 1."""
 
 _FORMAT = 1
 _CHUNK = 4096
@@ -46,25 +49,26 @@ class Column:
         np.subtract(self.ends[1:], self.ends[:-1], out=lengths[1:], casting="same_kind")
         return lengths
 
-    def rows(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Some rows one after the other, and the length of each."""
+    def rows(self, numbers: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Some rows one after the other, integers as int64, and the length of each."""
         ends = np.asarray(self.ends[numbers])
         starts = np.where(numbers > 0, self.ends[np.maximum(numbers - 1, 0)], 0)
         lengths = ends - starts
         shift = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         places = np.repeat(starts - shift, lengths) + np.arange(lengths.sum())
-        return np.asarray(self.values[places], dtype=np.int64), lengths
+        found = np.asarray(self.values[places])
+        return found.astype(np.int64) if found.dtype.kind in "iu" else found, lengths
 
 
 class Store:
-    """The columns of a corpus: tokens of each side, labels, gold links, numbers of pictures; each row's line number."""
+    """The columns of a corpus, one for each of its features, and each row's line number."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, features: Sequence[Feature], batch: type[Batch] = Batch) -> None:
+        self.batch = batch
         self.about: dict[str, Any] = json.loads((folder / "about.json").read_text())
         self.columns = {name: Column(folder, name) for name in self.about["columns"]}
+        self.features = [feature for feature in features if feature.name in self.columns]
         self.lines: NDArray[np.int64] = np.load(folder / "lines.npy", mmap_mode="r")
-        self.images: ImageStore | None = None
-        """The pictures that the column `picture` numbers."""
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -75,26 +79,24 @@ class Store:
         cache: Path,
         key: str,
         examples: Iterable[Example],
-        tokenizers: Tokenizers,
-        classes: list[str] | None = None,
+        features: Sequence[Feature],
         max_length: int = 1000,
-        links: bool = False,
-        pictures: Sequence[int] | None = None,
+        batch: type[Batch] = Batch,
     ) -> Store:
         """The store with this key, made from the examples if the cache does not have it yet.
 
-        `pictures`: for captions, the number of each example's picture. Several processes may make the same one at
-        once: the first to finish wins.
+        `batch` is what its rows are put together to. Several processes may make the same store at once: the first to
+        finish wins.
         """
         folder = cache / key
         if folder.exists():
             try:
-                return cls(folder)
+                return cls(folder, features, batch)
             except (OSError, ValueError, KeyError):  # damaged from outside, since it got its name only when whole
                 shutil.rmtree(folder)
         with writing_folder(folder, replace=False) as draft:
-            _write(draft, examples, tokenizers, classes, max_length, links, pictures)
-        return cls(folder)
+            _write(draft, examples, features, max_length)
+        return cls(folder, features, batch)
 
 
 def fingerprint(*parts: Any) -> str:
@@ -144,7 +146,7 @@ class _ColumnWriter:
         self._ends = files.enter_context(_Growing(folder / f"{name}.ends.npy", np.dtype(np.int64)))
         self._dtype, self._end = dtype, 0
 
-    def add(self, rows: Sequence[Sequence[int]]) -> None:
+    def add(self, rows: Sequence[Sequence[Any]]) -> None:
         """Some more rows."""
         ends = self._end + np.cumsum([len(row) for row in rows], dtype=np.int64)
         before, self._end = self._end, int(ends[-1]) if len(ends) else self._end
@@ -152,30 +154,19 @@ class _ColumnWriter:
         self._ends.add(ends)
 
 
-def _write(
-    folder: Path,
-    examples: Iterable[Example],
-    tokenizers: Tokenizers,
-    classes: list[str] | None,
-    max_length: int,
-    links: bool,
-    pictures: Sequence[int] | None,
-) -> None:
-    writers: dict[str, _ColumnWriter] = {}
+def _write(folder: Path, examples: Iterable[Example], features: Sequence[Feature], max_length: int) -> None:
     counts = {"read": 0, "empty": 0, "too_long": 0}
     numbered = enumerate(examples, 1)
     with ExitStack() as files:
         lines = files.enter_context(_Growing(folder / "lines.npy", np.dtype(np.int64)))
+        writers = {feature.name: _ColumnWriter(folder, feature.name, feature.dtype, files) for feature in features}
         while chunk := list(islice(numbered, _CHUNK)):
-            columns = _columns(chunk, tokenizers, classes, links)
-            if pictures is not None:
-                columns["picture"] = [[pictures[number - 1]] for number, _ in chunk]
-            if not writers:
-                writers = {name: _ColumnWriter(folder, name, _dtype(name, tokenizers), files) for name in columns}
-            kept = _kept(columns, max_length, counts)
-            for name, writer in writers.items():
-                rows = columns[name]
-                writer.add([rows[row] for row in kept])
+            columns = {feature.name: feature.encode(chunk) for feature in features}
+            sizes = [[len(row) // part.width for row in columns[part.name]] for part in features if part.sized]
+            kept = _kept(np.array(sizes), max_length, counts)
+            for feature in features:
+                rows = columns[feature.name]
+                writers[feature.name].add([rows[row] for row in kept])
             lines.add(np.array([chunk[row][0] for row in kept], np.int64))
     if counts["read"] == counts["empty"] + counts["too_long"]:
         raise DataError(
@@ -185,12 +176,8 @@ def _write(
     (folder / "about.json").write_text(json.dumps({"columns": list(writers), **counts}))
 
 
-Rows = Sequence[list[int]]
-
-
-def _kept(columns: dict[str, Rows], max_length: int, counts: dict[str, int]) -> list[int]:
-    """Which rows have something on every side, and not too much; the others are counted."""
-    sizes = np.array([[len(row) for row in columns[side]] for side in ("source", "target") if side in columns])
+def _kept(sizes: NDArray[np.int64], max_length: int, counts: dict[str, int]) -> list[int]:
+    """Which rows have something on every side, and not too much; the others are counted. sizes (sides, rows)."""
     empty = sizes.min(0) == 0
     too_long = ~empty & (sizes.max(0) > max_length)
     counts["read"] += sizes.shape[1]
@@ -198,64 +185,3 @@ def _kept(columns: dict[str, Rows], max_length: int, counts: dict[str, int]) -> 
     counts["too_long"] += int(too_long.sum())
     kept: list[int] = np.flatnonzero(~empty & ~too_long).tolist()
     return kept
-
-
-def _columns(
-    chunk: list[tuple[int, Example]], tokenizers: Tokenizers, classes: list[str] | None, links: bool
-) -> dict[str, Rows]:
-    """The columns of some examples, a row of numbers for each."""
-    columns: dict[str, Rows] = {}
-    words: list[list[Encoded]] = []
-    for side, tokenizer in (("source", tokenizers.source), ("target", tokenizers.target)):
-        if tokenizer is None:
-            continue
-        texts = _texts(chunk, side)
-        if links:
-            words.append(tokenizer.encode_all(texts))
-            columns[side] = [encoded.tokens for encoded in words[-1]]
-        else:
-            columns[side] = tokenizer.tokens(texts)
-    if classes is not None:
-        columns["label"] = _labels(chunk, classes)
-    if links:
-        gold = [example.links or Links(frozenset()) for _, example in chunk]
-        columns["links"] = [_token_links(*row) for row in zip(gold, *words, strict=True)]
-    return columns
-
-
-def _texts(chunk: list[tuple[int, Example]], side: str) -> list[str]:
-    texts = [getattr(example, side) for _, example in chunk]
-    if None in texts:
-        raise DataError(f"example {chunk[texts.index(None)][0]} has no {side}, which this task needs. Add it.")
-    return texts
-
-
-def _labels(chunk: list[tuple[int, Example]], classes: list[str]) -> Rows:
-    place = {name: [number] for number, name in enumerate(classes)}
-    for number, example in chunk:
-        if example.label is None or example.label not in place:
-            known = ", ".join(classes)
-            raise DataError(f"example {number} has the label {example.label!r}. The training data have only: {known}.")
-    return [place[str(example.label)] for _, example in chunk]
-
-
-def _token_links(links: Links, source: Encoded, target: Encoded) -> list[int]:
-    """Links between words as links between their tokens: s0, t0, s1, t1, …"""
-    tokens: dict[int, list[int]] = {}
-    for place, word in enumerate(source.words):
-        tokens.setdefault(word, []).append(place)
-    partners: dict[int, list[int]] = {}
-    for s, t in links.sure:
-        partners.setdefault(t, []).append(s)
-    return [
-        number
-        for place, word in enumerate(target.words)
-        for partner in partners.get(word, ())
-        for token in tokens.get(partner, ())
-        for number in (token, place)
-    ]
-
-
-def _dtype(name: str, tokenizers: Tokenizers) -> Any:
-    tokenizer = {"source": tokenizers.source, "target": tokenizers.target}.get(name)
-    return np.uint16 if tokenizer is not None and len(tokenizer) <= 2**16 else np.int32

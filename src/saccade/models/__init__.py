@@ -9,13 +9,12 @@ from saccade.models.family import Family, WordNetwork
 from saccade.models.heads import HEADS, build_head
 from saccade.models.language import LanguageModel
 from saccade.models.lstmn import FusedLSTMN, LSTMNConfig
-from saccade.models.presets import CAPTIONERS, MODELS, Preset
+from saccade.models.presets import MODELS, Preset, presets_for
 from saccade.models.recurrent import RecurrentConfig, RecurrentSeq2Seq
 from saccade.models.self_attentive import SelfAttentiveConfig
 from saccade.models.transformer import Transformer, TransformerConfig
 
 __all__ = [
-    "CAPTIONERS",
     "HEADS",
     "MODELS",
     "Classifier",
@@ -42,4 +41,5 @@ __all__ = [
     "build_seq2seq",
     "check_finite",
     "configure",
+    "presets_for",
 ]

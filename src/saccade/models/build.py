@@ -9,7 +9,7 @@ from saccade.config import Config, merge, parse
 from saccade.errors import ConfigError, lookup
 from saccade.models.base import Classifying, Seq2Seq
 from saccade.models.heads import build_head
-from saccade.models.presets import CAPTIONERS, MODELS
+from saccade.models.presets import MODELS, presets_for
 
 __all__ = ["build_captioner", "build_classifier", "build_language_model", "build_seq2seq", "configure"]
 
@@ -19,7 +19,7 @@ def configure(preset: str, **overrides: Any) -> Config:
 
     configure("bahdanau", embedding=64, encoder={"width": 128}, attention={"align": "sparsemax"})
     """
-    entry = lookup("model", preset, CAPTIONERS if preset in CAPTIONERS else MODELS)
+    entry = lookup("model", preset, MODELS)
     return parse(entry.family, merge(_complete(entry.family, entry.settings), overrides), f"model {preset!r}")
 
 
@@ -37,7 +37,6 @@ def build_language_model(preset: str, vocabulary: int, **overrides: Any) -> Seq2
 
 def build_captioner(preset: str, vocabulary: int, **overrides: Any) -> Seq2Seq:
     """A model that looks at pictures and writes what they show."""
-    lookup("captioner", preset, CAPTIONERS)
     model: Seq2Seq = _build(preset, "captioner", (vocabulary,), overrides)
     return model
 
@@ -68,6 +67,7 @@ def _build(preset: str, head: str, sizes: tuple[int, ...], overrides: dict[str, 
             raise ConfigError(f"a model needs vocabularies and classes of at least 1, but was given {sizes}.")
     if head != "classifier" and sizes[-1] <= EOS:
         raise ConfigError(f"a model that writes needs an end to write (token {EOS}), but knows only {sizes[-1]} words.")
+    lookup(head.replace("_", " "), preset, presets_for(head))
     return build_head(head, configure(preset, **overrides), *sizes, **more)
 
 

@@ -18,6 +18,7 @@ from saccade.layers.encoder import Encoder, Reading
 from saccade.layers.grids import VGG, SmallGrid, flatten, normalise, sinusoidal_places
 from saccade.layers.transformer import PlacedEmbedding
 from saccade.models.base import Seq2Seq
+from saccade.models.family import Family
 from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
 from saccade.models.settings import AttentionConfig, DecoderConfig, InitConfig
 from saccade.models.transformer import Memory, Transformer, TransformerConfig
@@ -142,8 +143,10 @@ def _all_there(annotations: Tensor) -> Tensor:
     return annotations.new_ones(annotations.shape[:2]).bool()
 
 
-class RecurrentCaptionConfig(Config):
+class RecurrentCaptionConfig(Family):
     """Show, Attend and Tell and its relatives."""
+
+    reads = "image"
 
     grid: GridConfig = GridConfig()
     embedding: Width = 256
@@ -171,6 +174,8 @@ class RecurrentCaptionConfig(Config):
 
 class TransformerCaptionConfig(TransformerConfig):
     """A Transformer over a grid."""
+
+    reads = "image"
 
     grid: GridConfig = GridConfig()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, NamedTuple, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from torch import nn
 
@@ -32,6 +32,9 @@ class Family(Config):
     A family that lacks one of them cannot have the heads that need it.
     """
 
+    reads: ClassVar[str] = "text"
+    """What its encoder reads: text or image. Heads for the other cannot be put on it."""
+
     def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:
         """Build what reads a whole sequence, for heads that pool it or point into it."""
         raise TypeError(f"{type(self).__name__} has no encoder of words: write encoder_of_words()")
@@ -43,6 +46,10 @@ class Family(Config):
     def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> Seq2Seq:
         """Build a model that reads one sequence and writes another."""
         raise TypeError(f"{type(self).__name__} does not translate: write sequence_to_sequence()")
+
+    def captioner(self, vocabulary: int) -> Seq2Seq:
+        """Build a model that reads an image and writes a sequence."""
+        raise TypeError(f"{type(self).__name__} reads no images: write captioner()")
 
     def initialize(self, model: nn.Module) -> None:
         """Set the weights a model starts from, where the settings ask for others than those of its layers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from saccade.config import Config
 from saccade.errors import lookup
@@ -15,7 +15,7 @@ __all__ = ["HEADS", "build_head"]
 
 def build_head(head: str, family: Config, *sizes: int, **options: Any) -> Any:
     """Build a model: a head by name on a family; `sizes` are vocabularies and numbers of classes."""
-    return lookup("head", head, HEADS)(family, *sizes, **options)
+    return lookup("head", head, HEADS).build(family, *sizes, **options)
 
 
 def language_model(family: Any, vocabulary: int) -> LanguageModel:
@@ -36,9 +36,16 @@ def classifier(family: Any, vocabulary: int, classes: int, **options: Any) -> Cl
     return model
 
 
-HEADS: dict[str, Callable[..., Any]] = {
-    "sequence_to_sequence": lambda family, source, target: family.sequence_to_sequence(source, target),
-    "language_model": language_model,
-    "classifier": classifier,
-    "captioner": lambda family, vocabulary: family.captioner(vocabulary),
+class Head(NamedTuple):
+    """How a head is built on a family, and what families it is for: those that read texts, or images."""
+
+    build: Callable[..., Any]
+    reads: str = "text"
+
+
+HEADS: dict[str, Head] = {
+    "sequence_to_sequence": Head(lambda family, source, target: family.sequence_to_sequence(source, target)),
+    "language_model": Head(language_model),
+    "classifier": Head(classifier),
+    "captioner": Head(lambda family, vocabulary: family.captioner(vocabulary), "image"),
 }

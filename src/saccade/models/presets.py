@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from saccade.config import Config, merge
+from saccade.config import merge
 from saccade.models.captioning import RecurrentCaptionConfig, TransformerCaptionConfig
+from saccade.models.family import Family
+from saccade.models.heads import HEADS
 from saccade.models.lstmn import LSTMNConfig
 from saccade.models.recurrent import RecurrentConfig
 from saccade.models.self_attentive import SelfAttentiveConfig
 from saccade.models.transformer import TransformerConfig
 
-__all__ = ["CAPTIONERS", "MODELS", "Preset"]
+__all__ = ["MODELS", "Preset", "presets_for"]
 
 
 class Preset(NamedTuple):
     """A family of models, the settings that make it the paper's, and those that make it tiny, for tests."""
 
-    family: type[Config]
+    family: type[Family]
     settings: dict[str, Any]
     tiny: dict[str, Any]
     paper: str
@@ -156,9 +158,6 @@ MODELS: dict[str, Preset] = {
         _TINY_TRANSFORMER | {"norm": "pre", "positions": "rotary"},
         "Vaswani et al. 2017, arXiv:1706.03762",
     ),
-}
-
-CAPTIONERS: dict[str, Preset] = {
     **{
         f"show-attend-tell-{name}": Preset(
             RecurrentCaptionConfig,
@@ -181,4 +180,9 @@ CAPTIONERS: dict[str, Preset] = {
         "the decoder of Vaswani et al. 2017 over a grid",
     ),
 }
-"""Those that look at pictures."""
+"""All presets, whatever they read."""
+
+
+def presets_for(head: str) -> dict[str, Preset]:
+    """Return the presets that a head can be put on."""
+    return {name: preset for name, preset in MODELS.items() if preset.family.reads == HEADS[head].reads}

@@ -10,15 +10,12 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from saccade.config import Config
+from saccade.serve.models import ENTRIES
 from saccade.serve.problems import CODES
 from saccade.serve.schemas import Failure, Health, Models, Predict, Predictions, TraceOf
-from saccade.tasks.inputs import Reads
 from saccade.trace import Trace
 
 __all__ = ["answers", "asks", "describe"]
-
-_INPUTS: dict[Reads, tuple[str, ...]] = {"text": ("input", "inputs"), "picture": ("image", "images")}
-"""The fields of a request that hold its input, by what the model reads."""
 
 _MEANINGS = {
     400: "The request cannot be understood.",
@@ -33,7 +30,7 @@ _MEANINGS = {
 }
 
 
-def asks(kind: type[Config], reads: Set[Reads]) -> dict[str, Any]:
+def asks(kind: type[Config], reads: Set[str]) -> dict[str, Any]:
     """The part of a route's description that is about its body: JSON, or a picture with its options in the address."""
     picture = {"image/*": {"schema": {"type": "string", "format": "binary"}}} if "picture" in reads else {}
     return {"requestBody": {"required": True, "content": _content(kind) | picture}}
@@ -48,7 +45,7 @@ def answers(kind: type[Config] | None, *errors: int) -> dict[int | str, dict[str
     return described
 
 
-def describe(api: FastAPI, reads: Set[Reads]) -> Callable[[], dict[str, Any]]:
+def describe(api: FastAPI, reads: Set[str]) -> Callable[[], dict[str, Any]]:
     """What makes the description, once, for a server whose models read these."""
 
     def made() -> dict[str, Any]:
@@ -65,7 +62,7 @@ def _content(kind: type[Config]) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{kind.__name__}"}}}
 
 
-def _schemas(reads: Set[Reads]) -> dict[str, Any]:
+def _schemas(reads: Set[str]) -> dict[str, Any]:
     kinds: list[Any] = [
         (kind, "validation") for kind in (Predict, TraceOf, Predictions, Models, Health, Failure, Trace)
     ]
@@ -76,14 +73,14 @@ def _schemas(reads: Set[Reads]) -> dict[str, Any]:
     return schemas
 
 
-def _offer(schema: dict[str, Any], reads: Set[Reads]) -> None:
+def _offer(schema: dict[str, Any], reads: Set[str]) -> None:
     """Leave out of a request what no model reads, and require exactly one of the inputs that are left."""
     fields: dict[str, Any] = schema["properties"]
-    for read, names in _INPUTS.items():
+    for read, names in ENTRIES.items():
         for name in names if read not in reads else ():
             fields.pop(name, None)
             schema["examples"] = [example for example in schema["examples"] if name not in example]
-    inputs = [name for names in _INPUTS.values() for name in names if name in fields]
+    inputs = [name for names in ENTRIES.values() for name in names if name in fields]
     none = {name: {"type": "null"} for name in inputs}
     schema["oneOf"] = [
         {"title": name, "required": [name], "properties": none | {name: fields[name]["anyOf"][0]}} for name in inputs

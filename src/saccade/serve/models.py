@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
 from saccade.attention import Attention
+from saccade.errors import ConfigError
 from saccade.front import Model, load
 from saccade.prediction import Prediction
 from saccade.search.settings import SearchConfig
-from saccade.tasks.captioning import Captioning
-from saccade.tasks.inputs import Input, Pixels, Reads
+from saccade.tasks.inputs import Input, Pixels
 
-__all__ = ["Answer", "Answering", "Check", "Described", "Died", "Served", "load_models", "names_of"]
+__all__ = ["ENTRIES", "Answer", "Answering", "Check", "Described", "Died", "Served", "load_models", "names_of"]
 
 Check = Callable[[], None]
+ENTRIES: dict[str, tuple[str, ...]] = {"text": ("input", "inputs"), "picture": ("image", "images")}
+"""The fields of a request that hold its input, by the modality that a model reads."""
 
 
 class Died(Exception):
@@ -39,7 +39,7 @@ class Answering(Protocol):
     """
 
     name: str
-    reads: Reads
+    reads: str
 
     def facts(self) -> dict[str, Any]:
         """What GET /v1/models says of it."""
@@ -74,10 +74,11 @@ class Described:
 
     def __init__(self, name: str, model: Model, **usual: Any) -> None:
         self.name, self._model, self._usual = name, model, usual
-        self.reads = model.task.reads
-        self._eyes = model.task if isinstance(model.task, Captioning) else None
-        if self._eyes is not None:
-            self._eyes.open(np.zeros((1, 2, 3), np.uint8))  # what is not installed is told now, not to the first client
+        self.reads = model.task.reads.name
+        if self.reads not in ENTRIES:
+            known = " and ".join(ENTRIES)
+            raise ConfigError(f"{name} reads inputs of the kind {self.reads!r}, but the server receives only {known}.")
+        model.task.check_installed()  # here, and not when the first client asks
 
     @property
     def looks(self) -> int:
@@ -107,15 +108,12 @@ class Described:
 
     def open(self, picture: bytes, *, name: str, max_bytes: int, max_pixels: int) -> Pixels:
         """The square that it sees of a picture."""
-        assert self._eyes is not None
-        return self._eyes.open(picture, name=name, max_bytes=max_bytes, max_pixels=max_pixels)
+        found: Pixels = self._model.task.opened(picture, name=name, max_bytes=max_bytes, max_pixels=max_pixels).pixels
+        return found
 
     def looked(self, tokens: int, search: SearchConfig) -> int:
         """The most numbers of attention that an input can have in its answers."""
-        read, written = tokens, 2 * tokens + 20
-        if self._eyes is not None:
-            rows, columns = self._eyes.grid
-            read, written = rows * columns, self._eyes.longest_answer
+        read, written = self._model.task.positions(tokens)
         return search.nbest * read * (search.max_length or written) * self.looks
 
 
@@ -138,12 +136,12 @@ class Served(Described):
         return Answer(trace.dump().encode(), len(trace.steps))
 
     def _plain(self, prediction: Prediction) -> dict[str, Any]:
-        """A prediction as plain data; weights over a picture with the rows and columns of its regions."""
+        """A prediction as plain data; weights over an image with the rows and columns of its regions."""
         plain = prediction.as_json()
-        if self._eyes is not None:
+        if (grid := self._model.task.grid) is not None:
             for part in (plain, *plain.get("others", ())):
                 if "attention" in part:
-                    part["attention"]["grid"] = list(self._eyes.grid)
+                    part["attention"]["grid"] = list(grid)
         return plain
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -13,26 +13,44 @@ from numpy.typing import NDArray
 from torch import nn
 
 from saccade.batch import Batch
+from saccade.config import Fault
 from saccade.data.example import Example
+from saccade.data.features import Feature, text_features
+from saccade.data.forms import Form
 from saccade.data.loader import Loader, lengths_of
 from saccade.data.plan import Plan
 from saccade.data.store import Store
-from saccade.data.tokenizer import Tokenizers
+from saccade.data.tokenizer import TokenizerConfig, Tokenizers
 from saccade.metrics import LengthBin, score_by_length
 from saccade.models.size import build_within, memory_here
 from saccade.prediction import Prediction
 from saccade.search import SearchConfig, Stop
-from saccade.tasks.inputs import Reads
-from saccade.tasks.recipe import Recipe
+from saccade.tasks.faults import recipe_faults
+from saccade.tasks.inputs import TEXT, Modality
 from saccade.tasks.tracing import Wishes
 from saccade.tasks.vectors import Laid, lay_in
 from saccade.trace import Trace
 from saccade.train.objective import Objective, losses_of
 
-__all__ = ["Evaluation", "Statistics", "Task"]
+if TYPE_CHECKING:
+    from saccade.data.image_store import ImageStore
+    from saccade.tasks.recipe import Recipe
+
+__all__ = ["Evaluation", "Split", "Statistics", "Task"]
 
 Score = Callable[[NDArray[np.float64]], float]
 """Summed statistics (K,) -> the value of the corpus that they are the sum of."""
+
+
+class Split(Protocol):
+    """A part of a corpus: train, valid or test."""
+
+    @property
+    def name(self) -> str:
+        """train, valid or test."""
+
+    def images(self) -> ImageStore:
+        """Return its images, prepared once."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +94,29 @@ class Evaluation:
 
 
 class Task(ABC):
-    """A kind of work: translation, language, classification or captioning. Holds the model that does it.
+    """A kind of work, such as translation. Holds the model that does it.
 
-    Inputs are texts, or where `reads` says so pictures; see `tasks/inputs.py`. Whoever hands them in from outside makes
-    sure that they are.
+    A subclass declares its choices: the modality of inputs, the form of the data, the metrics. No code outside of
+    `tasks/` depends on which task it is. A task need not be part of saccade: recipes name it by `package.module:Class`.
     """
 
     name: ClassVar[str]
-    reads: ClassVar[Reads] = "text"
+    reads: ClassVar[Modality] = TEXT
+    """What inputs are. `predict` gets none that the modality refuses."""
+    form: ClassVar[Form]
+    """Which parts the examples of its data have."""
+    batch: ClassVar[type[Batch]] = Batch
+    """What examples are put together to."""
+    head: ClassVar[str | None] = None
+    """The row of HEADS that the preset of a recipe must be able to build; None for a task that builds its own model."""
+    parts: ClassVar[tuple[str, ...]]
+    """The parts of tokenizer.json that it uses: source, target, labels."""
+    metrics: ClassVar[tuple[str, ...]]
+    """What validation can choose the best model by, beside the loss."""
+    learns: ClassVar[frozenset[str]] = frozenset()
+    """The settings of `train` that its objective takes, of those that not every objective has."""
+    takes_vectors: ClassVar[bool] = False
+    """Whether training can start from given word vectors."""
     takes_many: ClassVar[bool] = False
     """Whether `predict` does better with more inputs than are searched together."""
 
@@ -93,6 +126,25 @@ class Task(ABC):
         most, whose = (memory_here(), "this machine has") if room is None else (room, "there is room for")
         self.model: Any = build_within(self._build, most, whose)
         self.vectors: Laid | None = None
+
+    @classmethod
+    @abstractmethod
+    def learn_tokenizers(cls, config: TokenizerConfig, examples: Callable[[], Iterator[Example]]) -> Tokenizers:
+        """Learn from the training examples how texts become numbers; `examples` starts them anew at each call."""
+
+    @classmethod
+    def faults(cls, recipe: Recipe) -> Iterator[Fault]:
+        """Find what is wrong with a recipe for this task that no section of it can see alone."""
+        yield from recipe_faults(cls, recipe)
+
+    @classmethod
+    def testable(cls, examples: Sequence[Example]) -> list[Example]:
+        """Return the examples that the model can be measured on; a DataError says which one lacks something."""
+        return list(examples)
+
+    def features(self, split: Split) -> list[Feature]:
+        """Return how the examples of a split are stored and put together to batches."""
+        return text_features(self.tokenizers)
 
     @abstractmethod
     def _build(self) -> nn.Module:
@@ -133,6 +185,16 @@ class Task(ABC):
         """The tokens of many inputs."""
         return [self.length(given) for given in inputs]
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The settings of its objective."""
+        train = self.recipe.train
+        return {name: getattr(train, name) for name in ("label_smoothing", "word_dropout", "agreement", *self.learns)}
+
+    def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
+        """Measure what attention does on a few validation examples: numbers for the log, and notes on what is wrong."""
+        return {}, []
+
     def begin(self) -> None:
         """Get an untrained model ready for training, where a recipe asks for more than chance."""
         settings = self.recipe.vectors
@@ -141,9 +203,24 @@ class Task(ABC):
             assert tokenizer is not None
             self.vectors = lay_in(self.model.embedding, tokenizer.vocabulary, settings)
 
-    def opened(self, given: Any) -> Any:
-        """What `predict` can be given in an input's place, read once; a DataError says why it cannot be read."""
+    def opened(self, given: Any, **limits: Any) -> Any:
+        """What `predict` can be given in an input's place, read once; a DataError says why it cannot be read.
+
+        `limits` are those of the reader of its modality, such as the most bytes.
+        """
         return given
+
+    def check_installed(self) -> None:  # noqa: B027  most tasks need nothing
+        """Raise an error where a library is missing that opens inputs."""
+
+    @property
+    def grid(self) -> tuple[int, int] | None:
+        """Rows and columns of the regions of an image that is attended to; None where inputs are no images."""
+        return None
+
+    def positions(self, tokens: int) -> tuple[int, int]:
+        """The most positions that an input of so many tokens has for attention, and the most that its answer has."""
+        return tokens, 2 * tokens + 20
 
     @property
     def longest(self) -> int:

@@ -60,7 +60,7 @@ def stream(
 
     joined = task.takes_many and not attention and prefix is None
     several = (1 if workers is None else workers.count) if joined else None
-    size = search.together(task.device, large=attention or task.reads == "picture")
+    size = search.together(task.device, large=attention or task.reads.large)
     window: list[tuple[int, _Ready | Prediction]] = []
     number = held = 0
     for given in inputs:

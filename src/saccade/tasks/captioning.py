@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby
@@ -19,9 +19,12 @@ from saccade.attention import Tape
 from saccade.batch import Batch
 from saccade.data.captions import by_picture
 from saccade.data.example import Box, Example
+from saccade.data.features import Feature, text_features
+from saccade.data.forms import CAPTIONS
+from saccade.data.image_feature import ImageFeature
 from saccade.data.image_store import NAMED, Skipped
 from saccade.data.pictures import fit, frame, open_picture
-from saccade.data.tokenizer import Encoded, Tokenizer, words_of
+from saccade.data.tokenizer import Encoded, Tokenizer, TokenizerConfig, Tokenizers, words_of
 from saccade.errors import ConfigError, DataError
 from saccade.layers.grids import load_weights
 from saccade.look.picture import Picture, data_address
@@ -38,10 +41,10 @@ from saccade.models.base import Seq2Seq
 from saccade.models.captioning import GridEncoder
 from saccade.prediction import Attention, Prediction, Side
 from saccade.search import Hypothesis, SearchConfig, Stop, decode
-from saccade.tasks.base import Evaluation, Statistics, Task
-from saccade.tasks.inputs import Input, Opened, Pixels, name_of
+from saccade.tasks.base import Evaluation, Split, Statistics, Task
+from saccade.tasks.inputs import IMAGE, Input, Opened, Pixels, name_of
 from saccade.tasks.tracing import Wishes, begin, plain_side, trace_writing
-from saccade.tasks.words import answers, read_side, written_side
+from saccade.tasks.words import answers, read_side, texts_of, written_side
 from saccade.trace import Trace
 from saccade.train.hard import HardLoss, learns_by_reward
 from saccade.train.objective import WordLoss
@@ -56,9 +59,13 @@ class Captioning(Task):
     """A model that looks at pictures. An input is the path of a picture, the bytes of its file, or its pixels."""
 
     name = "captioning"
-    reads = "picture"
+    reads = IMAGE
+    form = CAPTIONS
+    head = "captioner"
+    parts = ("target",)
+    metrics = ("cider_d", "bleu4", "rouge_l", "meteor_lite", "exact")
+    learns = frozenset({"doubly_stochastic", "mirror", "scheduled_sampling"})
     model: Seq2Seq
-    longest_answer = _LONGEST
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -72,26 +79,26 @@ class Captioning(Task):
         return self.tokenizers.target
 
     def _build(self) -> Seq2Seq:
-        made: Seq2Seq = build_head("captioner", self.recipe.model_settings(), len(self.target))
+        made: Seq2Seq = build_head(self.head, self.recipe.model_settings(), len(self.target))
         return made
 
+    @classmethod
+    def learn_tokenizers(cls, config: TokenizerConfig, examples: Callable[[], Iterator[Example]]) -> Tokenizers:
+        return Tokenizers(None, Tokenizer.train(config, texts_of(examples(), "target"), "text"))
+
+    def features(self, split: Split) -> list[Feature]:
+        return [*text_features(self.tokenizers), ImageFeature(split.images())]
+
     def objective(self) -> WordLoss:
-        train = self.recipe.train
-        options: dict[str, Any] = {
-            "label_smoothing": train.label_smoothing,
-            "word_dropout": train.word_dropout,
-            "agreement": train.agreement,
-            "doubly_stochastic": train.doubly_stochastic,
-            "mirror": train.mirror,
-        }
         if not learns_by_reward(self.model):
-            return WordLoss(self.model, **options)
+            return WordLoss(self.model, **self.options)
+        train = self.recipe.train
         reward = {
             "reinforce": train.reinforce,
             "entropy": train.reinforce_entropy,
             "expected": train.reinforce_expected,
         }
-        return HardLoss(self.model, **reward, **options)
+        return HardLoss(self.model, **reward, **self.options)
 
     def begin(self) -> None:
         grid = self.recipe.model["grid"]
@@ -106,8 +113,15 @@ class Captioning(Task):
     def length(self, given: Input) -> int:
         return 1
 
-    def opened(self, given: Input) -> Opened:
-        return Opened(self.open(given), name_of(given))
+    def opened(self, given: Input, **limits: Any) -> Opened:
+        return Opened(self.open(given, **limits), name_of(given))
+
+    def check_installed(self) -> None:
+        self.open(np.zeros((1, 2, 3), np.uint8))
+
+    def positions(self, tokens: int) -> tuple[int, int]:
+        rows, columns = self._grid
+        return rows * columns, _LONGEST
 
     def predict(
         self,

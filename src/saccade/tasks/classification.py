@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -10,7 +10,8 @@ import torch
 from saccade.attention import Tape
 from saccade.batch import EOS
 from saccade.data.example import Example
-from saccade.data.tokenizer import Tokenizer, words_of
+from saccade.data.forms import LABELS
+from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers, words_of
 from saccade.errors import ConfigError, DataError
 from saccade.metrics import accuracy, classification_score, classification_statistics, macro_f1
 from saccade.models import build_head
@@ -20,7 +21,7 @@ from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.batching import in_batches
 from saccade.tasks.tracing import Wishes, begin, describe_sites, plain_side
-from saccade.tasks.words import read_side
+from saccade.tasks.words import read_side, texts_of
 from saccade.trace import Step, Trace
 from saccade.train.objective import ClassLoss
 
@@ -31,6 +32,11 @@ class Classification(Task):
     """An encoder, pooled; with attention pooling the prediction shows which words decided."""
 
     name = "classification"
+    form = LABELS
+    head = "classifier"
+    parts = ("source", "labels")
+    metrics = ("accuracy", "macro_f1")
+    takes_vectors = True
     model: Classifying
 
     @property
@@ -48,19 +54,24 @@ class Classification(Task):
         if len(self.labels) < 2:
             raise DataError(f"the training data have the labels {self.labels}, but there must be two or more.")
         head = self.recipe.head.model_dump()
-        made: Classifying = build_head(
-            "classifier", self.recipe.model_settings(), len(self.source), len(self.labels), **head
-        )
+        sizes = len(self.source), len(self.labels)
+        made: Classifying = build_head(self.head, self.recipe.model_settings(), *sizes, **head)
         return made
 
+    @classmethod
+    def learn_tokenizers(cls, config: TokenizerConfig, examples: Callable[[], Iterator[Example]]) -> Tokenizers:
+        source = Tokenizer.train(config, texts_of(examples(), "source"), "text")
+        return Tokenizers(source, None, sorted({each.label for each in examples() if each.label is not None}))
+
+    @classmethod
+    def testable(cls, examples: Sequence[Example]) -> list[Example]:
+        for number, example in enumerate(examples, 1):
+            if example.label is None:
+                raise DataError(f"example {number} has no label, so there is nothing to compare with.")
+        return list(examples)
+
     def objective(self) -> ClassLoss:
-        train = self.recipe.train
-        return ClassLoss(
-            self.model,
-            label_smoothing=train.label_smoothing,
-            word_dropout=train.word_dropout,
-            agreement=train.agreement,
-        )
+        return ClassLoss(self.model, **self.options)
 
     def length(self, text: str) -> int:
         return len(self.source.tokens([text])[0]) + 1

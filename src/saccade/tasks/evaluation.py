@@ -15,6 +15,7 @@ from saccade.recipes import RecipeText, override
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.corpus import Corpus
 from saccade.tasks.recipe import Recipe, parse_recipe
+from saccade.tasks.table import find_task
 
 __all__ = [
     "check_comparable",
@@ -47,13 +48,9 @@ def examples_to_test(recipe: Recipe, files: Sequence[Path] = (), split: str | No
         found = list(Corpus(recipe).read(list(files)))
     else:
         found = list(Corpus(recipe).examples(split_to_test(recipe, split)))
-    if recipe.task == "language":
-        found = [example for example in found if (example.target or "").strip()]
+    found = find_task(recipe.task).testable(found)
     if not found:
         raise DataError("there is nothing to evaluate on: no example has any text. Name other files or another split.")
-    for number, example in enumerate(found, 1):
-        if recipe.task == "classification" and example.label is None:
-            raise DataError(f"example {number} has no label, so there is nothing to compare with.")
     return found
 
 

@@ -13,18 +13,14 @@ import torch
 
 from saccade import checksums
 from saccade.data.tokenizer import Tokenizers
-from saccade.errors import CheckpointError, ConfigError, SaccadeError, lookup
+from saccade.errors import CheckpointError, ConfigError, SaccadeError
 from saccade.recipes import read_yaml, to_yaml
 from saccade.tasks.base import Task
-from saccade.tasks.captioning import Captioning
-from saccade.tasks.classification import Classification
-from saccade.tasks.language import Language
 from saccade.tasks.recipe import Recipe, parse_recipe
-from saccade.tasks.translation import Translation
+from saccade.tasks.table import find_task
 from saccade.train.checkpoint import COPY_AGAIN, Tensors, read_notes, read_weights, restore_weights, write_weights
 
 __all__ = [
-    "TASKS",
     "build_task",
     "describe_task",
     "load_task",
@@ -34,23 +30,15 @@ __all__ = [
     "write_model",
 ]
 
-TASKS: dict[str, type[Task]] = {kind.name: kind for kind in (Translation, Language, Classification, Captioning)}
 VERSION = 1
 _TOKENIZER = "tokenizer"
 _SMALL = 64 << 20
 """Bytes that any model may take."""
-_NEEDED = {
-    "translation": ("source", "target"),
-    "language": ("target",),
-    "classification": ("source", "labels"),
-    "captioning": ("target",),
-}
-"""The parts of tokenizer.json that each task uses."""
 
 
 def build_task(recipe: Recipe, tokenizers: Tokenizers, *, room: int | None = None) -> Task:
     """The task of a recipe, with an untrained model; `room`: see `Task`."""
-    return lookup("task", recipe.task, TASKS)(recipe, tokenizers, room=room)
+    return find_task(recipe.task)(recipe, tokenizers, room=room)
 
 
 def write_description(folder: Path, recipe: Recipe, tokenizers: Tokenizers) -> None:
@@ -136,7 +124,7 @@ def _matching_task(recipe: Recipe, tokenizers: Tokenizers, weights: Tensors, pat
 
 def _check_sides(recipe: Recipe, tokenizers: Tokenizers, folder: Path) -> None:
     """Refuse the tokenizer of another task."""
-    for part in _NEEDED[recipe.task]:
+    for part in find_task(recipe.task).parts:
         if not getattr(tokenizers, part):
             raise CheckpointError(
                 f"{folder / 'tokenizer.json'} has no {part}, which {recipe.task} needs, so it belongs to another "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from saccade.batch import Batch
 from saccade.data.example import Example
-from saccade.data.tokenizer import Tokenizer, words_of
+from saccade.data.forms import TEXT
+from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers, words_of
 from saccade.errors import ConfigError
 from saccade.kernels.cross_entropy import from_logits
 from saccade.metrics import perplexities
@@ -21,7 +22,7 @@ from saccade.prediction import NOTHING, Prediction
 from saccade.search import SearchConfig, Stop, decode
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.tracing import Wishes, begin, trace_writing
-from saccade.tasks.words import answers, written_side
+from saccade.tasks.words import answers, texts_of, written_side
 from saccade.trace import Trace
 from saccade.train.hard import refuse_reward
 from saccade.train.objective import WordLoss
@@ -33,6 +34,12 @@ class Language(Task):
     """A model that foresees the next word; its input is the beginning of a text, which it continues."""
 
     name = "language"
+    form = TEXT
+    head = "language_model"
+    parts = ("target",)
+    metrics = ("perplexity", "perplexity_per_word", "bits_per_character")
+    learns = frozenset({"scheduled_sampling"})
+    takes_vectors = True
     model: Seq2Seq
 
     @property
@@ -42,18 +49,20 @@ class Language(Task):
         return self.tokenizers.target
 
     def _build(self) -> Seq2Seq:
-        made: Seq2Seq = build_head("language_model", self.recipe.model_settings(), len(self.target))
+        made: Seq2Seq = build_head(self.head, self.recipe.model_settings(), len(self.target))
         return made
+
+    @classmethod
+    def learn_tokenizers(cls, config: TokenizerConfig, examples: Callable[[], Iterator[Example]]) -> Tokenizers:
+        return Tokenizers(None, Tokenizer.train(config, texts_of(examples(), "target"), "text"))
+
+    @classmethod
+    def testable(cls, examples: Sequence[Example]) -> list[Example]:
+        return [example for example in examples if (example.target or "").strip()]
 
     def objective(self) -> WordLoss:
         refuse_reward(self.model)
-        train = self.recipe.train
-        return WordLoss(
-            self.model,
-            label_smoothing=train.label_smoothing,
-            word_dropout=train.word_dropout,
-            agreement=train.agreement,
-        )
+        return WordLoss(self.model, **self.options)
 
     def length(self, text: str) -> int:
         return len(self.target.tokens([text])[0]) + 1

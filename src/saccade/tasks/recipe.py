@@ -12,22 +12,15 @@ from saccade.config import Config, Count, Fault, Index, Seed, Share, Width, chec
 from saccade.data.corpora import CORPORA
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
-from saccade.errors import unknown_name
-from saccade.models import CAPTIONERS, MODELS, RecurrentConfig
+from saccade.errors import ConfigError, unknown_name
+from saccade.models import MODELS, Family, RecurrentConfig
 from saccade.recipes import RecipeText, override, read_recipe
 from saccade.search.settings import SearchConfig
+from saccade.tasks.table import find_task
 from saccade.train.settings import TrainConfig
 
-__all__ = ["DataConfig", "Recipe", "TaskName", "load_recipe", "parse_recipe"]
+__all__ = ["DataConfig", "Recipe", "load_recipe", "parse_recipe"]
 
-TaskName = Literal["translation", "language", "classification", "captioning"]
-METRICS = {
-    "translation": ("loss", "bleu", "chrf", "ter", "aer"),
-    "language": ("loss", "perplexity", "perplexity_per_word", "bits_per_character"),
-    "classification": ("loss", "accuracy", "macro_f1"),
-    "captioning": ("loss", "cider_d", "bleu4", "rouge_l", "meteor_lite", "exact"),
-}
-"""What validation can choose the best model by."""
 Files = str | list[str]
 
 
@@ -114,7 +107,8 @@ class VectorsConfig(Config):
 
 
 class _Sections(Config):
-    task: TaskName
+    task: str
+    """A task by name, or one of your own, `package.module:Class`."""
     data: DataConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: dict[str, Any] = Field(default_factory=dict)
@@ -137,7 +131,12 @@ class Recipe(_Sections):
 
     def model_settings(self) -> Config:
         """The model's settings."""
-        return _family(self.preset).model_validate({k: v for k, v in self.model.items() if k != "preset"})
+        return self.family.model_validate({k: v for k, v in self.model.items() if k != "preset"})
+
+    @property
+    def family(self) -> type[Family]:
+        """The family of models that its settings are of."""
+        return _family(self.preset)
 
     def dump(self) -> dict[str, Any]:
         """All settings as plain data."""
@@ -154,11 +153,20 @@ def parse_recipe(text: RecipeText) -> Recipe:
     sections, faults = check(_Sections, text.settings)
     model, model_faults = _complete_model(text.settings.get("model", {}))
     faults += model_faults
+    recipe = None
     if sections is not None and model is not None:
-        faults += _combinations(sections, model)
-    if faults or sections is None or model is None:
+        recipe = Recipe(**{**{name: getattr(sections, name) for name in _Sections.model_fields}, "model": model})
+        faults += _task_faults(recipe)
+    if faults or recipe is None:
         raise refuse(faults, text.where, text.lines)
-    return Recipe(**{**{name: getattr(sections, name) for name in _Sections.model_fields}, "model": model})
+    return recipe
+
+
+def _task_faults(recipe: Recipe) -> list[Fault]:
+    try:
+        return list(find_task(recipe.task).faults(recipe))
+    except ConfigError as error:
+        return [Fault(("task",), str(error))]
 
 
 def _complete_model(settings: Any) -> tuple[dict[str, Any] | None, list[Fault]]:
@@ -166,11 +174,10 @@ def _complete_model(settings: Any) -> tuple[dict[str, Any] | None, list[Fault]]:
     if not isinstance(settings, dict):
         return None, []  # told with the other sections
     preset = settings.get("preset")
-    presets = {**MODELS, **CAPTIONERS}
-    if preset is not None and (not isinstance(preset, str) or preset not in presets):
-        return None, [Fault(("model", "preset"), str(unknown_name("preset", preset, presets)))]
+    if preset is not None and (not isinstance(preset, str) or preset not in MODELS):
+        return None, [Fault(("model", "preset"), str(unknown_name("preset", preset, MODELS)))]
     family = _family(preset)
-    base = family.model_validate(presets[preset].settings if preset else {}).model_dump(mode="json")
+    base = family.model_validate(MODELS[preset].settings if preset else {}).model_dump(mode="json")
     own = {name: value for name, value in settings.items() if name != "preset"}
     made, faults = check(family, merge(base, own), ("model",))
     if made is None:
@@ -178,40 +185,8 @@ def _complete_model(settings: Any) -> tuple[dict[str, Any] | None, list[Fault]]:
     return {"preset": preset, **made.model_dump(mode="json")}, []
 
 
-def _family(preset: str | None) -> type[Config]:
-    return {**MODELS, **CAPTIONERS}[preset].family if preset else RecurrentConfig
-
-
-def _combinations(recipe: _Sections, model: dict[str, Any]) -> list[Fault]:
-    """What single sections cannot see."""
-    faults = []
-    if recipe.data.corpus is not None and (made_for := CORPORA[recipe.data.corpus].task) != recipe.task:
-        faults.append(Fault(("data", "corpus"), f"{recipe.data.corpus} is a corpus for {made_for}, not {recipe.task}"))
-    if (preset := model["preset"]) in CAPTIONERS or recipe.task == "captioning":
-        if recipe.task != "captioning":
-            faults.append(Fault(("model", "preset"), f"{preset} looks at pictures, which only captioning has"))
-        elif preset not in CAPTIONERS:
-            known = ", ".join(CAPTIONERS)
-            faults.append(Fault(("model", "preset"), f"captioning needs a model that looks at pictures: {known}"))
-    if recipe.train.guided_alignment and recipe.task != "translation":
-        faults.append(Fault(("train", "guided_alignment"), "only translation has gold alignments: set it to 0"))
-    if recipe.train.mirror and recipe.task != "captioning":
-        faults.append(Fault(("train", "mirror"), "only captioning has pictures to mirror: set it to 0"))
-    if recipe.vectors.file is not None and recipe.task not in ("classification", "language"):
-        faults.append(Fault(("vectors", "file"), "only classification and language take word vectors: leave it out"))
-    if recipe.vectors.file is not None and recipe.tokenizer.kind != "word":
-        faults.append(Fault(("vectors", "file"), "word vectors are of whole words: set tokenizer.kind to word"))
-    if recipe.train.metric not in METRICS[recipe.task]:
-        why = unknown_name(f"metric of {recipe.task}", recipe.train.metric, METRICS[recipe.task])
-        faults.append(Fault(("train", "metric"), str(why)))
-    if recipe.train.scheduled_sampling and recipe.task == "classification":
-        faults.append(Fault(("train", "scheduled_sampling"), "a classifier writes no words: set it to 0"))
-    tied = model.get("tied") and "heads" in (model.get("attention") or {}) and "feed_forward" in model
-    if recipe.task == "translation" and tied and not recipe.tokenizer.shared:
-        faults.append(
-            Fault(("model", "tied"), "one matrix for both sides needs tokenizer.shared: true, or set tied to false")
-        )
-    return faults
+def _family(preset: str | None) -> type[Family]:
+    return MODELS[preset].family if preset else RecurrentConfig
 
 
 _PLACE = re.compile(r"\{(\w+)\}")

@@ -20,7 +20,6 @@ from saccade.tasks.base import Task
 from saccade.tasks.corpus import Corpus
 from saccade.tasks.folder import build_task, read_folder_recipe, read_tokenizers, write_description, write_model
 from saccade.tasks.recipe import Recipe
-from saccade.tasks.translation import Translation
 from saccade.train.checkpoint import Tensors, latest
 from saccade.train.devices import first_process
 from saccade.train.lock import locked
@@ -29,9 +28,6 @@ from saccade.train.loop import Outcome, fit
 from saccade.train.settings import FREE_TO_CHANGE
 
 __all__ = ["train"]
-
-_LOOKED_AT = 64
-"""Validation examples whose attention is looked at for the log."""
 
 
 class TrainingJob:
@@ -43,7 +39,7 @@ class TrainingJob:
         self.objective = task.objective()
         self.width = int(recipe.model.get("width") or recipe.model.get("embedding") or 1)
         guided = recipe.train.guided_alignment > 0
-        self._train = corpus.store("train", task.tokenizers, links=guided, room=task.room)
+        self._train = corpus.store("train", task)
         if guided and not len(self._train.columns["links"].values):
             raise ConfigError(
                 "train.guided_alignment is set, but the training data have no alignments. Name a third file with them "
@@ -55,13 +51,12 @@ class TrainingJob:
                 "there is nothing to validate on: one of every 50 training examples is set aside, but there are fewer. "
                 "Name data.valid, or bring more."
             )
-        self._valid = corpus.store("valid", task.tokenizers, room=task.room)
+        self._valid = corpus.store("valid", task)
 
     def loader(self, rank: int, ranks: int, *, rounded: bool) -> Loader:
         train = self.task.recipe.train
         lengths, room = lengths_of(self._train), self.task.room
-        # norms over a batch would learn from its company how long a caption is to be, and alone it would have none
-        mixed = self._train.images is not None
+        mixed = any(feature.mixed for feature in self._train.features)
         plan = Plan(lengths, train.tokens_per_batch, train.seed, rounded=rounded, room=room, mixed=mixed)
         return Loader(self._train, plan, rank, ranks, count=self.objective.count)
 
@@ -70,11 +65,8 @@ class TrainingJob:
         found: dict[str, Any] = {"loss": self.task.loss(self._valid, self.objective, train.tokens_per_batch)}
         if train.metric != "loss":
             found |= self.task.evaluate(self._examples, self.task.recipe.search).metrics
-        if isinstance(self.task, Translation) and self.model.source_sites:
-            looked_at = [e for e in self._examples if e.source and e.target][:_LOOKED_AT]
-            numbers, notes = self.task.health(looked_at)
-            found |= {**numbers, "notes": notes}
-        return found
+        numbers, notes = self.task.health(self._examples)
+        return {**found, **numbers, **({"notes": notes} if numbers else {})}
 
     def facts(self) -> dict[str, Any]:
         counts = self._train.about

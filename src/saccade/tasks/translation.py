@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from saccade.attention import Tape
 from saccade.batch import EOS, Batch
+from saccade.config import Fault
 from saccade.data.example import Example, Links
-from saccade.data.tokenizer import Encoded, Tokenizer, words_of
+from saccade.data.features import Feature, text_features
+from saccade.data.forms import PAIRS
+from saccade.data.tokenizer import Encoded, Tokenizer, TokenizerConfig, Tokenizers, words_of
 from saccade.metrics import (
     align,
     alignment_statistics,
@@ -27,17 +30,22 @@ from saccade.models import build_head
 from saccade.models.base import Seq2Seq
 from saccade.prediction import NOTHING, Attention, Prediction
 from saccade.search import SearchConfig, Stop, decode
-from saccade.tasks.base import Evaluation, Statistics, Task
+from saccade.tasks.base import Evaluation, Split, Statistics, Task
 from saccade.tasks.batching import in_batches
 from saccade.tasks.tracing import Wishes, begin, plain_side, trace_writing
-from saccade.tasks.words import answers, read_side, written_side
+from saccade.tasks.words import answers, read_side, texts_of, written_side
 from saccade.trace import Trace
 from saccade.train.hard import refuse_reward
 from saccade.train.objective import WordLoss
 
+if TYPE_CHECKING:
+    from saccade.tasks.recipe import Recipe
+
 __all__ = ["Translation", "score_texts"]
 
 Matrix = NDArray[np.float32]
+_HEALTH_EXAMPLES = 64
+"""Validation examples whose attention is measured for the log."""
 
 SHORT_ANSWERS = "no answer has four tokens, so BLEU is 0 by its definition; chrF is a fair measure of short answers."
 
@@ -63,6 +71,11 @@ class Translation(Task):
     """Any sequence-to-sequence model between two texts."""
 
     name = "translation"
+    form = PAIRS
+    head = "sequence_to_sequence"
+    parts = ("source", "target")
+    metrics = ("bleu", "chrf", "ter", "aer")
+    learns = frozenset({"guided_alignment", "guided_site", "guided_head", "doubly_stochastic", "scheduled_sampling"})
     takes_many = True
     model: Seq2Seq
 
@@ -79,23 +92,32 @@ class Translation(Task):
         return self.tokenizers.target
 
     def _build(self) -> Seq2Seq:
-        made: Seq2Seq = build_head(
-            "sequence_to_sequence", self.recipe.model_settings(), len(self.source), len(self.target)
-        )
+        made: Seq2Seq = build_head(self.head, self.recipe.model_settings(), len(self.source), len(self.target))
         return made
+
+    @classmethod
+    def learn_tokenizers(cls, config: TokenizerConfig, examples: Callable[[], Iterator[Example]]) -> Tokenizers:
+        if config.shared:
+            both = Tokenizer.train(config, texts_of(examples(), "source", "target"), "source and target")
+            return Tokenizers(both, both)
+        source, target = (Tokenizer.train(config, texts_of(examples(), side), side) for side in ("source", "target"))
+        return Tokenizers(source, target)
+
+    @classmethod
+    def faults(cls, recipe: Recipe) -> Iterator[Fault]:
+        yield from super().faults(recipe)
+        model = recipe.model
+        tied = model.get("tied") and "heads" in (model.get("attention") or {}) and "feed_forward" in model
+        if tied and not recipe.tokenizer.shared:
+            why = "one matrix for both sides needs tokenizer.shared: true, or set tied to false"
+            yield Fault(("model", "tied"), why)
+
+    def features(self, split: Split) -> list[Feature]:
+        return text_features(self.tokenizers, links=split.name == "train" and self.recipe.train.guided_alignment > 0)
 
     def objective(self) -> WordLoss:
         refuse_reward(self.model)
-        train = self.recipe.train
-        return WordLoss(
-            self.model,
-            label_smoothing=train.label_smoothing,
-            word_dropout=train.word_dropout,
-            agreement=train.agreement,
-            guided_alignment=train.guided_alignment,
-            guided_site=train.guided_site,
-            guided_head=train.guided_head,
-        )
+        return WordLoss(self.model, **self.options)
 
     def length(self, text: str) -> int:
         return len(self.source.tokens([text])[0]) + 1
@@ -216,8 +238,9 @@ class Translation(Task):
         return Attention(read, written, cut, tuple(self.model.source_sites))
 
     def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
-        """How the attention is doing: numbers for the log, and sentences where something is wrong."""
-        attentions = self.attend(examples)
+        if not self.model.source_sites:
+            return {}, []
+        attentions = self.attend([each for each in examples if each.source and each.target][:_HEALTH_EXAMPLES])
         numbers: dict[str, float] = {}
         notes: list[str] = []
         for site in self.model.source_sites:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
 from saccade.batch import SPECIALS
 from saccade.data.vectors import read_vectors
-from saccade.tasks.recipe import VectorsConfig
+
+if TYPE_CHECKING:
+    from saccade.tasks.recipe import VectorsConfig
 
 __all__ = ["Laid", "lay_in"]
 

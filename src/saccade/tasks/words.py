@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 
 from saccade.batch import EOS, SPECIALS
+from saccade.data.example import Example
 from saccade.data.tokenizer import Encoded, Tokenizer, words_of
 from saccade.look.picture import Picture
 from saccade.models.base import Seq2Seq
 from saccade.prediction import Attention, Prediction, Side, side
 from saccade.search import Hypothesis
 
-__all__ = ["answers", "read_side", "written_side"]
+__all__ = ["answers", "read_side", "texts_of", "written_side"]
+
+
+def texts_of(examples: Iterable[Example], *sides: str) -> Iterator[str]:
+    """Yield the texts of some sides, in the order of the examples; a missing one is empty."""
+    for example in examples:
+        for name in sides:
+            yield getattr(example, name) or ""
 
 
 def read_side(tokenizer: Tokenizer, text: str, encoded: Encoded) -> Side:

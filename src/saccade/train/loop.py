@@ -195,9 +195,8 @@ class _Run:
         """One step: the gradients of some batches, and the move along them."""
         progress, tokens = self.progress, sum(load.tokens for load in group)
         progress.step += 1
-        if self.config.scheduled_sampling:
-            reached = steps_reached(progress.step, self.config, progress.seconds)
-            self.job.objective.own_words = self.config.scheduled_sampling * reached / self.config.steps
+        reached = steps_reached(progress.step, self.config, progress.seconds)
+        self.job.objective.progress(reached / self.config.steps)
         self.rate = self._rate()
         self.updater.update(group, progress.step, self.rate)
         if self.ema is not None:

@@ -54,6 +54,9 @@ class Objective(nn.Module, ABC):
         """Count the answers that some rows of a store ask for: what their summed losses are divided by."""
         return count_words(store, rows)
 
+    def progress(self, share: float) -> None:
+        """Take note of how much of training is done, from 0 to 1; called before every update."""
+
     def forward(self, handed: Handed) -> Losses:
         """Compute the losses; call it through `losses_of`, which Fabric's wrapper needs."""
         return self.losses(handed.batch)
@@ -69,7 +72,7 @@ class WordLoss(Objective):
     """Cross-entropy of every target word, and what is asked for beside it.
 
     `own_words` is the chance that a word fed to the decoder is the model's own choice instead of the true one
-    (scheduled sampling, Bengio et al. 2015, arXiv:1506.03099); training raises it as it goes.
+    (scheduled sampling, Bengio et al. 2015, arXiv:1506.03099); it rises to `scheduled_sampling` while training goes on.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class WordLoss(Objective):
         doubly_stochastic: float = 0.0,
         mirror: float = 0.0,
         agreement: float = 0.0,
+        scheduled_sampling: float = 0.0,
     ) -> None:
         super().__init__()
         asked = {"guided_alignment": guided_alignment, "doubly_stochastic": doubly_stochastic}
@@ -94,7 +98,10 @@ class WordLoss(Objective):
         if guided_site is not None and guided_site not in model.source_sites:
             raise unknown_name("train.guided_site", guided_site, model.source_sites)
         self.guided_site, self.guided_head, self.agreement = guided_site, guided_head, agreement
-        self.own_words = 0.0
+        self.scheduled_sampling, self.own_words = scheduled_sampling, 0.0
+
+    def progress(self, share: float) -> None:
+        self.own_words = self.scheduled_sampling * share
 
     def losses(self, batch: Batch) -> Losses:
         if agree := self.training and self.agreement > 0:

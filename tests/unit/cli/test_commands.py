@@ -12,7 +12,7 @@ import yaml
 import saccade
 from helpers_tasks import MODEL, run, untrained, write_folder, write_lines, write_recipe
 from saccade.cli.commands.evaluate import _trained_to
-from saccade.data.formats import examples
+from saccade.data.forms import CAPTIONS, PAIRS, TEXT
 from saccade.models import MODELS
 from saccade.tasks.recipe import load_recipe
 from saccade.trace import Trace
@@ -199,19 +199,19 @@ def test_data_that_are_written_read_back(capsys, tmp_path):
     written = json.loads(out_of(run(capsys, "data", "english-french", *words)))
     names = [f"{split}.{end}" for split in ("train", "valid", "test") for end in ("en", "fr", "align")]
     assert [path.rsplit("/", 1)[1] for path in written] == names
-    found = list(examples("translation", [tmp_path / "corpus" / name for name in names[:3]]))
+    found = list(PAIRS.read([tmp_path / "corpus" / name for name in names[:3]]))
     assert len(found) == 8
     assert all(example.links for example in found)
     assert all(4 <= len(example.source.split()) <= 9 for example in found)
     assert len(json.loads(out_of(run(capsys, "data", "reading", *words)))) == 3
-    assert len(list(examples("language", [tmp_path / "corpus" / "valid.en"]))) == 3
+    assert len(list(TEXT.read([tmp_path / "corpus" / "valid.en"]))) == 3
 
 
 def test_pictures_that_are_written_read_back(capsys, tmp_path):
     words = ("--size", 3, "--held-out", 2, "--out", tmp_path / "corpus", "--json")
     written = [Path(path) for path in json.loads(out_of(run(capsys, "data", "scenes", *words)))]
     assert [path.name for path in written[:2]] == ["train.jsonl", "train.images"]
-    found = list(examples("captioning", [written[2]]))
+    found = list(CAPTIONS.read([written[2]]))
     assert len({example.image for example in found}) == 2
     assert all(example.boxes and example.image.load().shape == (64, 64, 3) for example in found)
 

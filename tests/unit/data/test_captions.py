@@ -10,7 +10,7 @@ from helpers_pictures import encoded, put_picture, quarters
 from helpers_text import SUFFIXES, put
 from saccade.data.captions import by_picture, caption_lines, captions, coco, flickr, named
 from saccade.data.example import Example
-from saccade.data.formats import examples
+from saccade.data.forms import CAPTIONS
 from saccade.data.picture_files import PictureFile, PicturePlace
 from saccade.errors import ConfigError, DataError
 
@@ -39,7 +39,7 @@ EXPECTED = [(DOG, DOGS[0], DOGS), (DOG, DOGS[1], DOGS), (CAT, "a cat", ("a cat",
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_names_and_captions(tmp_path, suffix):
     path = put(tmp_path / f"c.tsv{suffix}", f"{DOG}\ta  dog runs\n{CAT}\ta cat \n{DOG}\tone dog\n")
-    assert told(named(path)) == told(captions([path])) == told(examples("captioning", [path])) == EXPECTED
+    assert told(named(path)) == told(captions([path])) == told(CAPTIONS.read([path])) == EXPECTED
 
 
 def test_names_with_numbers(tmp_path):
@@ -176,7 +176,7 @@ def test_too_few_or_many_files(tmp_path):
 
 def test_columns_are_fixed(tmp_path):
     with pytest.raises(ConfigError, match=r"files of captions have fixed columns and keys. Leave columns and keys out"):
-        examples("captioning", [tmp_path / "c.tsv"], columns=("target",))
+        CAPTIONS.read([tmp_path / "c.tsv"], columns=("target",))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 
 from helpers_text import SUFFIXES, put
 from saccade.data.example import Example, Links
-from saccade.data.formats import examples, jsonl, labelled, pairs, text, tsv
+from saccade.data.formats import jsonl, labelled, pairs, text, tsv
+from saccade.data.forms import LABELS, PAIRS, TEXT
 from saccade.errors import ConfigError, DataError
 
 CAT = Example(source="the black cat", target="le chat noir")
@@ -39,79 +40,79 @@ def plain(tmp_path):
 def test_pairs_line_by_line(corpus):
     paths = corpus(en="the black cat\n\nyes", fr="le chat noir\n\noui\n")
     assert list(pairs(*paths)) == [CAT, BLANK, Example(source="yes", target="oui")]
-    assert list(examples("translation", paths)) == list(pairs(*paths))
+    assert list(PAIRS.read(paths)) == list(pairs(*paths))
 
 
 def test_pairs_with_alignments(corpus):
     paths = corpus(en="the black cat\nyes\n", fr="le chat noir\noui\n", align="0-0 1-2 2-1P\n\n")
     expected = [LINKED_CAT, Example(source="yes", target="oui", links=Links(frozenset()))]
-    assert list(pairs(*paths)) == list(examples("translation", paths)) == expected
+    assert list(pairs(*paths)) == list(PAIRS.read(paths)) == expected
 
 
 def test_alignments_that_count_from_one(corpus):
     paths = corpus(en="the black cat\n", fr="le chat noir\n", gold="1-1 2-3 3p2\n")
-    assert list(pairs(*paths, first_word=1)) == list(examples("translation", paths, first_word=1)) == [LINKED_CAT]
+    assert list(pairs(*paths, first_word=1)) == list(PAIRS.read(paths, first_word=1)) == [LINKED_CAT]
 
 
 def test_tsv_of_pairs(corpus):
     path = corpus(tsv="the black cat\tle chat noir\nthe black cat\tle chat noir\t0-0 1-2 2-1P\n\t\n")
-    assert list(tsv(path)) == list(examples("translation", [path])) == [CAT, LINKED_CAT, BLANK]
+    assert list(tsv(path)) == list(PAIRS.read([path])) == [CAT, LINKED_CAT, BLANK]
 
 
 def test_tsv_of_labels(corpus):
     path = corpus(tsv="good\ta fine film\nbad\t\n")
     expected = [Example(source="a fine film", label="good"), Example(source="", label="bad")]
-    assert list(tsv(path, ("label", "source"))) == list(examples("classification", [path])) == expected
+    assert list(tsv(path, ("label", "source"))) == list(LABELS.read([path])) == expected
 
 
 def test_tsv_with_columns_in_another_order_and_some_not_read(corpus):
     path = corpus(tsv="7\tle chat noir\tthe black cat\tCC-BY\n")
     columns = ("_", "target", "source", "_")
-    assert list(tsv(path, columns)) == list(examples("translation", [path], columns=columns)) == [CAT]
+    assert list(tsv(path, columns)) == list(PAIRS.read([path], columns=columns)) == [CAT]
 
 
 def test_tsv_with_alignments_that_count_from_one(corpus):
     path = corpus(tsv="the black cat\tle chat noir\t1-1 2-3 3p2\n")
-    assert list(examples("translation", [path], first_word=1)) == [LINKED_CAT]
+    assert list(PAIRS.read([path], first_word=1)) == [LINKED_CAT]
 
 
 def test_jsonl_of_pairs(corpus):
     rows = [{"source": CAT.source, "target": CAT.target, "id": 7}]
     rows += [rows[0] | {"links": "0-0 1-2 2-1P"}, rows[0] | {"links": None}, {"source": "", "target": ""}]
     path = corpus(jsonl="\n".join(map(json.dumps, rows)))
-    assert list(jsonl(path)) == list(examples("translation", [path])) == [CAT, LINKED_CAT, CAT, BLANK]
+    assert list(jsonl(path)) == list(PAIRS.read([path])) == [CAT, LINKED_CAT, CAT, BLANK]
 
 
 def test_jsonl_of_labels(corpus):
     values = ["good", 3, True]
     path = corpus(json="".join(json.dumps({"text": "a film", "label": value}) + "\n" for value in values))
     expected = [Example(source="a film", label=label) for label in ("good", "3", "true")]
-    assert list(examples("classification", [path])) == expected
+    assert list(LABELS.read([path])) == expected
 
 
 def test_jsonl_of_text(corpus):
-    assert list(examples("language", [corpus(jsonl='{"text": "a\\u2028b"}\n')])) == [Example(target="a\u2028b")]
+    assert list(TEXT.read([corpus(jsonl='{"text": "a\\u2028b"}\n')])) == [Example(target="a\u2028b")]
 
 
 def test_jsonl_with_other_keys_and_objects_inside(corpus):
     path = corpus(jsonl=json.dumps({"translation": {"en": "the black cat"}, "fr.text": "le chat noir", "a": "1-1"}))
     keys = {"source": "translation.en", "target": "fr.text", "links": "a"}
     expected = [Example(source=CAT.source, target=CAT.target, links=Links(frozenset({(0, 0)})))]
-    assert list(examples("translation", [path], keys=keys, first_word=1)) == expected
+    assert list(PAIRS.read([path], keys=keys, first_word=1)) == expected
     assert list(jsonl(path, keys, first_word=1)) == expected
 
 
 def test_text_alone(corpus):
     path = corpus(en="one\n\ntwo\u2028three\n")
     expected = [Example(target="one"), Example(target=""), Example(target="two\u2028three")]
-    assert list(text(path)) == list(examples("language", [path])) == expected
+    assert list(text(path)) == list(TEXT.read([path])) == expected
 
 
 def test_labels_before_the_text(corpus):
     path = corpus(txt="3 It 's\ta lovely film\n0\tno good at all\n1  two spaces\n2 \n")
     found = [(example.label, example.source) for example in labelled(path)]
     assert found == [("3", "It 's\ta lovely film"), ("0", "no good at all"), ("1", " two spaces"), ("2", "")]
-    assert list(examples("classification", [path])) == list(labelled(path))
+    assert list(LABELS.read([path])) == list(labelled(path))
 
 
 def test_a_byte_order_mark_is_no_part_of_a_label_or_a_key(corpus):
@@ -245,7 +246,7 @@ def test_many_keys_are_not_all_listed(plain):
 def test_a_label_must_be_a_text_or_a_whole_number(plain):
     (path,) = plain(jsonl='{"text": "a", "label": 0.5}')
     with pytest.raises(DataError, match=r"line 1: 'label' must be text, but is the number 0\.5"):
-        list(examples("classification", [path]))
+        list(LABELS.read([path]))
 
 
 @pytest.mark.parametrize("line", ["", "alone", " no label", "\tno label"])
@@ -258,30 +259,29 @@ def test_lines_without_a_label_or_a_text_are_refused(plain, line):
 def test_an_empty_label_is_refused(plain):
     for path in plain(tsv="\ta film\n", jsonl='{"text": "a film", "label": ""}\n'):
         with pytest.raises(DataError, match=r"corpus\.\w+, line 1 has an empty label"):
-            list(examples("classification", [path]))
+            list(LABELS.read([path]))
 
 
 @pytest.mark.parametrize(
-    ("task", "names", "said"),
+    ("form", "names", "said"),
     [
-        ("translation", [], "no file is given to read. For translation, give two plain files or three with alignments"),
-        ("translation", ["a.en"], r"1 plain file cannot be read: a\.en\. For translation, give two plain files"),
-        ("translation", ["a", "b", "c", "d"], "4 plain files cannot be read: a, b, c, d. For translation"),
-        ("translation", ["a.tsv.gz", "b.tsv.gz"], r"a\.tsv\.gz holds a whole corpus, but comes with 1 more"),
-        ("translation", ["a.en", "b.fr", "c.json"], r"c\.json holds a whole corpus, but comes with 2 more"),
+        (PAIRS, [], "no file is given to read. For sentence pairs, give two plain files or three with alignments"),
+        (PAIRS, ["a.en"], r"1 plain file cannot be read: a\.en\. For sentence pairs, give two plain files"),
+        (PAIRS, ["a", "b", "c", "d"], "4 plain files cannot be read: a, b, c, d. For sentence pairs"),
+        (PAIRS, ["a.tsv.gz", "b.tsv.gz"], r"a\.tsv\.gz holds a whole corpus, but comes with 1 more"),
+        (PAIRS, ["a.en", "b.fr", "c.json"], r"c\.json holds a whole corpus, but comes with 2 more"),
         (
-            "language",
+            TEXT,
             ["a.en", "b.fr"],
-            r"2 plain files cannot be read: a\.en, b\.fr\. For language, give one plain file,",
+            r"2 plain files cannot be read: a\.en, b\.fr\. For texts, give one plain file,",
         ),
-        ("classification", ["a", "b"], "2 plain files .*For classification, give one plain file of LABEL text, or one"),
-        ("translatoin", ["a", "b"], "task 'translatoin' does not exist. Did you mean 'translation'"),
+        (LABELS, ["a", "b"], "2 plain files .*For labeled texts, give one plain file of LABEL text, or one"),
     ],
 )
-def test_files_that_do_not_fit_the_task_are_refused_at_once(tmp_path, monkeypatch, task, names, said):
+def test_files_that_do_not_fit_the_task_are_refused_at_once(tmp_path, monkeypatch, form, names, said):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=said):
-        examples(task, [tmp_path.joinpath(name).relative_to(tmp_path) for name in names])
+        form.read([tmp_path.joinpath(name).relative_to(tmp_path) for name in names])
 
 
 @pytest.mark.parametrize(
@@ -293,8 +293,8 @@ def test_files_that_do_not_fit_the_task_are_refused_at_once(tmp_path, monkeypatc
             r"columns are for a \.tsv file, but \S*a\.jsonl is none. Leave columns out",
         ),
         ("a.tsv", {"keys": {"source": "x"}}, r"keys are for a \.jsonl file, but \S*a\.tsv is none. Leave keys out"),
-        ("a.tsv", {"columns": ["label", "source"]}, "columns do not name target, which translation needs"),
-        ("a.jsonl", {"keys": {}}, "keys do not name source and target, which translation needs"),
+        ("a.tsv", {"columns": ["label", "source"]}, "columns do not name target, which sentence pairs need"),
+        ("a.jsonl", {"keys": {}}, "keys do not name source and target, which sentence pairs need"),
         ("a.tsv", {"columns": ["source", "targte", "target"]}, "column 'targte' does not exist. Did you mean 'target'"),
         ("a.tsv", {"columns": ["source", "target", "source"]}, "column 'source' is named twice"),
         (
@@ -306,7 +306,7 @@ def test_files_that_do_not_fit_the_task_are_refused_at_once(tmp_path, monkeypatc
 )
 def test_settings_that_do_not_fit_are_refused_at_once(tmp_path, name, options, said):
     with pytest.raises(ConfigError, match=said):
-        examples("translation", [tmp_path / name], **options)
+        PAIRS.read([tmp_path / name], **options)
 
 
 def test_columns_must_hold_something(tmp_path):
@@ -323,7 +323,7 @@ def test_memory_stays_flat_while_pairs_are_read(tmp_path):
         for side in ("en", "fr")
     ]
     tracemalloc.start()
-    count = sum(1 for _ in examples("translation", paths))
+    count = sum(1 for _ in PAIRS.read(paths))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert count == rows

@@ -4,19 +4,18 @@ import gc
 import queue
 import threading
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
 
+from helpers_store import open_store
 from saccade.batch import EOS, NO_LABEL, Batch
 from saccade.data import loader
 from saccade.data.example import Example, Links
 from saccade.data.loader import Loader, collate, count_rows, count_words, in_background, lengths_of
 from saccade.data.plan import Place, Plan
-from saccade.data.store import Store
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.models import build_classifier, build_seq2seq
 from saccade.train.objective import ClassLoss, WordLoss, losses_of
@@ -40,7 +39,7 @@ def sentences(count=20, seed=0):
 
 @pytest.fixture
 def store(tmp_path):
-    return Store.open(tmp_path, "key", sentences(), Tokenizers(TOKENIZER, TOKENIZER), links=True)
+    return open_store(tmp_path, "key", sentences(), Tokenizers(TOKENIZER, TOKENIZER), links=True)
 
 
 def tokens(examples, side):
@@ -65,7 +64,7 @@ def test_sentences_side_by_side(store, rows):
 
 def test_a_text_alone(tmp_path):
     examples = [Example(target=example.target) for example in sentences()]
-    store = Store.open(tmp_path, "key", examples, Tokenizers(None, TOKENIZER))
+    store = open_store(tmp_path, "key", examples, Tokenizers(None, TOKENIZER))
     batch = collate(store, np.array(ROWS))
     links = batch.links
     assert_same(batch, Batch.of(None, tokens([examples[row] for row in ROWS], "target")))
@@ -75,7 +74,7 @@ def test_a_text_alone(tmp_path):
 
 def test_labels(tmp_path):
     examples = [Example(source=example.source, label="ab"[row % 2]) for row, example in enumerate(sentences())]
-    store = Store.open(tmp_path, "key", examples, Tokenizers(TOKENIZER, None), ["a", "b"])
+    store = open_store(tmp_path, "key", examples, Tokenizers(TOKENIZER, None), ["a", "b"])
     batch = collate(store, np.array(ROWS))
     sources = [[*row, EOS] for row in tokens([examples[row] for row in ROWS], "source")]
     assert_same(batch, Batch.of(sources, None, [1, 0, 1, 0]))
@@ -124,7 +123,7 @@ def test_lengths_have_their_ends(store):
 
 def test_lengths_beyond_sixteen_bits(tmp_path):
     examples = [Example("the", "the " * 2**16), Example("the", "cat")]
-    store = Store.open(tmp_path, "key", examples, Tokenizers(TOKENIZER, TOKENIZER), max_length=10**9)
+    store = open_store(tmp_path, "key", examples, Tokenizers(TOKENIZER, TOKENIZER), max_length=10**9)
     assert lengths_of(store).tolist() == [[2, len(TOKENIZER.encode("the " * 2**16).tokens) + 1], [2, 2]]
 
 
@@ -318,8 +317,7 @@ def test_more_padding_than_needed_changes_no_loss(store):
 def test_sentences_that_are_padding_see_all_pictures_in_turn(tmp_path):
     """Norms over a batch count them, so they are to be what the batch is."""
     captions = [Example(target=words) for words in ("the cat", "a dog", "the mat")]
-    store = Store.open(tmp_path, "key", captions, Tokenizers(None, TOKENIZER), pictures=[2, 0, 1])
-    store.images = SimpleNamespace(rows=lambda numbers: np.array(numbers, np.uint8)[:, None, None, None])
+    store = open_store(tmp_path, "key", captions, Tokenizers(None, TOKENIZER), pictures=[2, 0, 1])
     batch = collate(store, np.array([0, 1, 2]), (8, 6))
     assert batch.pictures.flatten().tolist() == [2, 0, 1, 2, 0, 1, 2, 0]
     assert batch.target_mask[3:, 1:].sum() == 0
@@ -328,7 +326,7 @@ def test_sentences_that_are_padding_see_all_pictures_in_turn(tmp_path):
 
 def test_sentences_that_are_padding_have_no_label(tmp_path):
     labelled = [Example("the cat", label="good"), Example("a dog", label="bad")]
-    store = Store.open(tmp_path, "key", labelled, Tokenizers(TOKENIZER, None), ["bad", "good"])
+    store = open_store(tmp_path, "key", labelled, Tokenizers(TOKENIZER, None), ["bad", "good"])
     batch = collate(store, np.array([0, 1]), (3, 8))
     assert batch.labels.tolist() == [1, 0, NO_LABEL]
     torch.manual_seed(0)
@@ -357,6 +355,6 @@ def test_the_longest_sentence_decides_how_many_bytes_lengths_have(tmp_path):
     words = Tokenizer.train(TokenizerConfig(kind="word"), ["a"])
     for tokens, dtype in ((2**16 - 2, np.uint16), (2**16 - 1, np.int32)):
         one = [Example(target="a " * tokens)]
-        store = Store.open(tmp_path, str(tokens), one, Tokenizers(None, words), max_length=10**9)
+        store = open_store(tmp_path, str(tokens), one, Tokenizers(None, words), max_length=10**9)
         assert lengths_of(store).tolist() == [[tokens + 1]]
         assert lengths_of(store).dtype == dtype

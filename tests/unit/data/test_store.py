@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers_store import open_store
 from saccade.data.example import Example, Links
-from saccade.data.store import Column, Store, clear, fingerprint
+from saccade.data.store import Column, clear, fingerprint
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.errors import DataError
 from saccade.files import writing_folder
@@ -48,7 +49,7 @@ def forbidden():
 @pytest.mark.parametrize("kind", ["word", "char", "bpe", "unigram"])
 def test_every_example_is_kept_as_tokens(tmp_path, kind):
     tokenizers = both(kind)
-    store = Store.open(tmp_path, "key", examples(), tokenizers)
+    store = open_store(tmp_path, "key", examples(), tokenizers)
     assert len(store) == 3
     assert rows(store, "source") == tokenizers.source.tokens([source for source, _ in PAIRS])
     assert rows(store, "target") == tokenizers.target.tokens([target for _, target in PAIRS])
@@ -57,15 +58,15 @@ def test_every_example_is_kept_as_tokens(tmp_path, kind):
 
 
 def test_a_store_is_used_again_while_nothing_changed(tmp_path):
-    first = Store.open(tmp_path, "key", examples(), both())
-    second = Store.open(tmp_path, "key", forbidden(), both())
+    first = open_store(tmp_path, "key", examples(), both())
+    second = open_store(tmp_path, "key", forbidden(), both())
     assert rows(second, "source") == rows(first, "source")
 
 
 def test_another_key_makes_another_store(tmp_path):
-    Store.open(tmp_path, "one", examples(), both())
-    assert len(Store.open(tmp_path, "two", examples(PAIRS[:1]), both())) == 1
-    assert len(Store.open(tmp_path, "one", forbidden(), both())) == 3
+    open_store(tmp_path, "one", examples(), both())
+    assert len(open_store(tmp_path, "two", examples(PAIRS[:1]), both())) == 1
+    assert len(open_store(tmp_path, "one", forbidden(), both())) == 3
 
 
 def test_fingerprints_tell_settings_apart(tmp_path):
@@ -76,7 +77,7 @@ def test_fingerprints_tell_settings_apart(tmp_path):
 
 def test_empty_and_too_long_examples_are_counted_and_left_out(tmp_path):
     pairs = [("the cat", "le chat"), ("", "le chat"), ("the", " \t"), ("the " * 6, "le"), ("the", "le " * 5), ("", "")]
-    store = Store.open(tmp_path, "key", examples(pairs), both(), max_length=5)
+    store = open_store(tmp_path, "key", examples(pairs), both(), max_length=5)
     assert store.about | {"columns": None} == {"columns": None, "read": 6, "empty": 3, "too_long": 1}
     assert store.lines.tolist() == [1, 5]
     assert store.columns["target"].lengths.tolist() == [2, 5]
@@ -85,7 +86,7 @@ def test_empty_and_too_long_examples_are_counted_and_left_out(tmp_path):
 def test_line_numbers_go_on_over_chunks(tmp_path, monkeypatch):
     monkeypatch.setattr("saccade.data.store._CHUNK", 4)
     pairs = [("the cat", "le chat") if number % 3 else ("", "le") for number in range(1, 24)]
-    store = Store.open(tmp_path, "key", examples(pairs), both())
+    store = open_store(tmp_path, "key", examples(pairs), both())
     assert store.lines.tolist() == [number for number in range(1, 24) if number % 3]
     assert store.about["read"] == 23
     assert rows(store, "target") == both().target.tokens(["le chat"]) * len(store)
@@ -97,17 +98,17 @@ def test_nothing_left_to_train_on(tmp_path, pairs):
         f"{len(pairs)} were read, {sum(not s for s, _ in pairs)} of them empty and {sum(len(s) > 2 for s, _ in pairs)}"
     )
     with pytest.raises(DataError, match=f"no example is left to train on: {counts} longer than 2 tokens"):
-        Store.open(tmp_path, "key", examples(pairs), both(), max_length=2)
+        open_store(tmp_path, "key", examples(pairs), both(), max_length=2)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_example_without_a_side_it_needs(tmp_path):
     with pytest.raises(DataError, match="example 2 has no target, which this task needs"):
-        Store.open(tmp_path, "key", [*examples(PAIRS[:1]), Example(source="the")], both())
+        open_store(tmp_path, "key", [*examples(PAIRS[:1]), Example(source="the")], both())
 
 
 def test_a_text_alone(tmp_path):
-    store = Store.open(
+    store = open_store(
         tmp_path, "key", [Example(target="le chat"), Example(target="oui")], Tokenizers(None, both().target)
     )
     assert list(store.columns) == ["target"]
@@ -116,7 +117,7 @@ def test_a_text_alone(tmp_path):
 
 def test_labels(tmp_path):
     labelled = [Example(source="the cat", label="b"), Example(source="", label="a"), Example(source="yes", label="a")]
-    store = Store.open(tmp_path, "key", labelled, Tokenizers(both().source, None), ["a", "b"])
+    store = open_store(tmp_path, "key", labelled, Tokenizers(both().source, None), ["a", "b"])
     assert list(store.columns) == ["source", "label"]
     assert rows(store, "label") == [[1], [0]]
 
@@ -125,7 +126,7 @@ def test_labels(tmp_path):
 def test_an_unknown_label(tmp_path, label):
     labelled = [Example(source="the", label="a"), Example(source="cat", label=label)]
     with pytest.raises(DataError, match=f"example 2 has the label {label!r}. The training data have only: a, b"):
-        Store.open(tmp_path, "key", labelled, Tokenizers(both().source, None), ["a", "b"])
+        open_store(tmp_path, "key", labelled, Tokenizers(both().source, None), ["a", "b"])
 
 
 def slow_token_links(links, source, target):
@@ -143,7 +144,7 @@ def test_links_between_words_become_links_between_tokens(tmp_path, kind):
     links = [Links(frozenset({(0, 0), (1, 2), (2, 1)}), frozenset({(0, 1)})), None, Links(frozenset({(3, 3)}))]
     given = [Example(*pair, links=link) for pair, link in zip(PAIRS, links, strict=True)]
     tokenizers = both(kind)
-    store = Store.open(tmp_path, "key", given, tokenizers, links=True)
+    store = open_store(tmp_path, "key", given, tokenizers, links=True)
     for row, (pair, link) in enumerate(zip(PAIRS, links, strict=True)):
         source, target = tokenizers.source.encode(pair[0]), tokenizers.target.encode(pair[1])
         found = list(zip(*[iter(rows(store, "links")[row])] * 2, strict=True))
@@ -154,13 +155,13 @@ def test_links_between_words_become_links_between_tokens(tmp_path, kind):
 def test_links_of_words_that_signs_split(tmp_path):
     tokenizers = Tokenizers(tokenizer(["the agreement"]), tokenizer(["l'accord"]))
     given = [Example("the agreement", "l'accord", links=Links(frozenset({(0, 0), (1, 0)})))]
-    store = Store.open(tmp_path, "key", given, tokenizers, links=True)
+    store = open_store(tmp_path, "key", given, tokenizers, links=True)
     found = zip(*[iter(rows(store, "links")[0])] * 2, strict=True)
     assert sorted(found) == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
 def test_a_corpus_without_any_link(tmp_path):
-    store = Store.open(tmp_path, "key", examples(), both(), links=True)
+    store = open_store(tmp_path, "key", examples(), both(), links=True)
     assert len(store.columns["links"].values) == 0
     assert store.columns["links"].lengths.tolist() == [0, 0, 0]
 
@@ -171,14 +172,14 @@ def test_numbers_are_as_wide_as_the_vocabulary_needs(tmp_path, size, dtype):
     wide = tokenizer(words, punctuation="keep")
     assert len(wide) == size
     last = wide.pieces([size - 1])[0]
-    store = Store.open(tmp_path, "key", examples([("the cat", last)]), Tokenizers(both().source, wide))
+    store = open_store(tmp_path, "key", examples([("the cat", last)]), Tokenizers(both().source, wide))
     assert store.columns["source"].values.dtype == np.uint16
     assert store.columns["target"].values.dtype == dtype
     assert rows(store, "target") == [[size - 1]]
 
 
 def test_files_are_plain_numpy_arrays_mapped_into_memory(tmp_path):
-    store = Store.open(tmp_path, "key", examples(), both())
+    store = open_store(tmp_path, "key", examples(), both())
     for path in sorted((tmp_path / "key").glob("*.npy")):
         array = np.load(path, mmap_mode="r")
         assert isinstance(array, np.memmap)
@@ -212,10 +213,10 @@ def test_a_writer_that_breaks_off_leaves_nothing(tmp_path, error):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a file left open would warn
         with pytest.raises(type(error)):
-            Store.open(tmp_path, "key", broken(), both())
+            open_store(tmp_path, "key", broken(), both())
         gc.collect()
     assert list(tmp_path.iterdir()) == []
-    assert len(Store.open(tmp_path, "key", examples(), both())) == 3
+    assert len(open_store(tmp_path, "key", examples(), both())) == 3
 
 
 def test_no_store_has_its_name_before_it_is_whole(tmp_path):
@@ -223,20 +224,20 @@ def test_no_store_has_its_name_before_it_is_whole(tmp_path):
         yield from examples()
         assert not (tmp_path / "key").exists()
 
-    Store.open(tmp_path, "key", watched(), both())
+    open_store(tmp_path, "key", watched(), both())
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
 
 
 @pytest.mark.parametrize("damage", ["about.json", "source.npy", "target.ends.npy"])
 @pytest.mark.parametrize("how", ["gone", "cut", "nonsense"])
 def test_a_damaged_store_is_made_anew(tmp_path, damage, how):
-    Store.open(tmp_path, "key", examples(), both())
+    open_store(tmp_path, "key", examples(), both())
     file = tmp_path / "key" / damage
     if how == "gone":
         file.unlink()
     else:
         file.write_bytes(file.read_bytes()[:-5] if how == "cut" else b"{}")
-    store = Store.open(tmp_path, "key", examples(), both())
+    store = open_store(tmp_path, "key", examples(), both())
     assert rows(store, "target") == both().target.tokens([target for _, target in PAIRS])
 
 
@@ -250,7 +251,7 @@ def test_two_writers_of_one_store(tmp_path):
         yield from examples()
 
     def work():
-        stores.append(Store.open(tmp_path, "key", slow(), both()))
+        stores.append(open_store(tmp_path, "key", slow(), both()))
 
     threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
@@ -264,10 +265,10 @@ def test_two_writers_of_one_store(tmp_path):
 def test_the_slower_writer_does_not_pull_the_store_from_under_the_readers(tmp_path):
     def slower():
         yield from examples()
-        Store.open(tmp_path, "key", examples(), both())
+        open_store(tmp_path, "key", examples(), both())
         (tmp_path / "key" / "mark").write_text("the first")
 
-    assert len(Store.open(tmp_path, "key", slower(), both())) == 3
+    assert len(open_store(tmp_path, "key", slower(), both())) == 3
     assert (tmp_path / "key" / "mark").read_text() == "the first"
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
 
@@ -287,7 +288,7 @@ def test_memory_stays_flat_while_a_store_is_written(tmp_path, monkeypatch):
     peaks = []
     for key, count in (("few", 512), ("many", 8192)):
         tracemalloc.start()
-        Store.open(tmp_path, key, (Example(*PAIRS[0]) for _ in range(count)), tokenizers)
+        open_store(tmp_path, key, (Example(*PAIRS[0]) for _ in range(count)), tokenizers)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] * 1.2
@@ -295,7 +296,7 @@ def test_memory_stays_flat_while_a_store_is_written(tmp_path, monkeypatch):
 
 def test_clearing_the_cache(tmp_path):
     cache = tmp_path / "cache"
-    Store.open(cache, "key", examples(), both())
+    open_store(cache, "key", examples(), both())
     (cache / "tokenizer.json").write_text(json.dumps({}))
     size = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
     assert clear(cache) == size > 0
@@ -306,7 +307,7 @@ def test_clearing_the_cache(tmp_path):
 def test_chunks_in_which_nothing_is_kept_leave_no_trace(tmp_path, monkeypatch):
     monkeypatch.setattr("saccade.data.store._CHUNK", 2)
     pairs = [("", ""), ("", ""), ("the cat", "le chat"), ("", ""), ("", ""), ("", ""), ("the", "le chien")]
-    store = Store.open(tmp_path, "key", examples(pairs), both())
+    store = open_store(tmp_path, "key", examples(pairs), both())
     assert store.lines.tolist() == [3, 7]
     assert rows(store, "source") == both().source.tokens(["the cat", "the"])
     assert rows(store, "target") == both().target.tokens(["le chat", "le chien"])
@@ -315,5 +316,5 @@ def test_chunks_in_which_nothing_is_kept_leave_no_trace(tmp_path, monkeypatch):
 def test_pictures_are_numbered_through_chunks(tmp_path, monkeypatch):
     monkeypatch.setattr("saccade.data.store._CHUNK", 2)
     captions = [Example(target=text) for text in ("le chat", "oui", "", "le chien", "le chat noir")]
-    store = Store.open(tmp_path, "key", captions, Tokenizers(None, both().target), pictures=[4, 4, 7, 9, 2])
+    store = open_store(tmp_path, "key", captions, Tokenizers(None, both().target), pictures=[4, 4, 7, 9, 2])
     assert rows(store, "picture") == [[4], [4], [9], [2]]

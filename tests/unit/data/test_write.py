@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from saccade import files
 from saccade.data.corpora import scenes
 from saccade.data.example import Example, Links
-from saccade.data.formats import examples
+from saccade.data.forms import CAPTIONS, LABELS, PAIRS, TEXT
 from saccade.data.write import write_captions, write_labelled, write_pairs, write_text
 from saccade.errors import CheckpointError, ConfigError, DataError
 
@@ -32,7 +32,7 @@ def names(folder):
 def test_pairs_are_read_back(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("pairs")
     corpus = [Example(source=source, target=target) for source, target in rows]
-    assert list(examples("translation", write_pairs(corpus, folder, "train"))) == corpus
+    assert list(PAIRS.read(write_pairs(corpus, folder, "train"))) == corpus
     assert names(folder) == ["train.en", "train.fr"]
 
 
@@ -45,7 +45,7 @@ def test_links_are_read_back(tmp_path_factory, rows, data):
         corpus.append(Example("a b c d e", "f g h", links=Links(frozenset(sure), frozenset(links - sure))))
     paths = write_pairs(iter(corpus), folder, "test", ("de", "ro"))
     assert [path.name for path in paths] == ["test.de", "test.ro", "test.align"]
-    assert list(examples("translation", paths)) == corpus
+    assert list(PAIRS.read(paths)) == corpus
 
 
 @given(st.lists(fits, min_size=1, max_size=5))
@@ -53,7 +53,7 @@ def test_links_are_read_back(tmp_path_factory, rows, data):
 def test_text_alone_is_read_back(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("text")
     corpus = [Example(target=row) for row in rows]
-    assert list(examples("language", write_text(corpus, folder, "train"))) == corpus
+    assert list(TEXT.read(write_text(corpus, folder, "train"))) == corpus
     assert names(folder) == ["train.en"]
 
 
@@ -61,7 +61,7 @@ def test_text_alone_is_read_back(tmp_path_factory, rows):
 def test_labels_are_read_back(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("labels")
     corpus = [Example(label=label, source=source) for label, source in rows]
-    assert list(examples("classification", write_labelled(corpus, folder, "valid"))) == corpus
+    assert list(LABELS.read(write_labelled(corpus, folder, "valid"))) == corpus
     assert names(folder) == ["valid.tsv"]
 
 
@@ -152,7 +152,7 @@ def test_captions_and_their_pictures_are_read_back(tmp_path):
     corpus = list(scenes("train", 3))
     written, images = write_captions(iter(corpus), tmp_path, "train")
     assert names(images) == ["000000.png", "000001.png", "000002.png"]
-    found = list(examples("captioning", [written]))
+    found = list(CAPTIONS.read([written]))
     for one, again in zip(corpus, found, strict=True):
         assert (again.target, again.references, again.boxes) == (one.target, one.references, one.boxes)
         assert (again.image.load() == one.image.load()).all()
@@ -161,7 +161,7 @@ def test_captions_and_their_pictures_are_read_back(tmp_path):
 def test_captions_without_boxes_have_none_when_read_back(tmp_path):
     first = next(scenes("train", 1))
     written, _ = write_captions([Example(target="a café", image=first.image)], tmp_path, "train")
-    (again,) = examples("captioning", [written])
+    (again,) = CAPTIONS.read([written])
     assert (again.target, again.boxes) == ("a café", None)
 
 

@@ -12,10 +12,12 @@ from saccade.attention.outside import trusting
 from saccade.batch import BOS, EOS, Batch
 from saccade.errors import ConfigError, DataError, ShapeError
 from saccade.layers.grids import flatten, normalise
-from saccade.models import CAPTIONERS, build_captioner
+from saccade.models import build_captioner, presets_for
 from saccade.models.captioning import GridConfig
 from saccade.train.hard import HardLoss
 from saccade.train.objective import WordLoss, losses_of
+
+CAPTIONERS = presets_for("captioner")
 
 WORDS = 11
 each = pytest.mark.parametrize("name", CAPTIONERS)

@@ -81,11 +81,14 @@ def test_three_typos_are_told_at_once_with_their_lines():
         ("", r"- task: this setting is needed\n- data: this setting is needed"),
         (
             "task: translate\ndata: {corpus: reading}",
-            r"line 1, task: Input should be 'translation', 'language', 'class",
+            r"line 1, task: task 'translate' does not exist. Did you mean 'translation'",
         ),
         ("task: language\ndata: {}", r"line 2, data: say where the data come from: .*there is nothing"),
         ("task: language\ndata: {corpus: reading, train: x}", r"there is corpus and train"),
-        ("task: language\ndata: {corpus: english-french}", r"english-french is a corpus for translation, not language"),
+        (
+            "task: language\ndata: {corpus: english-french}",
+            r"english-french has sentence pairs, but language needs texts",
+        ),
         ("task: translation\ndata: {corpus: english-french, lengths: [2, 9]}", r"lengths are \[2, 9\], but must rise"),
         ("task: translation\ndata: {corpus: english-french, lengths: [9, 5]}", r"lengths are \[9, 5\], but must rise"),
         (f"{PLAIN}train: 5", r"line 3, train: Input should be .*it is 5"),
@@ -113,11 +116,11 @@ def test_three_typos_are_told_at_once_with_their_lines():
         ),
         (
             "task: language\ndata: {corpus: reading}\ntrain: {mirror: 0.5}",
-            r"line 3, train\.mirror: only captioning has pictures to mirror",
+            r"line 3, train\.mirror: language has no images to mirror: set it to 0",
         ),
         (
             "task: language\ndata: {corpus: reading}\ntrain: {guided_alignment: 1.0}",
-            r"line 3, train\.guided_alignment: only translation has gold alignments",
+            r"line 3, train\.guided_alignment: language has no gold alignments: set it to 0",
         ),
         (f"{PLAIN}model: {{preset: transformer-base, tied: true}}", r"model\.tied: one matrix for both sides needs"),
     ],

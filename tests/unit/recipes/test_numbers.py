@@ -11,14 +11,16 @@ from helpers_tasks import MODEL, recipe_of, untrained, write_folder
 from saccade.checksums import LIST
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import CheckpointError, ConfigError
-from saccade.models import CAPTIONERS, MODELS, RecurrentConfig
+from saccade.models import MODELS, RecurrentConfig, presets_for
 from saccade.models.size import build_within, memory_here
 from saccade.recipes import RecipeText
 from saccade.tasks.folder import build_task, load_task
 from saccade.tasks.recipe import _Sections, parse_recipe
 from saccade.train.devices import _fabric
 
-PRESETS = {**MODELS, **CAPTIONERS}
+CAPTIONERS = presets_for("captioner")
+
+PRESETS = MODELS
 FAMILIES = {kind.family: preset for preset, kind in PRESETS.items()}
 
 

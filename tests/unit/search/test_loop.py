@@ -9,7 +9,7 @@ import torch
 from helpers_search import MAX_LENGTH, Table, beam, greedy, lively_case, make_batch, make_model, sample
 from saccade.batch import EOS, Batch
 from saccade.errors import NumericsError
-from saccade.models import MODELS, build_seq2seq
+from saccade.models import MODELS, build_seq2seq, presets_for
 from saccade.search import Banned, Greedy, Limits, Strategy, run
 from saccade.search.loop import _worth_asking
 
@@ -147,7 +147,7 @@ def test_the_numbers_of_a_hypothesis_are_plain_python(search):
             assert type(one.finished) is bool
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", presets_for("sequence_to_sequence"))
 def test_a_model_that_was_searched_with_can_go(name):
     model = build_seq2seq(name, 11, 11, **MODELS[name].tiny)
     greedy(model, Batch.of([[4, 5]]), max_length=4)

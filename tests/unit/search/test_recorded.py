@@ -14,13 +14,15 @@ import torch
 from helpers_graphs import play_device
 from saccade.batch import EOS, Batch
 from saccade.errors import Interruption, NumericsError
-from saccade.models import MODELS, build_seq2seq
+from saccade.models import MODELS, build_seq2seq, presets_for
 from saccade.models.base import StepWriter
 from saccade.search import SearchConfig, decode, recorded
 
 REAL = torch.cuda.is_available()
 DEVICE = "cuda" if REAL else "cpu"
-NAMES = list(MODELS) if REAL else ["bahdanau", "luong-local-p"]  # others' code for the CPU looks at lengths
+NAMES = (
+    list(presets_for("sequence_to_sequence")) if REAL else ["bahdanau", "luong-local-p"]
+)  # others' code for the CPU looks at lengths
 needs_gpu = pytest.mark.skipif(not REAL, reason="needs a CUDA device")
 WORDS = 11
 

@@ -10,6 +10,7 @@ from saccade.errors import DataError
 from saccade.prediction import Prediction
 from saccade.search.settings import SearchConfig
 from saccade.tasks.batching import _loads, blank, in_batches, stream
+from saccade.tasks.inputs import IMAGE, TEXT
 
 
 class Echo:
@@ -17,7 +18,7 @@ class Echo:
 
     longest = 100
     takes_many = False
-    reads = "text"
+    reads = TEXT
     device = torch.device("cpu")
 
     def __init__(self):
@@ -68,7 +69,7 @@ def test_a_gpu_is_filled_unless_somebody_says_how_many_or_wants_to_see_attention
 
 def test_few_pictures_at_a_time():
     task = Echo()
-    task.device, task.reads = torch.device("cuda"), "picture"
+    task.device, task.reads = torch.device("cuda"), IMAGE
     list(stream(task, ["w"] * 1000, SearchConfig()))
     assert max(map(len, task.asked)) == 32
 

@@ -259,8 +259,8 @@ def test_a_grid_begins_with_the_weights_of_a_file(cache, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"model": {"preset": "bahdanau"}}, "looks at pictures"),
-        ({"data": {"corpus": "english-french"}}, "for translation, not captioning"),
+        ({"model": {"preset": "bahdanau"}}, "bahdanau reads texts, but captioning reads images"),
+        ({"data": {"corpus": "english-french"}}, "has sentence pairs, but captioning needs captions"),
         ({"train": {"metric": "bleu"}}, "cider_d"),
     ],
 )
@@ -281,7 +281,7 @@ def test_a_model_for_pictures_reads_no_text():
         "data": {"corpus": "english-french"},
         "model": {"preset": "show-attend-tell-soft"},
     }
-    with pytest.raises(ConfigError, match="only captioning"):
+    with pytest.raises(ConfigError, match="show-attend-tell-soft reads images, but translation reads texts"):
         parse_recipe(RecipeText(settings, "test"))
 
 
@@ -316,9 +316,9 @@ def test_training_names_pictures_it_leaves_out_and_takes_them_once_they_are_mend
     assert "measured data: 1 of 2 pictures were left out" in caplog.text
     assert caplog.text.count("7.png is cut or damaged") == 3, "train and valid as they are prepared, and measured"
     corpus = Corpus(recipe)
-    assert len(corpus.store("train", corpus.tokenizers())) == 118
+    assert len(corpus.store("train", build_task(recipe, corpus.tokenizers()))) == 118
     (folder / "7.png").write_bytes(whole)
-    assert len(corpus.store("train", corpus.tokenizers())) == 120
+    assert len(corpus.store("train", build_task(recipe, corpus.tokenizers()))) == 120
 
 
 def test_nothing_can_be_measured_where_no_picture_is_whole(untaught, album):

@@ -4,7 +4,9 @@ import pytest
 
 from helpers_tasks import recipe_of
 from saccade.errors import ConfigError
-from saccade.models import CAPTIONERS
+from saccade.models import presets_for
+
+CAPTIONERS = presets_for("captioner")
 
 CAPTIONER = next(iter(CAPTIONERS))
 TRANSFORMER = {"preset": "transformer-base"}
@@ -22,7 +24,7 @@ def settings(task, **sections):
     [
         (
             settings("translation", vectors={"file": "v.txt"}, tokenizer={"kind": "word"}),
-            "vectors.file: only classification and language take word vectors",
+            "vectors.file: translation does not start from word vectors",
         ),
         (
             settings("language", vectors={"file": "v.txt"}, tokenizer={"kind": "bpe"}),
@@ -30,12 +32,18 @@ def settings(task, **sections):
         ),
         (
             settings("classification", train={"scheduled_sampling": 0.5, "metric": "accuracy"}),
-            "train.scheduled_sampling: a classifier writes no words: set it to 0",
+            "train.scheduled_sampling: classification has no words to write: set it to 0",
         ),
-        (settings("language", model={"preset": CAPTIONER}), f"model.preset: {CAPTIONER} looks at pictures"),
-        (settings("captioning", model={"preset": "bahdanau"}), "captioning needs a model that looks at pictures: "),
-        (settings("captioning", train={"guided_alignment": 1.0}), "only translation has gold alignments: set it to 0"),
-        (settings("translation", train={"mirror": 0.5}), "only captioning has pictures to mirror: set it to 0"),
+        (
+            settings("language", model={"preset": CAPTIONER}),
+            f"{CAPTIONER} reads images, but language reads texts",
+        ),
+        (
+            settings("captioning", model={"preset": "bahdanau"}),
+            "texts, but captioning reads images. Choose show",
+        ),
+        (settings("captioning", train={"guided_alignment": 1.0}), "captioning has no gold alignments: set it to 0"),
+        (settings("translation", train={"mirror": 0.5}), "translation has no images to mirror: set it to 0"),
         (
             settings("translation", model={**TRANSFORMER, "tied": True}, tokenizer={"shared": False}),
             "model.tied: one matrix for both sides needs tokenizer.shared: true",

@@ -98,7 +98,7 @@ def test_the_loss_on_held_out_data_is_the_mean_over_all_answers(text):
     recipe = load_recipe(str(text / "recipe.yaml"))
     corpus = Corpus(recipe)
     task = build_task(recipe, corpus.tokenizers())
-    store = corpus.store("valid", task.tokenizers)
+    store = corpus.store("valid", task)
     objective = task.objective().eval()
     every = collate(store, np.arange(len(store)))
     with torch.no_grad():

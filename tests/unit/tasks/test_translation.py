@@ -114,7 +114,7 @@ def test_the_loss_is_the_mean_over_tokens(model, text):
     from saccade.tasks.corpus import Corpus
 
     task = model.task
-    store = Corpus(task.recipe).store("test", task.tokenizers)
+    store = Corpus(task.recipe).store("test", task)
     many = task.loss(store, task.objective(), 100_000)
     assert many == pytest.approx(task.loss(store, task.objective(), 30), rel=1e-5)
     assert many < 1.0

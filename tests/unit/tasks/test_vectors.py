@@ -74,7 +74,7 @@ def test_words_without_a_vector_have_the_spread_of_those_with_one(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"task": "translation"}, r"vectors\.file: only classification and language take word vectors"),
+        ({"task": "translation"}, r"vectors\.file: translation does not start from word vectors"),
         ({"tokenizer": {"kind": "char"}}, r"vectors\.file: word vectors are of whole words: set tokenizer\.kind"),
     ],
 )

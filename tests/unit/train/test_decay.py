@@ -6,9 +6,11 @@ from torch import nn
 
 from helpers_attention import ENTRIES, EVERY
 from helpers_models import CLASSIFIERS, VOCABULARY, WRITERS
-from saccade.models import CAPTIONERS, build_captioner
+from saccade.models import build_captioner, presets_for
 from saccade.train.schedules import build_optimizer
 from saccade.train.settings import TrainConfig
+
+CAPTIONERS = presets_for("captioner")
 
 MODELS = {
     **WRITERS,

@@ -13,12 +13,14 @@ from helpers_attention import ENTRIES, Shape, make_case
 from helpers_models import CLASSIFIERS, VOCABULARY, WRITERS
 from saccade.batch import Batch
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
-from saccade.models import CAPTIONERS, build_captioner
+from saccade.models import build_captioner, presets_for
 from saccade.recipes import RecipeText, shipped
 from saccade.tasks.folder import build_task
 from saccade.tasks.recipe import load_recipe, parse_recipe
 from saccade.train.hard import HardLoss, learns_by_reward
 from saccade.train.objective import ClassLoss, WordLoss, losses_of
+
+CAPTIONERS = presets_for("captioner")
 
 SOURCES, TARGETS = [[4, 5, 6, 2], [7, 2]], [[5, 4], [6, 7, 5]]
 MANY_TOKENS = Tokenizer.train(TokenizerConfig(kind="word"), [" ".join("abcdefghijk")], "target")

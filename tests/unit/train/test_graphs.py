@@ -12,12 +12,14 @@ from lightning_fabric import Fabric
 from saccade.batch import Batch
 from saccade.data.loader import Load
 from saccade.data.plan import Place
-from saccade.models import CAPTIONERS, build_captioner, build_seq2seq
+from saccade.models import build_captioner, build_seq2seq, presets_for
 from saccade.train.graphs import Graphs, graphs_fit
 from saccade.train.objective import WordLoss
 from saccade.train.schedules import build_optimizer
 from saccade.train.settings import TrainConfig
 from saccade.train.update import Updater
+
+CAPTIONERS = presets_for("captioner")
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 WORDS = 20

@@ -11,9 +11,11 @@ from helpers_tasks import untrained
 from saccade.attention import Tape
 from saccade.batch import BOS, EOS, PAD, Batch
 from saccade.errors import ConfigError
-from saccade.models import CAPTIONERS, MODELS, build_captioner
+from saccade.models import MODELS, build_captioner, presets_for
 from saccade.train.hard import HardLoss
 from saccade.train.objective import losses_of
+
+CAPTIONERS = presets_for("captioner")
 
 BASELINE = -0.7
 WEIGHTS = {"reinforce": 0.5, "entropy": 0.3, "expected": 0.5, "doubly_stochastic": 0.2, "label_smoothing": 0.1}

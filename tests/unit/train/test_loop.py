@@ -56,6 +56,7 @@ def test_own_words_come_slowly(tmp_path, monkeypatch):
     monkeypatch.setattr(
         job.objective, "_with_own_words", lambda batch: (seen.append(job.objective.own_words), batch)[1]
     )
+    job.objective.scheduled_sampling = 0.5
     run(job, tmp_path, steps=4, scheduled_sampling=0.5)
     assert seen == [0.125, 0.25, 0.375, 0.5]
 

@@ -93,6 +93,7 @@ def test_own_words_come_with_the_time(tmp_path, monkeypatch):
     job, seen = Timed(monkeypatch, batch=6.0), []
     own_words = lambda batch: (seen.append(job.objective.own_words), batch)[1]  # noqa: E731
     monkeypatch.setattr(job.objective, "_with_own_words", own_words)
+    job.objective.scheduled_sampling = 0.5
     run(job, tmp_path, steps=1000, minutes=0.5, scheduled_sampling=0.5)
     assert seen == pytest.approx([0.0005, 0.1, 0.2, 0.3, 0.4])
 

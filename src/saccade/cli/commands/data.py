@@ -63,17 +63,10 @@ def data(
             parts = (example.source, example.target, None if example.links is None else str(example.links))
             echo("\t".join(part for part in parts if part is not None))
         return
-    from saccade.data.write import write_captions, write_pairs, write_text
-
     written: list[Path] = []
     for split, count in (("train", size), ("valid", held_out), ("test", held_out)):
         examples = entry.generate(split, count, seed, min_length=low, max_length=high)
-        if entry.task == "captioning":
-            written += write_captions(examples, out, split)
-        elif len(entry.sides) == 2:
-            written += write_pairs(examples, out, split, entry.sides)
-        else:
-            written += write_text(examples, out, split, *entry.sides)
+        written += entry.form.write(examples, out, split, entry.sides)
     if json:
         print_json([str(path) for path in written])
     else:

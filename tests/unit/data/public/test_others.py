@@ -2,7 +2,7 @@
 
 import pytest
 
-from saccade.data.formats import examples
+from saccade.data.forms import LABELS, PAIRS
 from saccade.data.public import PUBLIC
 from saccade.data.public.alignment import convert_alignment, english_words, french_words
 from saccade.data.public.hansards import convert_hansards
@@ -28,9 +28,9 @@ def test_trees_become_labelled_sentences(tmp_path):
     write(tmp_path / "dev.txt", TREES[0])
     written = convert_trees(tmp_path, tmp_path / "out")
     assert [path.name for path in written] == [f"stsa.{k}.{s}" for s in ("train", "dev") for k in ("fine", "binary")]
-    fine = list(examples("classification", [written[0]]))
+    fine = list(LABELS.read([written[0]]))
     assert [(e.label, e.source) for e in fine] == [("3", "It 's great"), ("1", "( bad )"), ("2", "so and/or so")]
-    assert [e.label for e in examples("classification", [written[1]])] == ["1", "0"], "the neutral one is left out"
+    assert [e.label for e in LABELS.read([written[1]])] == ["1", "0"], "the neutral one is left out"
 
 
 @pytest.mark.parametrize("tree", ["(3 (2 It) (4 works)", "It works", "(3 )"])
@@ -50,7 +50,7 @@ def gold(tmp_path):
 
 def test_gold_alignments_count_from_zero(gold, tmp_path):
     written = convert_hansards(gold, tmp_path / "out")
-    first, second = examples("translation", written)
+    first, second = PAIRS.read(written)
     assert (first.source, first.target, str(first.links)) == ("the house", "la chambre", "0-0 1-1")
     assert str(second.links) == "0-0P 0-1", "a link that is called sure as well is sure"
 

@@ -1,0 +1,194 @@
+"""Features: how a part of an example is stored as a column of numbers, and padded into fields of a Batch.
+
+A kind of data is a list of features. `Store` writes their columns, `collate` asks each for its share of a batch.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from saccade.batch import BOS, EOS, NO_LABEL, PAD
+from saccade.data.example import Example, Links
+from saccade.data.plan import Rows
+from saccade.data.store import Column, Numbered
+from saccade.data.tokenizer import Encoded, Tokenizer, Tokenizers
+from saccade.errors import DataError
+
+__all__ = ["Feature", "LabelFeature", "LinkFeature", "TokenFeature", "text_features"]
+
+
+class Feature(ABC):
+    """One column of a store. A subclass says how examples become rows of numbers, and rows a part of a Batch."""
+
+    name: str
+    """Of the column."""
+    dtype: Any = np.int32
+    """Of the stored numbers."""
+    sized: ClassVar[bool] = False
+    """Whether the lengths of its rows count when batches are planned and long examples are left out."""
+    width: int = 1
+    """How many stored numbers make one position of a row."""
+    mixed: ClassVar[bool] = False
+    """Whether batches must mix examples of all lengths."""
+
+    def keep(self, examples: Iterable[Example]) -> Iterable[Example]:
+        """Return the examples that can be used, in their order."""
+        return examples
+
+    @abstractmethod
+    def encode(self, chunk: Sequence[Numbered]) -> Sequence[Any]:
+        """Return a row of numbers for each example; the examples come with their numbers, from 1."""
+
+    @abstractmethod
+    def collate(
+        self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]
+    ) -> dict[str, Tensor]:
+        """Return fields of a Batch: those of some rows, padded to `count` examples that expect no answer.
+
+        `positions` is the least length of a sized feature. `made` has the fields of the features before this one.
+        """
+
+    def lengths(self, column: Column) -> NDArray[np.int32]:
+        """Return the positions of each row, as batches are planned by them."""
+        return column.lengths // self.width
+
+    def fingerprint(self) -> Any:
+        """Return plain data that changes when the column would, beyond the examples and the tokenizers."""
+        return self.name
+
+
+class TokenFeature(Feature):
+    """The tokens of a text: `source` or `target`, with a mask. Both end with EOS; a target begins with BOS."""
+
+    sized = True
+
+    def __init__(self, name: str, tokenizer: Tokenizer) -> None:
+        self.name, self.tokenizer = name, tokenizer
+        self.dtype = np.uint16 if len(tokenizer) <= 2**16 else np.int32
+
+    def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
+        return self.tokenizer.tokens(texts_of(chunk, self.name))
+
+    def lengths(self, column: Column) -> NDArray[np.int32]:
+        return column.lengths + 1
+
+    def collate(
+        self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]
+    ) -> dict[str, Tensor]:
+        tokens, mask = _padded(column, rows, int(self.name == "target"), count, positions)
+        return {self.name: tokens, f"{self.name}_mask": mask}
+
+
+class LabelFeature(Feature):
+    """The class of an example."""
+
+    name = "label"
+
+    def __init__(self, classes: Sequence[str]) -> None:
+        self.classes = classes
+
+    def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
+        place = {name: [number] for number, name in enumerate(self.classes)}
+        for number, example in chunk:
+            if example.label is None or example.label not in place:
+                known = ", ".join(self.classes)
+                raise DataError(
+                    f"example {number} has the label {example.label!r}. The training data have only: {known}."
+                )
+        return [place[str(example.label)] for _, example in chunk]
+
+    def collate(
+        self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]
+    ) -> dict[str, Tensor]:
+        known = torch.from_numpy(column.rows(rows)[0])
+        return {"labels": torch.cat([known, known.new_full((count - len(rows),), NO_LABEL)])}
+
+
+class LinkFeature(Feature):
+    """Gold links between the words of source and target, as attention between their tokens: rows sum to 1 or 0."""
+
+    name = "links"
+
+    def __init__(self, tokenizers: Tokenizers) -> None:
+        self.tokenizers = tokenizers
+
+    def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
+        source, target = self.tokenizers.source, self.tokenizers.target
+        assert source is not None
+        assert target is not None
+        gold = [example.links or Links(frozenset()) for _, example in chunk]
+        sides = [side.encode_all(texts_of(chunk, name)) for name, side in (("source", source), ("target", target))]
+        return [_token_links(*row) for row in zip(gold, *sides, strict=True)]
+
+    def collate(
+        self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]
+    ) -> dict[str, Tensor]:
+        shape = count, made["target"].shape[1] - 1, made["source"].shape[1]
+        return {"links": _gold(column, rows, shape)}
+
+
+def text_features(tokenizers: Tokenizers, *, links: bool = False) -> list[Feature]:
+    """Return the features of texts: the sides that have a tokenizer, labels where there are classes, gold links."""
+    sides = {"source": tokenizers.source, "target": tokenizers.target}
+    found: list[Feature] = [TokenFeature(name, side) for name, side in sides.items() if side is not None]
+    if tokenizers.labels is not None:
+        found.append(LabelFeature(tokenizers.labels))
+    return [*found, LinkFeature(tokenizers)] if links else found
+
+
+def texts_of(chunk: Sequence[Numbered], side: str) -> list[str]:
+    """Return a text of each example, which must have it."""
+    texts = [getattr(example, side) for _, example in chunk]
+    if None in texts:
+        raise DataError(f"example {chunk[texts.index(None)][0]} has no {side}, which this task needs. Add it.")
+    return texts
+
+
+def _padded(column: Column, rows: Rows, begin: int, count: int, least: int) -> tuple[Tensor, Tensor]:
+    """Tokens and mask of `count` sentences, the missing ones empty, with `begin` tokens before the first word."""
+    values, lengths = column.rows(rows)
+    size = max(int(lengths.max()) + 1, least) + begin
+    places = np.arange(size)
+    tokens = np.full((count, size), PAD)
+    tokens[: len(rows)][(places >= begin) & (places < begin + lengths[:, None])] = values
+    tokens[np.arange(len(rows)), begin + lengths] = EOS
+    tokens[len(rows) :, 0] = EOS
+    if begin:
+        tokens[:, 0] = BOS
+    ends = np.zeros(count, np.int64)
+    ends[: len(rows)] = begin + lengths
+    mask = places <= ends[:, None]
+    return torch.from_numpy(tokens), torch.from_numpy(mask)
+
+
+def _gold(column: Column, rows: Rows, shape: tuple[int, int, int]) -> Tensor:
+    values, lengths = column.rows(rows)
+    pairs = values.reshape(-1, 2)
+    sentence = np.repeat(np.arange(len(rows)), lengths // 2)
+    gold = np.zeros(shape, np.float32)
+    gold[sentence, pairs[:, 1], pairs[:, 0]] = 1.0
+    return torch.from_numpy(gold / np.maximum(gold.sum(-1, keepdims=True), 1.0))
+
+
+def _token_links(links: Links, source: Encoded, target: Encoded) -> list[int]:
+    """Links between words as links between their tokens: s0, t0, s1, t1, …"""
+    tokens: dict[int, list[int]] = {}
+    for place, word in enumerate(source.words):
+        tokens.setdefault(word, []).append(place)
+    partners: dict[int, list[int]] = {}
+    for s, t in links.sure:
+        partners.setdefault(t, []).append(s)
+    return [
+        number
+        for place, word in enumerate(target.words)
+        for partner in partners.get(word, ())
+        for token in tokens.get(partner, ())
+        for number in (token, place)
+    ]

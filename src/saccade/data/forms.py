@@ -1,0 +1,156 @@
+"""Forms: which parts the examples of a corpus have, and which files hold them.
+
+A task names the form of its data. A new form is a subclass of `Form`, which need not be part of saccade.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from saccade.data.captions import by_picture, captions
+from saccade.data.example import Example
+from saccade.data.formats import jsonl, labelled, pairs, text, tsv
+from saccade.data.text import stem_suffix
+from saccade.data.write import write_captions, write_labelled, write_pairs, write_text
+from saccade.errors import ConfigError
+
+__all__ = ["CAPTIONS", "LABELS", "PAIRS", "TEXT", "Form", "TextForm"]
+
+_KINDS = {".tsv": "tsv", ".jsonl": "jsonl", ".json": "jsonl"}
+
+
+class Form(ABC):
+    """The form of a corpus."""
+
+    title: str
+    """What error messages call examples of this form."""
+    whole_files: ClassVar[tuple[str, ...]] = ()
+    """Suffixes of files that `keys` can describe."""
+
+    @abstractmethod
+    def read(
+        self,
+        paths: Sequence[Path],
+        *,
+        columns: Sequence[str] | None = None,
+        keys: Mapping[str, str] | None = None,
+        first_word: int = 0,
+    ) -> Iterator[Example]:
+        """Read examples from files; the options are None, or what a recipe says of columns, keys and alignments."""
+
+    def write(self, examples: Iterable[Example], folder: Path, name: str, sides: tuple[str, ...]) -> list[Path]:
+        """Write examples to files of a folder, in a form that `read` reads, and return their paths."""
+        raise ConfigError(f"{self.title} cannot be written to files.")
+
+    def numbered(self, examples: Iterable[Example]) -> Iterator[tuple[int, Example]]:
+        """Number examples from 0; those with the same number belong to the same split."""
+        return enumerate(examples)
+
+
+@dataclass(frozen=True)
+class TextForm(Form):
+    """Texts: one .tsv or .jsonl holds everything, or plain files do, whose lines belong together."""
+
+    title: str
+    needed: tuple[str, ...]
+    columns: tuple[str, ...]
+    keys: Mapping[str, str]
+    plain: Callable[..., Iterator[Example]]
+    plain_counts: tuple[int, ...]
+    plain_help: str
+    writer: Callable[..., list[Path]]
+
+    whole_files = (".jsonl", ".json")
+
+    def read(
+        self,
+        paths: Sequence[Path],
+        *,
+        columns: Sequence[str] | None = None,
+        keys: Mapping[str, str] | None = None,
+        first_word: int = 0,
+    ) -> Iterator[Example]:
+        """Read the format that suffixes tell; each file may also end in .gz, .xz or .zst.
+
+        `columns` are for `tsv`, `keys` for `jsonl`. Alignments count words from `first_word`.
+        """
+        kinds = [_KINDS.get(stem_suffix(path), "plain") for path in paths]
+        self._check_files(paths, kinds)
+        for setting, given, wanted in (("columns", columns, "tsv"), ("keys", keys, "jsonl")):
+            if given is not None and kinds[0] != wanted:
+                raise ConfigError(f"{setting} are for a .{wanted} file, but {paths[0]} is none. Leave {setting} out.")
+            if given is not None and (missing := [field for field in self.needed if field not in given]):
+                raise ConfigError(f"{setting} do not name {' and '.join(missing)}, which {self.title} need.")
+        if kinds[0] == "tsv":
+            return tsv(paths[0], self.columns if columns is None else columns, first_word=first_word)
+        if kinds[0] == "jsonl":
+            return jsonl(paths[0], self.keys if keys is None else keys, first_word=first_word)
+        return self.plain(*paths, **({"first_word": first_word} if "links" in self.columns else {}))
+
+    def write(self, examples: Iterable[Example], folder: Path, name: str, sides: tuple[str, ...]) -> list[Path]:
+        more: tuple[Any, ...] = (sides,) if len(sides) > 1 else sides
+        return self.writer(examples, folder, name, *more)
+
+    def _check_files(self, paths: Sequence[Path], kinds: Sequence[str]) -> None:
+        """Refuse a number of files, or a mixture of formats, that makes no corpus."""
+        remedy = f"For {self.title}, give {self.plain_help}, or one .tsv or .jsonl."
+        if not paths:
+            raise ConfigError(f"no file is given to read. {remedy}")
+        whole = [path for path, kind in zip(paths, kinds, strict=True) if kind != "plain"]
+        if whole and len(paths) > 1:
+            raise ConfigError(f"{whole[0]} holds a whole corpus, but comes with {len(paths) - 1} more. {remedy}")
+        if not whole and len(paths) not in self.plain_counts:
+            named, files = ", ".join(map(str, paths)), "file" if len(paths) == 1 else "files"
+            raise ConfigError(f"{len(paths)} plain {files} cannot be read: {named}. {remedy}")
+
+
+class CaptionForm(Form):
+    """Captions of images; see `data/captions.py` for their files."""
+
+    title = "captions"
+
+    def read(
+        self,
+        paths: Sequence[Path],
+        *,
+        columns: Sequence[str] | None = None,
+        keys: Mapping[str, str] | None = None,
+        first_word: int = 0,
+    ) -> Iterator[Example]:
+        if columns is not None or keys is not None:
+            raise ConfigError("files of captions have fixed columns and keys. Leave columns and keys out.")
+        return captions(paths)
+
+    def write(self, examples: Iterable[Example], folder: Path, name: str, sides: tuple[str, ...]) -> list[Path]:
+        return write_captions(examples, folder, name)
+
+    def numbered(self, examples: Iterable[Example]) -> Iterator[tuple[int, Example]]:
+        return by_picture(examples)
+
+
+PAIRS = TextForm(
+    "sentence pairs",
+    ("source", "target"),
+    ("source", "target", "links"),
+    {"source": "source", "target": "target", "links": "links"},
+    pairs,
+    (2, 3),
+    "two plain files or three with alignments",
+    write_pairs,
+)
+TEXT = TextForm("texts", ("target",), ("target",), {"target": "text"}, text, (1,), "one plain file", write_text)
+LABELS = TextForm(
+    "labeled texts",
+    ("source", "label"),
+    ("label", "source"),
+    {"source": "text", "label": "label"},
+    labelled,
+    (1,),
+    "one plain file of LABEL text",
+    write_labelled,
+)
+CAPTIONS = CaptionForm()

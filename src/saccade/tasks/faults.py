@@ -1,0 +1,52 @@
+"""Checks of a recipe as a whole, against what its task declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from saccade.config import Fault
+from saccade.data.corpora import CORPORA
+from saccade.errors import unknown_name
+from saccade.models import HEADS, presets_for
+
+if TYPE_CHECKING:
+    from saccade.tasks.base import Task
+    from saccade.tasks.recipe import Recipe
+
+__all__ = ["recipe_faults"]
+
+_NEEDS = {
+    "guided_alignment": "gold alignments",
+    "doubly_stochastic": "words that attend to a source",
+    "mirror": "images to mirror",
+    "scheduled_sampling": "words to write",
+}
+"""What a task must have for a setting of `train` to make sense."""
+
+
+def recipe_faults(task: type[Task], recipe: Recipe) -> Iterator[Fault]:
+    """Find all settings of a recipe that its task cannot use."""
+    data, train = recipe.data, recipe.train
+    if data.corpus is not None and (form := CORPORA[data.corpus].form) is not task.form:
+        yield Fault(("data", "corpus"), f"{data.corpus} has {form.title}, but {recipe.task} needs {task.form.title}")
+    yield from _model_faults(task, recipe)
+    for name, needed in _NEEDS.items():
+        if getattr(train, name) and name not in task.learns:
+            yield Fault(("train", name), f"{recipe.task} has no {needed}: set it to 0")
+    if recipe.vectors.file is not None and not task.takes_vectors:
+        yield Fault(("vectors", "file"), f"{recipe.task} does not start from word vectors: leave it out")
+    if recipe.vectors.file is not None and recipe.tokenizer.kind != "word":
+        yield Fault(("vectors", "file"), "word vectors are of whole words: set tokenizer.kind to word")
+    if train.metric not in (known := ("loss", *task.metrics)):
+        yield Fault(("train", "metric"), str(unknown_name(f"metric of {recipe.task}", train.metric, known)))
+
+
+def _model_faults(task: type[Task], recipe: Recipe) -> Iterator[Fault]:
+    if task.head is None:
+        return
+    wanted, read = HEADS[task.head].reads, recipe.family.reads
+    if read != wanted:
+        known = ", ".join(presets_for(task.head))
+        which = recipe.preset or "a model without a preset"
+        yield Fault(("model", "preset"), f"{which} reads {read}s, but {recipe.task} reads {wanted}s. Choose {known}")

@@ -1,0 +1,25 @@
+"""TASKS: all tasks by name. A new one is a file and a line here."""
+
+from __future__ import annotations
+
+from saccade.attention.outside import find_factory, is_outside
+from saccade.errors import ConfigError, lookup
+from saccade.tasks.base import Task
+from saccade.tasks.captioning import Captioning
+from saccade.tasks.classification import Classification
+from saccade.tasks.language import Language
+from saccade.tasks.translation import Translation
+
+__all__ = ["TASKS", "find_task"]
+
+TASKS: dict[str, type[Task]] = {kind.name: kind for kind in (Translation, Language, Classification, Captioning)}
+
+
+def find_task(name: str) -> type[Task]:
+    """Return a task by its name in the table, or by the place of its class, `package.module:Class`."""
+    if not is_outside(name):
+        return lookup("task", name, TASKS)
+    found = find_factory("task", name)
+    if not (isinstance(found, type) and issubclass(found, Task)):
+        raise ConfigError(f"{name!r} is no task. Derive it from saccade.tasks.base.Task.")
+    return found
