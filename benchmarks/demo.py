@@ -33,7 +33,7 @@ from saccade.tasks.training import train
 
 MODELS: dict[str, tuple[str, list[str]]] = {
     "attention": ("english-french", []),
-    "guided attention": ("english-french", ["train.guided_alignment=1.0"]),
+    "guided attention": ("english-french", ["objective.guided_alignment.weight=1.0"]),
     "one fixed vector": ("english-french-fixed", []),
     "transformer": ("english-french-transformer", []),
 }

@@ -161,11 +161,11 @@ def heads(task: Any, gold: list[Example], silver: list[Example]) -> dict[str, An
     Without such links the mean of all heads is read, at the step that writes the word. The guided head is read where
     one was taught. `lowest` is what hindsight would have chosen. `band` is the 95 % band of the chosen one.
     """
-    settings = task.recipe.train
+    taught = task.terms.get("guided_alignment")
     looked, tried = task.attend(gold), task.attend(silver) if silver else []
     counts = {site: len(looked[0].weights[site]) for site in task.model.source_sites}
     sites = [(site, head) for site, count in counts.items() for head in (None, *range(count))]
-    guided = (settings.guided_site, settings.guided_head) if settings.guided_alignment else None
+    guided = (taught.site, taught.head) if taught is not None and taught.weight else None
     rows = []
     for site, head in [(None, None), *sites]:
         for shift in (0, 1):

@@ -59,11 +59,11 @@ def translation(folder: Path, **train) -> dict:
         },
         "tokenizer": {"kind": "word"},
         "model": MODEL,
+        "objective": {"guided_alignment": {"weight": 3.0}},
         "train": {
             "steps": 200,
             "tokens_per_batch": 256,
             "lr": 0.01,
-            "guided_alignment": 3.0,
             "precision": "fp32",
             "accelerator": "cpu",
             "validate_every": 200,

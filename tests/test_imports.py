@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "saccade"
 
-FIRST = {"_cpu", "batch", "checksums", "config", "errors", "files", "masks", "tree"}
+FIRST = {"_cpu", "batch", "checksums", "config", "errors", "files", "masks", "outside", "tree"}
 CORE = FIRST | {"kernels", "attention", "layers", "models", "search"}
 MAY_IMPORT = {
     "": {"_cpu", "front", "prediction"},  # saccade/__init__.py, the last two when they are first used
@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "masks": FIRST,
     "batch": FIRST,
     "config": {"errors"},
+    "outside": {"errors"},
     "kernels": FIRST,
     "attention": FIRST | {"kernels"},
     "layers": FIRST | {"kernels", "attention"},

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from saccade.attention.outside import trusting
 from saccade.config import parse
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError, unknown_name
+from saccade.outside import trusting
 from saccade.prediction import Prediction
 from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Task

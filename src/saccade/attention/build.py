@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from saccade.attention.aligns import ALIGNS, Align
 from saccade.attention.core import Attention
 from saccade.attention.multihead import MultiHead, Rotate
-from saccade.attention.outside import find_part
 from saccade.attention.scores import SCORES, Score
 from saccade.attention.windows import WINDOWS, Window
 from saccade.errors import ConfigError, unknown_name
+from saccade.outside import find_part
 
 __all__ = ["build_attention"]
 

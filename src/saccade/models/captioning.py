@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from saccade.attention import Tape
 from saccade.attention.aligns.hard import MovingBaseline
-from saccade.attention.outside import find_factory, is_outside
 from saccade.batch import Batch
 from saccade.config import Config, Width
 from saccade.errors import ConfigError, DataError, ShapeError
@@ -22,6 +21,7 @@ from saccade.models.family import Family
 from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
 from saccade.models.settings import AttentionConfig, DecoderConfig, InitConfig
 from saccade.models.transformer import Memory, Transformer, TransformerConfig
+from saccade.outside import find_factory, is_outside
 
 __all__ = ["GridConfig", "GridEncoder", "RecurrentCaptionConfig", "TransformerCaptionConfig", "pictures_of"]
 

@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field, model_validator
 from torch import nn
 
 from saccade.attention import ALIGNS, SCORES, WINDOWS, Attention, MultiHead, build_attention
-from saccade.attention.outside import is_outside
 from saccade.config import Config, Depth, Positive, Share, Width
 from saccade.errors import unknown_name
 from saccade.kernels.dropout import Dropout
@@ -18,6 +17,7 @@ from saccade.layers.encoder import RecurrentEncoder
 from saccade.layers.init import init_embeddings, init_forget_gates, init_groundhog, init_uniform
 from saccade.layers.readout import READOUTS
 from saccade.layers.starts import STARTS
+from saccade.outside import is_outside
 
 __all__ = ["AttentionConfig", "CellName", "DecoderConfig", "EncoderConfig", "InitConfig"]
 

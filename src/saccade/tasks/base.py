@@ -25,12 +25,13 @@ from saccade.metrics import LengthBin, score_by_length
 from saccade.models.size import build_within, memory_here
 from saccade.prediction import Prediction
 from saccade.search import SearchConfig, Stop
-from saccade.tasks.faults import recipe_faults
+from saccade.tasks.faults import recipe_faults, terms_of
 from saccade.tasks.inputs import TEXT, Modality
 from saccade.tasks.tracing import Wishes
 from saccade.tasks.vectors import Laid, lay_in
 from saccade.trace import Trace
 from saccade.train.objective import Objective, losses_of
+from saccade.train.terms import Term
 
 if TYPE_CHECKING:
     from saccade.data.image_store import ImageStore
@@ -113,8 +114,8 @@ class Task(ABC):
     """The parts of tokenizer.json that it uses: source, target, labels."""
     metrics: ClassVar[tuple[str, ...]]
     """What validation can choose the best model by, beside the loss."""
-    learns: ClassVar[frozenset[str]] = frozenset()
-    """The settings of `train` that its objective takes, of those that not every objective has."""
+    offers: ClassVar[frozenset[str]] = frozenset()
+    """What it has that settings of training may need, such as "gold alignments"; see `Term.needs`."""
     takes_vectors: ClassVar[bool] = False
     """Whether training can start from given word vectors."""
     takes_many: ClassVar[bool] = False
@@ -186,10 +187,9 @@ class Task(ABC):
         return [self.length(given) for given in inputs]
 
     @property
-    def options(self) -> dict[str, Any]:
-        """The settings of its objective."""
-        train = self.recipe.train
-        return {name: getattr(train, name) for name in ("label_smoothing", "word_dropout", "agreement", *self.learns)}
+    def terms(self) -> dict[str, Term]:
+        """What its objective adds to the likelihood, by name."""
+        return terms_of(self.recipe.objective)
 
     def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
         """Measure what attention does on a few validation examples: numbers for the log, and notes on what is wrong."""

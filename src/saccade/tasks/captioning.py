@@ -43,10 +43,10 @@ from saccade.prediction import Attention, Prediction, Side
 from saccade.search import Hypothesis, SearchConfig, Stop, decode
 from saccade.tasks.base import Evaluation, Split, Statistics, Task
 from saccade.tasks.inputs import IMAGE, Input, Opened, Pixels, name_of
+from saccade.tasks.objectives import word_loss
 from saccade.tasks.tracing import Wishes, begin, plain_side, trace_writing
 from saccade.tasks.words import answers, read_side, texts_of, written_side
 from saccade.trace import Trace
-from saccade.train.hard import HardLoss, learns_by_reward
 from saccade.train.objective import WordLoss
 
 __all__ = ["Captioning"]
@@ -64,7 +64,7 @@ class Captioning(Task):
     head = "captioner"
     parts = ("target",)
     metrics = ("cider_d", "bleu4", "rouge_l", "meteor_lite", "exact")
-    learns = frozenset({"doubly_stochastic", "mirror", "scheduled_sampling"})
+    offers = frozenset({"words to write", "attention to a source", "images to mirror"})
     model: Seq2Seq
 
     @property
@@ -90,15 +90,7 @@ class Captioning(Task):
         return [*text_features(self.tokenizers), ImageFeature(split.images())]
 
     def objective(self) -> WordLoss:
-        if not learns_by_reward(self.model):
-            return WordLoss(self.model, **self.options)
-        train = self.recipe.train
-        reward = {
-            "reinforce": train.reinforce,
-            "entropy": train.reinforce_entropy,
-            "expected": train.reinforce_expected,
-        }
-        return HardLoss(self.model, **reward, **self.options)
+        return word_loss(self)
 
     def begin(self) -> None:
         grid = self.recipe.model["grid"]

@@ -20,6 +20,7 @@ from saccade.prediction import Attention, Prediction, Side
 from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.batching import in_batches
+from saccade.tasks.objectives import class_loss
 from saccade.tasks.tracing import Wishes, begin, describe_sites, plain_side
 from saccade.tasks.words import read_side, texts_of
 from saccade.trace import Step, Trace
@@ -71,7 +72,7 @@ class Classification(Task):
         return list(examples)
 
     def objective(self) -> ClassLoss:
-        return ClassLoss(self.model, **self.options)
+        return class_loss(self)
 
     def length(self, text: str) -> int:
         return len(self.source.tokens([text])[0]) + 1

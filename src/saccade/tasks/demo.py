@@ -91,7 +91,7 @@ def _compare(
 ) -> tuple[Evaluation, Path] | None:
     """The model without attention, and both against the length of the sentence, beyond what they were trained on."""
     # a model without attention has none to guide
-    other = load_recipe("english-french-fixed", [*changes, "train.guided_alignment=0"])
+    other = load_recipe("english-french-fixed", [*changes, "objective.guided_alignment=null"])
     place = folder.with_name(f"{folder.name}-fixed")
     if train(other, place, resume=True, watcher=watcher("one fixed vector")).why == "interrupted":
         return None

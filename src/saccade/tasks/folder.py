@@ -15,6 +15,7 @@ from saccade import checksums
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import CheckpointError, ConfigError, SaccadeError
 from saccade.recipes import read_yaml, to_yaml
+from saccade.recipes.versions import VERSION
 from saccade.tasks.base import Task
 from saccade.tasks.recipe import Recipe, parse_recipe
 from saccade.tasks.table import find_task
@@ -30,7 +31,6 @@ __all__ = [
     "write_model",
 ]
 
-VERSION = 1
 _TOKENIZER = "tokenizer"
 _SMALL = 64 << 20
 """Bytes that any model may take."""

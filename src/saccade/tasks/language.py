@@ -21,10 +21,10 @@ from saccade.models.base import Seq2Seq
 from saccade.prediction import NOTHING, Prediction
 from saccade.search import SearchConfig, Stop, decode
 from saccade.tasks.base import Evaluation, Statistics, Task
+from saccade.tasks.objectives import word_loss
 from saccade.tasks.tracing import Wishes, begin, trace_writing
 from saccade.tasks.words import answers, texts_of, written_side
 from saccade.trace import Trace
-from saccade.train.hard import refuse_reward
 from saccade.train.objective import WordLoss
 
 __all__ = ["Language"]
@@ -38,7 +38,7 @@ class Language(Task):
     head = "language_model"
     parts = ("target",)
     metrics = ("perplexity", "perplexity_per_word", "bits_per_character")
-    learns = frozenset({"scheduled_sampling"})
+    offers = frozenset({"words to write"})
     takes_vectors = True
     model: Seq2Seq
 
@@ -61,8 +61,7 @@ class Language(Task):
         return [example for example in examples if (example.target or "").strip()]
 
     def objective(self) -> WordLoss:
-        refuse_reward(self.model)
-        return WordLoss(self.model, **self.options)
+        return word_loss(self)
 
     def length(self, text: str) -> int:
         return len(self.target.tokens([text])[0]) + 1

@@ -15,7 +15,9 @@ from saccade.data.tokenizer import TokenizerConfig
 from saccade.errors import ConfigError, unknown_name
 from saccade.models import MODELS, Family, RecurrentConfig
 from saccade.recipes import RecipeText, override, read_recipe
+from saccade.recipes.versions import VERSION, upgraded
 from saccade.search.settings import SearchConfig
+from saccade.tasks.faults import complete_terms
 from saccade.tasks.table import find_task
 from saccade.train.settings import TrainConfig
 
@@ -115,10 +117,12 @@ class _Sections(Config):
     head: HeadConfig = HeadConfig()
     vectors: VectorsConfig = VectorsConfig()
     train: TrainConfig = TrainConfig()
+    objective: dict[str, Any] = Field(default_factory=dict)
+    """What training adds to the likelihood: terms by name, each with a weight and settings of its own."""
     search: SearchConfig = SearchConfig()
     note: str | None = None
     """What this recipe is for; `saccade recipes` shows it."""
-    version: Count = 1
+    version: Count = VERSION
 
 
 class Recipe(_Sections):
@@ -150,12 +154,15 @@ def load_recipe(name: str, changes: list[str] | None = None) -> Recipe:
 
 def parse_recipe(text: RecipeText) -> Recipe:
     """A recipe checked as a whole; all faults are told at once."""
+    text = upgraded(text)
     sections, faults = check(_Sections, text.settings)
     model, model_faults = _complete_model(text.settings.get("model", {}))
-    faults += model_faults
+    objective, term_faults = complete_terms(text.settings.get("objective", {}))
+    faults += model_faults + term_faults
     recipe = None
-    if sections is not None and model is not None:
-        recipe = Recipe(**{**{name: getattr(sections, name) for name in _Sections.model_fields}, "model": model})
+    if sections is not None and model is not None and objective is not None:
+        given = {name: getattr(sections, name) for name in _Sections.model_fields}
+        recipe = Recipe(**{**given, "model": model, "objective": objective})
         faults += _task_faults(recipe)
     if faults or recipe is None:
         raise refuse(faults, text.where, text.lines)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from saccade.attention.outside import find_factory, is_outside
 from saccade.errors import ConfigError, lookup
+from saccade.outside import find_factory, is_outside
 from saccade.tasks.base import Task
 from saccade.tasks.captioning import Captioning
 from saccade.tasks.classification import Classification

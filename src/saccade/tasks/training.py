@@ -38,12 +38,12 @@ class TrainingJob:
         self.task, self.folder, self.model = task, folder, task.model
         self.objective = task.objective()
         self.width = int(recipe.model.get("width") or recipe.model.get("embedding") or 1)
-        guided = recipe.train.guided_alignment > 0
         self._train = corpus.store("train", task)
-        if guided and not len(self._train.columns["links"].values):
+        links = self._train.columns.get("links")
+        if links is not None and not len(links.values):
             raise ConfigError(
-                "train.guided_alignment is set, but the training data have no alignments. Name a third file with them "
-                "in data.train, or set it to 0."
+                "objective.guided_alignment is set, but the training data have no alignments. Name a third file with "
+                "them in data.train, or leave it out."
             )
         self._examples: list[Example] = list(corpus.examples("valid"))
         if not self._examples:

@@ -32,11 +32,12 @@ from saccade.prediction import NOTHING, Attention, Prediction
 from saccade.search import SearchConfig, Stop, decode
 from saccade.tasks.base import Evaluation, Split, Statistics, Task
 from saccade.tasks.batching import in_batches
+from saccade.tasks.objectives import word_loss
 from saccade.tasks.tracing import Wishes, begin, plain_side, trace_writing
 from saccade.tasks.words import answers, read_side, texts_of, written_side
 from saccade.trace import Trace
-from saccade.train.hard import refuse_reward
 from saccade.train.objective import WordLoss
+from saccade.train.terms import GuidedAlignment
 
 if TYPE_CHECKING:
     from saccade.tasks.recipe import Recipe
@@ -75,7 +76,7 @@ class Translation(Task):
     head = "sequence_to_sequence"
     parts = ("source", "target")
     metrics = ("bleu", "chrf", "ter", "aer")
-    learns = frozenset({"guided_alignment", "guided_site", "guided_head", "doubly_stochastic", "scheduled_sampling"})
+    offers = frozenset({"words to write", "attention to a source", "gold alignments"})
     takes_many = True
     model: Seq2Seq
 
@@ -112,12 +113,17 @@ class Translation(Task):
             why = "one matrix for both sides needs tokenizer.shared: true, or set tied to false"
             yield Fault(("model", "tied"), why)
 
+    @property
+    def _guided(self) -> GuidedAlignment | None:
+        """The term that teaches attention from gold alignments."""
+        found = (term for term in self.terms.values() if isinstance(term, GuidedAlignment) and term.weight)
+        return next(found, None)
+
     def features(self, split: Split) -> list[Feature]:
-        return text_features(self.tokenizers, links=split.name == "train" and self.recipe.train.guided_alignment > 0)
+        return text_features(self.tokenizers, links=split.name == "train" and self._guided is not None)
 
     def objective(self) -> WordLoss:
-        refuse_reward(self.model)
-        return WordLoss(self.model, **self.options)
+        return word_loss(self)
 
     def length(self, text: str) -> int:
         return len(self.source.tokens([text])[0]) + 1
@@ -188,8 +194,7 @@ class Translation(Task):
         gold = [example.links or Links(frozenset()) for example in examples]
         attentions = self.attend(examples)
         # where the attention was taught, that is what to read alignments from
-        train = self.recipe.train
-        site, head = (train.guided_site, train.guided_head) if train.guided_alignment else (None, None)
+        site, head = (None, None) if self._guided is None else (self._guided.site, self._guided.head)
         matrices = [attention.matrix(site, head)[:, : len(attention.source.words)] for attention in attentions]
         report = best_shift(matrices, gold)
         score = report.scores[0]

@@ -16,8 +16,8 @@ from types import TracebackType
 
 import torch
 
-from saccade.attention.outside import trusting
 from saccade.errors import ConfigError, SaccadeError
+from saccade.outside import trusting
 from saccade.prediction import Prediction
 from saccade.search.settings import SearchConfig
 from saccade.tasks.base import Task

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from saccade.errors import ConfigError
 from saccade.kernels.cross_entropy import from_logits
 from saccade.models.base import Seq2Seq
 from saccade.train.objective import Losses, WordLoss
+from saccade.train.terms import Reinforce, Term
 
 __all__ = ["HardLoss", "learns_by_reward", "refuse_reward"]
 
@@ -44,22 +46,22 @@ class HardLoss(WordLoss):
     """
 
     def __init__(
-        self, model: Seq2Seq, *, reinforce: float = 0.1, entropy: float = 0.002, expected: float = 0.5, **options: Any
+        self, model: Seq2Seq, reward: Reinforce | None = None, *, terms: Sequence[Term] = (), **options: Any
     ) -> None:
-        super().__init__(model, **options)
+        super().__init__(model, terms=terms, **options)
         if self.agreement:
             raise ConfigError("agreement is for dropout alone, but hard attention draws too. Set it to 0.")
         self.draws = learns_by_reward(model)
         baseline = getattr(model, "baseline", None)
         if not self.draws or not isinstance(baseline, MovingBaseline):
             raise ConfigError("this objective is for models with hard attention, but this one has none.")
-        self.reinforce, self.entropy, self.expected = reinforce, entropy, expected
+        self.reward = reward or Reinforce()
 
     def losses(self, batch: Batch) -> Losses:
         if not self.training:
             return super().losses(batch)
         mask, tape = batch.expected_mask, Tape()
-        rows = torch.rand(batch.size, device=batch.expected.device) < self.expected
+        rows = torch.rand(batch.size, device=batch.expected.device) < self.reward.expected
         for draw in self.draws:
             draw.expecting = rows
         try:
@@ -72,17 +74,13 @@ class HardLoss(WordLoss):
         flat = flat.float() if flat.dtype.itemsize < 4 else flat
         smoothed = from_logits(flat, expected, smoothing=self.label_smoothing).smoothed
         plain = F.cross_entropy(flat.detach(), expected, ignore_index=PAD, reduction="none").view(mask.shape).sum(1)
-        return Losses(smoothed + self._rewarded(tape, plain, mask) + self._looking(tape, batch), plain.sum())
+        return Losses(smoothed + self._rewarded(tape, plain, mask) + self._asked(self.terms, batch, tape), plain.sum())
 
     def _rewarded(self, tape: Tape, plain: Tensor, mask: Tensor) -> Tensor:
         """The loss that teaches where to look, from the negative log-likelihood (B,) of each sentence."""
-        reward = -self.reinforce * plain
+        reward = -self.reward.weight * plain
         baseline = self.model.baseline(reward, mask.any(1))  # type: ignore[operator]
         sites = [site for site in self.model.source_sites if f"{site}.distribution" in tape]
-        return sum(
-            (
-                reinforce_loss(tape[site], tape[f"{site}.distribution"], reward, baseline, self.entropy, mask).sum()
-                for site in sites
-            ),
-            start=plain.new_zeros(()),
-        )
+        drawn = [(tape[site], tape[f"{site}.distribution"]) for site in sites]
+        losses = [reinforce_loss(*draw, reward, baseline, self.reward.entropy, mask).sum() for draw in drawn]
+        return sum(losses, start=plain.new_zeros(()))

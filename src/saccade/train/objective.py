@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,16 +13,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from saccade import tree
-from saccade.attention.losses import doubly_stochastic_loss, guided_loss
 from saccade.attention.tape import Tape
 from saccade.batch import NO_LABEL, PAD, UNK, Batch
 from saccade.data.loader import count_rows, count_words
 from saccade.data.plan import Rows
 from saccade.data.store import Store
-from saccade.errors import ConfigError, unknown_name
 from saccade.kernels.cross_entropy import cross_entropy, from_logits
 from saccade.models.base import Classifying, Seq2Seq
 from saccade.train.agreement import disagreement
+from saccade.train.terms import Term
 
 __all__ = ["ClassLoss", "Losses", "Objective", "WordLoss", "losses_of"]
 
@@ -81,23 +80,17 @@ class WordLoss(Objective):
         *,
         label_smoothing: float = 0.0,
         word_dropout: float = 0.0,
-        guided_alignment: float = 0.0,
-        guided_site: str | None = None,
-        guided_head: int | None = None,
-        doubly_stochastic: float = 0.0,
+        terms: Sequence[Term] = (),
         mirror: float = 0.0,
         agreement: float = 0.0,
         scheduled_sampling: float = 0.0,
     ) -> None:
         super().__init__()
-        asked = {"guided_alignment": guided_alignment, "doubly_stochastic": doubly_stochastic}
-        for name in (name for name, weight in asked.items() if weight and not model.source_sites):
-            raise ConfigError(f"{name} needs attention to the source, but this model has none. Set it to 0.")
-        self.model, self.doubly_stochastic, self.mirror = model, doubly_stochastic, mirror
-        self.label_smoothing, self.word_dropout, self.guided = label_smoothing, word_dropout, guided_alignment
-        if guided_site is not None and guided_site not in model.source_sites:
-            raise unknown_name("train.guided_site", guided_site, model.source_sites)
-        self.guided_site, self.guided_head, self.agreement = guided_site, guided_head, agreement
+        self.terms = [term for term in terms if term.weight]
+        for term in self.terms:
+            term.check(model)
+        self.model, self.mirror, self.agreement = model, mirror, agreement
+        self.label_smoothing, self.word_dropout = label_smoothing, word_dropout
         self.scheduled_sampling, self.own_words = scheduled_sampling, 0.0
 
     def progress(self, share: float) -> None:
@@ -106,41 +99,29 @@ class WordLoss(Objective):
     def losses(self, batch: Batch) -> Losses:
         if agree := self.training and self.agreement > 0:
             batch = tree.concatenate([batch, batch])
-        tape = Tape() if self.doubly_stochastic or (self.guided and batch.links is not None) else None
+        terms = [term for term in self.terms if term.applies(batch)]
+        tape = Tape() if terms else None
         fed = self._fed(batch)
         expected = _counted(batch.expected, batch)
         if "output" in self.model._modules and not agree:
             output = self.model.output
             vectors = _counted(self.model.vectors(fed, tape=tape), batch)
             losses = cross_entropy(vectors, output.weight, output.bias, expected, smoothing=self.label_smoothing)
-            return Losses(losses.smoothed + self._looking(tape, batch), losses.plain)
+            return Losses(losses.smoothed + self._asked(terms, batch, tape), losses.plain)
         logits = _counted(self.model(fed, tape=tape), batch)
         losses = from_logits(logits, expected, smoothing=self.label_smoothing)
-        total = losses.smoothed + self._looking(tape, batch)
+        total = losses.smoothed + self._asked(terms, batch, tape)
         if not agree:
             return Losses(total, losses.plain)
         return Losses((total + self.agreement * disagreement(logits, expected != PAD)) / 2, losses.plain / 2)
 
-    def _looking(self, tape: Tape | None, batch: Batch) -> Tensor | float:
-        """What is asked of the attention to the source."""
-        if tape is None:
-            return 0.0
+    def _asked(self, terms: Sequence[Term], batch: Batch, tape: Tape | None) -> Tensor | float:
+        """Sum up the terms, each times its weight."""
         asked: Tensor | float = 0.0
-        if self.guided and batch.links is not None:
-            seen = self._sight(tape, self.guided_site, self.guided_head)
-            asked = asked + self.guided * guided_loss(seen, batch.links)
-        if self.doubly_stochastic:
-            uneven = doubly_stochastic_loss(self._sight(tape), batch.expected_mask).sum()
-            asked = asked + self.doubly_stochastic * uneven
+        for term in terms:
+            assert tape is not None
+            asked = asked + term.weight * term.loss(self.model, batch, tape)
         return asked
-
-    def _sight(self, tape: Tape, site: str | None = None, head: int | None = None) -> Tensor:
-        """(B, T, S): one site and head, or the mean over those that are not named."""
-        seen = [tape[name].float() for name in (self.model.source_sites if site is None else [site])]  # (B, H, T, S)
-        heads = min(part.shape[1] for part in seen)
-        if head is not None and head >= heads:
-            raise ConfigError(f"train.guided_head is {head}, but the heads are numbered from 0 to {heads - 1}.")
-        return torch.stack([part.mean(1) if head is None else part[:, head] for part in seen]).mean(0)
 
     def _fed(self, batch: Batch) -> Batch:
         """The batch with some of what the model reads replaced."""

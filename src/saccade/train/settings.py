@@ -53,22 +53,8 @@ class TrainConfig(Config):
     """R-Drop: the weight of how far two readings of a batch, each with its own dropout, differ in what they say."""
     scheduled_sampling: float = Field(0.0, ge=0, le=1)
     """The share of the model's own words that are fed to it at the end of training, rising from 0."""
-    guided_alignment: Weight = 0.0
-    """The weight of the loss that pulls attention towards gold alignments."""
-    guided_site: str | None = None
-    """The place whose attention is pulled, such as decoder.layers.1.cross; left out, the mean of all of them."""
-    guided_head: Index | None = None
-    """The head that is pulled, from 0; left out, the mean of all heads."""
-    doubly_stochastic: Weight = 0.0
-    """The weight of the loss that pulls what each place of the source gets of all words' attention towards 1."""
     mirror: float = Field(0.0, ge=0, le=1)
     """For captioning: the share of pictures that are seen mirrored, for captions that do not tell left from right."""
-    reinforce: Weight = 0.1
-    """For hard attention: what the likelihood of the words counts when it teaches where to look."""
-    reinforce_entropy: Weight = 0.002
-    """For hard attention: the weight of the spread of what it draws from."""
-    reinforce_expected: float = Field(0.5, ge=0, le=1)
-    """For hard attention: the share of sentences that look everywhere, as soft attention does, in an update."""
     ema: float | None = Field(None, gt=0, lt=1)
     """The decay of a running mean of the weights, which is what is validated and saved."""
     average: Index = 0

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from saccade.attention import SCORES, Score, build_attention
-from saccade.attention.outside import find_factory, find_part, is_outside, trusting
 from saccade.errors import ConfigError
+from saccade.outside import find_factory, find_part, is_outside, trusting
 
 
 class First(Score):

@@ -161,9 +161,9 @@ def test_a_model_that_is_cut_short(capsys, copied):
 
 def test_a_model_of_a_newer_version(capsys, copied):
     path = copied / "recipe.yaml"
-    path.write_text(path.read_text().replace("version: 1", "version: 2") + "future: {a: 1}\n")
+    path.write_text(path.read_text().replace("version: 2", "version: 3") + "future: {a: 1}\n")
     said = refused(capsys, "predict", copied, "ant")
-    assert "was written by a newer saccade (its recipe has version 2, this one knows 1). Upgrade with pip" in said
+    assert "was written by a newer saccade (its recipe has version 3, this one knows 2). Upgrade with pip" in said
 
 
 def test_a_model_whose_recipe_is_spoiled(capsys, copied):

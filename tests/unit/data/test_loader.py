@@ -19,6 +19,7 @@ from saccade.data.plan import Place, Plan
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.models import build_classifier, build_seq2seq
 from saccade.train.objective import ClassLoss, WordLoss, losses_of
+from saccade.train.terms import GuidedAlignment
 
 WORDS = ["the", "black", "cat", "sat", "on", "a", "mat", "and", "then", "dog", "came"]
 TOKENIZER = Tokenizer.train(TokenizerConfig(kind="bpe"), [" ".join(WORDS)] * 3)
@@ -308,7 +309,7 @@ def test_more_padding_than_needed_changes_no_loss(store):
     model = build_seq2seq(
         "bahdanau", len(TOKENIZER), len(TOKENIZER), embedding=4, encoder={"width": 4}, decoder={"width": 8}
     ).double()
-    objective = WordLoss(model, guided_alignment=0.5, label_smoothing=0.1).eval()
+    objective = WordLoss(model, terms=[GuidedAlignment(weight=0.5)], label_smoothing=0.1).eval()
     one, other = losses_of(objective, plain), losses_of(objective, wide)
     assert_close(one.total, other.total)
     assert_close(one.plain, other.plain)

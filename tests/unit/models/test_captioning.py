@@ -8,14 +8,15 @@ from torch.testing import assert_close
 
 from helpers_search import beam, greedy
 from saccade.attention import Tape
-from saccade.attention.outside import trusting
 from saccade.batch import BOS, EOS, Batch
 from saccade.errors import ConfigError, DataError, ShapeError
 from saccade.layers.grids import flatten, normalise
 from saccade.models import build_captioner, presets_for
 from saccade.models.captioning import GridConfig
+from saccade.outside import trusting
 from saccade.train.hard import HardLoss
 from saccade.train.objective import WordLoss, losses_of
+from saccade.train.terms import DoublyStochastic, Reinforce
 
 CAPTIONERS = presets_for("captioner")
 
@@ -120,7 +121,9 @@ def test_a_batch_without_pictures_is_refused():
 
 def test_soft_attention_can_be_asked_to_look_everywhere():
     model, given = tiny("show-attend-tell-soft"), batch()
-    plain, asked = (losses_of(WordLoss(model, doubly_stochastic=weight).eval(), given) for weight in (0.0, 2.0))
+    plain, asked = (
+        losses_of(WordLoss(model, terms=[DoublyStochastic(weight=weight)]).eval(), given) for weight in (0.0, 2.0)
+    )
     tape = Tape()
     model(given, tape=tape)
     weights = tape["attention"][:, 0] * given.expected_mask[..., None]
@@ -130,7 +133,7 @@ def test_soft_attention_can_be_asked_to_look_everywhere():
 
 def test_hard_attention_learns_by_reward_and_keeps_its_baseline():
     model, given = tiny("show-attend-tell-hard").train(), batch()
-    objective = HardLoss(model, reinforce=0.1, entropy=0.0, expected=0.0)
+    objective = HardLoss(model, Reinforce(weight=0.1, entropy=0.0, expected=0.0))
     torch.manual_seed(3)
     losses = losses_of(objective, given)
     losses.total.backward()
@@ -144,7 +147,7 @@ def test_hard_attention_learns_by_reward_and_keeps_its_baseline():
 def test_labels_are_smoothed_by_one_equation_whatever_the_attention():
     """Where every sentence attends softly and no reward counts, hard attention has the loss of the soft one."""
     model, given = tiny("show-attend-tell-hard"), batch()
-    hard = HardLoss(model, reinforce=0.0, entropy=0.0, expected=1.0, label_smoothing=0.3).train()
+    hard = HardLoss(model, Reinforce(weight=0.0, entropy=0.0, expected=1.0), label_smoothing=0.3).train()
     soft = WordLoss(model, label_smoothing=0.3).train()
     found = losses_of(hard, given)
     model.attention.align.expecting = torch.ones(given.size, dtype=torch.bool)

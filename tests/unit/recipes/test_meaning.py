@@ -33,7 +33,8 @@ def test_the_model_of_every_recipe_can_be_built_and_guided_as_it_says(name):
     }
     model = build[recipe.task]()
     assert sum(parameter.numel() for parameter in model.parameters()) > 1000
-    site, head = recipe.train.guided_site, recipe.train.guided_head
+    taught = recipe.objective.get("guided_alignment", {"site": None, "head": None})
+    site, head = taught["site"], taught["head"]
     assert site is None or site in model.source_sites
     assert head is None or head < recipe.model["attention"]["heads"]
 
@@ -120,7 +121,7 @@ def test_three_typos_are_told_at_once_with_their_lines():
         ),
         (
             "task: language\ndata: {corpus: reading}\ntrain: {guided_alignment: 1.0}",
-            r"line 3, train\.guided_alignment: language has no gold alignments: set it to 0",
+            r"line 3, objective\.guided_alignment: language has no gold alignments: leave it out",
         ),
         (f"{PLAIN}model: {{preset: transformer-base, tied: true}}", r"model\.tied: one matrix for both sides needs"),
     ],

@@ -210,8 +210,8 @@ def test_heads_are_chosen_by_the_aligners_links():
 def test_a_guided_head_is_the_one_that_is_read():
     model = {"preset": "transformer-base", "width": 8, "feed_forward": 8, "layers": 2, "tied": False}
     task = untrained("translation", {**model, "attention": {"heads": 2}})
-    guided = {"guided_alignment": 1.0, "guided_site": "decoder.layers.1.cross", "guided_head": 1}
-    task.recipe = task.recipe.model_copy(update={"train": task.recipe.train.model_copy(update=guided)})
+    guided = {"guided_alignment": {"weight": 1.0, "site": "decoder.layers.1.cross", "head": 1}}
+    task.recipe = task.recipe.model_copy(update={"objective": guided})
     gold = [Example(source="ant bee", target="ANT BEE", links=Links(frozenset({(0, 0), (1, 1)})))]
     chosen = measure.heads(task, gold, gold)["chosen"]
     assert (chosen["site"], chosen["head"]) == ("decoder.layers.1.cross", 1)

@@ -52,7 +52,7 @@ def recipe_of(cache, preset="show-attend-tell-soft", **changes):
         },
     }
     for section, change in changes.items():
-        settings[section] = {**settings[section], **change}
+        settings[section] = {**settings.get(section, {}), **change}
     return parse_recipe(RecipeText(settings, "test"))
 
 
@@ -64,7 +64,10 @@ def cache(tmp_path_factory):
 @pytest.fixture(scope="module", params=SMALL)
 def trained(request, cache, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models") / request.param
-    train(recipe_of(cache, request.param, train={"metric": "cider_d", "doubly_stochastic": 0.1}), folder)
+    train(
+        recipe_of(cache, request.param, train={"metric": "cider_d"}, objective={"doubly_stochastic": {"weight": 0.1}}),
+        folder,
+    )
     return folder
 
 

@@ -42,7 +42,7 @@ def settings(task, **sections):
             settings("captioning", model={"preset": "bahdanau"}),
             "texts, but captioning reads images. Choose show",
         ),
-        (settings("captioning", train={"guided_alignment": 1.0}), "captioning has no gold alignments: set it to 0"),
+        (settings("captioning", objective={"guided_alignment": {}}), "captioning has no gold alignments: leave it out"),
         (settings("translation", train={"mirror": 0.5}), "translation has no images to mirror: set it to 0"),
         (
             settings("translation", model={**TRANSFORMER, "tied": True}, tokenizer={"shared": False}),
@@ -63,7 +63,7 @@ def test_combinations_that_cannot_be_are_told(asked, told):
     [
         settings("language", vectors={"file": "v.txt"}, tokenizer={"kind": "word"}),
         settings("classification", vectors={"file": "v.txt"}, tokenizer={"kind": "word"}),
-        settings("translation", train={"scheduled_sampling": 0.5, "guided_alignment": 1.0}),
+        settings("translation", train={"scheduled_sampling": 0.5}, objective={"guided_alignment": {"weight": 1.0}}),
         settings("captioning", train={"mirror": 0.5, "scheduled_sampling": 0.5}),
         settings("translation", model={**TRANSFORMER, "tied": True}, tokenizer={"shared": True}),
         settings("translation", model={**TRANSFORMER, "tied": False}, tokenizer={"shared": False}),

@@ -187,7 +187,7 @@ def test_guided_alignment_needs_alignments(tmp_path):
         "data": {"train": write_pair(tmp_path, "train", 100)[:2], "cache": str(tmp_path / "cache")},
         "model": MODEL,
         "tokenizer": {"kind": "word"},
-        "train": {"guided_alignment": 1.0},
+        "objective": {"guided_alignment": {"weight": 1.0}},
     }
     with pytest.raises(ConfigError, match=r"guided_alignment is set, but the training data have no alignments"):
         train(recipe_of(settings), tmp_path / "out")

@@ -17,6 +17,7 @@ from saccade.models import MODELS, build_classifier
 from saccade.train.agreement import disagreement
 from saccade.train.hard import HardLoss
 from saccade.train.objective import ClassLoss, WordLoss, losses_of
+from saccade.train.terms import GuidedAlignment
 
 
 def ragged():
@@ -86,8 +87,11 @@ def test_without_dropout_and_in_evaluation_it_changes_nothing():
 
 def test_gold_attention_is_doubled_with_the_batch():
     model, links = tiny("bahdanau"), torch.rand(3, 5, 4)
-    usual = losses_of(WordLoss(model, guided_alignment=2.0), replace(ragged(), links=links))
-    assert_close(losses_of(WordLoss(model, guided_alignment=2.0, agreement=1.0), replace(ragged(), links=links)), usual)
+    usual = losses_of(WordLoss(model, terms=[GuidedAlignment(weight=2.0)]), replace(ragged(), links=links))
+    assert_close(
+        losses_of(WordLoss(model, terms=[GuidedAlignment(weight=2.0)], agreement=1.0), replace(ragged(), links=links)),
+        usual,
+    )
 
 
 def test_classes():

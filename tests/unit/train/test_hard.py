@@ -14,11 +14,13 @@ from saccade.errors import ConfigError
 from saccade.models import MODELS, build_captioner, presets_for
 from saccade.train.hard import HardLoss
 from saccade.train.objective import losses_of
+from saccade.train.terms import DoublyStochastic, Reinforce
 
 CAPTIONERS = presets_for("captioner")
 
 BASELINE = -0.7
-WEIGHTS = {"reinforce": 0.5, "entropy": 0.3, "expected": 0.5, "doubly_stochastic": 0.2, "label_smoothing": 0.1}
+REWARD = Reinforce(weight=0.5, entropy=0.3, expected=0.5)
+EVEN = DoublyStochastic(weight=0.2)
 
 
 def made():
@@ -40,7 +42,7 @@ def batch():
 def by_hand(model, given):
     """The total, the likelihood alone, and the mean reward."""
     tape = Tape()
-    model.attention.align.expecting = torch.rand(3) < WEIGHTS["expected"]
+    model.attention.align.expecting = torch.rand(3) < REWARD.expected
     chances = model(given, tape=tape).log_softmax(-1).tolist()
     model.attention.align.expecting = None
     weights, distribution = (tape[site][:, 0].tolist() for site in ("attention", "attention.distribution"))
@@ -58,11 +60,11 @@ def by_hand(model, given):
                 looked += weight * math.log(share)
                 spread -= share * math.log(share)
                 places[place] += weight
-        total -= (-WEIGHTS["reinforce"] * plain - BASELINE) * looked + WEIGHTS["entropy"] * spread
-        total += WEIGHTS["doubly_stochastic"] * sum((1 - place) ** 2 for place in places)
+        total -= (-REWARD.weight * plain - BASELINE) * looked + REWARD.entropy * spread
+        total += EVEN.weight * sum((1 - place) ** 2 for place in places)
         likelihood += plain
         if words:
-            rewards.append(-WEIGHTS["reinforce"] * plain)
+            rewards.append(-REWARD.weight * plain)
     return total, likelihood, sum(rewards) / len(rewards)
 
 
@@ -70,7 +72,7 @@ def by_hand(model, given):
 def test_the_loss_is_that_of_the_equations(seed):
     model, twin, given = made(), made(), batch()
     torch.manual_seed(seed)
-    losses = losses_of(HardLoss(model, **WEIGHTS).train(), given)
+    losses = losses_of(HardLoss(model, REWARD, terms=[EVEN], label_smoothing=0.1).train(), given)
     torch.manual_seed(seed)
     total, likelihood, reward = by_hand(twin, given)
     assert losses.total.item() == pytest.approx(total)
@@ -81,7 +83,7 @@ def test_the_loss_is_that_of_the_equations(seed):
 def test_only_an_update_looks_everywhere_now_and_then(monkeypatch):
     """Also after one that failed."""
     model = made()
-    objective = HardLoss(model, expected=1.0).train()
+    objective = HardLoss(model, Reinforce(expected=1.0)).train()
     losses_of(objective, batch())
     assert model.attention.align.expecting is None
     monkeypatch.setattr(model, "vectors", lambda *given, **options: 1 / 0)
@@ -93,9 +95,7 @@ def test_only_an_update_looks_everywhere_now_and_then(monkeypatch):
 def test_measuring_moves_no_baseline_and_rewards_nothing():
     model, given = made(), batch()
     model.eval()
-    likelihood = losses_of(
-        HardLoss(model, **WEIGHTS | {"doubly_stochastic": 0.0, "label_smoothing": 0.0}).eval(), given
-    )
+    likelihood = losses_of(HardLoss(model, REWARD).eval(), given)
     assert_close(likelihood.total, likelihood.plain)
     assert model.baseline.value.item() == pytest.approx(BASELINE)
 

@@ -14,6 +14,7 @@ from saccade.batch import BOS, EOS, PAD, UNK, Batch
 from saccade.errors import ConfigError
 from saccade.models import MODELS, build_classifier
 from saccade.train.objective import ClassLoss, WordLoss, losses_of
+from saccade.train.terms import Coverage, DoublyStochastic, GuidedAlignment, Reinforce
 
 SOURCES = [[4, 5, 6, EOS], [7, EOS], [8, 9, EOS]]
 TARGETS = [[5, 4], [6, 7, 8, 9], [10]]
@@ -58,7 +59,7 @@ def test_guided_alignment_adds_what_it_costs_to_look_elsewhere():
     links = torch.zeros(3, 5, 4)
     links[0, 0, 1] = 1.0
     links[1, 2, 0] = links[1, 2, 1] = 0.5
-    objective = WordLoss(model, guided_alignment=2.0)
+    objective = WordLoss(model, terms=[GuidedAlignment(weight=2.0)])
     tape = Tape()
     model(batch, tape=tape)
     weights = tape[model.source_sites[0]][:, 0].tolist()
@@ -79,7 +80,7 @@ def test_one_head_alone_can_be_guided():
     model(batch, tape=tape)
     plain = losses_of(WordLoss(model), batch).total.item()
     for head in (0, 1):
-        objective = WordLoss(model, guided_alignment=3.0, guided_site=site, guided_head=head)
+        objective = WordLoss(model, terms=[GuidedAlignment(weight=3.0, site=site, head=head)])
         looked = -math.log(tape[site][0, head, 0, 1].item())
         assert losses_of(objective, replace(batch, links=links)).total.item() == pytest.approx(
             plain + 3.0 * looked, rel=1e-5
@@ -88,10 +89,12 @@ def test_one_head_alone_can_be_guided():
 
 def test_a_head_to_guide_must_be_there():
     model, batch = tiny("transformer-base"), ragged()
-    with pytest.raises(ConfigError, match=r"guided_site 'decoder.layers.9.cross' does not exist. Did you mean"):
-        WordLoss(model, guided_alignment=1.0, guided_site="decoder.layers.9.cross")
-    objective = WordLoss(model, guided_alignment=1.0, guided_head=2)
-    with pytest.raises(ConfigError, match=r"guided_head is 2, but the heads are numbered from 0 to 1"):
+    with pytest.raises(
+        ConfigError, match=r"guided_alignment.site 'decoder.layers.9.cross' does not exist. Did you mean"
+    ):
+        WordLoss(model, terms=[GuidedAlignment(site="decoder.layers.9.cross")])
+    objective = WordLoss(model, terms=[GuidedAlignment(head=2)])
+    with pytest.raises(ConfigError, match=r"guided_alignment.head is 2, but the heads are numbered from 0 to 1"):
         losses_of(objective, replace(batch, links=torch.zeros(3, 5, 4)))
 
 
@@ -99,7 +102,7 @@ def test_every_place_of_a_source_is_to_get_its_share_from_real_words_alone():
     """What attention does at the padding behind a shorter target counts for nothing."""
     model, batch, tape = tiny("bahdanau").eval(), ragged(), Tape()
     plain = losses_of(WordLoss(model), batch)
-    asked = losses_of(WordLoss(model, doubly_stochastic=3.0), batch)
+    asked = losses_of(WordLoss(model, terms=[DoublyStochastic(weight=3.0)]), batch)
     model(batch, tape=tape)
     weights, uneven = tape[model.source_sites[0]][:, 0].tolist(), 0.0  # (B, T, S)
     for row, target in zip(weights, TARGETS, strict=True):
@@ -130,10 +133,10 @@ def test_some_pictures_are_mirrored_and_others_not():
     assert torch.equal(fed[~turned], pictures[~turned])
 
 
-@pytest.mark.parametrize("name", ["guided_alignment", "doubly_stochastic"])
-def test_what_is_asked_of_attention_needs_some(name):
-    with pytest.raises(ConfigError, match=f"^{name} needs attention to the source, but this model has none"):
-        WordLoss(tiny("sutskever"), **{name: 1.0})
+@pytest.mark.parametrize("term", [GuidedAlignment(), DoublyStochastic(), Coverage()], ids=lambda term: term.name)
+def test_what_is_asked_of_attention_needs_some(term):
+    with pytest.raises(ConfigError, match=f"^{term.name} needs attention to the source, but this model has none"):
+        WordLoss(tiny("sutskever"), terms=[term])
 
 
 def test_a_recipe_that_mirrors_pictures_leaves_batches_without_them_alone():
@@ -235,3 +238,23 @@ def test_classes_are_told_with_words_missing_only_in_training():
     seen = losses_of(objective.eval(), batch).plain
     assert_close(seen, losses_of(ClassLoss(objective.model).eval(), batch).plain)
     assert not torch.equal(losses_of(objective.train(), batch).plain, seen)
+
+
+def test_terms_add_up_each_with_its_weight():
+    model, batch = tiny("bahdanau"), ragged()
+    plain = losses_of(WordLoss(model).eval(), batch).total
+    terms = [Coverage(weight=2.0), DoublyStochastic(weight=3.0)]
+    tape = Tape()
+    model.vectors(batch, tape=tape)
+    expected = plain + sum(term.weight * term.loss(model, batch, tape) for term in terms)
+    assert_close(losses_of(WordLoss(model, terms=terms).eval(), batch).total, expected)
+    assert terms[0].loss(model, batch, tape) > 0
+
+
+def test_a_term_without_weight_is_left_out():
+    assert WordLoss(tiny("sutskever"), terms=[Coverage(weight=0.0)]).terms == []
+
+
+def test_reward_is_for_hard_attention_alone():
+    with pytest.raises(ConfigError, match="reinforce is for models whose hard attention learns by reward"):
+        WordLoss(tiny("bahdanau"), terms=[Reinforce()])

@@ -108,8 +108,8 @@ def test_a_rate_is_that_of_the_start_unless_told_what_happened():
 
 
 def test_what_a_recipe_does_not_ask_for_is_off():
-    asked = ("label_smoothing", "word_dropout", "agreement", "scheduled_sampling", "guided_alignment", "momentum")
-    more = ("doubly_stochastic", "mirror", "weight_decay", "average", "warmup", "halve_after")
+    asked = ("label_smoothing", "word_dropout", "agreement", "scheduled_sampling", "momentum")
+    more = ("mirror", "weight_decay", "average", "warmup", "halve_after")
     config = TrainConfig()
     assert {name: getattr(config, name) for name in (*asked, *more)} == dict.fromkeys((*asked, *more), 0)
     assert (config.accumulate, config.devices, config.nodes) == (1, 1, 1)
@@ -150,13 +150,7 @@ BOUNDS = {
     "word_dropout": ([0.0, 0.99], [-0.1, 1.0]),
     "agreement": ([0.0, 9.0], [-0.1]),
     "scheduled_sampling": ([0.0, 1.0], [-0.1, 1.1]),
-    "guided_alignment": ([0.0, 9.0], [-0.1]),
-    "guided_head": ([0, None], [-1]),
-    "doubly_stochastic": ([0.0, 9.0], [-0.1]),
     "mirror": ([0.0, 1.0], [-0.1, 1.1]),
-    "reinforce": ([0.0, 9.0], [-0.1]),
-    "reinforce_entropy": ([0.0, 9.0], [-0.1]),
-    "reinforce_expected": ([0.0, 1.0], [-0.1, 1.1]),
     "ema": ([0.01, 0.99, None], [0.0, 1.0]),
     "average": ([0, 1], [-1]),
     "validate_every": ([1], [0]),

@@ -27,7 +27,7 @@ def demo(
     """
     from saccade.tasks.demo import run_demo
 
-    changes = [*(["train.guided_alignment=1.0"] if guided else []), *(set_ or [])]
+    changes = [*(["objective.guided_alignment.weight=1.0"] if guided else []), *(set_ or [])]
     folder = out.with_name(f"{out.name}-guided") if guided and out == Path("runs/demo") else out
     shown = run_demo(folder, compare=compare, changes=changes, watcher=lambda title: LiveProgress(title, 100))
     if shown is None:

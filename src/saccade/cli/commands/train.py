@@ -25,7 +25,7 @@ def train(
 
     Example: saccade train english-french --set train.steps=500 --out runs/first
     """
-    from saccade.attention.outside import trusting
+    from saccade.outside import trusting
     from saccade.tasks.recipe import load_recipe
     from saccade.tasks.training import train as train_recipe
 

@@ -1,0 +1,57 @@
+"""Recipes of older versions, read as if they were written today.
+
+Version 1 had the settings of objective terms among those of `train`. Model folders and files of users keep them, so
+they are moved whenever a recipe is read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from saccade.recipes import RecipeText
+
+__all__ = ["VERSION", "upgraded"]
+
+VERSION = 2
+_MOVED: dict[str, tuple[str, str, Any]] = {
+    "guided_alignment": ("guided_alignment", "weight", 0.0),
+    "guided_site": ("guided_alignment", "site", None),
+    "guided_head": ("guided_alignment", "head", None),
+    "doubly_stochastic": ("doubly_stochastic", "weight", 0.0),
+    "reinforce": ("reinforce", "weight", 0.1),
+    "reinforce_entropy": ("reinforce", "entropy", 0.002),
+    "reinforce_expected": ("reinforce", "expected", 0.5),
+}
+"""A setting of `train` in version 1: the term it belongs to, its name there, and what it was when left out."""
+
+
+def upgraded(text: RecipeText) -> RecipeText:
+    """Return a recipe in the form of today; one that is in it already is returned as it is."""
+    settings, lines = dict(text.settings), dict(text.lines)
+    version = settings.get("version")
+    if version in range(1, VERSION) and version is not True:
+        settings["version"] = VERSION
+    train, terms = settings.get("train"), settings.get("objective", {})
+    if not isinstance(train, dict) or not isinstance(terms, dict) or not train.keys() & _MOVED.keys():
+        return RecipeText(settings, text.where, lines)
+    settings["train"] = {name: value for name, value in train.items() if name not in _MOVED}
+    settings["objective"] = _with_terms(terms, train)
+    for name, (term, inside, _) in _MOVED.items():
+        if ("train", name) in lines:
+            lines["objective", term, inside] = lines["train", name]
+            lines.setdefault(("objective", term), lines["train", name])
+    return RecipeText(settings, text.where, lines)
+
+
+def _with_terms(terms: dict[str, Any], train: dict[str, Any]) -> dict[str, Any]:
+    """Return the terms with those that version 1 asked for; one that it left out, or set to 0, is left out."""
+    found = dict(terms)
+    for term in dict.fromkeys(term for term, _, _ in _MOVED.values()):
+        old = {inside: train.get(name, usual) for name, (owner, inside, usual) in _MOVED.items() if owner == term}
+        named = any(owner == term and name in train for name, (owner, _, _) in _MOVED.items())
+        usual = {inside: default for owner, inside, default in _MOVED.values() if owner == term}
+        if named and old != usual:
+            found[term] = old
+        elif named and term in found and old["weight"] == 0:  # switched off by its old name
+            found[term] = None
+    return found

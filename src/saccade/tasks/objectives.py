@@ -1,0 +1,36 @@
+"""Objectives of tasks, from the settings of a recipe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from saccade.train.hard import HardLoss, learns_by_reward, refuse_reward
+from saccade.train.objective import ClassLoss, WordLoss
+from saccade.train.terms import Reinforce
+
+if TYPE_CHECKING:
+    from saccade.tasks.base import Task
+
+__all__ = ["class_loss", "word_loss"]
+
+
+def word_loss(task: Task) -> WordLoss:
+    """Return the objective of a task that writes words; hard attention with a baseline learns by reward."""
+    train, terms = task.recipe.train, task.terms
+    options: dict[str, Any] = {"mirror": train.mirror, "scheduled_sampling": train.scheduled_sampling, **_common(task)}
+    if learns_by_reward(task.model) and hasattr(task.model, "baseline"):
+        reward = terms.pop(Reinforce.name, None)
+        assert reward is None or isinstance(reward, Reinforce)
+        return HardLoss(task.model, reward, terms=list(terms.values()), **options)
+    refuse_reward(task.model)
+    return WordLoss(task.model, terms=list(terms.values()), **options)
+
+
+def class_loss(task: Task) -> ClassLoss:
+    """Return the objective of a task that answers with a class."""
+    return ClassLoss(task.model, **_common(task))
+
+
+def _common(task: Task) -> dict[str, Any]:
+    train = task.recipe.train
+    return {name: getattr(train, name) for name in ("label_smoothing", "word_dropout", "agreement")}

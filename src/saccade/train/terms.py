@@ -1,0 +1,126 @@
+"""Terms: what an objective adds to the likelihood, each with a weight and settings of its own.
+
+    objective:
+      guided_alignment: {weight: 0.5, head: 0}
+      coverage: {weight: 1.0}
+
+A new term is a class here and a line in TERMS, or a class of your own, named `package.module:Class` in a recipe.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from saccade.attention.losses import coverage_loss, doubly_stochastic_loss, guided_loss
+from saccade.attention.tape import Tape
+from saccade.batch import Batch
+from saccade.config import Config, Index, Weight
+from saccade.errors import ConfigError, unknown_name
+from saccade.models.base import Seq2Seq
+
+__all__ = ["TERMS", "Coverage", "DoublyStochastic", "GuidedAlignment", "Reinforce", "Term"]
+
+
+class Term(Config):
+    """A part of a loss. A subclass adds settings as fields, and computes the loss of a batch in `loss`."""
+
+    name: ClassVar[str]
+    """In recipes and messages."""
+    needs: ClassVar[str] = "attention to a source"
+    """What a task must offer for the term to make sense; see `Task.offers`."""
+
+    weight: Weight = 1.0
+    """What it counts beside the likelihood; at 0 it is left out."""
+
+    def check(self, model: Seq2Seq) -> None:
+        """Refuse a model that the term cannot be computed for."""
+        if not model.source_sites:
+            raise ConfigError(f"{self.name} needs attention to the source, but this model has none. Leave it out.")
+
+    def applies(self, batch: Batch) -> bool:
+        """Whether a batch has what the term needs."""
+        return True
+
+    @abstractmethod
+    def loss(self, model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
+        """Compute the loss, summed over the batch, from what the tape has of every attention; `weight` is put to it."""
+
+
+class GuidedAlignment(Term):
+    """Pulls attention towards gold alignments (Chen et al. 2016, arXiv:1607.01628)."""
+
+    name = "guided_alignment"
+    needs = "gold alignments"
+
+    site: str | None = None
+    """The place whose attention is pulled, such as decoder.layers.1.cross; left out, the mean of all of them."""
+    head: Index | None = None
+    """The head that is pulled, from 0; left out, the mean of all heads."""
+
+    def check(self, model: Seq2Seq) -> None:
+        super().check(model)
+        if self.site is not None and self.site not in model.source_sites:
+            raise unknown_name("objective.guided_alignment.site", self.site, model.source_sites)
+
+    def applies(self, batch: Batch) -> bool:
+        return batch.links is not None
+
+    def loss(self, model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
+        assert batch.links is not None
+        return guided_loss(mean_weights(model, tape, self.site, self.head), batch.links)
+
+
+class DoublyStochastic(Term):
+    """Pulls what each place of the source gets of all words' attention towards 1 (Xu et al. 2015, arXiv:1502.03044)."""
+
+    name = "doubly_stochastic"
+
+    def loss(self, model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
+        return doubly_stochastic_loss(mean_weights(model, tape), batch.expected_mask).sum()
+
+
+class Coverage(Term):
+    """Charges for attending twice to the same place of the source (See et al. 2017, arXiv:1704.04368)."""
+
+    name = "coverage"
+
+    def loss(self, model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
+        return coverage_loss(mean_weights(model, tape)[:, None], batch.expected_mask).sum()
+
+
+class Reinforce(Term):
+    """How hard attention learns by reward (Xu et al. 2015); `train/hard.py` computes it while it decodes."""
+
+    name = "reinforce"
+
+    weight: Weight = 0.1
+    """What the likelihood of the words counts when it teaches where to look."""
+    entropy: Weight = 0.002
+    """The weight of the spread of what it draws from."""
+    expected: float = Field(0.5, ge=0, le=1)
+    """The share of sentences that look everywhere, as soft attention does, in an update."""
+
+    def check(self, model: Seq2Seq) -> None:
+        raise ConfigError("reinforce is for models whose hard attention learns by reward. Leave it out.")
+
+    def loss(self, model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
+        raise AssertionError("train/hard.py computes this term")
+
+
+def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int | None = None) -> Tensor:
+    """(B, T, S): the attention of one site and head, or the mean over those that are not named."""
+    seen = [tape[name].float() for name in (model.source_sites if site is None else [site])]  # (B, H, T, S)
+    heads = min(part.shape[1] for part in seen)
+    if head is not None and head >= heads:
+        raise ConfigError(
+            f"objective.guided_alignment.head is {head}, but the heads are numbered from 0 to {heads - 1}."
+        )
+    return torch.stack([part.mean(1) if head is None else part[:, head] for part in seen]).mean(0)
+
+
+TERMS: dict[str, type[Term]] = {kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, Reinforce)}
