@@ -33,6 +33,7 @@ def compare(
     """
     from saccade.errors import ConfigError
     from saccade.front import load
+    from saccade.outside import trusting
     from saccade.tasks.evaluation import check_comparable, draw_lengths, evaluation_recipe, examples_to_test
     from saccade.tasks.evaluation import compare as compare_tasks
 
@@ -41,8 +42,9 @@ def compare(
     loaded = [load(path, device=device, trust_code=trust_code) for path in models]
     check_comparable([model.task for model in loaded])
     names = [str(path) for path in models]
-    recipe = evaluation_recipe(loaded[0].task.recipe, set_ or [])
-    examples = examples_to_test(recipe, file or (), split)
+    with trusting(trust_code):
+        recipe = evaluation_recipe(loaded[0].task.recipe, set_ or [])
+        examples = examples_to_test(recipe, file or (), split)
     found = [model.evaluate(examples, **({"beam": beam} if beam else {})) for model in loaded]
     report = compare_tasks(list(zip(names, found, strict=True)))
     if out is not None:

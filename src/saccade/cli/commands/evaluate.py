@@ -34,12 +34,14 @@ def evaluate(
     Example: saccade evaluate runs/demo --beam 5
     """
     from saccade.front import load
+    from saccade.outside import trusting
     from saccade.tasks.evaluation import evaluation_recipe, examples_to_test, split_to_test, summarise
     from saccade.tasks.training import write_report
 
     loaded = load(model, device=device, trust_code=trust_code)
-    recipe = evaluation_recipe(loaded.task.recipe, set_ or [])
-    examples = examples_to_test(recipe, files or (), split)
+    with trusting(trust_code):
+        recipe = evaluation_recipe(loaded.task.recipe, set_ or [])
+        examples = examples_to_test(recipe, files or (), split)
     found = loaded.evaluate(examples, **({"beam": beam} if beam else {}))
     report: dict[str, Any] = {
         "model": str(model),
