@@ -124,6 +124,7 @@ class Task(ABC):
     def __init__(self, recipe: Recipe, tokenizers: Tokenizers, *, room: int | None = None) -> None:
         """`room`: the bytes that the model's parameters may have; left out, those of this machine's memory."""
         self.recipe, self.tokenizers = recipe, tokenizers
+        self.terms: dict[str, Term] = terms_of(recipe.objective)
         most, whose = (memory_here(), "this machine has") if room is None else (room, "there is room for")
         self.model: Any = build_within(self._build, most, whose)
         self.vectors: Laid | None = None
@@ -185,11 +186,6 @@ class Task(ABC):
     def lengths(self, inputs: Sequence[Any]) -> list[int]:
         """The tokens of many inputs."""
         return [self.length(given) for given in inputs]
-
-    @property
-    def terms(self) -> dict[str, Term]:
-        """What its objective adds to the likelihood, by name."""
-        return terms_of(self.recipe.objective)
 
     def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
         """Measure what attention does on a few validation examples: numbers for the log, and notes on what is wrong."""

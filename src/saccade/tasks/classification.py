@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from saccade.attention import Tape
-from saccade.batch import EOS
+from saccade.batch import EOS, Batch
 from saccade.data.example import Example
 from saccade.data.forms import LABELS
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers, words_of
@@ -20,6 +20,7 @@ from saccade.prediction import Attention, Prediction, Side
 from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.batching import in_batches
+from saccade.tasks.inputs import name_of
 from saccade.tasks.objectives import class_loss
 from saccade.tasks.tracing import Wishes, begin, describe_sites, plain_side
 from saccade.tasks.words import read_side, texts_of
@@ -30,7 +31,10 @@ __all__ = ["Classification"]
 
 
 class Classification(Task):
-    """An encoder, pooled; with attention pooling the prediction shows which words decided."""
+    """An encoder, pooled; with attention pooling the prediction shows which words decided.
+
+    A subclass with inputs of another kind writes `read`, `given`, `length` and `sizes`, and builds its own model.
+    """
 
     name = "classification"
     form = LABELS
@@ -74,13 +78,23 @@ class Classification(Task):
     def objective(self) -> ClassLoss:
         return class_loss(self)
 
-    def length(self, text: str) -> int:
-        return len(self.source.tokens([text])[0]) + 1
+    def length(self, given: Any) -> int:
+        return len(self.source.tokens([given])[0]) + 1
+
+    def given(self, example: Example) -> Any:
+        """Return what the model reads of an example."""
+        return example.source or ""
+
+    def read(self, inputs: Sequence[Any]) -> tuple[Batch, list[Side]]:
+        """Return inputs as the model reads them, and the positions of each that attention is over."""
+        encoded = self.source.encode_all(inputs)
+        sides = [read_side(self.source, text, part) for text, part in zip(inputs, encoded, strict=True)]
+        return self._to_batch([[*part.tokens, EOS] for part in encoded]), sides
 
     @torch.no_grad()
     def predict(
         self,
-        texts: Sequence[str],
+        inputs: Sequence[Any],
         search: SearchConfig,
         *,
         attention: bool = True,
@@ -89,36 +103,34 @@ class Classification(Task):
     ) -> list[Prediction]:
         if prefix is not None:
             raise ConfigError("a label has no beginning to ask for: leave the prefix out.")
-        encoded = self.source.encode_all(texts)
+        batch, sides = self.read(inputs)
         tape = Tape(detach=True) if attention else None
         training = self.model.training
-        logits = self.model.eval()(self._to_batch([[*part.tokens, EOS] for part in encoded]), tape=tape)
+        logits = self.model.eval()(batch, tape=tape)
         self.model.train(training)
         best = torch.log_softmax(logits.float(), -1).sort(-1, descending=True)
         weights = {site: tape[site].float().cpu().numpy() for site in tape or ()} if tape is not None else {}
         pooling = _pooling(weights)
         found = []
-        for row, (text, part) in enumerate(zip(texts, encoded, strict=True)):
-            size = len(part.tokens) + 1
-            read = read_side(self.source, text, part)
+        for row, (given, side) in enumerate(zip(inputs, sides, strict=True)):
+            size, name = len(side.tokens), name_of(given)
             own = {site: values[row][:, :size, :size] for site, values in weights.items()}
-            ranked = [
-                Prediction(label, score, [label], Attention(read, Side([label], [label], [0]), own, pooling), text)
-                for label, score in zip(
-                    [self.labels[place] for place in best.indices[row].tolist()], best.values[row].tolist(), strict=True
-                )
-            ]
-            first = ranked[0]
-            others = ranked[1 : search.nbest]
-            found.append(Prediction(first.text, first.score, first.tokens, first.attention, text, others))
+            labels = [self.labels[place] for place in best.indices[row].tolist()]
+            first, *others = [
+                Prediction(label, score, [label], Attention(side, Side([label], [label], [0]), own, pooling), name)
+                for label, score in zip(labels, best.values[row].tolist(), strict=True)
+            ][: max(1, search.nbest)]
+            found.append(Prediction(first.text, first.score, first.tokens, first.attention, name, others))
         return found
 
-    def trace(self, text: str, search: SearchConfig, wishes: Wishes, *, stop: Stop | None = None) -> Trace:
+    def trace(self, given: Any, search: SearchConfig, wishes: Wishes, *, stop: Stop | None = None) -> Trace:
         if wishes.force or wishes.block or wishes.pull:
             raise ConfigError("a label is not written word by word, so there is nothing to force, block or pull.")
-        (best,) = self.predict([text], search.model_copy(update={"nbest": len(self.labels)}))
+        every = search.model_copy(update={"nbest": len(self.labels)})
+        (best,) = self.predict([self.opened(given)], every)
         attention, ranked = best.attention, [best, *best.others]
-        sides = {"source": plain_side(attention.source, text), "target": plain_side(attention.target, best.text)}
+        source = plain_side(attention.source, best.source or " ".join(attention.source.words))
+        sides = {"source": source, "target": plain_side(attention.target, best.text)}
         sites = describe_sites(self.model, attention.weights, {}, sides, attention.target, attention.source_sites)
         candidates = [(self.labels.index(each.text), each.text, each.score) for each in ranked]
         step = Step(token=candidates[0][0], text=best.text, log_probability=best.score, candidates=candidates)
@@ -126,8 +138,8 @@ class Classification(Task):
         return Trace(**begin(self, wishes, search), **seen)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
-        texts, gold = [example.source or "" for example in examples], [example.label or "" for example in examples]
-        predictions = in_batches(self, texts, search)
+        inputs, gold = [self.given(example) for example in examples], [example.label or "" for example in examples]
+        predictions = in_batches(self, inputs, search)
         said = [prediction.text or self.labels[0] for prediction in predictions]
         labels = sorted({*self.labels, *gold})
         score = classification_score(said, gold, labels)
@@ -142,8 +154,11 @@ class Classification(Task):
             },
             "confusion": score.confusion,
         }
-        lengths = [len(words_of(text)) for text in texts]
-        return Evaluation(metrics, details, statistics, lengths, predictions)
+        return Evaluation(metrics, details, statistics, self.sizes(inputs), predictions)
+
+    def sizes(self, inputs: Sequence[Any]) -> list[int]:
+        """Return how long inputs are, in the unit that quality is drawn against."""
+        return [len(words_of(text)) for text in inputs]
 
 
 def _pooling(weights: dict[str, Any]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ __all__ = ["class_loss", "word_loss"]
 
 def word_loss(task: Task) -> WordLoss:
     """Return the objective of a task that writes words; hard attention with a baseline learns by reward."""
-    train, terms = task.recipe.train, task.terms
+    train, terms = task.recipe.train, dict(task.terms)
     options: dict[str, Any] = {"mirror": train.mirror, "scheduled_sampling": train.scheduled_sampling, **_common(task)}
     if learns_by_reward(task.model) and hasattr(task.model, "baseline"):
         reward = terms.pop(Reinforce.name, None)

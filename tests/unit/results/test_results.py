@@ -13,6 +13,7 @@ from saccade.data.example import Example, Links
 from saccade.metrics import align, alignment_statistics, error_rate, sums_interval
 from saccade.recipes import shipped
 from saccade.tasks.recipe import load_recipe
+from saccade.train.terms import GuidedAlignment
 
 RESULTS = Path(__file__).parents[3] / "results"
 sys.path.insert(0, str(RESULTS))
@@ -210,8 +211,7 @@ def test_heads_are_chosen_by_the_aligners_links():
 def test_a_guided_head_is_the_one_that_is_read():
     model = {"preset": "transformer-base", "width": 8, "feed_forward": 8, "layers": 2, "tied": False}
     task = untrained("translation", {**model, "attention": {"heads": 2}})
-    guided = {"guided_alignment": {"weight": 1.0, "site": "decoder.layers.1.cross", "head": 1}}
-    task.recipe = task.recipe.model_copy(update={"objective": guided})
+    task.terms = {"guided_alignment": GuidedAlignment(site="decoder.layers.1.cross", head=1)}
     gold = [Example(source="ant bee", target="ANT BEE", links=Links(frozenset({(0, 0), (1, 1)})))]
     chosen = measure.heads(task, gold, gold)["chosen"]
     assert (chosen["site"], chosen["head"]) == ("decoder.layers.1.cross", 1)

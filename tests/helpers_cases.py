@@ -1,0 +1,112 @@
+"""A small recipe, inputs and a wrong input for every task: those of saccade's table, and one from outside."""
+
+import math
+import sys
+import wave
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers_tasks import MODEL, sentences, translation, write_lines
+
+EXTEND = Path(__file__).parents[1] / "examples" / "extend"
+TRAIN = {
+    "steps": 4,
+    "tokens_per_batch": 128,
+    "validate_every": 4,
+    "checkpoint_every": 2,
+    "schedule": "constant",
+    "precision": "fp32",
+    "accelerator": "cpu",
+}
+NOTES = {"a": 440, "c": 523, "e": 659}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Settings for a folder, what to ask the model, and what it must refuse in a line of the command line, if any."""
+
+    settings: Callable[[Path], dict[str, Any]]
+    inputs: Callable[[Path], list[str]]
+    wrong: str | None = None
+
+
+def on_path() -> None:
+    """Let recipes find the modules of examples/extend."""
+    if str(EXTEND) not in sys.path:
+        sys.path.insert(0, str(EXTEND))
+
+
+def _translation(folder):
+    settings = translation(folder)
+    return {**settings, "train": TRAIN}
+
+
+def _language(folder):
+    path = write_lines(folder / "text.txt", sentences(120))
+    data = {"train": str(path), "test": str(path), "held_out": 4, "cache": str(folder / "cache")}
+    model = {"preset": "lstmn", "embedding": 8, "width": 8}
+    return {"task": "language", "data": data, "tokenizer": {"kind": "word"}, "model": model, "train": TRAIN}
+
+
+def _classification(folder):
+    lines = [f"{'good' if 'cat' in line.split() else 'bad'} {line}" for line in sentences(120)]
+    path = write_lines(folder / "labels.txt", lines)
+    data = {"train": str(path), "test": str(path), "held_out": 4, "cache": str(folder / "cache")}
+    return {"task": "classification", "data": data, "tokenizer": {"kind": "word"}, "model": MODEL, "train": TRAIN}
+
+
+def _captioning(folder):
+    data = {"corpus": "scenes", "size": 24, "held_out": 4, "picture_size": 32, "cache": str(folder / "cache")}
+    grid = {"kind": "small", "frozen": False, "width": 8, "channels": [4, 8]}
+    model = {"preset": "show-attend-tell-soft", "grid": grid, "embedding": 8, "decoder": {"width": 8}}
+    return {"task": "captioning", "data": data, "tokenizer": {"kind": "word"}, "model": model, "train": TRAIN}
+
+
+def _pictures(folder):
+    from PIL import Image
+
+    made = []
+    for number in range(3):
+        pixels = np.random.default_rng(number).integers(0, 255, (40, 32, 3), np.uint8)
+        Image.fromarray(pixels).save(folder / f"{number}.png")
+        made.append(str(folder / f"{number}.png"))
+    return made
+
+
+def write_tone(path: Path, pitch: float, samples: int, seed: int = 0) -> Path:
+    """A sine with a little noise, 8,000 samples a second."""
+    noise = np.random.default_rng(seed).normal(0, 0.05, samples)
+    values = 0.5 * np.sin(2 * math.pi * pitch * np.arange(samples) / 8000) + noise
+    with wave.open(str(path), "wb") as file:
+        file.setparams((1, 2, 8000, samples, "NONE", ""))
+        file.writeframes((values.clip(-1, 1) * 32767).astype("<i2").tobytes())
+    return path
+
+
+def _tones(folder):
+    lines = []
+    for number in range(120):
+        note = list(NOTES)[number % 3]
+        path = write_tone(folder / f"tone{number}.wav", NOTES[note], 64 * (5 + number % 7), number)
+        lines.append(f"{note}\t{path.name}")
+    path = write_lines(folder / "tones.tsv", lines)
+    data = {"train": str(path), "test": str(path), "held_out": 4, "cache": str(folder / "cache")}
+    return {"task": "tones:Tones", "data": data, "model": MODEL, "train": TRAIN}
+
+
+def _sounds(folder):
+    return [str(write_tone(folder / f"{note}.wav", pitch, 64 * (3 + 2 * n))) for n, (note, pitch) in
+            enumerate(NOTES.items())]  # fmt: skip
+
+
+CASES = {
+    "translation": Case(_translation, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
+    "language": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
+    "classification": Case(_classification, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
+    "captioning": Case(_captioning, _pictures, "nowhere.png"),
+    "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
+}

@@ -1,0 +1,79 @@
+"""The files of examples/extend that are no tasks: used by a recipe, trained, saved and loaded."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+import saccade
+from helpers_cases import CASES, EXTEND, on_path
+from saccade.outside import trusting
+from saccade.recipes import RecipeText
+from saccade.tasks.recipe import parse_recipe
+from saccade.tasks.training import train
+
+on_path()
+
+
+def trained(folder, **changes):
+    settings = CASES["translation"].settings(folder)
+    with trusting():
+        recipe = parse_recipe(RecipeText({**settings, **changes}, "test"))
+        train(recipe, folder / "model")
+    return saccade.load(folder / "model", device="cpu", trust_code=True)
+
+
+def test_every_file_is_named_in_the_readme():
+    text = (EXTEND / "README.md").read_text()
+    for path in EXTEND.glob("*.py"):
+        assert f"({path.name})" in text
+
+
+@pytest.mark.parametrize("heads", [None, 2])
+def test_a_score_is_its_equation(heads):
+    from score import Distance
+
+    torch.manual_seed(1)
+    score = Distance(3, 4, width=5, heads=heads).double()
+    lead = (2,) if heads is None else (2, heads)
+    query, keys = torch.randn(*lead, 6, 3).double(), torch.randn(*lead, 7, 4).double()
+    apart = (query @ score.query)[..., :, None, :] - (keys @ score.key)[..., None, :, :]
+    assert_close(score(query, score.prepare(keys)), -apart.square().sum(-1) / 5**0.5)
+
+
+def test_a_model_learns_with_a_score_from_outside(tmp_path):
+    settings = CASES["translation"].settings(tmp_path)
+    attention = {"score": "score:Distance", "score_options": {"width": 8}}
+    model = trained(tmp_path, model={**settings["model"], "attention": attention})
+    found = model("ant bee cat")
+    weights = next(iter(found.attention.weights.values()))
+    assert weights.sum(-1) == pytest.approx(1.0, abs=1e-4)
+    assert type(model.task.model.attention.score).__name__ == "Distance"
+
+
+def test_a_term_changes_what_is_learned(tmp_path):
+    from term import Sharpness
+
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    plain = trained(tmp_path / "a")
+    sharp = trained(tmp_path / "b", objective={"term:Sharpness": {"weight": 5.0, "tolerated": 0.1}})
+    assert sharp.task.recipe.objective == {"term:Sharpness": {"weight": 5.0, "tolerated": 0.1}}
+    assert isinstance(sharp.task.terms["term:Sharpness"], Sharpness)
+    pairs = zip(plain.task.model.parameters(), sharp.task.model.parameters(), strict=True)
+    assert any(not torch.equal(one, other) for one, other in pairs)
+
+
+def test_a_sharp_row_costs_nothing():
+    from term import Sharpness
+
+    from helpers_models import tiny
+
+    model, batch = tiny("bahdanau"), Batch.of([[4, 5, 6], [5]], [[6, 5], [4, 4, 5]])
+    tape = Tape()
+    model.vectors(batch, tape=tape)
+    (site,) = model.source_sites
+    weights = tape[site]
+    entropy = -(weights * weights.clamp_min(1e-9).log()).sum(-1)[:, 0]
+    expected = (entropy * batch.expected_mask).sum()
+    assert_close(Sharpness().loss(model, batch, tape), expected)
+    assert Sharpness(tolerated=9.0).loss(model, batch, tape) == 0
