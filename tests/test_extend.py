@@ -6,6 +6,8 @@ from torch.testing import assert_close
 
 import saccade
 from helpers_cases import CASES, EXTEND, on_path
+from saccade.attention import Tape
+from saccade.batch import Batch
 from saccade.outside import trusting
 from saccade.recipes import RecipeText
 from saccade.tasks.recipe import parse_recipe
