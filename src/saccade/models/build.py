@@ -67,7 +67,7 @@ def _build(preset: str, head: str, sizes: tuple[int, ...], overrides: dict[str, 
             raise ConfigError(f"a model needs vocabularies and classes of at least 1, but was given {sizes}.")
     if head != "classifier" and sizes[-1] <= EOS:
         raise ConfigError(f"a model that writes needs an end to write (token {EOS}), but knows only {sizes[-1]} words.")
-    lookup(head.replace("_", " "), preset, presets_for(head))
+    lookup("model", preset, presets_for(head))
     return build_head(head, configure(preset, **overrides), *sizes, **more)
 
 

@@ -3,12 +3,13 @@
 import pytest
 
 from saccade.metrics import METRICS
-from saccade.tasks.recipe import METRICS as CHOICES
+from saccade.tasks.table import TASKS
 
 
-@pytest.mark.parametrize("task", CHOICES)
+@pytest.mark.parametrize("task", TASKS)
 def test_every_metric_that_a_run_can_be_chosen_by_has_a_row(task):
-    assert set(CHOICES[task]) <= set(METRICS)
+    assert set(TASKS[task].metrics) <= set(METRICS)
+    assert TASKS[task].metrics
 
 
 def test_errors_and_losses_are_better_when_lower_and_everything_else_when_higher():
