@@ -22,6 +22,7 @@ def linear(layer: nn.Linear | None, x: Tensor) -> Tensor:
     return x if layer is None else layer.weight @ x + layer.bias
 
 
+@torch.no_grad()
 def by_loops(attention: MultiHead, words: Tensor, *, project: str, itself: bool, causal: bool) -> Tensor:
     """One sentence (T, D): what each word gets, head by head and key by key."""
     out = []
@@ -54,7 +55,9 @@ def test_each_step_is_what_loops_compute(project: str, itself: bool, causal: boo
     mask = masks.causal(T) if causal else None
     found = attention.over(words, mask, tape=Tape() if recorded else None).context
     for row in range(B):
-        assert_close(found[row], by_loops(attention, words[row], project=project, itself=itself, causal=causal))
+        assert_close(
+            found[row].detach(), by_loops(attention, words[row], project=project, itself=itself, causal=causal)
+        )
 
 
 @pytest.mark.parametrize(
