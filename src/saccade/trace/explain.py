@@ -106,13 +106,9 @@ def _looking(trace: Trace, number: int, site: Site, head: int) -> Iterator[tuple
     parts = {name: trace.vectors.get(f"{site.name}.{name}") for name in ("query", "key", "value")}
     if parts["query"] is not None:
         yield f"The query of head {head} at this place", [_strip(parts["query"].unpack()[head, number])]
-    for name in ("key", "value"):
-        part = parts[name]
-        if part is not None:
-            yield (
-                f"The {name} of {visible(tokens[best])!r}, which is looked at most",
-                [_strip(part.unpack()[head, best])],
-            )
+    most = f"{visible(tokens[best])!r}, which is looked at most"
+    if parts["key"] is not None:
+        yield f"The key of {most}", [_strip(parts["key"].unpack()[head, best])]
     shown = sorted(np.argsort(-np.nan_to_num(weights), kind="stable")[:WORDS].tolist())
     names = _aligned([tokens[place] for place in shown])
     lines = []
@@ -124,6 +120,8 @@ def _looking(trace: Trace, number: int, site: Site, head: int) -> Iterator[tuple
         lines.append(f"and {len(tokens) - len(shown)} others, which share {rest:.3f}")
     what = "region (row,column)" if trace.sides[site.columns].kind == "grid" else "word"
     yield f"The score of each {what}, {site.formula}, and its share by {site.align}", lines
+    if parts["value"] is not None:  # in the order of the computation: scores, shares, weighted sum
+        yield f"The value of {most}, added up by these shares", [_strip(parts["value"].unpack()[head, best])]
 
 
 def _strip(values: Numbers) -> str:
