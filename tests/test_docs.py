@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(ROOT.glob("*.md"))
 SNIPPETS = [
     pytest.param(code, id=f"{path.name}-{number}")
-    for path in DOCUMENTS
+    for path in [*DOCUMENTS, ROOT / "docs" / "self-attention.md"]
     for number, code in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
 ]
 

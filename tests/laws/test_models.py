@@ -402,7 +402,8 @@ def attention_of(choice: dict[str, Any]) -> dict[str, Any]:
     parts = choice.pop("parts", None) or [choice.pop(part) for part in ("score", "align", "window")]
     names = dict(zip(("score", "align", "window"), parts, strict=True))
     options = {f"{part}_options": OPTIONS.get(name, {}) for part, name in names.items()}
-    return {**names, **options, "heads": choice.pop("heads")}
+    own = {name: choice.pop(name) for name in ("project", "itself") if name in choice}
+    return {**names, **options, **own, "heads": choice.pop("heads")}
 
 
 def recurrent_settings(choice: dict[str, Any]) -> dict[str, Any]:
@@ -448,8 +449,10 @@ WITHOUT_ATTENTION = {
     key: RECURRENT[key]
     for key in ("cell", "output", "ways", "layers", "input_feeding", "read_state", "read_word", "residual")
 } | {"summary": [False, True], "start": ["zero", "final", "project", "mean"]}
+STEPS = {"project": [None, "none", "qk", "qkv"], "itself": [True, False]}
 SELF_ATTENTIVE = {
     **LOOKS,
+    **STEPS,
     "cell": ["tanh", "lstm", "gru-bahdanau"],
     "layers": [1, 2],
     "keep_state": [False, True],
@@ -458,6 +461,7 @@ SELF_ATTENTIVE = {
 LSTMNS = {**LOOKS, "fusion": ["deep", "shallow"], "layers": [1, 2], "skip": [False, True]}
 TRANSFORMERS = {
     **LOOKS,
+    **STEPS,
     "heads": [1, 2],
     "norm": ["post", "pre"],
     "positions": ["sinusoidal", "learned", "rotary"],

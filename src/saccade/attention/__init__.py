@@ -18,7 +18,7 @@ from saccade.attention.build import build_attention
 from saccade.attention.cache import Cache
 from saccade.attention.core import Attended, Attention, Bank, name_sites
 from saccade.attention.losses import coverage_loss
-from saccade.attention.multihead import MultiHead, site_of
+from saccade.attention.multihead import MultiHead, Project, site_of
 from saccade.attention.scores import (
     SCORES,
     Additive,
@@ -75,6 +75,7 @@ __all__ = [
     "MovingBaseline",
     "MultiHead",
     "Past",
+    "Project",
     "ProjectedDot",
     "ScaledDot",
     "Score",

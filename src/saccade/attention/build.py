@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from saccade.attention.aligns import ALIGNS, Align
 from saccade.attention.core import Attention
-from saccade.attention.multihead import MultiHead, Rotate
+from saccade.attention.multihead import MultiHead, Project, Rotate
 from saccade.attention.scores import SCORES, Score
 from saccade.attention.windows import WINDOWS, Window
 from saccade.errors import ConfigError, unknown_name
@@ -32,6 +32,8 @@ def build_attention(
     dropout: float = 0.0,
     bias: bool = True,
     rotate: Rotate | None = None,
+    project: Project | None = None,
+    itself: bool = True,
     score_options: Options | None = None,
     align_options: Options | None = None,
     window_options: Options | None = None,
@@ -43,7 +45,12 @@ def build_attention(
 
     With `heads`, queries, keys and values are projected to query_width and split, and the result is a
     MultiHead whose context is as wide as a value (value_width, by default key_width).
+
+    For self-attention: `project` "none", "qk" or "qkv" says what is projected, see MultiHead; left out, it is
+    everything with `heads` and nothing without. `itself=False` hides the key at each query's own position.
     """
+    if heads is None and project not in (None, "none"):
+        heads = 1
     inner_query, inner_key = query_width, key_width
     if heads is not None:
         if heads < 1 or query_width % heads:
@@ -57,11 +64,14 @@ def build_attention(
         _part("align", ALIGNS, align, (), parts, align_options),
         _part("window", WINDOWS, window, (inner_query,), parts, window_options),
         dropout=dropout,
+        itself=itself,
     )
     if heads is None:
         return inner
     value_width = key_width if value_width is None else value_width
-    return MultiHead(inner, query_width, key_width, value_width, value_width, bias=bias, rotate=rotate)
+    return MultiHead(
+        inner, query_width, key_width, value_width, value_width, bias=bias, rotate=rotate, project=project or "qkv"
+    )
 
 
 def _part(

@@ -64,6 +64,8 @@ class Attention(nn.Module):
 
     Where no `past` is given the queries are a sequence from its start. A bank of B sentences also answers
     N = B·K queries, K hypotheses of each sentence in a run, without being copied.
+    `itself=False` is for self-attention: the query at position t does not see key t. One that then sees nothing, such
+    as the first word of a causal attention, gets a context of zeros.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Attention(nn.Module):
         window: Window | None = None,
         *,
         dropout: float = 0.0,
+        itself: bool = True,
         site: str = "attention",
     ) -> None:
         super().__init__()
@@ -82,7 +85,7 @@ class Attention(nn.Module):
         self.score = score
         self.align = align if align is not None else Softmax()
         self.window = window if window is not None else Global(score.query_width)
-        self.dropout = dropout
+        self.dropout, self.itself = dropout, itself
         self.site = site
 
     @property
@@ -233,6 +236,8 @@ class Attention(nn.Module):
         mask, gain = self.window(query, bank.keys.shape[-2], bank.mask, positions, past)
         if visible is not None:  # after the window, which keeps its place
             mask = joined(mask, visible)
+        if not self.itself:
+            mask = joined(mask, torch.arange(bank.keys.shape[-2], device=positions.device) != positions)
         hidden = sight == "any" or mask is not bank.mask  # a window may hide all that the mask shows
         share = self.dropout if self.training else 0.0
         if not recorded and past is None and gain is None and self.align.fusable:
@@ -274,7 +279,11 @@ class Attention(nn.Module):
             tape.note(f"{self.site}.scores", _with_heads(attended.scores))
 
     def extra_repr(self) -> str:
-        return f"site={self.site!r}" + (f", dropout={self.dropout}" if self.dropout else "")
+        return (
+            f"site={self.site!r}"
+            + (f", dropout={self.dropout}" if self.dropout else "")
+            + ("" if self.itself else ", itself=False")
+        )
 
 
 def spread_mask(mask: Tensor | None, keys: Tensor) -> Tensor | None:

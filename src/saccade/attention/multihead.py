@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal, get_args
 
 from torch import Tensor, nn
 
 from saccade.attention.core import Attended, Attention, Bank, check_dtype, check_floats, check_pairs, spread_mask
 from saccade.attention.scores import Past
 from saccade.attention.tape import Tape
-from saccade.errors import ConfigError, ShapeError
+from saccade.errors import ConfigError, ShapeError, unknown_name
 from saccade.kernels.dot import Sight
 from saccade.kernels.linear import learns, linear, together
 
-__all__ = ["MultiHead", "Rotate", "site_of"]
+__all__ = ["MultiHead", "Project", "Rotate", "site_of"]
 
 Rotate = Callable[[Tensor, Tensor | None], Tensor]
 """Turns (B, H, T, D) by positions (B, T), or by 0..T-1: a position code that lives inside attention."""
+Project = Literal["none", "qk", "qkv"]
+"""What a self-attention projects: nothing, queries and keys, or queries, keys and values."""
 
 
 class MultiHead(nn.Module):
@@ -26,6 +29,10 @@ class MultiHead(nn.Module):
 
     query (N, T, Dq), keys (B, S, Dk), values (B, S, Dv) -> context (N, T, output_width), weights (N, H, T, S).
     A query that sees nothing gets zero from every head, which leaves the bias of W_O.
+    `project` leaves projections out, as the steps in which lectures build self-attention do:
+        qk       head_i = attention(W_Q q, W_K k, W_K k)_i: the projected keys are summed (before any rotation)
+        none     head_i = attention(q, k, v)_i, each head on its slice of the vectors; W_O is left out too
+    Projections that are left out are None.
     Takes the place of an Attention anywhere: the same `bank`, `start` and call. `inner` is the attention of
     the heads, of any score, align and window, built for width // heads and with `heads`.
     Paper: Vaswani et al. 2017, arXiv:1706.03762, section 3.2.2.
@@ -41,8 +48,11 @@ class MultiHead(nn.Module):
         *,
         bias: bool = True,
         rotate: Rotate | None = None,
+        project: Project = "qkv",
     ) -> None:
         super().__init__()
+        if project not in get_args(Project):
+            raise unknown_name("projection", project, get_args(Project))
         heads, head_width = inner.score.heads, inner.score.query_width
         if heads is None or head_width != inner.score.key_width:
             raise ConfigError(
@@ -53,18 +63,26 @@ class MultiHead(nn.Module):
         key_width = query_width if key_width is None else key_width
         value_width = key_width if value_width is None else value_width
         self.inner, self.heads, self.width = inner, heads, heads * head_width
-        self.key_width, self.value_width = key_width, value_width
-        self.query = nn.Linear(query_width, self.width, bias)
-        self.key = nn.Linear(key_width, self.width, bias)
-        self.value = nn.Linear(value_width, self.width, bias)
-        self.output = nn.Linear(self.width, output_width or query_width, bias)
-        self.rotate = rotate
+        output_width = output_width or query_width
+        self.query_width, self.key_width, self.value_width = query_width, key_width, value_width
+        if project == "none" and {query_width, key_width, value_width, output_width} != {self.width}:
+            raise ConfigError(
+                f"without projections queries, keys, values and output have one width, but these are {query_width}, "
+                f"{key_width}, {value_width} and {output_width} wide, and the heads {self.width}. Project them."
+            )
+        self.query = nn.Linear(query_width, self.width, bias) if project != "none" else None
+        self.key = nn.Linear(key_width, self.width, bias) if project != "none" else None
+        self.value = nn.Linear(value_width, self.width, bias) if project == "qkv" else None
+        self.output = nn.Linear(self.width, output_width, bias) if project != "none" else None
+        self.project_what, self.rotate = project, rotate
         for layer in (self.query, self.key, self.value, self.output):
-            nn.init.xavier_uniform_(layer.weight)
-            if bias:
-                nn.init.zeros_(layer.bias)
-        # a score that reads no keys leaves their projection without a gradient, which DistributedDataParallel refuses
-        self.key.requires_grad_(inner.score.prepared_width > 0)
+            if layer is not None:
+                nn.init.xavier_uniform_(layer.weight)
+                if bias:
+                    nn.init.zeros_(layer.bias)
+        if self.key is not None and self.value is not None:
+            # DistributedDataParallel refuses parameters without a gradient, which a score that reads no keys leaves
+            self.key.requires_grad_(inner.score.prepared_width > 0)
 
     @property
     def sequential(self) -> bool:
@@ -81,10 +99,11 @@ class MultiHead(nn.Module):
         """Prepared keys and values (B, H, S, D) per head: what a cache of this attention holds."""
         values = keys if values is None else values
         self._check_bank(keys, values)
-        if values is keys:
+        if self.key is not None and self.value is not None and values is keys:
             key, value = together([self.key, self.value], keys)
         else:
-            key, value = linear(self.key, keys), linear(self.value, values)
+            key = _projected(self.key, keys)
+            value = key if self.project_what == "qk" else _projected(self.value, values)
         return self._prepare(key, positions), self._split(value)
 
     def bank(self, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None) -> Bank:
@@ -96,8 +115,8 @@ class MultiHead(nn.Module):
         self, x: Tensor, mask: Tensor | None = None, *, sight: Sight = "any", tape: Tape | None = None
     ) -> Attended:
         """Self-attention: self(x, self.bank(x, mask=mask)), where it learns on a GPU with one product for all three."""
-        layers = [self.query, self.key, self.value]
-        if self.query.in_features != self.key_width or not learns(x, *layers):
+        layers = [layer for layer in (self.query, self.key, self.value) if layer is not None]
+        if len(layers) < 3 or self.query_width != self.key_width or not learns(x, *layers):
             return self.forward(x, self.bank(x, mask=mask), sight=sight, tape=tape)
         self._check_query(x)
         self._check_bank(x, x)
@@ -122,7 +141,7 @@ class MultiHead(nn.Module):
     ) -> Attended:
         """query (N, T, Dq); the rest as for Attention."""
         self._check_query(query)
-        return self._attend(linear(self.query, query), bank, positions, past, sight, tape)
+        return self._attend(_projected(self.query, query), bank, positions, past, sight, tape)
 
     def _attend(
         self,
@@ -142,7 +161,7 @@ class MultiHead(nn.Module):
             tape.note(f"{self.inner.site}.key", bank.keys, once=True)
             tape.note(f"{self.inner.site}.value", bank.values, once=True)
         attended = self.inner(split, bank, positions=positions, past=past, sight=sight, tape=tape)
-        context = linear(self.output, attended.context.transpose(1, 2).flatten(2))  # (N, T, output_width)
+        context = _projected(self.output, attended.context.transpose(1, 2).flatten(2))  # (N, T, output_width)
         return Attended(context, attended.weights, attended.distribution, attended.past)
 
     def _prepare(self, key: Tensor, positions: Tensor | None) -> Tensor:
@@ -163,9 +182,9 @@ class MultiHead(nn.Module):
         check_dtype(self, keys=keys, values=values)
 
     def _check_query(self, query: Tensor) -> None:
-        if query.dim() != 3 or query.shape[-1] != self.query.in_features:
+        if query.dim() != 3 or query.shape[-1] != self.query_width:
             raise ShapeError(
-                f"query is {tuple(query.shape)}, but this attention takes (N, T, {self.query.in_features}). "
+                f"query is {tuple(query.shape)}, but this attention takes (N, T, {self.query_width}). "
                 "A single query has T=1."
             )
         check_floats("query", query)
@@ -173,6 +192,10 @@ class MultiHead(nn.Module):
     def _split(self, x: Tensor) -> Tensor:
         out: Tensor = x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, H, T, D)
         return out
+
+
+def _projected(layer: nn.Linear | None, x: Tensor) -> Tensor:
+    return x if layer is None else linear(layer, x)
 
 
 def site_of(attention: Attention | MultiHead) -> str:

@@ -160,7 +160,7 @@ def packed_attention(
         attention = exactly(attention, Attention)
         score = exactly(attention.score, Additive, Concat)
         exactly(attention.window, Global)
-        if not exactly(attention.align, Softmax).fusable:
+        if not exactly(attention.align, Softmax).fusable or not attention.itself:
             return None
     except Inexact:
         return None

@@ -13,7 +13,7 @@ from saccade.layers.self_attentive import SelfAttentiveRNN
 from saccade.models.base import tie
 from saccade.models.reading import ReaderConfig
 from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
-from saccade.models.settings import AttentionConfig, CellName, DecoderConfig
+from saccade.models.settings import AttentionConfig, CellName, DecoderConfig, SelfAttentionConfig
 
 __all__ = ["SelfAttentiveConfig"]
 
@@ -25,7 +25,7 @@ class SelfAttentiveConfig(ReaderConfig):
     keep_state: bool = False
     """Whether the last state enters beside the context."""
     output: Literal["state", "context", "both"] = "both"
-    attention: AttentionConfig = AttentionConfig(score="concat")
+    attention: SelfAttentionConfig = SelfAttentionConfig(score="concat")
     """How a state looks back over the states so far."""
     decoder: DecoderConfig = DecoderConfig(attend_from="current", input_feeding=True)
     """For sequence-to-sequence: the decoder that reads the states."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 from torch import nn
 
-from saccade.attention import ALIGNS, SCORES, WINDOWS, Attention, MultiHead, build_attention
+from saccade.attention import ALIGNS, SCORES, WINDOWS, Attention, MultiHead, Project, build_attention
 from saccade.config import Config, Depth, Positive, Share, Width
 from saccade.errors import unknown_name
 from saccade.kernels.dropout import Dropout
@@ -19,7 +19,7 @@ from saccade.layers.readout import READOUTS
 from saccade.layers.starts import STARTS
 from saccade.outside import is_outside
 
-__all__ = ["AttentionConfig", "CellName", "DecoderConfig", "EncoderConfig", "InitConfig"]
+__all__ = ["AttentionConfig", "CellName", "DecoderConfig", "EncoderConfig", "InitConfig", "SelfAttentionConfig"]
 
 
 def _of(kind: str, table: Collection[str]) -> AfterValidator:
@@ -77,6 +77,28 @@ class AttentionConfig(Config):
             window_options=self.window_options,
             **more,
         )
+
+
+class SelfAttentionConfig(AttentionConfig):
+    """An attention of a sequence to itself."""
+
+    project: Project | None = None
+    """What is projected: none (raw vectors, and no output layer), qk (the projected keys are summed) or qkv. Left out,
+    qkv where there are heads and none where there are not."""
+    itself: bool = True
+    """Whether a word may attend to itself."""
+
+    def build(
+        self, query_width: int, key_width: int, value_width: int | None = None, **more: Any
+    ) -> Attention | MultiHead:
+        return super().build(query_width, key_width, value_width, project=self.project, itself=self.itself, **more)
+
+    def between(self) -> AttentionConfig:
+        """The same attention to another sequence, where the settings of self-attention have no meaning."""
+        return AttentionConfig(**self.model_dump(exclude=OF_SELF_ATTENTION))
+
+
+OF_SELF_ATTENTION = set(SelfAttentionConfig.model_fields) - set(AttentionConfig.model_fields)
 
 
 class EncoderConfig(Config):

@@ -26,7 +26,7 @@ from saccade.layers.transformer import (
 from saccade.models.base import Precision, Seq2Seq, Writer, check_fed, inputs_of, source_of, tie
 from saccade.models.exact import own_methods
 from saccade.models.family import Family, WordNetwork
-from saccade.models.settings import AttentionConfig
+from saccade.models.settings import OF_SELF_ATTENTION, AttentionConfig, SelfAttentionConfig
 from saccade.models.transformer_packed import Words
 from saccade.models.transformer_writer import TransformerWriter
 from saccade.models.writer import fast_writer
@@ -145,9 +145,9 @@ class TransformerConfig(Family):
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
     max_length: Width = 1024
     """The length of the table of learned positions."""
-    attention: AttentionConfig = AttentionConfig(score="scaled-dot", heads=8)
+    attention: SelfAttentionConfig = SelfAttentionConfig(score="scaled-dot", heads=8)
     cross: AttentionConfig | None = None
-    """What is to be different in the attention to the source; the rest is as in `attention`."""
+    """Changes of the attention to the source; the rest is as in `attention`, without its `project` and `itself`."""
     tied: bool = True
     """One matrix for both embeddings and the output layer."""
 
@@ -158,7 +158,10 @@ class TransformerConfig(Family):
             return data
         base = data.get("attention", cls.model_fields["attention"].default)
         base = base.model_dump() if isinstance(base, AttentionConfig) else base
-        return {**data, "cross": merge(base, data["cross"])} if isinstance(base, dict) else data
+        if not isinstance(base, dict):
+            return data
+        base = {name: value for name, value in base.items() if name not in OF_SELF_ATTENTION}
+        return {**data, "cross": merge(base, data["cross"])}
 
     @field_validator("attention", "cross")
     @classmethod
@@ -216,7 +219,7 @@ class TransformerConfig(Family):
         return attention
 
     def _cross_attention(self) -> MultiHead:
-        attention = (self.cross or self.attention).build(self.width, self.width)
+        attention = (self.cross or self.attention.between()).build(self.width, self.width)
         assert isinstance(attention, MultiHead)
         return attention
 

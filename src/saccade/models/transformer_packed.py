@@ -86,13 +86,12 @@ class Heads:
     """A MultiHead with its products packed: queries, keys and values of one input in one, the scale inside."""
 
     def __init__(self, attention: MultiHead, precision: Precision, *, apart: bool) -> None:
-        _check_plain(attention)
+        query, key, value, output = _plain_layers(attention)
         self.site, self.owner = site_of(attention), attention.inner
         self.count, self.width = attention.heads, attention.width
         self.rotate: Rotate | None = attention.rotate
-        scale = attention.inner.score.as_dot(attention.query.weight, attention.query.weight)
+        scale = attention.inner.score.as_dot(query.weight, query.weight)
         assert scale is not None
-        query, key, value = attention.query, attention.key, attention.value
         asked = (query.weight * scale.scale, None if query.bias is None else query.bias * scale.scale)
         kept = _side_by_side([(key.weight, key.bias), (value.weight, value.bias)])
         self.joined: Product | None = None
@@ -100,7 +99,7 @@ class Heads:
             self.query, self.kept = pack(*asked, precision=precision), pack(*kept, precision=precision)
         else:
             self.joined = pack(*_side_by_side([asked, kept]), precision=precision)
-        self.output = pack(attention.output.weight, attention.output.bias, precision=precision)
+        self.output = pack(output.weight, output.bias, precision=precision)
 
     def bank(self, source: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Keys (B·H, D, S) and values (B·H, S, D) of a source (B·S, W)."""
@@ -115,18 +114,21 @@ class Heads:
         tape.write(self.site, weights, owner=self.owner)
 
 
-def _check_plain(attention: MultiHead) -> None:
-    """Accept scaled or unscaled inner products with a softmax over everything, and nothing else."""
+def _plain_layers(attention: MultiHead) -> list[nn.Linear]:
+    """The projections of scaled or unscaled inner products with a softmax over everything; refuse anything else."""
     inner = exactly(exactly(attention, MultiHead).inner, Attention)
     exactly(inner.score, DotScore, ScaledDot)
     exactly(inner.window, Global)
     if not exactly(inner.align, Softmax).fusable:
         raise Inexact("it has a softmax with a temperature")
+    if not inner.itself:
+        raise Inexact("its words do not attend to themselves")
     if attention.rotate is not None:
         exactly(attention.rotate, Rotary)
     layers = [exactly(part, nn.Linear) for part in (attention.query, attention.key, attention.value, attention.output)]
     if len({layer.bias is None for layer in layers}) > 1:
         raise Inexact("some projections of an attention have a bias and some have none")
+    return layers
 
 
 def close(product: Product, inner: Tensor, x: Tensor, around: Around) -> Tensor:

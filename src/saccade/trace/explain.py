@@ -18,6 +18,7 @@ Numbers = NDArray[np.float32]
 CELLS, WORDS, NEXT, BAR = 32, 14, 5, 24
 """Numbers of a vector shown, source words listed, next words listed, and the length of a whole bar."""
 _HEIGHTS = "▁▂▃▄▅▆▇█"
+_SCALED = " / √D"
 _VECTORS = ("state", "context", "vector")
 
 
@@ -106,24 +107,31 @@ def _looking(trace: Trace, number: int, site: Site, head: int) -> Iterator[tuple
     parts = {name: trace.vectors.get(f"{site.name}.{name}") for name in ("query", "key", "value")}
     if parts["query"] is not None:
         yield f"The query of head {head} at this place", [_strip(parts["query"].unpack()[head, number])]
-    for name in ("key", "value"):
-        part = parts[name]
-        if part is not None:
-            yield (
-                f"The {name} of {visible(tokens[best])!r}, which is looked at most",
-                [_strip(part.unpack()[head, best])],
-            )
+    most = f"{visible(tokens[best])!r}, which is looked at most"
+    sees = float(np.nan_to_num(weights).max()) > 0  # the first word of a sequence may be all that is hidden
+    if parts["key"] is not None and sees:
+        yield f"The key of {most}", [_strip(parts["key"].unpack()[head, best])]
     shown = sorted(np.argsort(-np.nan_to_num(weights), kind="stable")[:WORDS].tolist())
     names = _aligned([tokens[place] for place in shown])
+    formula, divisor = site.formula, 1.0
+    if parts["query"] is not None and formula.endswith(_SCALED):
+        divisor = math.sqrt(parts["query"].unpack().shape[-1])
+        formula = f"{formula.removesuffix(_SCALED)}, divided by √D = {divisor:.3g}"
     lines = []
     for name, place in zip(names, shown, strict=True):
         score = "" if scores is None else "   hidden" if np.isnan(scores[place]) else f"{scores[place]:9.3f}"
+        if scores is not None and divisor != 1 and not np.isnan(scores[place]):
+            score = f"{scores[place] * divisor:9.3f}{score}"
+        elif scores is not None and divisor != 1:
+            score = f"{'':9}{score}"
         lines.append(f"{name}{score}  {weights[place]:6.3f}  {_bar(float(weights[place]))}")
     if len(tokens) > len(shown):
         rest = float(np.nansum(weights) - np.nansum(weights[shown]))
         lines.append(f"and {len(tokens) - len(shown)} others, which share {rest:.3f}")
     what = "region (row,column)" if trace.sides[site.columns].kind == "grid" else "word"
-    yield f"The score of each {what}, {site.formula}, and its share by {site.align}", lines
+    yield f"The score of each {what}, {formula}, and its share by {site.align}", lines
+    if parts["value"] is not None and sees:  # in the order of the computation: scores, shares, weighted sum
+        yield f"The value of {most}, added up by these shares", [_strip(parts["value"].unpack()[head, best])]
 
 
 def _strip(values: Numbers) -> str:

@@ -193,3 +193,17 @@ def test_no_bar_is_longer_than_the_whole(model):
 
 def packed(numbers):
     return pack(np.array(numbers, np.float32), 65535)
+
+
+def test_scaling_and_a_word_that_sees_nothing_are_told():
+    steps = MODELS["transformer-base"].tiny | {"attention": {"heads": 2, "project": "none", "itself": False}}
+    model = Model(untrained("translation", {"preset": "transformer-base", **steps, "tied": False}))
+    trace = model.trace(TEXT, detail=True, max_length=4, min_length=2)
+    text = told(trace, site="decoder.layers.0.self_attention")
+    first, second = text.split("Step ")[1:3]
+    assert "divided by √D = 2" in second
+    assert "looked at most" not in first
+    row = next(line for line in second.splitlines() if "<bos>" in line and "█" in line)
+    raw, scaled, share = map(float, row.split()[1:4])
+    assert raw == pytest.approx(2 * scaled, abs=0.002)
+    assert share == 1
