@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,10 +24,13 @@ from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 from triton.testing import do_bench
 
-from saccade.kernels.additive import by_torch, one_query
+from saccade.kernels.additive import one_query
 from saccade.kernels.additive.collect import attend, collect
-from saccade.kernels.additive.naive import naive_attend
 from saccade.kernels.additive.parts import Parts, Way
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # where the references are
+import additive_by_torch as by_torch
+from naive_kernels import naive_attend
 
 STEPS = 50
 Attend = Callable[..., tuple[Tensor, Tensor]]
