@@ -1,12 +1,12 @@
 """Additive attention on a GPU: by definition, compiled, and by our kernels, beside what the hardware allows.
 
     python benchmarks/additive_gpu.py                # a few minutes, a JSON line a figure
-    python benchmarks/additive_gpu.py --only steps   # of `many`, `steps` and `blocks` one
+    python benchmarks/additive_gpu.py --only steps   # or `many`
 
 `many`: 64 sentences, as many queries as keys, width 512, bfloat16, random data: scores, softmax, weighted sum. Times
 are medians, by CUDA events. `share` is of a limit that counts one special function for each tanh, 16 for each
 multiprocessor and clock; our kernels need half a one, so it can pass 1.
-`steps` and `blocks` are in additive_steps.py. The kernels are checked against float64 before anything is timed.
+`steps` is in additive_steps.py. The kernels are checked against float64 before anything is timed.
 """
 
 from __future__ import annotations
@@ -80,13 +80,13 @@ def many() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=["many", "steps", "blocks"])
+    parser.add_argument("--only", choices=["many", "steps"])
     options = parser.parse_args()
     torch.manual_seed(0)
     if options.only in (None, "many"):
         many()
-    if cases := [case for case in ("steps", "blocks") if options.only in (None, case)]:
-        additive_steps.measure(cases)
+    if options.only in (None, "steps"):
+        additive_steps.measure()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Additive attention of one query a step, and of many queries a block at a time; run by additive_gpu.py.
+"""Additive attention of one query a step; run by additive_gpu.py.
 
 A line of JSON for each case. `bytes` are those that have to be read and written once, and `share` is the time a plain
 copy of the device would need for them, measured in the same run, beside what the device was busy; it can pass 1 where
@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,18 +24,20 @@ from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 from triton.testing import do_bench
 
-from saccade.kernels.additive import additive_scores, by_torch, one_query
+from saccade.kernels.additive import one_query
 from saccade.kernels.additive.collect import attend, collect
-from saccade.kernels.additive.flash import flash_attend
-from saccade.kernels.additive.naive import naive_attend
 from saccade.kernels.additive.parts import Parts, Way
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # where the references are
+import additive_by_torch as by_torch
+from naive_kernels import naive_attend
 
 STEPS = 50
 Attend = Callable[..., tuple[Tensor, Tensor]]
 
 
-def measure(cases: list[str]) -> None:
-    """All figures of these cases."""
+def measure() -> None:
+    """Print all figures."""
 
     def say(**line: Any) -> None:
         rounded = {name: round(x, 5) if isinstance(x, float) else x for name, x in line.items()}
@@ -41,17 +45,14 @@ def measure(cases: list[str]) -> None:
 
     speed = copy_speed()
     say(case="a plain copy", gb_per_s=speed / 1e9)
-    if "steps" in cases:
-        for dtype, features in itertools.product((torch.float32, torch.bfloat16, torch.float16), (0, 1, 10)):
-            check(dtype, features, say)
-        for features, rows in itertools.product((0, 1, 10), ((1024, 1), (128, 1), (16, 1), (1, 1), (1, 5))):
-            one_step(features, *rows, speed, say)
-        for width, rows in itertools.product((256, 512), ((1024, 1), (128, 1), (128, 5))):
-            one_step(0, *rows, speed, say, width=width)
-        for features in (0, 1, 10):
-            loops(features, speed, say)
-    if "blocks" in cases:
-        blocks(say)
+    for dtype, features in itertools.product((torch.float32, torch.bfloat16, torch.float16), (0, 1, 10)):
+        check(dtype, features, say)
+    for features, rows in itertools.product((0, 1, 10), ((1024, 1), (128, 1), (16, 1), (1, 1), (1, 5))):
+        one_step(features, *rows, speed, say)
+    for width, rows in itertools.product((256, 512), ((1024, 1), (128, 1), (128, 5))):
+        one_step(0, *rows, speed, say, width=width)
+    for features in (0, 1, 10):
+        loops(features, speed, say)
 
 
 def inputs(batch: int, length: int, features: int, dtype: torch.dtype, width: int = 1024, size: int = 50) -> Parts:
@@ -185,35 +186,6 @@ def loops(features: int, speed: float, say: Callable[..., None]) -> None:
                 case="loop", passes=passes, way=name, features=features, bytes=moved, loop_ms=clock, busy_ms=active,
                 share=moved / speed * 1e3 / active, memory_gb=memory,
             )  # fmt: skip
-
-
-def blocks(say: Callable[..., None]) -> None:
-    """Many queries and keys: all scores in memory, and a block of queries at a time."""
-
-    def whole(query: Tensor, keys: Tensor, values: Tensor, v: Tensor) -> Tensor:
-        return additive_scores(query, keys, v).softmax(-1).to(values.dtype) @ values
-
-    for length in (512, 2048):
-        parts = [torch.randn(64, length, 512, device="cuda", dtype=torch.bfloat16).requires_grad_() for _ in range(3)]
-        parts.append(torch.randn(512, device="cuda", dtype=torch.bfloat16).requires_grad_())
-        slope = torch.randn_like(parts[0])
-        contexts = []
-        for name, way in (("all scores", whole), ("blocks", flash_attend)):
-
-            def both(way: Callable[..., Tensor] = way, parts: list[Tensor] = parts, slope: Tensor = slope) -> None:
-                torch.autograd.grad(way(*parts), parts, slope)
-
-            with torch.no_grad():
-                contexts.append(way(*parts))
-                forward = do_bench(lambda way=way, parts=parts: way(*parts), return_mode="median")
-            times = forward, do_bench(both, return_mode="median")
-            torch.cuda.reset_peak_memory_stats()
-            before = torch.cuda.memory_allocated()
-            both()
-            memory = (torch.cuda.max_memory_allocated() - before) / 1e9
-            say(case="many", way=name, words=length, forward_ms=times[0], both_ms=times[1], memory_gb=memory)
-        apart = (contexts[0].float() - contexts[1].float()).norm() / contexts[0].float().norm()
-        say(case="many", words=length, apart=apart.item())
 
 
 def by_clock(work: Callable[[], Any]) -> float:

@@ -24,7 +24,6 @@ def _tests(*names: str) -> list[str]:
 CASES = {
     "additive": Case(["additive_gpu.py", "--only", "many"], _tests("additive", "additive_fused")),
     "steps": Case(["additive_gpu.py", "--only", "steps"], _tests("additive_one_query", "additive_collect")),
-    "blocks": Case(["additive_gpu.py", "--only", "blocks"], _tests("additive_flash")),
     "recurrent": Case(
         ["recurrent_gpu.py"],
         [

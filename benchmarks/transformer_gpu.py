@@ -23,6 +23,7 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -32,15 +33,14 @@ from torch import Tensor, nn
 from saccade import kernels
 from saccade.batch import PAD, Batch
 from saccade.kernels.cross_entropy import cross_entropy
-from saccade.kernels.cross_entropy.naive import naive_cross_entropy
 from saccade.kernels.dot import fused_attention
-from saccade.kernels.dot.naive import naive_attention
-from saccade.kernels.feed_forward.naive import naive_feed_forward
-from saccade.kernels.linear.naive import naive_linear
 from saccade.kernels.residual import residual_and_norm, residual_norm
 from saccade.kernels.residual.naive import naive_residual_norm
 from saccade.models import build_seq2seq
 from saccade.train.objective import WordLoss, losses_of
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # where the references are
+from naive_kernels import naive_attention, naive_cross_entropy, naive_feed_forward, naive_linear
 
 DEVICE = "cuda"
 HALF = torch.bfloat16

@@ -86,6 +86,7 @@ GROUPS: dict[str, Group] = {
         (
             *_multi30k("en", "de", looked_twice=("transformer",)),
             Row("transformer-plain", "multi30k-transformer", "Transformer, without agreement", ("train.agreement=0",)),
+            Row("transformer-additive", "multi30k-transformer-additive", "Transformer, additive score"),
             Row("general-large-vectors", "multi30k-luong-general", f"general, {_ABLATION}", _LARGE),
         ),
         _CAPTIONS,

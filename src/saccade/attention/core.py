@@ -246,8 +246,7 @@ class Attention(nn.Module):
                 known: Sight = "any" if hidden else sight
                 return Attended(fused_attention(dot.query, dot.keys, bank.values, mask, dot.scale, share, known))
         if gain is None and self.align.fusable and share == 0 and pull is None and not detailed:
-            needed = recorded or past is not None
-            found = self.score.attend(query, bank.keys, bank.values, mask, past, weights=needed)
+            found = self.score.attend(query, bank.keys, bank.values, mask, past)
             if found is not None:
                 context, weights = found
                 return Attended(context, weights, None, _go_on(past, weights, mask if hidden else None))

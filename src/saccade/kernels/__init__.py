@@ -1,4 +1,4 @@
-"""Fast code, one folder an operation, each with its slow and obvious twin in `naive.py`."""
+"""Fast code, one folder an operation. Tests hold each against its definition, here in `naive.py` or in the tests."""
 
 from saccade.kernels.ways import plain
 

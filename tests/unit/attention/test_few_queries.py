@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+import additive_by_torch as by_torch
 from saccade.attention import Bank, Steering, Tape, build_attention
-from saccade.kernels.additive import by_torch, choose
+from saccade.kernels.additive import choose
 
 SCORES = {"additive": {}, "concat": {}, "coverage": {}, "location-aware": {"kernel": 3, "filters": 2}}
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+import additive_by_torch as by_torch
 from helpers_additive import Steps
-from saccade.kernels.additive import by_torch
+from naive_kernels import naive_attend
 from saccade.kernels.additive.collect import attend, collect
-from saccade.kernels.additive.naive import naive_attend
 from saccade.kernels.additive.parts import Parts
 
 CASES = [

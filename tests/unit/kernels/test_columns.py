@@ -5,8 +5,8 @@ import torch
 
 pytest.importorskip("triton", reason="needs Triton")
 
+from naive_kernels import naive_column_sums, naive_gate
 from saccade.kernels.columns.fused import column_sums, gate_
-from saccade.kernels.columns.naive import naive_column_sums, naive_gate
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SHAPES = [(1, 1), (7, 5), (67, 130), (300, 129)]

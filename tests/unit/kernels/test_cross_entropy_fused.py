@@ -8,10 +8,10 @@ import torch.nn.functional as F
 
 pytest.importorskip("triton", reason="needs Triton")
 
+from naive_kernels import naive_cross_entropy
 from saccade.errors import ConfigError
 from saccade.kernels import plain, ways
 from saccade.kernels.cross_entropy import cross_entropy, fused
-from saccade.kernels.cross_entropy.naive import naive_cross_entropy
 
 # the interpreter is numpy, which warns of infinities that the kernels count on
 pytestmark = [

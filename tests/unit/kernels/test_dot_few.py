@@ -5,10 +5,10 @@ import torch
 
 pytest.importorskip("triton", reason="needs Triton")
 
+from naive_kernels import naive_attention
 from saccade.attention import build_attention
 from saccade.kernels import ways
 from saccade.kernels.dot import few, few_collect, fused_attention
-from saccade.kernels.dot.naive import naive_attention
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 

@@ -6,9 +6,9 @@ from torch import nn
 
 pytest.importorskip("triton", reason="needs Triton")
 
+from naive_kernels import naive_attention
 from saccade.kernels import plain, ways
 from saccade.kernels.dot import fused_attention, sdpa
-from saccade.kernels.dot.naive import naive_attention
 from saccade.kernels.dot.short import short_attention
 from saccade.kernels.linear import fused, together
 

@@ -6,12 +6,11 @@ from torch import nn
 
 pytest.importorskip("triton", reason="needs Triton")
 
+from naive_kernels import naive_feed_forward, naive_linear
 from saccade.kernels import plain, ways
 from saccade.kernels.feed_forward import feed_forward
 from saccade.kernels.feed_forward import fused as fused_feed
-from saccade.kernels.feed_forward.naive import naive_feed_forward
 from saccade.kernels.linear import fused, learns, linear, together
-from saccade.kernels.linear.naive import naive_linear
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SHAPES = [(1, 1), (7, 5), (2, 9, 40)]

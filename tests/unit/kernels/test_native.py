@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from naive_kernels import naive_best, naive_best_together
 from saccade import kernels
 from saccade.batch import Batch
 from saccade.errors import ShapeError
@@ -16,7 +17,6 @@ from saccade.kernels.native import coarse_products, library
 from saccade.kernels.native.products import NativeProduct
 from saccade.kernels.native.ranking import best_words
 from saccade.kernels.packed import pack, products
-from saccade.kernels.ranking.naive import naive_best, naive_best_together
 from saccade.models import build_seq2seq
 from saccade.models.base import StepWriter
 from saccade.search import Beam, Greedy

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("triton", reason="needs Triton")
 
+from naive_kernels import naive_best, naive_best_together
 from saccade.kernels import ranking, ways
 from saccade.kernels.ranking import choose, fused
 from saccade.kernels.ranking.fused import summaries
-from saccade.kernels.ranking.naive import naive_best, naive_best_together
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 

@@ -55,10 +55,10 @@ class Additive(Score):
         return naive_scores(asked, keys, v, features, self.feature_weight())
 
     def attend(
-        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: Past | None, *, weights: bool
-    ) -> tuple[Tensor, Tensor | None] | None:
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: Past | None
+    ) -> tuple[Tensor, Tensor] | None:
         v, ask = self.v.squeeze(-2), partial(self._ask, query, past)
-        return additive_attend(query.shape[-2], keys, values, v, ask, self.feature_weight, mask, weights=weights)
+        return additive_attend(query.shape[-2], keys, values, v, ask, self.feature_weight, mask)
 
     def collect(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         return additive_collect(keys, values, self.v.squeeze(-2), self.feature_weight())

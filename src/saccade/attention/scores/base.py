@@ -69,12 +69,11 @@ class Score(nn.Module):
         return None
 
     def attend(
-        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: Past | None, *, weights: bool
-    ) -> tuple[Tensor, Tensor | None] | None:
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: Past | None
+    ) -> tuple[Tensor, Tensor] | None:
         """Context and weights by plain softmax where a kernel does it all at once, else None.
 
-        values (..., S, Dv), mask broadcastable to (..., T, S) -> (..., T, Dv), (..., T, S). Where nobody needs
-        `weights` there may be none.
+        values (..., S, Dv), mask broadcastable to (..., T, S) -> (..., T, Dv), (..., T, S).
         """
         return None
 

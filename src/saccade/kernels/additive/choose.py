@@ -22,8 +22,6 @@ FEW = 4
 """Queries for which blocks do not pay: their exponentials cost as much as the tanh they save."""
 ASKED = 8
 """Queries of a sentence up to which reading keys and values costs more than the tanh."""
-LARGE = 1 << 28
-"""Weights, 1 GiB of them in float32, that are not kept if nobody needs them."""
 
 
 def additive_scores(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
@@ -50,32 +48,19 @@ def additive_attend(
     ask: Callable[[], tuple[Tensor, Tensor | None]],
     matrix: Callable[[], Tensor | None],
     mask: Tensor | None = None,
-    *,
-    weights: bool = True,
-) -> tuple[Tensor, Tensor | None] | None:
+) -> tuple[Tensor, Tensor] | None:
     """Softmax and weighted sum with the scores in one go: context (..., T, D) and weights (..., T, S).
 
     Shapes as in `naive_attend`, for T = `length`; `ask` makes the projected query and its features, and `matrix`
     theirs where `additive_collect` has not been given it. None where the definition is as good, without asking.
-    `weights=False`: nobody needs them, so there may be none.
     """
     way = _attend_way(length, keys, values)
-    if way is not None:
-        query, features = ask()
-        given = None if features is None else collect.collected_matrix(keys, values, v)
-        by = matrix() if features is not None and given is None else given
-        return collect.attend(way, Parts(query, keys, values, v, mask, features, by))
-    if (
-        not weights
-        and length > ASKED
-        and keys.shape[:-1].numel() * length > LARGE
-        and not torch.compiler.is_compiling()
-    ):
-        from saccade.kernels.additive.flash import flash_attend  # it asks this file for scores
-
-        query, features = ask()
-        return None if features is not None else (flash_attend(query, keys, values, v.to(query.dtype), mask), None)
-    return None
+    if way is None:
+        return None
+    query, features = ask()
+    given = None if features is None else collect.collected_matrix(keys, values, v)
+    by = matrix() if features is not None and given is None else given
+    return collect.attend(way, Parts(query, keys, values, v, mask, features, by))
 
 
 def additive_collect(keys: Tensor, values: Tensor, v: Tensor, matrix: Tensor | None = None) -> tuple[Tensor, Tensor]:

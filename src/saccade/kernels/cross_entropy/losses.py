@@ -62,5 +62,5 @@ def refuse_second_derivatives() -> None:
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():
         raise ConfigError(
             "create_graph=True asks to differentiate the gradient of this cross-entropy, but it is made without a "
-            "graph. Use saccade.kernels.cross_entropy.naive for second derivatives."
+            "graph. Use torch.nn.functional.cross_entropy for second derivatives."
         )
