@@ -34,7 +34,6 @@ __all__ = [
     "Tanh",
     "build_cell",
     "check_inputs",
-    "with_beside",
 ]
 
 
@@ -438,7 +437,7 @@ class CellStack(nn.Module):
             layers = zip(self.cells, steps, drops, layered, strict=True)
             for layer, (cell, step, drop, before) in enumerate(layers):
                 inputs = output if layer == 0 else drop(output)
-                after = step(inputs if layer == 0 else cell.project(with_beside(inputs, beside)), before)
+                after = step(inputs if layer == 0 else cell.project(self.widened(inputs, beside)), before)
                 output = after[0] + inputs if self.adds(layer) else after[0]
                 states.append(after)
             return output, tuple(states)
@@ -451,7 +450,7 @@ class CellStack(nn.Module):
         output = inputs
         for layer, cell in enumerate(self.cells):
             inputs = output if layer == 0 else self.dropout(output)
-            hiddens, after = cell.sequence(inputs if layer == 0 else with_beside(inputs, beside), state[:, layer])
+            hiddens, after = cell.sequence(inputs if layer == 0 else self.widened(inputs, beside), state[:, layer])
             output = hiddens + inputs if self.adds(layer) else hiddens
             states.append(after)
         return output, torch.stack(states, 1)
@@ -460,7 +459,9 @@ class CellStack(nn.Module):
         """Whether a layer, counted from 0, has a residual connection."""
         return self.residual and layer + 1 >= self.residual_from
 
-
-def with_beside(inputs: Tensor, beside: Tensor | None) -> Tensor:
-    """The inputs of an upper layer: [below ; beside] (..., width + beside_width)."""
-    return inputs if beside is None else torch.cat([inputs, beside], -1)
+    def widened(self, below: Tensor, beside: Tensor | None) -> Tensor:
+        """The inputs of an upper layer: [below ; beside], or below alone in a stack without room beside it."""
+        if not self.beside_width:
+            return below
+        assert beside is not None, "built to read something beside"
+        return torch.cat([below, beside], -1)

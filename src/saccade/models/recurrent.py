@@ -183,7 +183,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         if memory.summary is not None:
             context = memory.summary[:, None].expand(-1, words.shape[1], -1)
             inputs = torch.cat([words, context], -1)
-        outputs, _ = self.cells.sequence(inputs, memory.start, context if self.cells.beside_width else None)
+        outputs, _ = self.cells.sequence(inputs, memory.start, context)
         if self.attention is not None and memory.bank is not None:
             context = self._gated(self.attention(outputs, memory.bank, tape=tape).context, outputs)
         _note(tape, outputs, context)
@@ -224,7 +224,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         late = [part for part in (context, now.fed) if part is not None]
         if late:
             gates = loop.add(gates, late[0] if len(late) == 1 else torch.cat(late, -1))
-        output, cells = loop.advance(gates, now.cells, context if self.cells.beside_width else None)
+        output, cells = loop.advance(gates, now.cells, context)
         if self.attention is not None and not self.from_previous:
             context, past = self._attend(output, memory, now, tape, loop)
         return before if self.read_previous else output, context, Now(cells, now.fed, now.position + 1, past)

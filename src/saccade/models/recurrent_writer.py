@@ -36,7 +36,6 @@ from saccade.layers.cells import (
     ResetBeforeGRU,
     StackAdvance,
     Tanh,
-    with_beside,
 )
 from saccade.layers.readout import Maxout, Readout, TanhReadout, side_by_side
 from saccade.layers.stack import Layers
@@ -259,7 +258,7 @@ def packed_stack(stack: CellStack, precision: Precision) -> StackAdvance:
         after = steps[0](gates, layered[0])
         output, states = after[0], [after]
         for project, step, before, residual in zip(inputs, steps[1:], layered[1:], adds, strict=True):
-            after = step(project(with_beside(output, beside)), before)
+            after = step(project(stack.widened(output, beside)), before)
             output = after[0] + output if residual else after[0]
             states.append(after)
         return output, tuple(states)
