@@ -129,7 +129,8 @@ def evaluated(recipe: Recipe, group: Group, folder: Path, *, final: bool, device
     The gold links are for the end; until then the aligner's own take their place.
     """
     model = load(folder, device=device)
-    test = recipe.data.test is not None and all(path.exists() for path in recipe.data.paths("test"))
+    files = recipe.data.test is not None and all(path.exists() for path in recipe.data.paths("test"))
+    test = files or recipe.data.corpus is not None
     split = "test" if final and test else "valid"
     examples = examples_to_test(recipe, split=split)
     found = model.evaluate(examples)
@@ -243,9 +244,16 @@ def short_log(path: Path) -> str:
     return "".join(f"{lines[number]}\n" for number in sorted(kept))
 
 
+def origin(group: Group) -> str:
+    """Where a group's data come from, for model cards."""
+    if group.data is None:
+        return "a corpus that saccade makes by its own grammar."
+    source = PUBLIC[group.data]
+    return f"{source.about} {source.address}. Licence: {source.licence}."
+
+
 def card(report: dict[str, Any], group: Group) -> str:
     """The model card: what it is, what it was trained on, how well it does, what it is not for."""
-    source = PUBLIC[group.data]
     rows = []
     for name, value in report["metrics"].items():
         low, high = report["bands"].get(name, (None, None))
@@ -262,7 +270,7 @@ def card(report: dict[str, Any], group: Group) -> str:
         "",
         f"    {report['command']}",
         "",
-        f"Data: {source.about} {source.address}. Licence: {source.licence}.",
+        f"Data: {origin(group)}",
         "" if laid is None else f"\nWord vectors: {laid['file']}, {laid['coverage']:.1%} of the words.\n",
         f"Measured on the {report['split']} part"
         + (", which also chose the best step." if report["split"] == "valid" else f"; {test_note}."),

@@ -19,10 +19,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Group:
-    """Rows on the same data; `data` is their folder below --data, `metric` what they are compared by."""
+    """Rows on the same data; `data` is their folder below --data, `metric` what they are compared by.
+
+    data is None where the corpus is built in.
+    """
 
     title: str
-    data: str
+    data: str | None
     metric: str
     rows: tuple[Row, ...]
     bounds: tuple[int, ...] | None = None
@@ -49,8 +52,12 @@ _TWICE = (
 )
 
 
+def _languages(source: str, target: str) -> tuple[str, ...]:
+    return (f"data.names.source={source}", f"data.names.target={target}")
+
+
 def _multi30k(source: str, target: str, *, looked_twice: tuple[str, ...] = ()) -> tuple[Row, ...]:
-    change = (f"data.names.source={source}", f"data.names.target={target}")
+    change = _languages(source, target)
     labels = {
         "none": "no attention (one fixed vector)",
         "bahdanau": "additive (Bahdanau)",
@@ -85,6 +92,7 @@ GROUPS: dict[str, Group] = {
         "bleu",
         (
             *_multi30k("en", "de", looked_twice=("transformer",)),
+            Row("gnmt", "multi30k-gnmt", "GNMT, residual LSTMs, the lowest layer asks", _languages("en", "de")),
             Row("transformer-plain", "multi30k-transformer", "Transformer, without agreement", ("train.agreement=0",)),
             Row("transformer-additive", "multi30k-transformer-additive", "Transformer, additive score"),
             Row("general-large-vectors", "multi30k-luong-general", f"general, {_ABLATION}", _LARGE),
@@ -102,6 +110,17 @@ GROUPS: dict[str, Group] = {
         _multi30k("de", "en", looked_twice=("transformer",)),
         _CAPTIONS,
         drawn=_FEW,
+    ),
+    "cells": Group(
+        "Built-in English-French, encoder-decoders without attention, two layers, bidirectional",
+        None,
+        "bleu",
+        (
+            Row("rnn", "english-french-rnn", "vanilla RNN"),
+            Row("gru", "english-french-gru", "GRU"),
+            Row("lstm", "english-french-lstm", "LSTM"),
+        ),
+        bounds=(6, 9, 12, 15, 18, 21),
     ),
     "lengths": Group(
         "Tatoeba English-French, trained on up to 30 words",

@@ -3,6 +3,7 @@
     python results/run.py multi30k-en-de --data DIR                 tune: validation data only
     python results/run.py multi30k-en-de --data DIR --final --seeds 3 --jobs 4 --minutes 9
     python results/run.py ptb --rows lstmn lstm --data DIR --set model.dropout=0.4 --tag dropout
+    python results/run.py cells --final --seeds 3                   a built-in corpus: no --data
     python results/run.py --list
 
 DIR holds the folders multi30k, ptb, sst, tatoeba and alignment, as `saccade data NAME` says; tatoeba and alignment are
@@ -98,7 +99,8 @@ def run_all(jobs: list[Job], arguments: argparse.Namespace) -> int:
 
 def start(job: Job, arguments: argparse.Namespace) -> subprocess.Popen[bytes]:
     """A process for one job; what it prints goes to a file beside the model."""
-    words = [job.group, "--one", job.row.name, "--first-seed", str(job.seed), "--data", str(arguments.data)]
+    words = [job.group, "--one", job.row.name, "--first-seed", str(job.seed)]
+    words += ["--data", str(arguments.data)] if arguments.data else []
     words += ["--runs", str(arguments.runs), "--out", str(arguments.out), "--device", arguments.device]
     words += ["--tag", job.tag] if job.tag else []
     words += [part for change in arguments.set for part in ("--set", change)]
@@ -127,7 +129,8 @@ def stop(running: dict[Job, subprocess.Popen[bytes]]) -> int:
 
 def command_of(arguments: argparse.Namespace, job: Job) -> str:
     """What to type to get the same."""
-    words = [f"python results/run.py {job.group} --rows {job.row.name} --data DIR --first-seed {job.seed}"]
+    data = "" if GROUPS[job.group].data is None else " --data DIR"
+    words = [f"python results/run.py {job.group} --rows {job.row.name}{data} --first-seed {job.seed}"]
     words += [f"--tag {job.tag}"] if job.tag else []
     words += [f"--set '{change}'" for change in arguments.set]
     return " ".join([*words, *(["--final"] if arguments.final else [])])
@@ -135,13 +138,13 @@ def command_of(arguments: argparse.Namespace, job: Job) -> str:
 
 def run_one(arguments: argparse.Namespace) -> int:
     """Train and measure one job, in this process."""
-    from measure import measure, prepared
+    from measure import measure
 
     group: Group = GROUPS[arguments.groups[0]]
     job = Job(arguments.groups[0], group.row(arguments.one), arguments.first_seed, arguments.tag)
     settings = [
         *job.row.set,
-        f"data.folder={prepared(group.data, arguments.data, arguments.runs)}",
+        *folder_of(group, arguments),
         f"data.cache={arguments.runs / 'cache'}",
         f"train.seed={job.seed}",
         *([] if arguments.device == "auto" else [f"train.accelerator={arguments.device}"]),
@@ -161,28 +164,36 @@ def run_one(arguments: argparse.Namespace) -> int:
     return 0 if done else 1
 
 
-def warm_up(arguments: argparse.Namespace, jobs: list[Job]) -> None:
-    """Make tokenised data once, before several processes would each begin to."""
+def folder_of(group: Group, arguments: argparse.Namespace) -> list[str]:
+    """The setting that says where a group's data are; none where its corpus is built in."""
     from measure import prepared
 
+    return [] if group.data is None else [f"data.folder={prepared(group.data, arguments.data, arguments.runs)}"]
+
+
+def warm_up(arguments: argparse.Namespace, jobs: list[Job]) -> None:
+    """Make tokenised data once, before several processes would each begin to."""
     from saccade.tasks.corpus import Corpus
     from saccade.tasks.folder import build_task
     from saccade.tasks.recipe import load_recipe
 
     seen = set()
     for job in jobs:
-        folder = prepared(GROUPS[job.group].data, arguments.data, arguments.runs)
-        changes = [f"data.folder={folder}", f"data.cache={arguments.runs / 'cache'}", *job.row.set, *arguments.set]
+        changes = [
+            *folder_of(GROUPS[job.group], arguments),
+            f"data.cache={arguments.runs / 'cache'}",
+            *job.row.set,
+            *arguments.set,
+        ]
         recipe = load_recipe(job.row.recipe, changes)
         key = json.dumps([recipe.data.model_dump(), recipe.tokenizer.model_dump()])
         if key not in seen:
             seen.add(key)
             corpus = Corpus(recipe)
             tokenizers = corpus.tokenizers()
-            task = build_task(recipe, tokenizers)
-            for split in ("train", "valid"):
-                corpus.store(split, task)
-            say(f"data     {job.row.recipe}: {folder}")
+            corpus.store("train", tokenizers, links=recipe.train.guided_alignment > 0)
+            corpus.store("valid", tokenizers)
+            say(f"data     {job.row.recipe}: {recipe.data.corpus or recipe.data.folder}")
 
 
 def say(text: str) -> None:
@@ -214,7 +225,7 @@ def main() -> int:
         return 0
     if unknown := [name for name in arguments.groups if name not in GROUPS]:
         parser.error(f"there is no group {unknown[0]}. Known: {', '.join(GROUPS)}")
-    if arguments.data is None:
+    if arguments.data is None and any(GROUPS[name].data for name in arguments.groups):
         parser.error("--data DIR is needed")
     if arguments.one:
         return run_one(arguments)

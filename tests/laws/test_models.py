@@ -412,19 +412,22 @@ def recurrent_settings(choice: dict[str, Any]) -> dict[str, Any]:
     encoder_cell, residual = choice.pop("encoder_cell"), choice.pop("residual")
     if choice["start"] == "final":
         encoder_cell = choice["cell"]
-    if choice["start"] == "first-backward":
+    if choice["start"] == "first-backward" or (ways == "lowest" and choice["start"] in ("final", "project")):
         ways = "both"
     encoder = {
         "cell": encoder_cell,
-        "width": 4 if ways == "both" else 8,  # annotations are as wide as decoder states, which 'dot' wants
+        # annotations are as wide as decoder states, which 'dot' wants
+        "width": 4 if ways == "both" or (ways == "lowest" and layers == 1) else 8,
         "layers": layers,
-        "bidirectional": ways == "both",
+        "bidirectional": ways in ("both", "lowest"),
+        "bidirectional_layers": 1 if ways == "lowest" else None,
         "reverse": ways == "reverse",
         "residual": residual,
+        "residual_from": 3 if ways == "lowest" else 2,
     }
     decoder = {**choice, "layers": layers, "width": 8, "residual": residual, "output_width": None}
     if decoder["attend_from"] == "current":
-        decoder["read_state"] = "current"
+        decoder |= {"read_state": "current", "query_layer": "top", "context_layers": "bottom", "read_context": True}
     if decoder["output"] == "sum":
         decoder["read_word"] = True
     return {"embedding": 6, "encoder": encoder, "decoder": decoder, "attention": attention, "init": {"kind": "default"}}
@@ -436,9 +439,12 @@ RECURRENT = {
     "encoder_cell": list(CELLS),
     "start": list(STARTS),
     "output": list(READOUTS),
-    "ways": ["forward", "reverse", "both"],
-    "layers": [1, 2],
+    "ways": ["forward", "reverse", "both", "lowest"],
+    "layers": [1, 2, 3],
     "attend_from": ["previous", "current"],
+    "query_layer": ["top", "bottom"],
+    "context_layers": ["bottom", "all"],
+    "read_context": [True, False],
     "input_feeding": [False, True],
     "read_state": ["previous", "current"],
     "read_word": [False, True],
@@ -447,7 +453,18 @@ RECURRENT = {
 }
 WITHOUT_ATTENTION = {
     key: RECURRENT[key]
-    for key in ("cell", "output", "ways", "layers", "input_feeding", "read_state", "read_word", "residual")
+    for key in (
+        "cell",
+        "output",
+        "ways",
+        "layers",
+        "context_layers",
+        "input_feeding",
+        "read_state",
+        "read_word",
+        "read_context",
+        "residual",
+    )
 } | {"summary": [False, True], "start": ["zero", "final", "project", "mean"]}
 STEPS = {"project": [None, "none", "qk", "qkv"], "itself": [True, False]}
 SELF_ATTENTIVE = {

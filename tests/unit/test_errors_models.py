@@ -231,6 +231,8 @@ def test_starts_that_need_another_encoder():
     for start in ("final", "project", "first-backward"):
         with raises(ConfigError, f"start '{start}'", "ReaderEncoder", "'mean', 'last' or 'zero'"):
             tiny("self-attentive-rnn", decoder={"width": 8, "start": start})
+        with raises(ConfigError, f"start '{start}'", "only the lowest", "'mean', 'last' or 'zero'"):
+            tiny("gnmt", decoder={"width": 8, "layers": 3, "start": start})
 
 
 COMBINATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
@@ -246,6 +248,26 @@ COMBINATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
         "self-attentive-rnn",
         {"decoder": {"read_state": "previous", "attend_from": "current"}},
         ("read_state 'previous' needs attend_from 'previous'",),
+    ),
+    "residual over two widths": (
+        "gnmt",
+        {"encoder": {"residual_from": 2}},
+        ("layer 2 reads both directions and writes one", "residual_from to 3 or more"),
+    ),
+    "lowest layer asks too late": (
+        "gnmt",
+        {"decoder": {"attend_from": "current"}},
+        ("query_layer 'bottom' needs attend_from 'previous'",),
+    ),
+    "context for layers that are done": (
+        "luong-dot",
+        {"decoder": {"context_layers": "all"}},
+        ("context_layers 'all' needs attend_from 'previous'",),
+    ),
+    "a context that nothing reads": (
+        "luong-dot",
+        {"decoder": {"read_context": False}},
+        ("read_context false needs attend_from 'previous'",),
     ),
     "no heads": ("transformer-base", {"attention": {"heads": None}}, ("attention", "set heads to 1 or more")),
     "no heads across": ("transformer-base", {"cross": {"heads": None}}, ("cross", "set heads to 1 or more")),

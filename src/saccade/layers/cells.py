@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -30,6 +30,7 @@ __all__ = [
     "ChoGRU",
     "Layered",
     "ResetBeforeGRU",
+    "StackAdvance",
     "Tanh",
     "build_cell",
     "check_inputs",
@@ -367,11 +368,19 @@ Layered = tuple[Parts, ...]
 """The states of a stack, layer by layer, each in its parts."""
 
 
+class StackAdvance(Protocol):
+    """One step of a stack."""
+
+    def __call__(self, gates: Tensor, layered: Layered, beside: Tensor | None = None) -> tuple[Tensor, Layered]:
+        """Projected inputs of the first layer (N, gates), what the others read beside -> output (N, width), states."""
+
+
 class CellStack(nn.Module):
     """Layers of one cell, the upper reading the hidden states of the lower; a decoder's memory.
 
-    State (N, layers, state_width). With `residual` a layer's input is added to its output, from the second
-    layer on. Dropout is on what passes between layers; if it is locked, the same in all steps.
+    State (N, layers, state_width). With `residual` a layer's input is added to its output, from layer `residual_from`
+    on, counted from 1. Layers above the first read `beside` (N, beside_width) as well, [below ; beside]; a residual
+    connection adds `below` alone. Dropout is on what passes between layers; if it is locked, the same in all steps.
     """
 
     def __init__(
@@ -382,13 +391,16 @@ class CellStack(nn.Module):
         layers: int = 1,
         *,
         residual: bool = False,
+        residual_from: int = 2,
+        beside_width: int = 0,
         dropout: Dropout | None = None,
     ) -> None:
         super().__init__()
-        inputs = [input_width, *[width] * (layers - 1)]
+        inputs = [input_width, *[width + beside_width] * (layers - 1)]
         self.cells: Layers[Cell] = Layers(build_cell(cell, size, width) for size in inputs)
         self.input_width, self.width, self.layers = input_width, width, layers
-        self.residual, self.dropout = residual, dropout or Dropout(0.0)
+        self.residual, self.residual_from, self.beside_width = residual, residual_from, beside_width
+        self.dropout = dropout or Dropout(0.0)
 
     @property
     def first(self) -> Cell:
@@ -414,34 +426,42 @@ class CellStack(nn.Module):
         output, layered = self.recurrence()(gates, self.split(state))
         return output, self.join(layered)
 
-    def recurrence(self) -> Callable[[Tensor, Layered], tuple[Tensor, Layered]]:
+    def recurrence(self) -> StackAdvance:
         """`advance` for a loop, as a cell's; the hidden state of the uppermost layer is `layered[-1][0]`."""
         steps = [cell.recurrence() for cell in self.cells]
         drops = [self.dropout.over_steps() for _ in steps]
 
-        def advance(gates: Tensor, layered: Layered) -> tuple[Tensor, Layered]:
+        def advance(gates: Tensor, layered: Layered, beside: Tensor | None = None) -> tuple[Tensor, Layered]:
             states = []
             output = gates
             layers = zip(self.cells, steps, drops, layered, strict=True)
             for layer, (cell, step, drop, before) in enumerate(layers):
                 inputs = output if layer == 0 else drop(output)
-                after = step(inputs if layer == 0 else cell.project(inputs), before)
-                output = self._add(after[0], inputs, layer)
+                after = step(inputs if layer == 0 else cell.project(self.widened(inputs, beside)), before)
+                output = after[0] + inputs if self.adds(layer) else after[0]
                 states.append(after)
             return output, tuple(states)
 
         return advance
 
-    def sequence(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+    def sequence(self, inputs: Tensor, state: Tensor, beside: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Many steps in one call a layer: inputs (B, T, input_width) -> outputs (B, T, width), last state."""
         states = []
         output = inputs
         for layer, cell in enumerate(self.cells):
             inputs = output if layer == 0 else self.dropout(output)
-            hiddens, after = cell.sequence(inputs, state[:, layer])
-            output = self._add(hiddens, inputs, layer)
+            hiddens, after = cell.sequence(inputs if layer == 0 else self.widened(inputs, beside), state[:, layer])
+            output = hiddens + inputs if self.adds(layer) else hiddens
             states.append(after)
         return output, torch.stack(states, 1)
 
-    def _add(self, hidden: Tensor, inputs: Tensor, layer: int) -> Tensor:
-        return hidden + inputs if self.residual and layer > 0 else hidden
+    def adds(self, layer: int) -> bool:
+        """Whether a layer, counted from 0, has a residual connection."""
+        return self.residual and layer + 1 >= self.residual_from
+
+    def widened(self, below: Tensor, beside: Tensor | None) -> Tensor:
+        """The inputs of an upper layer: [below ; beside], or below alone in a stack without room beside it."""
+        if not self.beside_width:
+            return below
+        assert beside is not None, "built to read something beside"
+        return torch.cat([below, beside], -1)

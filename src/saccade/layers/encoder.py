@@ -43,7 +43,9 @@ class Encoder(nn.Module):
 class RecurrentEncoder(Encoder):
     """A stack of recurrent layers over the source, in one direction or both.
 
-    Bidirectional: every layer reads both ways with its own weights and passes [forward ; backward] on.
+    Bidirectional: every layer reads both ways with its own weights and passes [forward ; backward] on; with
+    `bidirectional_layers` only that many of the lowest do, and those above read from left to right (Wu et al. 2016).
+    With `residual` a layer's input is added to its output, from layer `residual_from` on, counted from 1.
     Reversed (`reverse`): the one direction runs from the last word to the first, so that the words the
     decoder needs first are the freshest (Sutskever et al. 2014). Annotations stay at the places of their
     words either way, so attention always points at the input as it was given.
@@ -57,20 +59,35 @@ class RecurrentEncoder(Encoder):
         layers: int = 1,
         *,
         bidirectional: bool = False,
+        bidirectional_layers: int | None = None,
         reverse: bool = False,
         residual: bool = False,
+        residual_from: int = 2,
         dropout: Dropout | None = None,
     ) -> None:
         super().__init__()
-        self.backwards = (False, True) if bidirectional else (reverse,)
+        both = (bidirectional_layers or layers) if bidirectional else 0
+        self.ways = tuple((False, True) if layer < both else (reverse,) for layer in range(layers))
+        """For each layer, whether each of its directions reads backwards."""
         self.width = width * len(self.backwards)
-        inputs = [input_width, *[self.width] * (layers - 1)]
+        inputs = [input_width, *(width * len(ways) for ways in self.ways[:-1])]
         self.layers: Layers[Layers[Cell]] = Layers(
-            Layers(build_cell(cell, size, width) for _ in self.backwards) for size in inputs
+            Layers(build_cell(cell, size, width) for _ in ways) for size, ways in zip(inputs, self.ways, strict=True)
         )
-        self.cell_width, self.residual, self.dropout = width, residual, dropout or Dropout(0.0)
-        self.finals = True
+        self.cell_width, self.dropout = width, dropout or Dropout(0.0)
+        self.residual, self.residual_from = residual, residual_from
+        self.finals = self.uniform
         """Whether anybody wants to know the last states: an LSTM's memory costs more than its hidden states."""
+
+    @property
+    def backwards(self) -> tuple[bool, ...]:
+        """The directions of the uppermost layer, whose states are the annotations."""
+        return self.ways[-1]
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all layers have the same directions, so that their last states are one tensor."""
+        return len(set(self.ways)) == 1
 
     @property
     def state_width(self) -> int:
@@ -83,10 +100,10 @@ class RecurrentEncoder(Encoder):
         read = _read if self.finals else _read_hiddens
         for number, directions in enumerate(self.layers):
             below = output if number == 0 else self.dropout(output)
-            pairs = zip(directions, self.backwards, strict=True)
+            pairs = zip(directions, self.ways[number], strict=True)
             hiddens, states = zip(*(read(cell, below, mask, way) for cell, way in pairs), strict=True)
             output = torch.cat(hiddens, -1)
-            if self.residual and number > 0:
+            if self.residual and number + 1 >= self.residual_from:
                 output = output + below
             if self.finals:
                 finals.append(torch.stack(states, 1))  # (B, directions, state_width)

@@ -57,10 +57,13 @@ class PlainReader(Reader):
         layers: int = 1,
         *,
         residual: bool = False,
+        residual_from: int = 2,
         dropout: Dropout | None = None,
     ) -> None:
         super().__init__()
-        self.cells = CellStack(cell, input_width, width, layers, residual=residual, dropout=dropout)
+        self.cells = CellStack(
+            cell, input_width, width, layers, residual=residual, residual_from=residual_from, dropout=dropout
+        )
         self.input_width, self.width = input_width, width
 
     def start(self, rows: int, max_length: int, like: Tensor) -> Tensor:

@@ -139,6 +139,11 @@ def _recurrent(start: str, encoder: Encoder) -> RecurrentEncoder:
             f"start {start!r} takes a recurrent encoder's states, but {type(encoder).__name__} hands over annotations "
             "alone. Use start 'mean', 'last' or 'zero'."
         )
+    if not encoder.uniform:
+        raise ConfigError(
+            f"start {start!r} takes the last states of all layers, but only the lowest of this encoder read both ways. "
+            "Use start 'mean', 'last' or 'zero', or leave encoder.bidirectional_layers out."
+        )
     return encoder
 
 

@@ -93,6 +93,38 @@ def _luong(attention: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+# The paper gives neither a first state of the decoder nor a layer before the softmax: the decoder starts from zeros,
+# and the output layer reads the uppermost layer alone.
+_GNMT = {
+    "embedding": 1024,
+    "encoder": {
+        "cell": "lstm",
+        "width": 1024,
+        "layers": 8,
+        "bidirectional": True,
+        "bidirectional_layers": 1,
+        "residual": True,
+        "residual_from": 3,
+        "dropout": 0.2,
+    },
+    "decoder": {
+        "cell": "lstm",
+        "width": 1024,
+        "layers": 8,
+        "residual": True,
+        "residual_from": 3,
+        "dropout": 0.2,
+        "start": "zero",
+        "attend_from": "previous",
+        "query_layer": "bottom",
+        "context_layers": "all",
+        "output": "linear",
+        "read_context": False,
+    },
+    "attention": {"score": "additive"},
+    "init": {"kind": "uniform", "scale": 0.04},
+}
+
 _SHOW_ATTEND_TELL: dict[str, Any] = {
     "grid": {"kind": "vgg19", "frozen": True},
     "embedding": 512,
@@ -122,6 +154,11 @@ _TINY_STACK = {
     "init": {"kind": "default"},
 }
 _TINY_MAXOUT = {**_TINY_RECURRENT, "decoder": {"width": 8, "output_width": 5}}
+_TINY_GNMT = {
+    **_TINY_STACK,
+    "encoder": {"width": 8, "layers": 3, "dropout": 0.0},
+    "decoder": {"width": 8, "layers": 3, "dropout": 0.0},
+}
 _TINY_CAPTION = {
     "grid": {"kind": "small", "width": 6, "channels": (4,), "frozen": False},
     "embedding": 5,
@@ -146,6 +183,7 @@ MODELS: dict[str, Preset] = {
             "local-p": {"score": "general", "window": "local-p"},
         }.items()
     },
+    "gnmt": Preset(RecurrentConfig, _GNMT, _TINY_GNMT, "Wu et al. 2016, arXiv:1609.08144"),
     "self-attentive-rnn": Preset(SelfAttentiveConfig, {}, _TINY_SELF, "lecture notes: SimpleRNN + self-attention"),
     "lstmn": Preset(LSTMNConfig, {}, _TINY_LSTMN, "Cheng et al. 2016, arXiv:1601.06733"),
     "lstmn-shallow": Preset(

@@ -22,7 +22,7 @@ from saccade.layers.starts import Start, build_start
 from saccade.models.base import Precision, Seq2Seq, Writer, check_fed, inputs_of, source_of, tie
 from saccade.models.exact import own_methods
 from saccade.models.family import Family, WordNetwork
-from saccade.models.recurrent_writer import Loop, RecurrentWriter
+from saccade.models.recurrent_writer import Loop, Read, RecurrentWriter
 from saccade.models.settings import AttentionConfig, DecoderConfig, EncoderConfig, InitConfig
 from saccade.models.writer import fast_writer
 
@@ -67,11 +67,13 @@ class RecurrentSeq2Seq(Seq2Seq):
         s[t] = cells([y ; c ; fed], s[t-1])           c = attention(s[t])
         vector = readout(s, c, y)                     vector = readout(s, c, y)
 
-    then logits = W_o vector. Gated, c is multiplied by σ(w · s), of the state that asked. Without attention c is left
-    out, or is the same summary in every step (Cho). Where no step needs what the one before computed beyond its state,
-    that is without input feeding and attending from the current state, teacher forcing is one recurrent call and one
-    attention call. Elsewhere the words' share of the gates is computed for all steps at once, and so are the read-outs
-    and the logits.
+    then logits = W_o vector. In a stack the uppermost layer asks and the lowest reads c. Attending from the previous
+    state, the lowest may ask instead (`query_layer`), all may read c (`beside_width` of the cells), and the read-out
+    may leave it out (`read_context`); GNMT does all three (Wu et al. 2016). Gated, c is multiplied by σ(w · s), of the
+    state that asked. Without attention c is left out, or is the same summary in every step (Cho). Where no step needs
+    what the one before computed beyond its state, that is without input feeding and attending from the current state,
+    teacher forcing is one recurrent call and one attention call. Elsewhere the words' share of the gates is computed
+    for all steps at once, and so are the read-outs and the logits.
     """
 
     def __init__(
@@ -85,10 +87,12 @@ class RecurrentSeq2Seq(Seq2Seq):
         readout: Readout,
         *,
         attend_from: Literal["previous", "current"] = "previous",
+        query_layer: Literal["top", "bottom"] = "top",
         input_feeding: bool = False,
         summary: bool = False,
         read_state: Literal["previous", "current"] = "current",
         read_word: bool = False,
+        read_context: bool = True,
         gated: bool = False,
         source_dropout: Dropout | None = None,
         target_dropout: Dropout | None = None,
@@ -100,8 +104,9 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.vocabulary = target_embedding.num_embeddings
         self.output = nn.Linear(readout.width, self.vocabulary)
         self.from_previous = attention is not None and attend_from == "previous"
-        self.input_feeding, self.summary, self.read_word = input_feeding, summary, read_word
-        self.read_previous = read_state == "previous"
+        self.query_bottom = query_layer == "bottom"
+        self.input_feeding, self.summary = input_feeding, summary
+        self.read_word, self.read_context, self.read_previous = read_word, read_context, read_state == "previous"
         self.gate = nn.Linear(cells.width, 1) if gated else None
         self.source_dropout, self.target_dropout = source_dropout or Dropout(0.0), target_dropout or Dropout(0.0)
         name_sites(self)
@@ -153,7 +158,7 @@ class RecurrentSeq2Seq(Seq2Seq):
     ) -> tuple[Tensor, State]:
         """A step from an embedded word and its share of the gates: what the output layer reads (N, R), state."""
         read, context, now = self._advance(memory, self._open(state), gates, tape, loop)
-        vector = (loop.read or self.readout)(read, context, word if self.read_word else None)
+        vector = self._read(read, context, word, loop.read)
         # as the start's: under autocast some of it is in half precision, and a read-out may be a view of the cells
         cells = self.cells.join(tuple(tuple(part.to(memory.start.dtype) for part in parts) for parts in now.cells))
         fed = vector.to(memory.start.dtype).clone(memory_format=torch.contiguous_format) if self.input_feeding else None
@@ -178,7 +183,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         if memory.summary is not None:
             context = memory.summary[:, None].expand(-1, words.shape[1], -1)
             inputs = torch.cat([words, context], -1)
-        outputs, _ = self.cells.sequence(inputs, memory.start)
+        outputs, _ = self.cells.sequence(inputs, memory.start, context)
         if self.attention is not None and memory.bank is not None:
             context = self._gated(self.attention(outputs, memory.bank, tape=tape).context, outputs)
         _note(tape, outputs, context)
@@ -212,13 +217,14 @@ class RecurrentSeq2Seq(Seq2Seq):
         before, past = now.cells[-1][0], now.past
         context = None
         if self.from_previous:
-            context, past = self._attend(before, memory, now, tape, loop)
+            asks = now.cells[0][0] if self.query_bottom else before
+            context, past = self._attend(asks, memory, now, tape, loop)
         elif memory.summary is not None:
             context = memory.summary.repeat_interleave(gates.shape[0] // memory.summary.shape[0], 0)
         late = [part for part in (context, now.fed) if part is not None]
         if late:
             gates = loop.add(gates, late[0] if len(late) == 1 else torch.cat(late, -1))
-        output, cells = loop.advance(gates, now.cells)
+        output, cells = loop.advance(gates, now.cells, context)
         if self.attention is not None and not self.from_previous:
             context, past = self._attend(output, memory, now, tape, loop)
         return before if self.read_previous else output, context, Now(cells, now.fed, now.position + 1, past)
@@ -248,8 +254,10 @@ class RecurrentSeq2Seq(Seq2Seq):
         embedded: Tensor = self.target_dropout(self.target_embedding(tokens))
         return embedded
 
-    def _read(self, state: Tensor, context: Tensor | None, words: Tensor) -> Tensor:
-        out: Tensor = self.readout(state, context, words if self.read_word else None)
+    def _read(self, state: Tensor, context: Tensor | None, words: Tensor, read: Read | None = None) -> Tensor:
+        out: Tensor = (read or self.readout)(
+            state, context if self.read_context else None, words if self.read_word else None
+        )
         return out
 
 
@@ -261,7 +269,7 @@ def _note(tape: Tape | None, states: Tensor, contexts: Tensor | None) -> None:
 
 
 class RecurrentConfig(Family):
-    """The recurrent family: sutskever, cho, bahdanau, luong and all between them."""
+    """The recurrent family: sutskever, cho, bahdanau, luong, gnmt and all between them."""
 
     embedding: Width = 256
     encoder: EncoderConfig = EncoderConfig(bidirectional=True)
@@ -300,6 +308,7 @@ class RecurrentConfig(Family):
             settings.width,
             settings.layers,
             residual=settings.residual,
+            residual_from=settings.residual_from,
             dropout=settings.drops(),
         )
         return WordNetwork(nn.Embedding(vocabulary, self.embedding), reader, settings.drops())
@@ -328,7 +337,7 @@ def attach_decoder(
     readout = build_readout(
         settings.output,
         settings.width,
-        attended + fixed,
+        attended + fixed if settings.read_context else 0,
         embedding if settings.read_word else 0,
         settings.output_width,
     )
@@ -339,6 +348,8 @@ def attach_decoder(
         settings.width,
         settings.layers,
         residual=settings.residual,
+        residual_from=settings.residual_from,
+        beside_width=early + fixed if settings.context_layers == "all" else 0,
         dropout=settings.drops(),
     )
     return family(
@@ -350,10 +361,12 @@ def attach_decoder(
         None if attention is None else attention.build(settings.width, encoder.width),
         readout,
         attend_from=settings.attend_from,
+        query_layer=settings.query_layer,
         input_feeding=settings.input_feeding,
         summary=settings.summary,
         read_state=settings.read_state,
         read_word=settings.read_word,
+        read_context=settings.read_context,
         gated=settings.gated,
         source_dropout=source_dropout,
         target_dropout=settings.drops(),

@@ -34,6 +34,7 @@ from saccade.layers.cells import (
     Layered,
     Parts,
     ResetBeforeGRU,
+    StackAdvance,
     Tanh,
 )
 from saccade.layers.readout import Maxout, Readout, TanhReadout, side_by_side
@@ -44,7 +45,10 @@ from saccade.models.writer import Draft, StepDraft, Writer, rows_of
 if TYPE_CHECKING:
     from saccade.models.recurrent import RecurrentSeq2Seq
 
-__all__ = ["Loop", "RecurrentWriter"]
+__all__ = ["Loop", "Read", "RecurrentWriter"]
+
+Read = Callable[[Tensor, Tensor | None, Tensor | None], Tensor]
+"""A read-out: state, context, word -> vector."""
 
 
 class Loop(NamedTuple):
@@ -54,9 +58,9 @@ class Loop(NamedTuple):
     """
 
     add: Callable[[Tensor, Tensor], Tensor]
-    advance: Callable[[Tensor, Layered], tuple[Tensor, Layered]]
+    advance: StackAdvance
     attend: Callable[[Tensor, Bank, Tape | None], Tensor] | None = None
-    read: Callable[[Tensor, Tensor | None, Tensor | None], Tensor] | None = None
+    read: Read | None = None
 
 
 class RecurrentWriter(Writer):
@@ -212,9 +216,7 @@ class _Grown:
         return grown
 
 
-def packed_readout(
-    readout: Readout, precision: Precision
-) -> Callable[[Tensor, Tensor | None, Tensor | None], Tensor] | None:
+def packed_readout(readout: Readout, precision: Precision) -> Read | None:
     """A read-out with its layer packed; None for one that has none or is not known here."""
     if type(readout) is Maxout:
         exactly(exactly(readout, Maxout).layer, nn.Linear)
@@ -242,7 +244,7 @@ def packed_readout(
     return None
 
 
-def packed_stack(stack: CellStack, precision: Precision) -> Callable[[Tensor, Layered], tuple[Tensor, Layered]]:
+def packed_stack(stack: CellStack, precision: Precision) -> StackAdvance:
     """`stack.recurrence()` without dropout, its weights packed."""
     exactly(stack.dropout, Dropout)
     steps = [packed_recurrence(cell, precision) for cell in stack.cells]
@@ -250,12 +252,14 @@ def packed_stack(stack: CellStack, precision: Precision) -> Callable[[Tensor, La
         pack(cell.input_weight, cell.input_bias, precision=precision) for cell in list(stack.cells)[1:]
     ]
 
-    def advance(gates: Tensor, layered: Layered) -> tuple[Tensor, Layered]:
+    adds = [stack.adds(layer) for layer in range(1, stack.layers)]
+
+    def advance(gates: Tensor, layered: Layered, beside: Tensor | None = None) -> tuple[Tensor, Layered]:
         after = steps[0](gates, layered[0])
         output, states = after[0], [after]
-        for project, step, before in zip(inputs, steps[1:], layered[1:], strict=True):
-            after = step(project(output), before)
-            output = after[0] + output if stack.residual else after[0]
+        for project, step, before, residual in zip(inputs, steps[1:], layered[1:], adds, strict=True):
+            after = step(project(stack.widened(output, beside)), before)
+            output = after[0] + output if residual else after[0]
             states.append(after)
         return output, tuple(states)
 

@@ -43,6 +43,7 @@ def _moderate(options: dict[str, Any]) -> dict[str, Any]:
 
 Options = Annotated[dict[str, Any], AfterValidator(_moderate)]
 CellName = Annotated[str, _of("cell", CELLS)]
+ResidualFrom = Annotated[int, Field(ge=2, le=256)]
 
 
 class AttentionConfig(Config):
@@ -109,13 +110,28 @@ class EncoderConfig(Config):
     """Of each direction."""
     layers: Depth = 1
     bidirectional: bool = False
+    bidirectional_layers: Depth | None = None
+    """How many of the lowest layers read both ways where the encoder is bidirectional; left out, all."""
     reverse: bool = False
     """Read the source from its end."""
     residual: bool = False
+    """Whether a layer's input is added to its output."""
+    residual_from: ResidualFrom = 2
+    """The lowest layer with a residual connection, counted from 1."""
     dropout: Share = 0.0
     """On the embeddings and between layers."""
     locked_dropout: bool = False
     """Whether what is dropped stays dropped through all words of a sentence."""
+
+    @model_validator(mode="after")
+    def _adds_what_fits(self) -> EncoderConfig:
+        both = self.bidirectional_layers if self.bidirectional else None
+        if self.residual and both is not None and both < self.layers and self.residual_from < both + 2:
+            raise ValueError(
+                f"layer {both + 1} reads both directions and writes one, so its input cannot be added to its output: "
+                f"set residual_from to {both + 2} or more, or leave bidirectional_layers out"
+            )
+        return self
 
     def drops(self) -> Dropout:
         """The dropout of the embeddings."""
@@ -129,8 +145,10 @@ class EncoderConfig(Config):
             self.width,
             self.layers,
             bidirectional=self.bidirectional,
+            bidirectional_layers=self.bidirectional_layers,
             reverse=self.reverse,
             residual=self.residual,
+            residual_from=self.residual_from,
             dropout=self.drops(),
         )
 
@@ -142,6 +160,9 @@ class DecoderConfig(Config):
     width: Width = 256
     layers: Depth = 1
     residual: bool = False
+    """Whether a layer's input is added to its output."""
+    residual_from: ResidualFrom = 2
+    """The lowest layer with a residual connection, counted from 1."""
     dropout: Share = 0.0
     """On the embeddings, between layers and on the read-out."""
     locked_dropout: bool = False
@@ -150,6 +171,10 @@ class DecoderConfig(Config):
     """Where the first state comes from: zero, final, project, first-backward, mean, mean-deep or last."""
     attend_from: Literal["previous", "current"] = "previous"
     """The state that asks: the one before this word was read, or the one after."""
+    query_layer: Literal["top", "bottom"] = "top"
+    """The layer whose state asks."""
+    context_layers: Literal["bottom", "all"] = "bottom"
+    """The layers that read the context, or the one fixed vector, beside their input."""
     input_feeding: bool = False
     """Whether the read-out of a step enters the next."""
     summary: bool = False
@@ -161,6 +186,8 @@ class DecoderConfig(Config):
     """The state the read-out reads."""
     read_word: bool = False
     """Whether the read-out reads the last word too."""
+    read_context: bool = True
+    """Whether the read-out reads the context, or the one fixed vector, too."""
     gated: bool = False
     """Whether a gate, one number read from the state that asks, says how much of the context enters."""
 
@@ -182,6 +209,16 @@ class DecoderConfig(Config):
             raise ValueError("decoder.summary is the context of models without attention: set attention to null")
         if self.read_state == "previous" and self.attend_from == "current":
             raise ValueError("decoder.read_state 'previous' needs attend_from 'previous': the context is newer")
+        if self.attend_from == "current":
+            early = {
+                "query_layer 'bottom'": self.query_layer == "bottom",
+                "context_layers 'all'": self.context_layers == "all",
+                "read_context false": not self.read_context,
+            }
+            if used := [name for name, is_used in early.items() if is_used]:
+                raise ValueError(
+                    f"decoder.{used[0]} needs attend_from 'previous': the current state is known after all layers"
+                )
 
 
 class InitConfig(Config):

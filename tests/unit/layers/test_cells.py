@@ -137,6 +137,18 @@ def test_residual_adds_a_layers_input_to_its_output_from_the_second_layer_on():
     same(outputs[:, 0], above + below)
 
 
+def test_upper_layers_read_what_stands_beside_and_residual_leaves_it_out():
+    stack = loud(CellStack("tanh", D, D, 3, residual=True, residual_from=3, beside_width=2))
+    inputs, beside, state = torch.randn(1, 1, D), torch.randn(1, 1, 2), torch.zeros(1, 3, D)
+    first, second, third = stack.cells
+    low = first(inputs[:, 0], state[:, 0])
+    middle = second(torch.cat([low, beside[:, 0]], -1), state[:, 1])
+    high = third(torch.cat([middle, beside[:, 0]], -1), state[:, 2])
+    same(stack.sequence(inputs, state, beside)[0][:, 0], high + middle)
+    output, _ = stack.recurrence()(first.project(inputs[:, 0]), stack.split(state), beside[:, 0])
+    same(output, high + middle)
+
+
 def test_dropout_is_between_layers_and_only_in_training():
     single, double = (CellStack("gru", E, D, layers, dropout=Dropout(0.9)) for layers in (1, 2))
     inputs = torch.randn(1, 4, E)

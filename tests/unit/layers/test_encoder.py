@@ -96,6 +96,21 @@ def test_upper_layers_read_both_directions_of_the_lower_and_residual_adds_their_
     assert plain.layers[1][0].input_width == 2 * D
 
 
+def test_only_the_lowest_layers_read_both_ways_where_that_is_asked_for():
+    encoder = loud(
+        RecurrentEncoder("lstm", E, D, 3, bidirectional=True, bidirectional_layers=1, residual=True, residual_from=3)
+    )
+    lowest = RecurrentEncoder("lstm", E, D, 1, bidirectional=True)
+    lowest.layers.load_state_dict(encoder.layers[:1].state_dict())
+    upper = RecurrentEncoder("lstm", 2 * D, D, 2, residual=True)
+    upper.layers.load_state_dict(encoder.layers[1:].state_dict())
+    inputs = words()
+    reading, wanted = encoder(inputs, MASK), upper(lowest(inputs, MASK).annotations, MASK)
+    assert (encoder.width, reading.finals) == (D, None)
+    same(reading.annotations[MASK], wanted.annotations[MASK])
+    same(reading.last, wanted.last)
+
+
 def test_a_reader_is_an_encoder_whose_last_annotation_is_the_last_words():
     reader = loud(SelfAttentiveRNN(build_attention("concat", D, D), E, D))
     inputs = words()

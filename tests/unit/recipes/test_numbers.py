@@ -122,7 +122,7 @@ def test_a_model_that_is_larger_than_the_memory_is_refused_before_it_is_made(mon
     listed, tokenizers = path[-1] == "channels", untrained("translation", MODEL).tokenizers
     monkeypatch.setattr("saccade.tasks.base.memory_here", lambda: 200 << 20)
     shared = Tokenizers(tokenizers.source, tokenizers.source)
-    value = 256 if path[-1] in ("layers", "decoder_layers") else 2**20
+    value = 256 if path[-1].endswith(("layers", "residual_from")) else 2**20
     text = changed(preset, ("model", *path), [value] * 2 if listed else value)
     made = []
     why = refusal(lambda: made.append(build_task(parse_recipe(text), shared))) or ""

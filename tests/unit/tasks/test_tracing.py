@@ -12,7 +12,16 @@ from saccade.models import MODELS
 from saccade.trace import Trace
 
 TEXT = "ant bee cat dog"
-PRESETS = ["bahdanau", "luong-general", "luong-local-p", "transformer-base", "lstmn", "self-attentive-rnn", "sutskever"]
+PRESETS = [
+    "bahdanau",
+    "luong-general",
+    "luong-local-p",
+    "transformer-base",
+    "lstmn",
+    "self-attentive-rnn",
+    "sutskever",
+    "gnmt",
+]
 
 
 def preset(name, **more):
