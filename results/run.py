@@ -191,8 +191,9 @@ def warm_up(arguments: argparse.Namespace, jobs: list[Job]) -> None:
             seen.add(key)
             corpus = Corpus(recipe)
             tokenizers = corpus.tokenizers()
-            corpus.store("train", tokenizers, links=recipe.train.guided_alignment > 0)
-            corpus.store("valid", tokenizers)
+            task = build_task(recipe, tokenizers)
+            for split in ("train", "valid"):
+                corpus.store(split, task)
             say(f"data     {job.row.recipe}: {recipe.data.corpus or recipe.data.folder}")
 
 

@@ -27,6 +27,12 @@ SIZES: dict[str, dict[str, Any]] = {
     "cho": small(96, output_width=48),
     "bahdanau": small(output_width=32),
     **{name: small() for name in presets_for("sequence_to_sequence") if name.startswith("luong-")},
+    "gnmt": {
+        "embedding": 32,
+        "encoder": {"width": 48, "layers": 2, "dropout": 0.0},
+        "decoder": {"width": 48, "layers": 2, "dropout": 0.0},
+        "init": START,
+    },
     "self-attentive-rnn": {"embedding": 32, "width": 48, "decoder": {"width": 48}, "init": START},
     "lstmn": {"embedding": 32, "width": 48, "init": START},
     "lstmn-shallow": {"embedding": 32, "width": 48, "init": START},
