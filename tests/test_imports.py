@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "saccade"
 
-FIRST = {"_cpu", "batch", "checksums", "config", "errors", "files", "masks", "outside", "tree"}
+FIRST = {"_cpu", "batch", "checksums", "config", "errors", "files", "masks", "outside", "threads", "tree"}
 CORE = FIRST | {"kernels", "attention", "layers", "models", "search"}
 MAY_IMPORT = {
     "": {"_cpu", "front", "prediction"},  # saccade/__init__.py, the last two when they are first used
@@ -16,6 +16,7 @@ MAY_IMPORT = {
     "errors": set(),
     "checksums": {"errors", "files"},
     "files": {"errors"},
+    "threads": set(),
     "tree": FIRST,
     "masks": FIRST,
     "batch": FIRST,
@@ -55,6 +56,7 @@ MAY_IMPORT = {
         "prediction",
         "search.settings",
         "tasks",
+        "threads",
         "trace",
     },
     "cli": CORE | {"", "data", "look", "recipes", "tasks", "front", "serve", "trace", "train.log"},

@@ -82,9 +82,9 @@ class TransformerDraft(Draft):
         if t == 0:  # a search records all steps or none
             rotates = decoder.layers[0].heads.rotate is not None
             self._by_kernels = tape is None and not rotates and fusable(decoder.words.weight)
-            self._native = decoder.native if tape is None else None
+            self._native = decoder.native
         if self._native is not None:
-            return self._step_at_once(self._native, tokens)
+            return self._step_at_once(self._native, tokens, tape)
         x = F.embedding(tokens, decoder.words.weight)
         if self._places is None:
             x *= decoder.words.scale
@@ -102,7 +102,7 @@ class TransformerDraft(Draft):
         self._pass_time()
         return decoder.output(decoder.norm(x))
 
-    def _step_at_once(self, native: NativeDecoder, tokens: Tensor) -> Tensor:
+    def _step_at_once(self, native: NativeDecoder, tokens: Tensor, tape: Tape | None) -> Tensor:
         """All of it by our own code."""
         if self._t == self._caches[0][0].shape[0]:
             self._make_room()
@@ -110,11 +110,20 @@ class TransformerDraft(Draft):
             self._starts = torch.tensor(self._begun, device="cpu").repeat_interleave(self._width)
         at = Progress(
             self._places, self._ages, self._starts, self._origins, self._caches, self._banks, self._hidden,
-            self._width, self._t, max(self._sizes),
+            self._width, self._t, max(self._sizes), None if tape is None else self._room_for_looks(len(tokens)),
         )  # fmt: skip
         logits = native.step(tokens, at, self._desk)
+        if tape is not None and at.looks is not None:
+            for layer, back, source in zip(self._decoder.layers, *at.looks, strict=True):
+                layer.heads.record(back, tape)
+                layer.cross.record(source, tape)
         self._pass_time()
         return logits
+
+    def _room_for_looks(self, rows: int) -> tuple[Tensor, Tensor]:
+        like, layers = self._caches[0][0], len(self._decoder.layers)
+        back, source = (like.new_zeros(layers, rows, self._heads, 1, size) for size in (self._max_length, self._size))
+        return back, source
 
     def _pass_time(self) -> None:
         self._t += 1

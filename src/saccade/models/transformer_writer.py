@@ -60,14 +60,22 @@ class TransformerWriter(Writer):
     def _banks(self, tokens: Tensor, mask: Tensor, full: bool, tape: Tape | None) -> list[tuple[Tensor, Tensor]]:
         """What each layer of the decoder looks at."""
         words = self._words
-        if self._native is not None and tape is None:
+        if self._native is not None:
             words.place.check_length(tokens.shape[1])
-            return self._native.read(tokens, mask, words.places(tokens.shape[1]))
+            looks = None if tape is None else self._room_for_looks(*tokens.shape)
+            banks = self._native.read(tokens, mask, words.places(tokens.shape[1]), looks)
+            if tape is not None and looks is not None:
+                for layer, weights in zip(self._layers, looks, strict=True):
+                    layer.heads.record(weights, tape)
+            return banks
         x = words.place(F.embedding(tokens, words.weight) * words.scale).flatten(0, 1)
         for layer in self._layers:
             x = layer(x, mask, full, tape)
         read = self._norm(x)
         return [layer.cross.bank(read, mask) for layer in self.decoder.layers]
+
+    def _room_for_looks(self, sentences: int, size: int) -> Tensor:
+        return self._words.weight.new_zeros(len(self._layers), sentences, self._layers[0].heads.count, size, size)
 
 
 def _native_decoder(

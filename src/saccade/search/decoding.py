@@ -27,6 +27,7 @@ from saccade.search.loop import Strategy, run
 from saccade.search.recorded import recorded
 from saccade.search.settings import SearchConfig
 from saccade.search.walk import Greedy, Sample
+from saccade.threads import decoding_threads
 
 __all__ = ["decode"]
 
@@ -45,6 +46,7 @@ def decode(
     `lengths`: the most tokens of each answer; left out, `config.max_length` or 200. `room`: the most tokens the model
     can write, where that is limited. For `options` see `Limits`. More sentences than `config.together` says are
     searched so many at a time, each with its own limits; but all at once where one of the `constraints` has no `of`.
+    On the CPU a small model takes one thread for the time of the call (`saccade.threads`).
     """
     for name in ("max_length", "max_lengths", "min_length", "precision"):
         if name in options:  # two places for one setting, of which one would be ignored
@@ -62,6 +64,13 @@ def decode(
     limits = Limits.parse({**options, "min_length": config.min_length, "precision": config.precision})
     limits = replace(limits, max_lengths=most)
     together = config.together(next(model.parameters()).device, large=_large(batch, limits))
+    with decoding_threads(model, min(batch.size, together) * max(config.beam, config.nbest)):
+        return _decode(model, batch, config, limits, room, together)
+
+
+def _decode(
+    model: Seq2Seq, batch: Batch, config: SearchConfig, limits: Limits, room: int | None, together: int
+) -> list[list[Hypothesis]]:
     if (found := _continuous(model, batch, config, limits, together)) is not None:
         return found
     if batch.size <= together or limits.of([0]) is None:

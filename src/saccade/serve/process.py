@@ -27,6 +27,7 @@ from saccade.front import Model, describe
 from saccade.search.settings import SearchConfig
 from saccade.serve.models import Answer, Check, Described, Died, load_models, names_of
 from saccade.tasks.inputs import Input
+from saccade.threads import limit_threads, set_by_user
 
 __all__ = ["ModelProcess", "Remote", "remote_models"]
 
@@ -39,11 +40,20 @@ _PATIENCE = 2.0
 class ModelProcess:
     """A process with the models of some folders. It ends with this one, however this one ends.
 
-    If it dies itself, say for want of memory, the call under way fails and the next one starts it again.
+    If it dies itself, say for want of memory, the call under way fails and the next one starts it again. `threads`: of
+    the CPU; left out, one for small models, else all cores except one.
     """
 
-    def __init__(self, folders: Sequence[Path], *, device: str, trust_code: bool, close: Callable[[], None]) -> None:
-        self._given = ([folder.resolve() for folder in folders], device, trust_code)
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        *,
+        device: str,
+        trust_code: bool,
+        close: Callable[[], None],
+        threads: int | None = None,
+    ) -> None:
+        self._given = ([folder.resolve() for folder in folders], device, trust_code, threads)
         self._close_in_child = close
         self._turn, self._number = threading.Condition(), 0
         self._waiting: list[int] = []  # the calls under way, the first one first
@@ -182,6 +192,7 @@ def _work(
     folders: list[Path],
     device: str,
     trust_code: bool,
+    threads: int | None = None,
 ) -> None:
     """What the process does: answer calls until the other end is closed."""
     close()
@@ -191,6 +202,8 @@ def _work(
         signal.signal(number, signal.SIG_IGN)
     wanted = _Wanted()
     threading.Thread(target=_watch, args=(life, wanted), daemon=True).start()
+    if threads is not None:
+        torch.set_num_threads(threads)
     _leave_a_core()
     try:
         models = load_models(folders, device=device, trust_code=trust_code)
@@ -216,9 +229,9 @@ def _work(
 
 
 def _leave_a_core() -> None:
-    """For HTTP: threads of torch that wait for each other and for a core are slower than fewer of them."""
-    if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(max(1, torch.get_num_threads() - 1))
+    """Leave a core to the HTTP process, unless the user has set a number of threads."""
+    if not set_by_user():
+        limit_threads(max(1, torch.get_num_threads() - 1))
 
 
 def _watch(life: Connection, wanted: _Wanted) -> None:

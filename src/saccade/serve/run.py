@@ -48,7 +48,9 @@ def serve(
     """
     with (
         _bound(settings) as listener,  # before the models, which take longer
-        closing(ModelProcess(folders, device=device, trust_code=trust_code, close=listener.close)) as process,
+        closing(
+            ModelProcess(folders, device=device, trust_code=trust_code, close=listener.close, threads=settings.threads)
+        ) as process,
     ):
         usual = {} if settings.precision is None else {"precision": settings.precision}
         models = remote_models(folders, process, trust_code=trust_code, **usual)

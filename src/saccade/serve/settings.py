@@ -60,6 +60,8 @@ class Settings(Config):
     """The widest beam, and the most answers to an input."""
     precision: Literal["full", "int8"] | None = None
     """What models compute in; None: what their recipes say."""
+    threads: int | None = Field(None, ge=1, le=1024)
+    """Threads for models on the CPU; None: one for small models, else all cores except one."""
 
     @model_validator(mode="after")
     def _combines(self) -> Settings:

@@ -14,12 +14,13 @@ from saccade import kernels
 from saccade.batch import Batch
 from saccade.errors import ShapeError
 from saccade.kernels.native import coarse_products, library
+from saccade.kernels.native.checksum import naive_checksum, native_checksum
 from saccade.kernels.native.products import NativeProduct
 from saccade.kernels.native.ranking import best_words
 from saccade.kernels.packed import pack, products
 from saccade.models import build_seq2seq
 from saccade.models.base import StepWriter
-from saccade.search import Beam, Greedy
+from saccade.search import Beam, Greedy, SearchConfig, decode
 from saccade.search.flow import flow
 
 built = sys.modules["saccade.kernels.native.library"]
@@ -81,6 +82,26 @@ def test_one_thread_packs_by_it_and_several_do_not(monkeypatch):
         assert type(pack(weight, None)) is not NativeProduct
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     assert type(pack(weight, None)) is not NativeProduct
+
+
+# ---- checksums
+
+
+@needs_compiler
+def test_the_checksum_is_the_plain_one_and_notices_every_change():
+    tensors = [numbers(3), numbers(40, 25), torch.empty(0), numbers(31, 7), numbers(40, 25).half()]
+    before = native_checksum(tensors)
+    assert torch.equal(before, naive_checksum(tensors))
+    for part in (tensors[0], tensors[1], tensors[3], tensors[4]):
+        kept = part.clone()
+        part.view(-1)[-1] += 1
+        assert not torch.equal(native_checksum(tensors), before)
+        part.copy_(kept.flip(0))  # the same numbers in other places
+        assert not torch.equal(native_checksum(tensors), before)
+        part.copy_(kept)
+    assert torch.equal(native_checksum(tensors), before)
+    assert not torch.equal(native_checksum(tensors[::-1]), before)
+    assert native_checksum([numbers(4, 6).T]) is None
 
 
 # ---- the best words
@@ -169,6 +190,24 @@ def test_a_search_by_it_finds_what_torchs_operations_find(small, changes, width)
     for got, wanted in zip(ours, plain, strict=True):
         assert [part.score for part in got] == pytest.approx([part.score for part in wanted], rel=1e-4)
     assert len({len(each[0].tokens) for each in plain}) > 5, "they end at many lengths"
+
+
+@needs_compiler
+@pytest.mark.parametrize("changes", VARIANTS.values(), ids=list(VARIANTS))
+@pytest.mark.parametrize("beam", [1, 4])
+def test_attention_by_it_is_that_of_torchs_operations(small, changes, beam):
+    model, batch = lively(**changes), sentences(5)
+    found = []
+    for way in (kernels.plain, nullcontext):
+        with way():
+            assert (model.writer().decoder.native is not None) == (way is nullcontext)
+            found.append(decode(model, batch, SearchConfig(beam=beam, max_length=25), attention=True))
+    for (wanted, *_), (got, *_) in zip(*found, strict=True):
+        assert got.tokens == wanted.tokens
+        assert set(got.attention) == set(wanted.attention) == {*model.source_sites, *got.attention}
+        assert len(got.attention) == 3 * len(model.decoder.layers)  # one of a layer that reads, two of one that writes
+        for site, weights in got.attention.items():
+            torch.testing.assert_close(weights, wanted.attention[site], rtol=1e-4, atol=1e-5)
 
 
 @needs_vnni

@@ -129,11 +129,11 @@ def test_a_process_is_forked_only_where_that_is_safe(start, monkeypatch, platfor
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(process.threading, "active_count", lambda: threads)
     closing = partial(print)
-    models, (thread,) = start(echo, device="cuda", trust_code=True, close=closing)
+    models, (thread,) = start(echo, device="cuda", trust_code=True, close=closing, threads=3)
     asked = thread.asked
-    inherited, close, folders, device, trust_code = asked.rest
+    inherited, close, folders, device, trust_code, cpu_threads = asked.rest
     assert (asked.kinds, asked.target, asked.daemon) == ([kind], process._work, True)
-    assert (folders, device, trust_code) == ([Path("a").resolve()], "cuda", True)
+    assert (folders, device, trust_code, cpu_threads) == ([Path("a").resolve()], "cuda", True, 3)
     if kind == "fork":  # which has what this process has open, and must close it
         assert inherited == (models._calls, models._life)
         assert close is closing

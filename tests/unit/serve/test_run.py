@@ -162,14 +162,14 @@ def test_signals_are_heard_and_the_system_is_asked_to_end_it_in_time(monkeypatch
 
 
 @pytest.mark.parametrize(("has", "gets"), [(8, [7]), (2, [1]), (1, [1])])
-def test_a_core_is_left_for_http_unless_told(monkeypatch, has, gets):
+def test_a_core_is_left_for_http_unless_the_user_set_a_number(monkeypatch, has, gets):
     found = []
     monkeypatch.setattr(torch, "get_num_threads", lambda: has)
-    monkeypatch.setattr(torch, "set_num_threads", found.append)
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setattr(process, "limit_threads", found.append)
+    monkeypatch.setattr(process, "set_by_user", lambda: True)
     process._leave_a_core()
     assert found == []
-    monkeypatch.delenv("OMP_NUM_THREADS")
+    monkeypatch.setattr(process, "set_by_user", lambda: False)
     process._leave_a_core()
     assert found == gets
 

@@ -41,6 +41,7 @@ def test_what_is_not_said_is_as_documented():
         "max_held": 256_000_000,
         "max_beam": 16,
         "precision": None,
+        "threads": None,
     }
 
 

@@ -41,6 +41,9 @@ def predict(
         Literal["full", "int8"] | None, typer.Option(help="int8 is faster on a CPU, and a little less exact.")
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the work; for many inputs on a CPU.")] = 1,
+    threads: Annotated[
+        int | None, typer.Option(min=1, max=1024, help="Threads on a CPU; left out, one for a small model.")
+    ] = None,
     format: Annotated[Literal["text", "jsonl"], typer.Option(help="jsonl has scores and attention.")] = "text",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
@@ -51,11 +54,17 @@ def predict(
 
     Example: saccade predict runs/demo "the European Economic Area" --beam 5
     """
+    import torch
+
     from saccade.errors import ConfigError
     from saccade.front import load
 
     if inputs and file is not None:
         raise ConfigError("there are texts and a --file to answer. Give one of them.")
+    if threads is not None:
+        if workers > 1:
+            raise ConfigError(f"{workers} workers have one thread each. Give --workers or --threads.")
+        torch.set_num_threads(threads)
     loaded = load(model, device=device, trust_code=trust_code)
     options: dict[str, Any] = {
         "beam": beam,

@@ -55,6 +55,9 @@ def serve(
     precision: Annotated[
         Literal["full", "int8"] | None, typer.Option(help="int8 is faster on a CPU, and a little less exact.")
     ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, max=1024, help="Threads on a CPU; left out, one for a small model.")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Let the models' recipes import outside code.")
@@ -92,6 +95,7 @@ def serve(
         "max_held": max_held,
         "max_beam": max_beam,
         "precision": precision,
+        "threads": threads,
     }
     settings = parse(Settings, given, "saccade serve")
 

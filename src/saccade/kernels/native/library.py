@@ -34,7 +34,7 @@ def library() -> ctypes.CDLL | None:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         logging.getLogger("saccade").info("CPU kernels in C are not used: %s", reason)
         return None
-    for name in ("best", "encode", "product"):
+    for name in ("best", "checksum", "encode", "product"):
         getattr(loaded, name).restype = None
     return loaded
 

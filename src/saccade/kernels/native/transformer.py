@@ -42,8 +42,8 @@ class _Step(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("tokens", "places", "ages", "begun", "origins")),
         *((name, ctypes.POINTER(ctypes.c_void_p)) for name in ("keys", "values", "source_keys", "source_values")),
-        *((name, ctypes.c_void_p) for name in ("hidden", "logits", "room", "at", "live")),
-        *((name, ctypes.c_int32) for name in ("rows", "beams", "t", "size", "stride")),
+        *((name, ctypes.c_void_p) for name in ("hidden", "logits", "room", "at", "live", "looked_back", "looked_at")),
+        *((name, ctypes.c_int32) for name in ("rows", "beams", "t", "size", "stride", "most")),
     )
 
 
@@ -69,7 +69,7 @@ class _Source(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("tokens", "columns", "begins", "places")),
         *((name, ctypes.POINTER(ctypes.c_void_p)) for name in ("keys", "values")),
-        ("room", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("room", "looked_around")),
         *((name, ctypes.c_int32) for name in ("sentences", "stride")),
     )
 
@@ -94,6 +94,8 @@ class Progress(NamedTuple):
     beams: int
     t: int
     size: int
+    looks: tuple[Tensor, Tensor] | None = None
+    """Zeros for the weights over what was written (L, N, H, 1, T), and over the source (L, N, H, 1, S)."""
 
 
 def _numbers(*shape: int) -> Tensor:
@@ -183,11 +185,12 @@ class NativeDecoder(_Stack):
         rows = len(tokens)
         room = desk.room(2 * (rows * (2 * self._width + self._deep) + max(at.t + 1, at.size) + 2 * self._lanes))
         logits, tokens = desk.logits(rows, self._vocabulary), tokens.long().contiguous()
+        back, source = (None, None) if at.looks is None else at.looks
         told = _Step(
             *map(_place, (tokens, at.places, at.ages, at.begun, at.origins)),
             *(_places(parts) for parts in (*zip(*at.caches, strict=True), *zip(*at.banks, strict=True))),
-            *map(_place, (at.hidden, logits, room, desk.times(at.t + 1), desk.live(rows))),
-            *(rows, at.beams, at.t, at.size, at.banks[0][0].shape[-1]),
+            *map(_place, (at.hidden, logits, room, desk.times(at.t + 1), desk.live(rows), back, source)),
+            *(rows, at.beams, at.t, at.size, at.banks[0][0].shape[-1], 0 if back is None else back.shape[-1]),
         )
         if self._loaded.step(ctypes.byref(self._decoder), ctypes.byref(told)):
             raise IndexError(f"a word is not one of the {self._words} that this model knows")
@@ -213,8 +216,13 @@ class NativeEncoder(_Stack):
         sizes = (len(layers), len(kept), self._width, heads, self._deep)
         self._encoder = _Encoder(words.data_ptr(), self._layers, banks, _norm(norm), scale, *sizes)
 
-    def read(self, tokens: Tensor, mask: Tensor, places: Tensor | None) -> list[tuple[Tensor, Tensor]]:
-        """The banks of sources (B, S): keys (B·H, D, S) and values (B·H, S, D) for each layer of the decoder."""
+    def read(
+        self, tokens: Tensor, mask: Tensor, places: Tensor | None, looks: Tensor | None = None
+    ) -> list[tuple[Tensor, Tensor]]:
+        """The banks of sources (B, S): keys (B·H, D, S) and values (B·H, S, D) for each layer of the decoder.
+
+        looks: zeros (L, B, H, S, S), where the weights of the encoder's layers are written.
+        """
         (sentences, size), each = mask.shape, self._width // self._heads
         found, columns = tokens[mask].long(), mask.nonzero()[:, 1].contiguous()
         begins = F.pad(mask.sum(1).cumsum(0), (1, 0))
@@ -224,7 +232,7 @@ class NativeEncoder(_Stack):
         told = _Source(
             *map(_place, (found, columns, begins, places)),
             *(_places(parts) for parts in zip(*banks, strict=True)),
-            *(room.data_ptr(), sentences, size),
+            *(room.data_ptr(), _place(looks), sentences, size),
         )
         self._loaded.encode(ctypes.byref(self._encoder), ctypes.byref(told))
         return banks

@@ -275,7 +275,9 @@ typedef struct {
     float *room;                       /* N · (2 W + deep) + longest + LANES numbers, and for eight bits as many again */
     int64_t *at;                       /* t + 1 numbers */
     int32_t *live;                     /* N numbers */
-    int32_t rows, beams, t, size, stride; /* N; K; the time; S that is used and S of the banks */
+    float *looked_back;                /* (layers, N, H, most): weights are written here, or NULL */
+    float *looked_at;                  /* (layers, N, H, S) */
+    int32_t rows, beams, t, size, stride, most; /* N; K; the time; S that is used and S of the banks; the last time */
 } Step;
 
 /* sum (width) = Σ_s weights[s] · rows[s]; rows are `apart` from each other, or where `at` says. */
@@ -313,6 +315,9 @@ static void look_back(const Decoder *d, const Step *s, int layer, int rows, cons
         for (int h = 0; h < d->heads; h++) {
             for (int t = 0; t < count; t++) scores[t] = inner(joined + h * size, keys + at[t] + h * size, size);
             softmax(scores, count);
+            if (s->looked_back)
+                memcpy(s->looked_back + (((int64_t)layer * s->rows + n) * d->heads + h) * s->most, scores,
+                       sizeof(float) * count);
             weigh(values + h * size, at, 0, scores, count, context + (int64_t)i * width + h * size, size);
         }
     }
@@ -346,6 +351,9 @@ static void look_at_source(const Decoder *d, const Step *s, int layer, int rows,
             if (s->hidden)
                 for (int k = 0; k < s->size; k++) scores[k] += s->hidden[bank * s->stride + k];
             softmax(scores, s->size);
+            if (s->looked_at)
+                memcpy(s->looked_at + (((int64_t)layer * s->rows + s->live[i]) * d->heads + h) * s->stride, scores,
+                       sizeof(float) * s->size);
             weigh(values, 0, size, scores, s->size, context + at, size);
         }
 }
@@ -416,10 +424,12 @@ typedef struct {
     float *const *keys;     /* of each layer of the decoder (B · H, D, S) */
     float *const *values;   /* (B · H, S, D) */
     float *room;            /* tokens · (2 W + deep) + S + LANES numbers, and for eight bits as many again */
+    float *looked_around;   /* (layers, B, H, S, S): weights are written here, or NULL */
     int32_t sentences, stride; /* B; S */
 } Source;
 
-static void look_around(const Encoder *e, const Source *s, const float *joined, float *context, float *scores) {
+static void look_around(const Encoder *e, const Source *s, int layer, const float *joined, float *context,
+                        float *scores) {
     const int width = e->width, size = width / e->heads;
     for (int b = 0; b < s->sentences; b++) {
         const int count = (int)(s->begins[b + 1] - s->begins[b]);
@@ -429,6 +439,12 @@ static void look_around(const Encoder *e, const Source *s, const float *joined, 
                 const float *asked = here + (int64_t)i * 3 * width + h * size, *keys = here + width + h * size;
                 for (int k = 0; k < count; k++) scores[k] = inner(asked, keys + (int64_t)k * 3 * width, size);
                 softmax(scores, count);
+                if (s->looked_around) {
+                    const int64_t *columns = s->columns + s->begins[b];
+                    float *row = s->looked_around +
+                        ((((int64_t)layer * s->sentences + b) * e->heads + h) * s->stride + columns[i]) * s->stride;
+                    for (int k = 0; k < count; k++) row[columns[k]] = scores[k];
+                }
                 weigh(here + 2 * width + h * size, 0, 3 * width, scores, count,
                       context + (s->begins[b] + i) * width + h * size, size);
             }
@@ -461,7 +477,7 @@ void encode(const Encoder *e, const Source *s) {
     for (int i = 0; i < e->count; i++) {
         const EncoderLayer *l = e->layers + i;
         product(&l->joined, normed(&l->before_self, x, rows, width, some), rows, deep, 0, 0, 0, coarse);
-        look_around(e, s, deep, some, scores);
+        look_around(e, s, i, deep, some, scores);
         product(&l->self_output, some, rows, x, 0, x, 0, coarse);
         normed(&l->after_self, x, rows, width, x);
         product(&l->inner, normed(&l->before_feed, x, rows, width, some), rows, deep, 0, 0, 1, coarse);
@@ -524,6 +540,33 @@ void best(const float *logits, int sentences, int beams, int words, int first, i
         }
         if (values[0] != values[0])
             for (int i = 1; i < count; i++) values[i] = values[0];
+    }
+}
+
+/* ---- whether weights have changed */
+
+/* Adds the words of eight bytes of all tensors up in columns; each tensor begins in another column, and a last word that
+   is not whole is filled with zeros. */
+void checksum(const char *const *tensors, const int64_t *bytes, int count, uint64_t *sums, int columns) {
+    for (int k = 0; k < count; k++) {
+        const int64_t whole = bytes[k] / 8, rest = bytes[k] % 8;
+        int at = (int)(7 * (int64_t)k % columns);
+        for (int64_t i = 0; i < whole; at = 0) {
+            const int64_t left = whole - i;
+            const int take = left < columns - at ? (int)left : columns - at;
+            const char *words = tensors[k] + 8 * i;
+            for (int j = 0; j < take; j++) {
+                uint64_t word;
+                memcpy(&word, words + 8 * j, 8);
+                sums[at + j] += word;
+            }
+            i += take;
+        }
+        if (rest) {
+            uint64_t word = 0;
+            memcpy(&word, tensors[k] + 8 * whole, rest);
+            sums[(7 * (int64_t)k + whole) % columns] += word;
+        }
     }
 }
 
