@@ -55,7 +55,7 @@ def test_what_the_server_is_made_of(monkeypatch):
     told = []
     running.serve([Path("a")], settings, device="cpu", trust_code=True, tell=lambda *what: told.append(what))
     asked, described, (made, sockets), closed = found
-    assert asked == ([Path("a")], {"device": "cpu", "trust_code": True})
+    assert asked == ([Path("a")], {"device": "cpu", "trust_code": True, "threads": None})
     assert described == (([Path("a")], started), {"trust_code": True})
     assert closed == "closed"
     config, state = made.config, made.server_state
