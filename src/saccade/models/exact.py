@@ -97,8 +97,8 @@ def checksum(tensors: Sequence[Tensor]) -> Tensor:
     A change through `tensor.data` or by a fused optimizer leaves no other trace. The sum is taken in columns, so that
     numbers that trade places are noticed as well. It reads each weight once, as fast as memory allows.
     """
-    if (sums := native_checksum(tensors)) is not None:
-        return sums
+    if (native := native_checksum(tensors)) is not None:
+        return native
     words = [_words(part.detach()) for part in tensors if part.numel()]
     on_cpu = not words or words[0].device.type == "cpu"  # elsewhere launches cost more than copies
     large = [part for part in words if on_cpu and len(part) >= _SMALL]

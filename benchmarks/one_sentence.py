@@ -1,0 +1,94 @@
+"""How long one sentence takes on the CPU, and how many CPU seconds a file takes, by number of threads.
+
+    python benchmarks/one_sentence.py FOLDER... [--lines 1500] [--out benchmarks/results/one-sentence.jsonl]
+
+For each model folder: `model(text)`, which returns attention, and `model.stream`, which does not, in milliseconds (the
+median and the smallest of many calls), with the number of threads that saccade chooses and with all of torch's. Then
+`saccade predict --file`, in CPU seconds of the whole process, with and without `--threads`. The ratio of two lines of
+one run is the result; the milliseconds belong to the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+TEXT = "the European Economic Area was signed in August 1992"
+
+
+def milliseconds(call: Callable[[], object], seconds: float = 3.0) -> dict[str, float]:
+    """The median and the smallest time of a call, repeated for some seconds after a warm-up."""
+    for _ in range(20):
+        call()
+    times: list[float] = []
+    while sum(times) < seconds:
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return {"median_ms": round(1e3 * statistics.median(times), 3), "min_ms": round(1e3 * min(times), 3)}
+
+
+def one_sentence(folder: Path, threads: int | None) -> list[dict[str, object]]:
+    """Measured in a process of its own, since `torch.set_num_threads` cannot be taken back."""
+    import torch
+
+    import saccade
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    model = saccade.load(folder, device="cpu")
+    calls = {"with attention": lambda: model(TEXT), "without": lambda: list(model.stream([TEXT]))}
+    common = {"model": folder.name, "threads": threads or "saccade's choice"}
+    return [{**common, "call": name, **milliseconds(call)} for name, call in calls.items()]
+
+
+def file_seconds(folder: Path, lines: int, threads: int | None) -> dict[str, object]:
+    """CPU and wall seconds of `saccade predict --file` over so many lines."""
+    with tempfile.TemporaryDirectory() as place:
+        source, answers = Path(place, "source.txt"), Path(place, "answers.txt")
+        words = TEXT.split()
+        source.write_text("".join(" ".join(words[: 3 + n % 7]) + "\n" for n in range(lines)))
+        command = [sys.executable, "-m", "saccade", "predict", str(folder), "--file", str(source), "--device", "cpu"]
+        command += [] if threads is None else ["--threads", str(threads)]
+        before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        with answers.open("w") as out:
+            subprocess.run(command, stdout=out, check=True)
+        wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    common = {"model": folder.name, "threads": threads or "saccade's choice", "call": f"predict, {lines:,} lines"}
+    return {**common, "cpu_seconds": round(used, 2), "wall_seconds": round(wall, 2)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--lines", type=int, default=1500)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--one", type=int, help="Only the calls of one sentence, with so many threads; 0: our choice.")
+    given = parser.parse_args()
+    if given.one is not None:
+        for found in one_sentence(given.folders[0], given.one or None):
+            print(json.dumps(found))
+        return
+    lines: list[str] = []
+    for folder in given.folders:
+        for threads in (0, 1, os.cpu_count() or 1):
+            command = [sys.executable, __file__, str(folder), "--one", str(threads)]
+            lines += subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+        lines += [json.dumps(file_seconds(folder, given.lines, threads)) for threads in (None, os.cpu_count() or 1)]
+    print("\n".join(lines))
+    if given.out is not None:
+        given.out.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
