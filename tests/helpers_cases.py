@@ -1,4 +1,4 @@
-"""A small recipe, inputs and a wrong input for every task: those of saccade's table, and one from outside."""
+"""A small recipe, inputs and a wrong input for every task: those of saccade's table, and some from outside."""
 
 import math
 import sys
@@ -103,10 +103,35 @@ def _sounds(folder):
             enumerate(NOTES.items())]  # fmt: skip
 
 
+def write_items(path: Path, classes: int, seed: int) -> Path:
+    """Points of which the first two numbers tell the class, and the others, which are larger, do not."""
+    chance = np.random.default_rng(seed)
+    lines = []
+    for name, center in enumerate(chance.uniform(-1, 1, (classes, 2))):
+        for _ in range(6):
+            item = [*chance.normal(center, 0.05), *chance.normal(0, 2, 2)]
+            lines.append(f"{seed}.{name}\t{','.join(f'{number:.2f}' for number in item)}")
+    return write_lines(path, lines)
+
+
+def few_shot(folder: Path, classes: int = 5) -> dict[str, Any]:
+    """The test has none of the classes of the training."""
+    splits = {split: str(write_items(folder / f"{split}.tsv", count, seed)) for seed, (split, count) in
+              enumerate({"train": classes, "valid": 3, "test": 40}.items())}  # fmt: skip
+    model = {**MODEL, "attention": {"score": "projected-dot", "score_options": {"width": 16}}}
+    data = {**splits, "cache": str(folder / "cache")}
+    return {"task": "episodes:FewShot", "data": data, "model": model, "train": TRAIN}
+
+
+def _episodes(folder):
+    return ["1,0,2,1=A 0,1,-1,2=C 1,1,2,2=B 1,0,-3,1=?", "1,0,0,0=B 0,0,0,0.5=?", "1,2,3,4=A 4,3,2,1=B 1,1,1,1=?"]
+
+
 CASES = {
     "translation": Case(_translation, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "language": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
     "classification": Case(_classification, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),
     "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
+    "episodes:FewShot": Case(few_shot, _episodes, "1,0=A 1,1=?"),
 }

@@ -1,15 +1,20 @@
-"""The files of examples/extend that are no tasks: used by a recipe, trained, saved and loaded."""
+"""The files of examples/extend: what they add is used by a recipe, trained, saved and loaded.
+
+Tasks are under the laws of tasks too.
+"""
 
 import pytest
 import torch
 from torch.testing import assert_close
 
 import saccade
-from helpers_cases import CASES, EXTEND, on_path
+from helpers_cases import CASES, EXTEND, few_shot, on_path, write_items
 from saccade.attention import Tape
 from saccade.batch import Batch
 from saccade.outside import trusting
 from saccade.recipes import RecipeText
+from saccade.tasks.corpus import Corpus
+from saccade.tasks.folder import build_task
 from saccade.tasks.recipe import parse_recipe
 from saccade.tasks.training import train
 
@@ -79,3 +84,46 @@ def test_a_sharp_row_costs_nothing():
     expected = (entropy * batch.expected_mask).sum()
     assert_close(Sharpness().loss(model, batch, tape), expected)
     assert Sharpness(tolerated=9.0).loss(model, batch, tape) == 0
+
+
+def test_episodes_are_drawn_from_their_number_alone(tmp_path):
+    from episodes import LABELS, ROUNDS, SHOTS, Episodes, parsed
+
+    path = write_items(tmp_path / "items.tsv", 4, seed=1)
+    first, again = (list(Episodes().read([path])) for _ in range(2))
+    assert first == again
+    assert len(first) == ROUNDS * len(path.read_text().splitlines())
+    assert len({example.source for example in first}) == len(first)
+    classes = {item: name for name, item in (line.split("\t") for line in path.read_text().splitlines())}
+    labels = {name: set() for name in classes.values()}
+    for example in first:
+        *support, query = example.source.split()
+        found = {classes[entry.rpartition("=")[0]]: entry[-1] for entry in support}
+        assert found[classes[query.rpartition("=")[0]]] == example.label
+        assert sorted(found.values()) == list(LABELS)
+        assert query.replace("?", example.label) not in support
+        assert sorted(parsed(example.source)[1]) == sorted(list(range(len(LABELS))) * SHOTS)
+        for name, label in found.items():
+            labels[name].add(label)
+    assert set(map(frozenset, labels.values())) == {frozenset(LABELS)}, "a class has another label in every episode"
+
+
+def test_few_examples_are_enough_for_classes_that_were_never_trained_on(tmp_path):
+    settings = few_shot(tmp_path, classes=40)
+    training = {**settings["train"], "steps": 300, "lr": 0.01, "tokens_per_batch": 640, "validate_every": 300}
+    with trusting():
+        recipe = parse_recipe(RecipeText({**settings, "train": training}, "test"))
+        train(recipe, tmp_path / "model")
+        model = saccade.load(tmp_path / "model", device="cpu", trust_code=True)
+        examples = list(Corpus(recipe).examples("test"))
+        untrained = build_task(recipe, model.task.tokenizers)
+    before, after = (task.evaluate(examples, recipe.search) for task in (untrained, model.task))
+    assert before.metrics["accuracy"] < 0.6, "a guess is right in 1 of 3"
+    assert after.metrics["accuracy"] > 0.85
+    right = 0.0
+    for example, found in zip(examples[:20], model([each.source for each in examples[:20]]), strict=True):
+        (weights,) = found.attention.weights.values()
+        assert weights.shape == (1, 1, 9)
+        right += sum(weights[0, 0, place] for place, item in enumerate(found.attention.source.words)
+                     if item.endswith(example.label))  # fmt: skip
+    assert right / 20 > 0.6, "the query attends to items of its class"

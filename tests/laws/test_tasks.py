@@ -1,4 +1,4 @@
-"""The laws of tasks, over every entry of TASKS and a task from outside. A new task is tested by being listed."""
+"""The laws of tasks, over every entry of TASKS and tasks from outside. A new task is tested by being listed."""
 
 import json
 
@@ -138,7 +138,7 @@ def test_what_is_no_input_is_refused_in_one_paragraph(trained, capsys):
         assert "\n\n" not in ran.err.strip()
 
 
-def test_code_from_outside_is_not_run_without_leave(trained, capsys, tmp_path):
+def test_code_from_outside_is_run_with_leave_alone(trained, capsys, tmp_path):
     _, _, settings, model = trained
     if ":" not in settings["task"]:
         return
@@ -146,4 +146,8 @@ def test_code_from_outside_is_not_run_without_leave(trained, capsys, tmp_path):
     with pytest.raises(Exception, match=said):
         saccade.load(model, device="cpu")
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(settings))
-    assert said in refused(capsys, "train", tmp_path / "recipe.yaml", "--out", tmp_path / "out")
+    words = ["train", tmp_path / "recipe.yaml", "--out", tmp_path / "out"]
+    assert said in refused(capsys, *words)
+    assert run(capsys, *words, "--trust-code").code == 0
+    first, second = (read_weights(path / "model.safetensors") for path in (model, tmp_path / "out"))
+    assert all((first[name] == second[name]).all() for name in first)

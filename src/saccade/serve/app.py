@@ -219,7 +219,8 @@ class Application:
         if model.reads == "text":
             if texts is None:
                 raise Problem(422, f"{model.name} reads texts. Send input, a text, instead of a picture.")
-            return texts, await check_texts(model, texts, self.settings)
+            with _told():
+                return texts, await check_texts(model, texts, self.settings)
         if pictures is None:
             raise Problem(
                 422, f"{model.name} looks at pictures. Send image, a picture's file in base64, instead of a text."

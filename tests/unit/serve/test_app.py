@@ -213,6 +213,16 @@ def test_what_a_model_refuses(path):
 
 
 @pytest.mark.parametrize("path", ["/v1/predict", "/v1/trace"])
+def test_a_text_that_cannot_be_measured_is_refused(monkeypatch, path):
+    def length(self, text):
+        raise DataError(f"{text!r} is no episode.")
+
+    monkeypatch.setattr(Fake, "length", length)
+    got = run(post(application(Fake()), {"input": "x"}, path))
+    assert (got.status, got.error) == (422, "'x' is no episode.")
+
+
+@pytest.mark.parametrize("path", ["/v1/predict", "/v1/trace"])
 def test_our_own_faults_stay_in_our_log(path):
     model = Fake()
     model.fault = RuntimeError("a secret of the server")

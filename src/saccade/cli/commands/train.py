@@ -30,9 +30,9 @@ def train(
     from saccade.tasks.training import train as train_recipe
 
     changes = [*(set_ or []), *([f"train.devices={devices}"] if devices else [])]
-    made = load_recipe(recipe, changes)
     folder = out or Path("runs") / Path(recipe).stem
     with trusting(trust_code):
+        made = load_recipe(recipe, changes)
         outcome = train_recipe(made, folder, resume=resume, watcher=LiveProgress(every=made.train.log_every))
     progress = outcome.progress
     if json:
