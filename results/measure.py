@@ -259,7 +259,8 @@ def card(report: dict[str, Any], group: Group) -> str:
         low, high = report["bands"].get(name, (None, None))
         rows.append(f"| {name} | {value:.4g} | {'' if low is None else f'{low:.4g} to {high:.4g}'} |")
     signatures = [f"- {name}: `{text}`" for name, text in report.get("signatures", {}).items()]
-    facts, test_note = report["facts"], group.row(report["row"]).test_note
+    name = report["row"].removesuffix(f"-{report['tag']}") if report["tag"] else report["row"]
+    facts, test_note = report["facts"], group.row(name).test_note
     laid = facts.get("vectors")
     lines = [
         f"# {report['label']}, {group.title}",

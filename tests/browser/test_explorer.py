@@ -173,6 +173,7 @@ def test_models_stand_side_by_side(explorer):
     chips(shown.locator(".panel").nth(0), "read").nth(6).click()
     shown.get_by_role("button", name="Block").click()
     expect(shown.locator(".tag")).to_have_count(1)
+    expect_asked(shown, server, "block", [6])
     assert [asked["model"] for asked in server.asked if "block" in asked] == ["one"]  # the others have other tokens
 
 
