@@ -127,11 +127,42 @@ def _episodes(folder):
     return ["1,0,2,1=A 0,1,-1,2=C 1,1,2,2=B 1,0,-3,1=?", "1,0,0,0=B 0,0,0,0.5=?", "1,2,3,4=A 4,3,2,1=B 1,1,1,1=?"]
 
 
+KNOWN = {"ant": "fourmi", "bee": "abeille", "cat": "chat", "dog": "chien", "saw": "vit"}
+
+
+def write_names(folder: Path, split: str, count: int, seed: int) -> list[str]:
+    """Sentences with names that occur nowhere else, which stand in the translation as they are."""
+    chance = np.random.default_rng(seed)
+    pairs = []
+    for _ in range(count):
+        words = chance.choice(list(KNOWN), chance.integers(3, 7)).tolist()
+        name = "".join(chance.choice(list("aeioklmnrst"), 7))
+        for place in set(chance.integers(0, len(words), 2).tolist()):
+            words[place] = name
+        pairs.append((" ".join(words), " ".join(KNOWN.get(word, word) for word in words)))
+    sides = {"en": [source for source, _ in pairs], "fr": [target for _, target in pairs]}
+    return [str(write_lines(folder / f"{split}.{side}", lines)) for side, lines in sides.items()]
+
+
+def copying(folder: Path) -> dict[str, Any]:
+    """Names, each of which is met once, are out of the vocabulary."""
+    splits = {split: write_names(folder, split, count, seed) for seed, (split, count) in
+              enumerate({"train": 1500, "valid": 20, "test": 60}.items())}  # fmt: skip
+    tokenizer = {"kind": "word", "punctuation": "keep", "min_count": 5}
+    data = {**splits, "cache": str(folder / "cache")}
+    return {"task": "pointer:Copying", "data": data, "tokenizer": tokenizer, "model": MODEL, "train": TRAIN}
+
+
+def _copied(folder):
+    return ["ant saw zorblax", "dog", "kif saw kif bee"]
+
+
 CASES = {
     "translation": Case(_translation, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "language": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
     "classification": Case(_classification, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),
     "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
+    "pointer:Copying": Case(copying, _copied),
     "episodes:FewShot": Case(few_shot, _episodes, "1,0=A 1,1=?"),
 }

@@ -3,14 +3,19 @@
 Tasks are under the laws of tasks too.
 """
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
 
 import saccade
-from helpers_cases import CASES, EXTEND, few_shot, on_path, write_items
+from helpers_cases import CASES, EXTEND, KNOWN, copying, few_shot, on_path, write_items
 from saccade.attention import Tape
-from saccade.batch import Batch
+from saccade.batch import UNK, Batch
+from saccade.errors import ConfigError
+from saccade.models import build_seq2seq
 from saccade.outside import trusting
 from saccade.recipes import RecipeText
 from saccade.tasks.corpus import Corpus
@@ -127,3 +132,56 @@ def test_few_examples_are_enough_for_classes_that_were_never_trained_on(tmp_path
         right += sum(weights[0, 0, place] for place, item in enumerate(found.attention.source.words)
                      if item.endswith(example.label))  # fmt: skip
     assert right / 20 > 0.6, "the query attends to items of its class"
+
+
+def test_a_pointer_is_its_equation():
+    from pointer import CopyBatch, Pointer
+
+    torch.manual_seed(1)
+    model = Pointer(
+        build_seq2seq("luong-general", 9, 8, embedding=4, encoder={"width": 4}, decoder={"width": 4})
+    ).eval()
+    batch = Batch.of([[5, 6, 5, 2], [7, 2]], [[4, 7 + 1, 7], [5]])
+    copies = torch.tensor([[4, 8, 4, 2], [7, 2, 0, 0]])  # 7 and 8 are the first and second source word, out of V = 7
+    batch = CopyBatch(**{**vars(batch), "copies": copies})
+    tape = Tape()
+    found = model(batch, tape=tape).exp()
+    inner = torch.softmax(model.inner(replace(batch, target=batch.target.masked_fill(batch.target > 6, UNK))), -1)
+    looks = tape["attention"].mean(1)
+    expected = torch.zeros(2, 4, 7 + 4)
+    for row, step in np.ndindex(2, 4):
+        expected[row, step, :7] = inner[row, step, :7]
+        for place, number in enumerate(copies[row]):
+            expected[row, step, number] += inner[row, step, 7] * looks[row, step, place]
+    assert_close(found, expected, atol=1e-6, rtol=1e-5)
+    assert model.choices(batch) == 11
+    memory = model.encode(batch)
+    steps, _ = model.extend(memory, model.start(memory, 4), batch.inputs)
+    assert_close(steps, model(batch), atol=1e-4, rtol=1e-4)
+
+
+def test_words_that_were_never_seen_are_copied(tmp_path):
+    settings = copying(tmp_path)
+    training = {**settings["train"], "steps": 600, "lr": 0.01, "tokens_per_batch": 512, "validate_every": 600}
+    with trusting():
+        recipe = parse_recipe(RecipeText({**settings, "train": training}, "test"))
+        train(recipe, tmp_path / "model")
+        model = saccade.load(tmp_path / "model", device="cpu", trust_code=True)
+        examples = list(Corpus(recipe).examples("test"))
+    for beam in (1, 4):
+        found = model([example.source for example in examples], beam=beam)
+        assert np.mean([each.text == example.target for each, example in zip(found, examples, strict=True)]) > 0.9
+    assert all(set(example.target.split()) - set(KNOWN.values()) for example in examples), "each has a name of its own"
+    text = "cat saw <b>xy</b>"
+    assert model(text).text == "chat vit <b>xy</b>"
+    trace = model.trace(text)
+    assert trace.steps[2].text == "<b>xy</b>"
+    forced = model.trace("cat dog <b>xy</b>", force=[trace.steps[2].token])
+    assert forced.text.split()[0] == "<b>xy</b>"
+    assert model(text, prefix="<b>xy</b>").text.startswith("<b>xy</b>")
+
+
+def test_a_pointer_needs_whole_words(tmp_path):
+    settings = copying(tmp_path)
+    with trusting(), pytest.raises(ConfigError, match="whole words are copied"):
+        parse_recipe(RecipeText({**settings, "tokenizer": {"kind": "bpe", "size": 300}}, "test"))

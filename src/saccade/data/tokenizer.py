@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import tokenizers
@@ -23,7 +23,7 @@ from saccade.data.tokenizer_parts import Kind, empty, in_pieces, rebuilt, specia
 from saccade.errors import CheckpointError, ConfigError, DataError
 from saccade.files import read_text
 
-__all__ = ["Encoded", "Tokenizer", "TokenizerConfig", "Tokenizers", "words_of"]
+__all__ = ["Encoded", "Spelling", "Tokenizer", "TokenizerConfig", "Tokenizers", "words_of"]
 
 _DEFAULT_SIZE = 8000
 _BYTE_SIZE = 256 + len(SPECIALS)
@@ -56,6 +56,25 @@ class Encoded:
 
     tokens: list[int]
     words: list[int]
+
+
+class Spelling(Protocol):
+    """What the tokens of an answer stand for: a Tokenizer, or for one input more than its vocabulary.
+
+    The methods are those of Tokenizer.
+    """
+
+    def encode(self, text: str) -> Encoded:
+        """One text as tokens, without special ones."""
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of some tokens; those up to EOS, without the special ones."""
+
+    def spelled(self, tokens: Sequence[int], *, words: bool = True) -> tuple[str, Encoded]:
+        """The text of some tokens, and these without special ones, each with the number of its word."""
+
+    def pieces(self, tokens: Sequence[int]) -> list[str]:
+        """What each token stands for, as a person would write it."""
 
 
 class Tokenizer:

@@ -48,7 +48,7 @@ class Seq2Seq(nn.Module, ABC):
     """
 
     vocabulary: int
-    """How many words there are to choose from."""
+    """The size of the target's vocabulary."""
     output: nn.Linear
     """The layer that predicts words from `vectors`; a model that predicts in another way has none."""
     retired_weights: ClassVar[frozenset[str]] = frozenset()
@@ -58,6 +58,13 @@ class Seq2Seq(nn.Module, ABC):
     def source_sites(self) -> list[str]:
         """The attention sites of a Tape whose keys are the words of the source."""
         return []
+
+    def choices(self, batch: Batch) -> int:
+        """Return V, how many words there are to choose from; more than the vocabulary where source words are copied.
+
+        It may differ from batch to batch. A search takes V from the logits of each step.
+        """
+        return self.vocabulary
 
     @abstractmethod
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> Any:
@@ -101,6 +108,13 @@ class Seq2Seq(nn.Module, ABC):
         inputs = inputs_of(batch)
         memory = self.encode(batch, tape=tape)
         return self.extend(memory, self.start(memory, inputs.shape[1]), inputs, tape=tape)[0]
+
+    def force(self, batch: Batch, *, tape: Tape) -> None:
+        """Feed the target, for what the tape records; logits are computed only where there is no way around them."""
+        if "output" in self._modules:
+            self.vectors(batch, tape=tape)
+        else:
+            self(batch, tape=tape)
 
     def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         """(B, T, D): what the output layer predicts each word of `batch.expected` from.

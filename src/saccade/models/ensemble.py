@@ -55,6 +55,9 @@ class Ensemble(Seq2Seq):
     def source_sites(self) -> list[str]:
         return [f"{number}.{site}" for number, member in self._numbered() for site in member.source_sites]
 
+    def choices(self, batch: Batch) -> int:
+        return next(member.choices(batch) for member in self.members)
+
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> Parts:
         return Parts(tuple(member.encode(batch, tape=_under(tape, number)) for number, member in self._numbered()))
 

@@ -33,10 +33,7 @@ def look_again(model: Seq2Seq, batch: Batch, found: list[list[Hypothesis]]) -> l
         model.encode(batch, tape=reading)
         whole = torch.ones_like(target, dtype=torch.bool)
         forced = dataclasses.replace(sources, target=target, target_mask=whole, links=None)
-        if "output" in model._modules:
-            model.vectors(forced, tape=tape)
-        else:
-            model(forced, tape=tape)
+        model.force(forced, tape=tape)
     sizes, of_source = batch.source_mask.sum(1).tolist(), frozenset(model.source_sites)
     read = {site: reading[site] for site in reading}
     wrote = {site: tape[site] for site in tape if site not in read}

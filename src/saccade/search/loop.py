@@ -226,4 +226,4 @@ def check_search(model: Any, batch: Batch, strategy: Strategy, max_length: int, 
         )
     for constraint in constraints:
         if isinstance(constraint, Constraint):
-            constraint.check(batch.size, model.vocabulary, max_length)
+            constraint.check(batch.size, model.choices(batch), max_length)

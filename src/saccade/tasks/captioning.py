@@ -247,7 +247,7 @@ class Captioning(Task):
                 self._seen([pixels for pixels, _ in part]), target=words.target, target_mask=words.target_mask
             )
             tape = Tape(detach=True)
-            self.model.vectors(batch, tape=tape)
+            self.model.force(batch, tape=tape)
             sites = {site: tape[site].float().cpu().numpy() for site in self.model.source_sites}
             made += [
                 self._attention(*pair, row, {site: weights[number] for site, weights in sites.items()})

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from saccade.attention import ALIGNS, SCORES, Attention, Score, Steering, Tape
 from saccade.batch import BOS, Batch
-from saccade.data.tokenizer import Tokenizer
+from saccade.data.tokenizer import Spelling
 from saccade.errors import ConfigError
 from saccade.models.base import Seq2Seq
 from saccade.prediction import Side as PlainSide
@@ -103,7 +103,7 @@ def begin(task: Task, wishes: Wishes, search: SearchConfig) -> dict[str, Any]:
 @torch.no_grad()
 def trace_writing(
     model: Seq2Seq,
-    tokenizer: Tokenizer,
+    tokenizer: Spelling,
     found: Hypothesis,
     source: tuple[Batch, Side] | None,
     target: PlainSide,
@@ -118,14 +118,15 @@ def trace_writing(
     if source is not None:
         batch = replace(source[0], target=batch.target, target_mask=batch.target_mask)
     tape = Tape(detach=True, detailed=True, steering=steering)
-    vectors = _evaluate(model, batch, tape)[:, :length]
-    logs = torch.log_softmax(model.output(vectors).float(), -1)[0]
+    logits, vectors = _evaluate(model, batch, tape)
+    logs = torch.log_softmax(logits[0, :length].float(), -1)
     logs[:, : BOS + 1] = -torch.inf  # PAD and BOS, which are never written
     text = tokenizer.decode(found.tokens)
     sides = {} if source is None else {"source": source[1]}
     sides["target"] = plain_side(target, text)
     notes = {name: part[0].float().cpu().numpy() for name, part in tape.notes.items()}
-    notes["vector"] = vectors[0].float().cpu().numpy()
+    if vectors is not None:
+        notes["vector"] = vectors[0, :length].float().cpu().numpy()
     weights = {name: tape[name][0].float().cpu().numpy() for name in tape if not name.endswith(".distribution")}
     sites = describe_sites(model, weights, notes, sides, target, model.source_sites)
     own: dict[str, Numbers] = {
@@ -145,11 +146,14 @@ def trace_writing(
     }
 
 
-def _evaluate(model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
+def _evaluate(model: Seq2Seq, batch: Batch, tape: Tape) -> tuple[Tensor, Tensor | None]:
+    """Logits (B, T, V), and the vectors (B, T, D) that the output layer of a model with one predicts them from."""
     training = model.training
-    vectors = model.eval().vectors(batch, tape=tape)
+    model.eval()
+    vectors = model.vectors(batch, tape=tape) if "output" in model._modules else None
+    logits = model(batch, tape=tape) if vectors is None else model.output(vectors)
     model.train(training)
-    return vectors
+    return logits, vectors
 
 
 def describe_sites(
@@ -238,7 +242,7 @@ def _formula(score: Score) -> str:
     return type(score).__name__ if found is None else re.sub(r"\[t\]|\[s\]", "", found[1])
 
 
-def _steps(tokenizer: Tokenizer, tokens: list[int], logs: Tensor, vectors: Mapping[str, Numbers]) -> list[Step]:
+def _steps(tokenizer: Spelling, tokens: list[int], logs: Tensor, vectors: Mapping[str, Numbers]) -> list[Step]:
     best = logs.topk(min(CANDIDATES, int((logs[0] > -torch.inf).sum())), -1) if len(tokens) else None
     made = []
     for t, token in enumerate(tokens):
@@ -277,7 +281,7 @@ def _vectors(
     return kept, left_out
 
 
-def _beams(tokenizer: Tokenizer, found: Hypothesis) -> Beams | None:
+def _beams(tokenizer: Spelling, found: Hypothesis) -> Beams | None:
     if not found.beams or len(found.beams[0].tokens) < 2:
         return None
     steps = []

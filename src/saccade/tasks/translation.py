@@ -16,7 +16,7 @@ from saccade.config import Fault
 from saccade.data.example import Example, Links
 from saccade.data.features import Feature, text_features
 from saccade.data.forms import PAIRS
-from saccade.data.tokenizer import Encoded, Tokenizer, TokenizerConfig, Tokenizers, words_of
+from saccade.data.tokenizer import Encoded, Spelling, Tokenizer, TokenizerConfig, Tokenizers, words_of
 from saccade.metrics import (
     align,
     alignment_statistics,
@@ -69,7 +69,11 @@ def score_texts(
 
 
 class Translation(Task):
-    """Any sequence-to-sequence model between two texts."""
+    """Any sequence-to-sequence model between two texts.
+
+    A subclass whose model reads more than tokens writes `read`; one that may answer with more words than the target's
+    tokenizer has writes `spelling`.
+    """
 
     name = "translation"
     form = PAIRS
@@ -131,6 +135,15 @@ class Translation(Task):
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(tokens) + 1 for tokens in self.source.tokens(texts)]
 
+    def read(self, texts: Sequence[str]) -> tuple[Batch, list[Encoded]]:
+        """Return texts as the model reads them, and their tokens without the end."""
+        encoded = self.source.encode_all(texts)
+        return self._to_batch([[*part.tokens, EOS] for part in encoded]), encoded
+
+    def spelling(self, text: str) -> Spelling:
+        """Return what the tokens of an answer to a text stand for."""
+        return self.target
+
     def predict(
         self,
         texts: Sequence[str],
@@ -140,11 +153,10 @@ class Translation(Task):
         prefix: str | None = None,
         stop: Stop | None = None,
     ) -> list[Prediction]:
-        encoded = self.source.encode_all(texts)
-        batch = self._to_batch([[*part.tokens, EOS] for part in encoded])
+        batch, encoded = self.read(texts)
         limits: dict[str, Any] = {"attention": attention, "stop": stop}
         if prefix is not None:
-            limits["prefix"] = [self.target.encode(prefix).tokens] * len(texts)
+            limits["prefix"] = [self.spelling(text).encode(prefix).tokens for text in texts]
         lengths = [search.max_length or 2 * (len(part.tokens) + 1) + 20 for part in encoded]
         found = decode(self.model, batch, search, lengths=lengths, room=self.room, **limits)
         read = [
@@ -152,22 +164,22 @@ class Translation(Task):
             for text, part in zip(texts, encoded, strict=True)
         ]
         return [
-            answers(self.model, self.target, hypotheses, source, text, words=attention)
+            answers(self.model, self.spelling(text), hypotheses, source, text, words=attention)
             for hypotheses, source, text in zip(found, read, texts, strict=True)
         ]
 
     def trace(self, text: str, search: SearchConfig, wishes: Wishes, *, stop: Stop | None = None) -> Trace:
-        encoded = self.source.encode(text)
-        tokens = [*encoded.tokens, EOS]
-        steering = wishes.steering(self.model.source_sites, len(tokens))
-        length = search.max_length or 2 * len(tokens) + 20
+        batch, (encoded,) = self.read([text])
+        places = len(encoded.tokens) + 1
+        steering = wishes.steering(self.model.source_sites, places)
+        length = search.max_length or 2 * places + 20
         limits: dict[str, Any] = {"attention": False, "beams": True, "steering": steering, "prefix": [wishes.force]}
         limits["stop"] = stop
-        batch = self._to_batch([tokens])
         ((best, *_),) = decode(self.model, batch, search, lengths=[length], room=self.room, **limits)
         source = batch, plain_side(read_side(self.source, text, encoded), text)
-        target = written_side(self.target, best.tokens, ends=best.finished)
-        seen = trace_writing(self.model, self.target, best, source, target, steering, wishes)
+        spelling = self.spelling(text)
+        target = written_side(spelling, best.tokens, ends=best.finished)
+        seen = trace_writing(self.model, spelling, best, source, target, steering, wishes)
         return Trace(**begin(self, wishes, search), **seen)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
@@ -221,12 +233,12 @@ class Translation(Task):
         return [found[place] for place in places]
 
     def _attend(self, examples: list[Example]) -> list[Attention]:
-        sources = self.source.encode_all([example.source or "" for example in examples])
-        targets = self.target.encode_all([example.target or "" for example in examples])
-        batch = Batch.of([[*part.tokens, EOS] for part in sources], [part.tokens or [EOS] for part in targets])
+        batch, sources = self.read([example.source or "" for example in examples])
+        targets = [self.spelling(example.source or "").encode(example.target or "") for example in examples]
+        written = Batch.of(targets=[part.tokens or [EOS] for part in targets]).to(self.device)
         tape = Tape(detach=True)
         training = self.model.training
-        self.model.eval().vectors(batch.to(self.device), tape=tape)
+        self.model.eval().force(replace(batch, target=written.target, target_mask=written.target_mask), tape=tape)
         self.model.train(training)
         sites = {site: tape[site].float().cpu().numpy() for site in self.model.source_sites}
         return [
@@ -239,7 +251,7 @@ class Translation(Task):
         cut = {site: part[:, :rows, :columns] for site, part in sites.items()}
         read = read_side(self.source, example.source or "", source)
         # words as they stand in the reference, which gold links count; decoding may join them in another way
-        written = read_side(self.target, example.target or "", target)
+        written = read_side(self.spelling(example.source or ""), example.target or "", target)
         return Attention(read, written, cut, tuple(self.model.source_sites))
 
     def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from saccade.batch import EOS, SPECIALS
 from saccade.data.example import Example
-from saccade.data.tokenizer import Encoded, Tokenizer, words_of
+from saccade.data.tokenizer import Encoded, Spelling, words_of
 from saccade.look.picture import Picture
 from saccade.models.base import Seq2Seq
 from saccade.prediction import Attention, Prediction, Side, side
@@ -24,17 +24,17 @@ def texts_of(examples: Iterable[Example], *sides: str) -> Iterator[str]:
             yield getattr(example, name) or ""
 
 
-def read_side(tokenizer: Tokenizer, text: str, encoded: Encoded) -> Side:
+def read_side(tokenizer: Spelling, text: str, encoded: Encoded) -> Side:
     """A source as it was read, with its end."""
     return side(tokenizer.pieces(encoded.tokens), words_of(text), encoded.words, SPECIALS[EOS])
 
 
-def written_side(tokenizer: Tokenizer, tokens: list[int], *, ends: bool) -> Side:
+def written_side(tokenizer: Spelling, tokens: list[int], *, ends: bool) -> Side:
     """A target as it was written; `ends`: whether it has its end."""
     return _written(tokenizer, tokens, ends)[1]
 
 
-def _written(tokenizer: Tokenizer, tokens: list[int], ends: bool, *, words: bool = True) -> tuple[str, Side]:
+def _written(tokenizer: Spelling, tokens: list[int], ends: bool, *, words: bool = True) -> tuple[str, Side]:
     """The text and its side, which has pieces alone where nobody asks for the words they belong to."""
     text, encoded = tokenizer.spelled(tokens, words=words)
     pieces = tokenizer.pieces(encoded.tokens)
@@ -46,7 +46,7 @@ def _written(tokenizer: Tokenizer, tokens: list[int], ends: bool, *, words: bool
 
 def answers(
     model: Seq2Seq,
-    tokenizer: Tokenizer,
+    tokenizer: Spelling,
     found: list[Hypothesis],
     source: Side,
     text: str | None,
@@ -62,7 +62,7 @@ def answers(
 
 def _answer(
     model: Seq2Seq,
-    tokenizer: Tokenizer,
+    tokenizer: Spelling,
     found: Hypothesis,
     source: Side,
     text: str | None,

@@ -1,0 +1,191 @@
+# %% [markdown]
+# An output of your own: a translator that may copy words of its source, also words that it has never seen.
+#
+# A word outside the vocabulary has a number behind the vocabulary, its position in the source. So the number of words
+# to choose from differs from batch to batch. Search, server, traces and the page need nothing new for that.
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from saccade import tree
+from saccade.attention import Tape
+from saccade.batch import EOS, PAD, UNK, Batch, read
+from saccade.config import Fault
+from saccade.data.features import Feature, TokenFeature
+from saccade.data.plan import Rows
+from saccade.data.store import Column, Numbered
+from saccade.data.tokenizer import Encoded, Spelling, Tokenizer, words_of
+from saccade.models import build_head
+from saccade.models.base import Seq2Seq
+from saccade.tasks.base import Split
+from saccade.tasks.translation import Translation
+
+
+# %% The words of an answer to one source: those of the vocabulary, then those that stand in the source alone.
+class WithSource:
+    def __init__(self, tokenizer: Tokenizer, source: str) -> None:
+        self.tokenizer, self.size = tokenizer, len(tokenizer)
+        self.words = words_of(source)
+        self.first = {word: place for place, word in reversed(list(enumerate(self.words)))}
+
+    def numbers(self, words: Sequence[str]) -> list[int]:
+        """The number of each word: in the vocabulary, or else its first position in the source behind that."""
+        known = (tokens[0] for tokens in self.tokenizer.tokens(words))
+        return [
+            self.size + self.first[word] if token == UNK and word in self.first else token
+            for word, token in zip(words, known, strict=True)
+        ]
+
+    def encode(self, text: str) -> Encoded:
+        words = words_of(text)
+        return Encoded(self.numbers(words), list(range(len(words))))
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return self.spelled(tokens)[0]
+
+    def spelled(self, tokens: Sequence[int], *, words: bool = True) -> tuple[str, Encoded]:
+        ends = tokens.index(EOS) if EOS in tokens else len(tokens)
+        kept = [token for token in tokens[:ends] if token > UNK]
+        return " ".join(self.pieces(kept)), Encoded(kept, list(range(len(kept))) if words else [])
+
+    def pieces(self, tokens: Sequence[int]) -> list[str]:
+        own = dict(enumerate(self.words, self.size))  # further numbers belong to longer sources of a batch
+        return [own.get(token) or self.tokenizer.pieces([token if token < self.size else UNK])[0] for token in tokens]
+
+
+# %% What is stored and read beside the tokens: the number that a copy of each source word would have.
+@tree.node
+class CopyBatch(Batch):
+    copies: Tensor | None = read("source")
+
+
+class CopyFeature(Feature):
+    name = "copies"
+
+    def __init__(self, target: Tokenizer) -> None:
+        self.target = target
+
+    def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
+        return [copies_of(WithSource(self.target, example.source or "")) for _, example in chunk]
+
+    def collate(
+        self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]
+    ) -> dict[str, Tensor]:
+        values, sizes = column.rows(rows)
+        return {"copies": padded(np.split(values, np.cumsum(sizes)[:-1]), made["source_mask"])}
+
+
+class CopiedTarget(TokenFeature):
+    """The target, in which words that only the source has are copies."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__("target", tokenizer)
+        self.dtype = np.int32  # a copy has a number behind the vocabulary
+
+    def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
+        return [
+            WithSource(self.tokenizer, example.source or "").encode(example.target or "").tokens for _, example in chunk
+        ]
+
+    def fingerprint(self) -> Any:
+        return [self.name, "copied"]
+
+
+def copies_of(words: WithSource) -> list[int]:
+    return [*words.numbers(words.words), EOS]
+
+
+def padded(rows: Sequence[Sequence[int]], mask: Tensor) -> Tensor:
+    copies = torch.full(mask.shape, PAD)
+    for row, numbers in enumerate(rows):
+        copies[row, : len(numbers)] = torch.as_tensor(numbers)
+    return copies
+
+
+# %% The output: any translator with attention, whose vocabulary has one more word, which says "copy".
+@tree.node
+class Memory:
+    inner: Any
+    copies: Tensor
+
+
+class Pointer(Seq2Seq):
+    """p(y) = p_inner(y) + p_inner(copy) · Σ a[s] over the positions s of the source where y stands.
+
+    a is the attention of the step, the mean over heads and layers. Paper: See et al. 2017, arXiv:1704.04368, where the
+    switch between writing and copying is a gate of its own.
+    """
+
+    def __init__(self, inner: Seq2Seq) -> None:
+        super().__init__()
+        self.inner, self.vocabulary = inner, inner.vocabulary - 1
+
+    @property
+    def source_sites(self) -> list[str]:
+        return self.inner.source_sites
+
+    def choices(self, batch: Batch) -> int:
+        return self.vocabulary + batch.copies.shape[1]
+
+    def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
+        return Memory(self.inner.encode(batch, tape=tape), batch.copies)
+
+    def start(self, memory: Memory, max_length: int) -> Any:
+        return self.inner.start(memory.inner, max_length)
+
+    def step(self, memory: Memory, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
+        tape = Tape() if tape is None else tape
+        logits, state = self.inner.step(memory.inner, state, self.known(tokens), tape=tape)
+        copies = memory.copies.repeat_interleave(len(tokens) // len(memory.copies), 0)
+        return self.mixed(logits[:, None], copies, tape)[:, 0], state
+
+    def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+        tape = Tape() if tape is None else tape
+        return self.mixed(self.inner(replace(batch, target=self.known(batch.target)), tape=tape), batch.copies, tape)
+
+    def known(self, tokens: Tensor) -> Tensor:
+        """What the decoder is fed: it knows no word from outside the vocabulary."""
+        return tokens.masked_fill(tokens >= self.vocabulary, UNK)
+
+    def mixed(self, logits: Tensor, copies: Tensor, tape: Tape) -> Tensor:
+        """Logits (B, T, V + 1) of the inner model -> (B, T, V + S), which sum to 1 as probabilities."""
+        write, copy = torch.softmax(logits.float(), -1).split([self.vocabulary, 1], -1)
+        steps = logits.shape[1]
+        looks = torch.stack([tape[site][:, :, -steps:].float().mean(1) for site in self.source_sites]).mean(0)
+        places = copies[:, None].expand(-1, steps, -1)
+        both = torch.cat([write, torch.zeros_like(looks)], -1).scatter_add(-1, places, copy * looks)
+        return both.clamp_min(1e-9).log()
+
+
+# %% The task: translation with this output.
+class Copying(Translation):
+    name = "copying"
+    batch = CopyBatch
+
+    @classmethod
+    def faults(cls, recipe: Any) -> Iterator[Fault]:
+        yield from super().faults(recipe)
+        if (recipe.tokenizer.kind, recipe.tokenizer.punctuation, recipe.tokenizer.lowercase) != ("word", "keep", False):
+            yield Fault(("tokenizer",), "whole words are copied: set kind: word, punctuation: keep, lowercase: false")
+
+    def _build(self) -> Pointer:
+        sizes = len(self.source), len(self.target) + 1
+        return Pointer(build_head(self.head, self.recipe.model_settings(), *sizes))
+
+    def features(self, split: Split) -> list[Feature]:
+        source, _, *others = super().features(split)
+        return [source, CopiedTarget(self.target), CopyFeature(self.target), *others]
+
+    def read(self, texts: Sequence[str]) -> tuple[Batch, list[Encoded]]:
+        batch, encoded = super().read(texts)
+        rows = [copies_of(WithSource(self.target, text)) for text in texts]
+        return CopyBatch(**{**vars(batch), "copies": padded(rows, batch.source_mask).to(self.device)}), encoded
+
+    def spelling(self, text: str) -> Spelling:
+        return WithSource(self.target, text)
