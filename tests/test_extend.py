@@ -178,7 +178,8 @@ def test_words_that_were_never_seen_are_copied(tmp_path):
     assert trace.steps[2].text == "<b>xy</b>"
     forced = model.trace("cat dog <b>xy</b>", force=[trace.steps[2].token])
     assert forced.text.split()[0] == "<b>xy</b>"
-    assert model(text, prefix="<b>xy</b>").text.startswith("<b>xy</b>")
+    (began,) = model.stream([text], prefix="<b>xy</b>")
+    assert began.text.startswith("<b>xy</b>")
 
 
 def test_a_pointer_needs_whole_words(tmp_path):
