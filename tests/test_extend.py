@@ -18,10 +18,10 @@ from saccade.errors import ConfigError
 from saccade.models import build_seq2seq
 from saccade.outside import trusting
 from saccade.recipes import RecipeText
-from saccade.tasks.corpus import Corpus
-from saccade.tasks.folder import build_task
-from saccade.tasks.recipe import parse_recipe
-from saccade.tasks.training import train
+from saccade.runs.corpus import Corpus
+from saccade.runs.folder import build_task
+from saccade.runs.recipe import parse_recipe
+from saccade.runs.training import train
 
 on_path()
 
@@ -178,7 +178,8 @@ def test_words_that_were_never_seen_are_copied(tmp_path):
     assert trace.steps[2].text == "<b>xy</b>"
     forced = model.trace("cat dog <b>xy</b>", force=[trace.steps[2].token])
     assert forced.text.split()[0] == "<b>xy</b>"
-    assert model(text, prefix="<b>xy</b>").text.startswith("<b>xy</b>")
+    (began,) = model.stream([text], prefix="<b>xy</b>")
+    assert began.text.startswith("<b>xy</b>")
 
 
 def test_a_pointer_needs_whole_words(tmp_path):

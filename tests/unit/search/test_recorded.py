@@ -15,7 +15,7 @@ from helpers_graphs import play_device
 from saccade.batch import EOS, Batch
 from saccade.errors import Interruption, NumericsError
 from saccade.models import MODELS, build_seq2seq, exact, presets_for
-from saccade.models.base import StepWriter
+from saccade.runtime import StepWriter, writer_of
 from saccade.search import SearchConfig, decode, recorded
 
 REAL = torch.cuda.is_available()
@@ -132,7 +132,7 @@ def test_a_search_is_by_the_weights_of_now(counted, name, change):
     model = build_seq2seq(preset, WORDS, WORDS, **MODELS[preset].tiny).double().to(DEVICE)
     if name == "step by step":
         model.step = lambda *given, **more: type(model).step(model, *given, **more)  # a replaced method is not packed
-        assert isinstance(model.writer(), StepWriter)
+        assert isinstance(writer_of(model), StepWriter)
     batch = next(batches(1))
 
     def ask():
