@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.modules import module as torch_module
 
-from saccade.kernels.native.checksum import native_checksum
+from saccade.kernels.native.checksum import COLUMNS, native_checksum
 
 __all__ = ["Inexact", "Structure", "checksum", "exactly", "own_methods", "structure"]
 
@@ -85,8 +85,6 @@ def _comparable(value: Any) -> Any:
     return value if type(value) in (bool, int, float, str, tuple, type(None)) else id(value)
 
 
-_COLUMNS = 251
-"""A prime, so that rows of no usual width trade places without changing a checksum."""
 _SMALL = 1 << 13
 """Tensors of fewer words are joined first: many small sums take longer than one copy."""
 
@@ -104,7 +102,7 @@ def checksum(tensors: Sequence[Tensor]) -> Tensor:
     large = [part for part in words if on_cpu and len(part) >= _SMALL]
     small = [part for part in words if not on_cpu or len(part) < _SMALL]
     sums = [_columns(part) for part in ([torch.cat(small)] if small else []) + large]
-    return torch.stack(sums) if sums else torch.zeros(0, _COLUMNS, dtype=torch.long)
+    return torch.stack(sums) if sums else torch.zeros(0, COLUMNS, dtype=torch.long)
 
 
 def _words(tensor: Tensor) -> Tensor:
@@ -117,6 +115,6 @@ def _words(tensor: Tensor) -> Tensor:
 
 def _columns(words: Tensor) -> Tensor:
     """(words,) -> (columns,): the sums of every so many words."""
-    whole = len(words) // _COLUMNS * _COLUMNS
-    rest = F.pad(words[whole:], (0, _COLUMNS - (len(words) - whole)))
-    return words[:whole].view(-1, _COLUMNS).sum(0) + rest
+    whole = len(words) // COLUMNS * COLUMNS
+    rest = F.pad(words[whole:], (0, COLUMNS - (len(words) - whole)))
+    return words[:whole].view(-1, COLUMNS).sum(0) + rest

@@ -9,12 +9,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from naive_kernels import naive_best, naive_best_together
+from naive_kernels import naive_best, naive_best_together, naive_checksum
 from saccade import kernels
 from saccade.batch import Batch
 from saccade.errors import ShapeError
 from saccade.kernels.native import coarse_products, library
-from saccade.kernels.native.checksum import naive_checksum, native_checksum
+from saccade.kernels.native.checksum import native_checksum
 from saccade.kernels.native.products import NativeProduct
 from saccade.kernels.native.ranking import best_words
 from saccade.kernels.packed import pack, products

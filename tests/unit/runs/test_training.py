@@ -11,7 +11,7 @@ from saccade.runs.corpus import Corpus
 from saccade.runs.folder import build_task, read_folder_recipe
 from saccade.runs.recipe import load_recipe
 from saccade.runs.training import TrainingJob
-from saccade.tasks import training
+from saccade.runs import training
 from saccade.train.objective import losses_of
 
 

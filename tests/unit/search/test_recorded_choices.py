@@ -11,7 +11,7 @@ from torch import nn
 from saccade.batch import Batch
 from saccade.errors import Interruption, NumericsError
 from saccade.models import MODELS, build_seq2seq
-from saccade.models import writer as writers
+from saccade.runtime import writer as writers
 from saccade.runtime import writer_of
 from saccade.search import recorded
 from saccade.search.walk import Greedy
@@ -76,7 +76,8 @@ def test_weights_are_packed_as_for_evaluation(monkeypatch):
     monkeypatch.setattr(recorded, "recording", lambda *given: nullcontext())
     model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).train()
     modes = []
-    monkeypatch.setattr(model, "writer", lambda precision: modes.append({part.training for part in model.modules()}))
+    told = lambda model, precision: modes.append({part.training for part in model.modules()})  # noqa: E731
+    monkeypatch.setattr("saccade.search.recorded.writer_of", told)
     recorded._Packing(model, "full", list(model.parameters()), None)
     assert modes == [{False}]
     assert all(part.training for part in model.modules())
