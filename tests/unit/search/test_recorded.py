@@ -15,7 +15,7 @@ from helpers_graphs import play_device
 from saccade.batch import EOS, Batch
 from saccade.errors import Interruption, NumericsError
 from saccade.models import MODELS, build_seq2seq, presets_for
-from saccade.runtime import StepWriter, exact, writer_of
+from saccade.runtime import StepWriter, exact, step_writer, writer_of
 from saccade.search import SearchConfig, decode, recorded
 
 REAL = torch.cuda.is_available()
