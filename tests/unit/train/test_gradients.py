@@ -44,7 +44,7 @@ def words_of(model):
     return HardLoss(model) if learns_by_reward(model) else WordLoss(model)
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", [name for name in WRITERS if not name.endswith("captioner")])
 def test_every_parameter_of_a_writer_takes_part(name):
     assert without_gradient(WordLoss(WRITERS[name]()), batch()) == []
 
