@@ -24,14 +24,14 @@ import torch
 from torch import Tensor
 
 from saccade.attention.aligns.hard import Hard
-from saccade.data.corpora.scenes import DIGITS, SHAPES
+from saccade.corpora.scenes import DIGITS, SHAPES
 from saccade.data.example import Example
 from saccade.metrics import pointing_score
+from saccade.runs.corpus import Corpus
+from saccade.runs.folder import load_task
+from saccade.runs.recipe import load_recipe
+from saccade.runs.training import train
 from saccade.tasks.captioning import Captioning
-from saccade.tasks.corpus import Corpus
-from saccade.tasks.folder import load_task
-from saccade.tasks.recipe import load_recipe
-from saccade.tasks.training import train
 
 NOUNS = {word + ending for word in (*DIGITS, *SHAPES) for ending in ("", "s", "es")}
 RECIPES = {"soft": "scenes", "hard": "scenes-hard"}

@@ -154,8 +154,8 @@ class Ours:
     """saccade's workers, from text to text."""
 
     def __init__(self, folder: Path) -> None:
-        from saccade.tasks.folder import load_task
-        from saccade.tasks.workers import Workers
+        from saccade.runs.folder import load_task
+        from saccade.runs.workers import Workers
 
         self.task, self.workers = load_task(folder), Workers(folder, WORKERS)
 
@@ -198,7 +198,7 @@ def _load(folder: Path) -> None:
 
     import torch
 
-    from saccade.tasks.folder import load_task
+    from saccade.runs.folder import load_task
 
     torch.set_num_threads(1)
     _models.append(load_task(folder).model)

@@ -25,11 +25,11 @@ from typing import Any
 import torch
 
 from saccade.data.example import Example
-from saccade.tasks.corpus import Corpus
-from saccade.tasks.evaluation import summarise
-from saccade.tasks.folder import load_task
-from saccade.tasks.recipe import load_recipe
-from saccade.tasks.training import train
+from saccade.runs.corpus import Corpus
+from saccade.runs.evaluation import summarise
+from saccade.runs.folder import load_task
+from saccade.runs.recipe import load_recipe
+from saccade.runs.training import train
 
 MODELS: dict[str, tuple[str, list[str]]] = {
     "attention": ("english-french", []),

@@ -42,11 +42,11 @@ import zstandard
 from faults_mutations import damage_bytes, damage_tree, plain
 from faults_report import Record, Section
 
+import saccade.cli.demo
 import saccade.front
 import saccade.look.page
+import saccade.runs.training
 import saccade.tasks.base
-import saccade.tasks.demo
-import saccade.tasks.training
 import saccade.trace.explain
 from saccade.cli.main import main as command
 from saccade.look.picture import data_address

@@ -27,7 +27,7 @@ import yaml
 from faults_report import Record, Section
 
 from saccade.errors import SaccadeError
-from saccade.tasks.folder import load_task
+from saccade.runs.folder import load_task
 from saccade.train import checkpoint
 
 AIMS = {"training": 0.4, "writing": 0.25, "removing": 0.2, "start": 0.15}

@@ -30,8 +30,8 @@ from faults_report import Record, Section
 
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.recipes import RecipeText
-from saccade.tasks.folder import build_task, write_description, write_model
-from saccade.tasks.recipe import parse_recipe
+from saccade.runs.folder import build_task, write_description, write_model
+from saccade.runs.recipe import parse_recipe
 from saccade.train.checkpoint import weights_of
 
 LONGEST = 20.0

@@ -33,12 +33,13 @@ from saccade import kernels
 from saccade.data.formats import pairs
 from saccade.front import load
 from saccade.recipes import RecipeText
+from saccade.recipes.schema import Recipe
+from saccade.runs.folder import load_task
+from saccade.runs.recipe import parse_recipe
+from saccade.runs.training import train
+from saccade.runs.workers import Workers
 from saccade.search.settings import SearchConfig
 from saccade.tasks.batching import stream
-from saccade.tasks.folder import load_task
-from saccade.tasks.recipe import Recipe, parse_recipe
-from saccade.tasks.training import train
-from saccade.tasks.workers import Workers
 from saccade.train.log import Watcher
 
 MODELS: dict[str, dict[str, Any]] = {

@@ -1,11 +1,15 @@
 """How long one sentence takes on the CPU, and how many CPU seconds a file takes, by number of threads.
 
-    python benchmarks/one_sentence.py FOLDER... [--lines 1500] [--out benchmarks/results/one-sentence.jsonl]
+    python benchmarks/one_sentence.py FOLDER... [--lines 1500] [--out benchmarks/results/one_sentence_cpu.jsonl]
+    python benchmarks/one_sentence.py --sweep [--out benchmarks/results/threads_cpu.jsonl]
 
 For each model folder: `model(text)`, which returns attention, and `model.stream`, which does not, in milliseconds (the
 median and the smallest of many calls), with the number of threads that saccade chooses and with all of torch's. Then
 `saccade predict --file`, in CPU seconds of the whole process, with and without `--threads`. The ratio of two lines of
 one run is the result; the milliseconds belong to the machine.
+
+`--sweep` searches with untrained models of several sizes, for 1, 8 and 32 sentences, with one thread and with all of
+torch's. `saccade.threads.SMALL` comes from its ratios.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 TEXT = "the European Economic Area was signed in August 1992"
@@ -68,24 +72,76 @@ def file_seconds(folder: Path, lines: int, threads: int | None) -> dict[str, obj
     return {**common, "cpu_seconds": round(used, 2), "wall_seconds": round(wall, 2)}
 
 
+SIZES = {
+    "bahdanau": [
+        {"embedding": w, "encoder": {"width": w // 2}, "decoder": {"width": w, "output_width": w // 2}}
+        for w in (128, 256, 384, 512, 768)
+    ],
+    "transformer-base": [
+        {"width": w, "feed_forward": 2 * w, "layers": 3, "attention": {"heads": 4}} for w in (96, 192, 320, 448, 640)
+    ],
+}
+
+
+def sweep(threads: int) -> Iterator[dict[str, object]]:
+    """Greedy searches of 20 words with so many threads, for every size and number of sentences."""
+    import torch
+
+    from saccade.batch import Batch
+    from saccade.models import build_seq2seq
+    from saccade.search import SearchConfig, decode
+    from saccade.threads import weights_of_step
+
+    torch.set_num_threads(threads)
+    config = SearchConfig(beam=1, min_length=19, max_length=20)
+    for name, sizes in SIZES.items():
+        for settings in sizes:
+            torch.manual_seed(1)
+            model = build_seq2seq(name, 4000, 4000, **settings).eval()
+            for sentences in (1, 8, 32):
+                batch = Batch.of(torch.randint(4, 4000, (sentences, 12)).tolist())
+                found = milliseconds(lambda model=model, batch=batch: decode(model, batch, config), 1.5)
+                size = {"model": name, "weights": weights_of_step(model), "sentences": sentences}
+                yield {**size, "threads": threads, **found}
+
+
+def ratios(lines: list[str]) -> Iterator[str]:
+    """The time with all threads over that with one."""
+    found = [json.loads(line) for line in lines]
+    alone = {(one["model"], one["weights"], one["sentences"]): one["median_ms"] for one in found if one["threads"] == 1}
+    for one in found:
+        if one["threads"] > 1:
+            key = name, weights, sentences = one["model"], one["weights"], one["sentences"]
+            ratio = one["median_ms"] / alone[key]
+            yield f"{name:18} {weights / 1e6:5.1f} M weights, {sentences:2} sentences: {ratio:.2f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--lines", type=int, default=1500)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--one", type=int, help="Only the calls of one sentence, with so many threads; 0: our choice.")
     given = parser.parse_args()
+    if given.sweep and given.one is not None:
+        for found in sweep(given.one):
+            print(json.dumps(found), flush=True)
+        return
     if given.one is not None:
         for found in one_sentence(given.folders[0], given.one or None):
             print(json.dumps(found))
         return
     lines: list[str] = []
+    for threads in (1, os.cpu_count() or 1) if given.sweep else ():
+        command = [sys.executable, __file__, "--sweep", "--one", str(threads)]
+        lines += subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     for folder in given.folders:
         for threads in (0, 1, os.cpu_count() or 1):
             command = [sys.executable, __file__, str(folder), "--one", str(threads)]
             lines += subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
         lines += [json.dumps(file_seconds(folder, given.lines, threads)) for threads in (None, os.cpu_count() or 1)]
-    print("\n".join(lines))
+    print("\n".join(ratios(lines) if given.sweep else lines))
     if given.out is not None:
         given.out.write_text("\n".join(lines) + "\n")
 

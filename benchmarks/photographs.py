@@ -21,9 +21,9 @@ import torch
 from saccade.data.captions import by_picture
 from saccade.front import load
 from saccade.metrics import CAPTION_METRICS, caption_statistics
-from saccade.tasks.corpus import Corpus
-from saccade.tasks.recipe import load_recipe
-from saccade.tasks.training import train
+from saccade.runs.corpus import Corpus
+from saccade.runs.recipe import load_recipe
+from saccade.runs.training import train
 
 
 def trained(kind: str, data: Path, folder: Path) -> int | None:

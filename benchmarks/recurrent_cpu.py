@@ -110,10 +110,10 @@ def endless(model: Path, folder: Path) -> Path:
 
 def compare(arguments: argparse.Namespace, stack: ExitStack) -> None:
     from saccade.data.formats import pairs
+    from saccade.runs.folder import load_task
+    from saccade.runs.workers import Workers
     from saccade.search.settings import SearchConfig
     from saccade.tasks.batching import stream
-    from saccade.tasks.folder import load_task
-    from saccade.tasks.workers import Workers
 
     examples = pairs(*(arguments.data / f"test_2016_flickr.{side}.gz" for side in ("en", "de")))
     texts = [example.source or "" for example in examples]

@@ -30,7 +30,7 @@ COMMON = [
 
 def write_data(folder):
     """Small files of each kind, from the built-in grammar."""
-    from saccade.data.corpora import CORPORA
+    from saccade.corpora import CORPORA
 
     for split, size in (("train", SENTENCES), ("valid", 20), ("test", 20)):
         pairs = list(CORPORA["english-french"].generate(split, size, 1, min_length=3, max_length=14))
@@ -125,7 +125,7 @@ def run_one(recipe, folder):
 
 
 def pictures():
-    from saccade.data.corpora import CORPORA
+    from saccade.corpora import CORPORA
 
     scenes = CORPORA["scenes"].generate("valid", 6, 1, min_length=3, max_length=20)
     return [one.image.load() for one in scenes]

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import torch
 
 import saccade
-from saccade.data.corpora import CORPORA
+from saccade.corpora import CORPORA
 
 PATIENCE = 60
 """Seconds to wait for a server, or for an answer, before the benchmark gives up."""

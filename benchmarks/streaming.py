@@ -25,8 +25,8 @@ import torch
 
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.recipes import RecipeText
-from saccade.tasks.folder import build_task, write_description, write_model
-from saccade.tasks.recipe import parse_recipe
+from saccade.runs.folder import build_task, write_description, write_model
+from saccade.runs.recipe import parse_recipe
 
 SMALLEST, WORDS, WIDTH = 1000, 200, 16
 

@@ -30,22 +30,23 @@ def reports_of(group: str, out: Path) -> dict[str, list[dict[str, Any]]]:
     return {row: several for row, several in every_report(group, out).items() if "learning" in several[0]}
 
 
+MOST_CURVES = 10
+"""There are so many colours; the learning of further rows is not drawn."""
+
+
 def draw_group(name: str, group: Group, out: Path) -> list[Path]:
     """The figures for which there is something to draw."""
     reports = reports_of(name, out)
     first = [(row.label, reports[row.name][0]) for row in group.rows if row.name in reports]
+    few = [(label, report) for label, report in first if not group.drawn or report["row"] in group.drawn]
     drawn = []
     if first:
         if group.metric != "aer":  # there are too few sentences with gold links to cut into lengths
             drawn.append(out / name / "lengths.png")
-            curves = [
-                Curve(label, [_point(entry) for entry in report["by_length"]])
-                for label, report in first
-                if not group.drawn or report["row"] in group.drawn
-            ]
+            curves = [Curve(label, [_point(entry) for entry in report["by_length"]]) for label, report in few]
             save_lengths(curves, drawn[-1], group.trained_to, score=NAMES[group.metric])
         drawn.append(out / name / "learning.png")
-        draw_learning(drawn[-1], [(label, report["learning"]) for label, report in first], group)
+        draw_learning(drawn[-1], [(label, report["learning"]) for label, report in first[:MOST_CURVES]], group)
     return drawn
 
 

@@ -25,10 +25,11 @@ from saccade.look.view import View
 from saccade.metrics import align, alignment_statistics, error_rate, sums_interval
 from saccade.prediction import Attention
 from saccade.recipes import to_yaml
-from saccade.tasks.corpus import Corpus
-from saccade.tasks.evaluation import examples_to_test, summarise
-from saccade.tasks.recipe import Recipe, load_recipe
-from saccade.tasks.training import train
+from saccade.recipes.schema import Recipe
+from saccade.runs.corpus import Corpus
+from saccade.runs.evaluation import examples_to_test, summarise
+from saccade.runs.recipe import load_recipe
+from saccade.runs.training import train
 from saccade.train.log import Watcher
 
 SILVER = 500

@@ -92,7 +92,7 @@ GROUPS: dict[str, Group] = {
         "bleu",
         (
             *_multi30k("en", "de", looked_twice=("transformer",)),
-            Row("gnmt", "multi30k-gnmt", "GNMT, residual LSTMs, the lowest layer asks", _languages("en", "de")),
+            Row("gnmt", "multi30k-gnmt", "GNMT, residual LSTMs", _languages("en", "de")),
             Row("transformer-plain", "multi30k-transformer", "Transformer, without agreement", ("train.agreement=0",)),
             Row("transformer-additive", "multi30k-transformer-additive", "Transformer, additive score"),
             Row("general-large-vectors", "multi30k-luong-general", f"general, {_ABLATION}", _LARGE),

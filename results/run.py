@@ -173,9 +173,9 @@ def folder_of(group: Group, arguments: argparse.Namespace) -> list[str]:
 
 def warm_up(arguments: argparse.Namespace, jobs: list[Job]) -> None:
     """Make tokenised data once, before several processes would each begin to."""
-    from saccade.tasks.corpus import Corpus
-    from saccade.tasks.folder import build_task
-    from saccade.tasks.recipe import load_recipe
+    from saccade.runs.corpus import Corpus
+    from saccade.runs.folder import build_task
+    from saccade.runs.recipe import load_recipe
 
     seen = set()
     for job in jobs:

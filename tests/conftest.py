@@ -33,8 +33,8 @@ def text(tmp_path_factory):
 @pytest.fixture(scope="session")
 def translator(text):
     """The folder of a model that writes words in capitals; not to be changed."""
-    from saccade.tasks.recipe import load_recipe
-    from saccade.tasks.training import train
+    from saccade.runs.recipe import load_recipe
+    from saccade.runs.training import train
 
     folder = text / "translator"
     train(load_recipe(str(text / "recipe.yaml")), folder)

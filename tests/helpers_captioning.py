@@ -3,8 +3,8 @@
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.front import Model
 from saccade.recipes import RecipeText
-from saccade.tasks.folder import build_task
-from saccade.tasks.recipe import parse_recipe
+from saccade.runs.folder import build_task
+from saccade.runs.recipe import parse_recipe
 
 GRID = {"kind": "small", "width": 8, "channels": [6], "frozen": False}
 CAPTIONERS = {

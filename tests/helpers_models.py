@@ -3,7 +3,7 @@
 import itertools
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -15,7 +15,16 @@ from torch.testing import assert_close
 from saccade import tree
 from saccade.attention import Tape
 from saccade.batch import Batch
-from saccade.models import MODELS, Ensemble, Seq2Seq, build_classifier, build_language_model, build_seq2seq, presets_for
+from saccade.models import (
+    MODELS,
+    Ensemble,
+    Seq2Seq,
+    build_captioner,
+    build_classifier,
+    build_language_model,
+    build_seq2seq,
+    presets_for,
+)
 
 VOCABULARY = 11
 Model = TypeVar("Model", bound=nn.Module)
@@ -43,9 +52,13 @@ WRITERS: dict[str, Callable[[], Seq2Seq]] = {
         f"{name}, language model": partial(build_language_model, name, VOCABULARY, **entry.tiny)
         for name, entry in presets_for("sequence_to_sequence").items()
     },
+    **{
+        f"{name}, captioner": partial(build_captioner, name, VOCABULARY, **entry.tiny)
+        for name, entry in presets_for("captioner").items()
+    },
     "ensemble": lambda: Ensemble([tiny("bahdanau"), tiny("transformer-base")]),
 }
-"""Everything that writes: each preset as a translator and as a language model, and an ensemble."""
+"""Everything that writes: each preset as what it is for (translator, language model, captioner), and an ensemble."""
 
 CLASSIFIERS: dict[str, Callable[[], nn.Module]] = {
     f"{name}, {pooling}": partial(build_classifier, name, VOCABULARY, 3, pooling=pooling, hidden=hidden, **entry.tiny)
@@ -75,14 +88,20 @@ class Ragged:
     pairs: tuple[tuple[int, int], ...]
 
     def batch(self, seed: int = 0) -> Batch:
-        """Random words in these lengths."""
+        """Random words in these lengths, and for models that look at pictures, one a sentence."""
         draw = random.Random(seed)
         words = [
             ([draw.randrange(4, 11) for _ in range(S)], [draw.randrange(4, 11) for _ in range(T - 1)])
             for S, T in self.pairs
         ]
         sources, targets = zip(*words, strict=True)
-        return Batch.of(sources, targets)
+        return replace(Batch.of(sources, targets), pictures=_pictures(len(sources), seed))
+
+
+@cache
+def _pictures(count: int, seed: int) -> Tensor:
+    chance = torch.Generator().manual_seed(seed)
+    return torch.randint(0, 256, (count, 12, 12, 3), generator=chance, dtype=torch.uint8)
 
 
 ragged = st.lists(st.tuples(st.sampled_from([1, 2, 3, 7]), st.sampled_from([1, 2, 5, 7])), min_size=1, max_size=3).map(
@@ -96,9 +115,8 @@ def row_of(batch: Batch, row: int) -> Batch:
     """One sentence of a batch without its padding."""
     S, T = int(batch.source_mask[row].sum()), int(batch.target_mask[row].sum())
     here = slice(row, row + 1)
-    return Batch(
-        batch.source[here, :S], batch.source_mask[here, :S], batch.target[here, :T], batch.target_mask[here, :T]
-    )
+    sides = batch.source[here, :S], batch.source_mask[here, :S], batch.target[here, :T], batch.target_mask[here, :T]
+    return Batch(*sides, pictures=None if batch.pictures is None else batch.pictures[here])
 
 
 def with_junk(batch: Batch, more: int = 2) -> Batch:
@@ -109,7 +127,8 @@ def with_junk(batch: Batch, more: int = 2) -> Batch:
         junk = torch.randint(1, VOCABULARY, mask.shape)
         return torch.where(mask, nn.functional.pad(tokens, (0, more)), junk), mask
 
-    return Batch(*fill(batch.source, batch.source_mask), *fill(batch.target, batch.target_mask))
+    sides = *fill(batch.source, batch.source_mask), *fill(batch.target, batch.target_mask)
+    return Batch(*sides, pictures=batch.pictures)
 
 
 def walk(model: Seq2Seq, batch: Batch, *, room: int = 0, **options: Any) -> tuple[Tensor, Any]:

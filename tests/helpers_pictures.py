@@ -9,8 +9,8 @@ from PIL import Image
 
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.recipes import RecipeText
-from saccade.tasks.folder import build_task
-from saccade.tasks.recipe import parse_recipe
+from saccade.runs.folder import build_task
+from saccade.runs.recipe import parse_recipe
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 

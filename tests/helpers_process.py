@@ -11,7 +11,7 @@ import torch
 from helpers_train import PATIENCE
 
 _server = multiprocessing.get_context("forkserver")
-_server.set_forkserver_preload(["saccade.tasks.training", "saccade.cli.commands.train", "helpers_process"])
+_server.set_forkserver_preload(["saccade.runs.training", "saccade.cli.commands.train", "helpers_process"])
 
 
 class Run:

@@ -18,7 +18,9 @@ from saccade.search import Beam, Greedy, Hypothesis, Limits, Sample, run
 SEQ2SEQ = list(presets_for("sequence_to_sequence"))
 LANGUAGE = list({entry.family: name for name, entry in reversed(presets_for("sequence_to_sequence").items())}.values())
 """One preset of each family: a family's language model does not depend on how a decoder looks at a source."""
-EVERY = [(name, "seq2seq") for name in SEQ2SEQ] + [(name, "language") for name in LANGUAGE]
+APART = [("self-attentive-rnn", "not itself"), ("transformer-base", "not itself")]
+"""Self-attention in which no word looks at itself, so that the first one looks at nothing."""
+EVERY = [(name, "seq2seq") for name in SEQ2SEQ] + [(name, "language") for name in LANGUAGE] + APART
 MAX_LENGTH = 8
 
 
@@ -51,6 +53,8 @@ def make_model(name: str, kind: str = "seq2seq", vocabulary: int = 9, *, seed: i
     tiny = dict(MODELS[name].tiny)
     if "tied" in MODELS[name].family.model_fields:  # one that predicts with its own embedding repeats its last word
         tiny["tied"] = False
+    if kind == "not itself":
+        tiny["attention"] = {**tiny.get("attention", {}), "itself": False}
     if kind == "language":
         model = build_language_model(name, vocabulary, **tiny)
     else:

@@ -10,12 +10,16 @@ from typing import NamedTuple
 import yaml
 
 from saccade.cli.main import main
+from saccade.data.loader import Loader, lengths_of
+from saccade.data.plan import Plan
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.recipes import RecipeText
+from saccade.recipes.schema import Recipe
+from saccade.runs.folder import build_task, write_description, write_model
+from saccade.runs.recipe import parse_recipe
 from saccade.tasks.base import Task
-from saccade.tasks.folder import build_task, write_description, write_model
-from saccade.tasks.recipe import Recipe, parse_recipe
 from saccade.train.checkpoint import weights_of
+from saccade.train.objective import mean_loss
 
 WORDS = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"]
 MODEL = {
@@ -139,3 +143,9 @@ def program(*words, **more) -> subprocess.Popen:
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | more
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen([sys.executable, "-m", "saccade", *map(str, words)], env=environment, **pipes)
+
+
+def validation_loss(task, store, objective, tokens_per_batch):
+    """As training measures it, of a store."""
+    plan = Plan(lengths_of(store), tokens_per_batch, shuffle=True)
+    return mean_loss(objective, Loader(store, plan, count=objective.count).epoch(), task.device)

@@ -12,8 +12,9 @@ import torch
 import yaml
 
 from saccade.recipes import RecipeText
-from saccade.tasks.recipe import Recipe, parse_recipe
-from saccade.tasks.training import train
+from saccade.recipes.schema import Recipe
+from saccade.runs.recipe import parse_recipe
+from saccade.runs.training import train
 from saccade.train.checkpoint import latest
 from saccade.train.loop import Outcome
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from saccade.kernels.additive.naive import naive_scores
 from saccade.kernels.cross_entropy import Losses
+from saccade.kernels.native.checksum import COLUMNS
 
 
 def naive_dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
@@ -125,3 +126,14 @@ def naive_attend(
         weights = weights.masked_fill(~mask, 0.0)
     weights = weights.to(scores.dtype)
     return weights @ values, weights
+
+
+def naive_checksum(tensors: list[Tensor]) -> Tensor:
+    """Add up the words of eight bytes of all tensors in columns; tensor k begins in column 7 k."""
+    sums = [0] * COLUMNS
+    for number, part in enumerate(tensors):
+        data = part.detach().contiguous().view(-1).view(torch.uint8).numpy().tobytes()
+        words = [int.from_bytes(data[at : at + 8], "little") for at in range(0, len(data), 8)]
+        for place, word in enumerate(words, 7 * number):
+            sums[place % COLUMNS] = (sums[place % COLUMNS] + word) % (1 << 64)
+    return torch.tensor([word - (1 << 64) if word >= 1 << 63 else word for word in sums])

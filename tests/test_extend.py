@@ -18,10 +18,10 @@ from saccade.errors import ConfigError
 from saccade.models import build_seq2seq
 from saccade.outside import trusting
 from saccade.recipes import RecipeText
-from saccade.tasks.corpus import Corpus
-from saccade.tasks.folder import build_task
-from saccade.tasks.recipe import parse_recipe
-from saccade.tasks.training import train
+from saccade.runs.corpus import Corpus
+from saccade.runs.folder import build_task
+from saccade.runs.recipe import parse_recipe
+from saccade.runs.training import train
 
 on_path()
 

@@ -8,7 +8,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "saccade"
 
 FIRST = {"_cpu", "batch", "checksums", "config", "errors", "files", "masks", "outside", "threads", "tree"}
-CORE = FIRST | {"kernels", "attention", "layers", "models", "search"}
+CORE = FIRST | {"kernels", "attention", "layers", "models", "runtime", "search"}
 MAY_IMPORT = {
     "": {"_cpu", "front", "prediction"},  # saccade/__init__.py, the last two when they are first used
     "__main__": {"cli"},
@@ -26,8 +26,10 @@ MAY_IMPORT = {
     "attention": FIRST | {"kernels"},
     "layers": FIRST | {"kernels", "attention"},
     "models": FIRST | {"kernels", "attention", "layers"},
-    "search": FIRST | {"attention.steering", "attention.tape", "kernels", "models.base"},
+    "runtime": FIRST | {"kernels", "attention", "layers", "models"},
+    "search": FIRST | {"attention.steering", "attention.tape", "kernels", "models.base", "runtime"},
     "data": FIRST,
+    "corpora": FIRST | {"data"},
     "metrics": {"errors", "data.example"},
     "look": {"errors", "files"},
     "train": FIRST
@@ -40,11 +42,12 @@ MAY_IMPORT = {
         "data",
         "metrics.table",
     },
-    "recipes": {"config", "errors", "files"},
+    "recipes": {"config", "corpora", "data", "errors", "files", "models", "search.settings", "train.settings"},
     "prediction": {"batch", "errors", "look"},
     "trace": {"config", "data.pictures", "errors", "files", "look", "prediction"},
-    "tasks": CORE | {"", "data", "metrics", "look", "train", "recipes", "prediction", "trace"},
-    "front": CORE | {"data", "prediction", "tasks", "trace", "train.devices"},
+    "tasks": CORE | {"corpora", "data", "metrics", "look", "train", "recipes", "prediction", "trace"},
+    "runs": CORE | {"", "corpora", "data", "metrics", "look", "train", "recipes", "prediction", "tasks"},
+    "front": CORE | {"data", "prediction", "runs", "tasks", "trace", "train.devices"},
     "serve": {
         "",
         "attention",
@@ -59,7 +62,8 @@ MAY_IMPORT = {
         "threads",
         "trace",
     },
-    "cli": CORE | {"", "data", "look", "recipes", "tasks", "front", "serve", "trace", "train.log"},
+    "cli": CORE
+    | {"", "corpora", "data", "front", "look", "prediction", "recipes", "runs", "serve", "tasks", "trace", "train"},
 }
 """Module or package -> what it may import beside itself, with all that lies inside."""
 

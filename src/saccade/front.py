@@ -11,13 +11,13 @@ from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError, unknown_name
 from saccade.outside import trusting
 from saccade.prediction import Prediction
+from saccade.runs.folder import describe_task, load_task
+from saccade.runs.workers import Workers
 from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
-from saccade.tasks.folder import describe_task, load_task
 from saccade.tasks.inputs import Input, is_one
 from saccade.tasks.tracing import Wishes
-from saccade.tasks.workers import Workers
 from saccade.trace import Trace
 from saccade.train.devices import find_accelerator
 

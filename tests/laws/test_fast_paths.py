@@ -12,11 +12,11 @@ import torch
 from torch import nn
 
 from helpers_search import SEQ2SEQ, make_batch, make_model
-from saccade.models.base import StepWriter
+from saccade.runtime import StepWriter, writer_of
 
 TWINS = {"transformer-big", "luong-dot", "luong-concat", "luong-location", "luong-local-m"}
 """Presets that differ from another one in sizes, or in an attention that no writer packs."""
-FAST = [name for name in SEQ2SEQ if name not in TWINS and type(make_model(name).writer()) is not StepWriter]
+FAST = [name for name in SEQ2SEQ if name not in TWINS and type(writer_of(make_model(name))) is not StepWriter]
 Change = tuple[str, Callable[[], Callable[[], None]]]
 """What is changed, and how; the change gives the way back."""
 
@@ -145,7 +145,7 @@ def test_a_fast_writer_follows_every_change_or_gives_way(name, changes):
     model = make_model(name)
     before, seen = logits(model, StepWriter(model)), 0
     for what, change in changes(model):
-        fast = model.writer()
+        fast = writer_of(model)
         assert type(fast) is not StepWriter, f"what was changed before {what} did not come back"
         logits(model, fast)
         with changed(change):
@@ -155,7 +155,7 @@ def test_a_fast_writer_follows_every_change_or_gives_way(name, changes):
                 continue  # the model itself does not work so
             seen += not torch.allclose(wanted, before)
             torch.testing.assert_close(
-                logits(model, model.writer()), wanted, msg=lambda text, what=what: f"{what}: {text}"
+                logits(model, writer_of(model)), wanted, msg=lambda text, what=what: f"{what}: {text}"
             )
     assert seen > 0, "no change changed anything"
 
@@ -163,6 +163,6 @@ def test_a_fast_writer_follows_every_change_or_gives_way(name, changes):
 def test_a_writer_is_packed_once_while_nothing_changes():
     for name in FAST:
         model = make_model(name)
-        first = model.writer()
+        first = writer_of(model)
         logits(model, first)
-        assert model.writer() is first
+        assert writer_of(model) is first

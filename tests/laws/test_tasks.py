@@ -12,10 +12,10 @@ from helpers_tasks import refused, run
 from saccade.errors import ConfigError, DataError
 from saccade.outside import trusting
 from saccade.recipes import RecipeText
+from saccade.runs.recipe import parse_recipe
+from saccade.runs.training import train
 from saccade.serve.models import ENTRIES, Served
-from saccade.tasks.recipe import parse_recipe
 from saccade.tasks.table import TASKS
-from saccade.tasks.training import train
 from saccade.train.checkpoint import read_weights
 from saccade.train.log import Watcher
 

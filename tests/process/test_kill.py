@@ -13,7 +13,7 @@ import pytest
 from helpers_process import Run, die
 from helpers_train import DROPOUT, end_of, leftovers, log_of, steps_logged, wait_for, write_recipe
 from saccade import files
-from saccade.tasks.folder import load_task
+from saccade.runs.folder import load_task
 from saccade.train import checkpoint
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and fork")

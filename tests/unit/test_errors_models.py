@@ -23,9 +23,9 @@ from saccade.models import (
     build_classifier,
     build_language_model,
     build_seq2seq,
-    check_finite,
     configure,
 )
+from saccade.runtime import check_finite
 
 GOOD = Batch.of([[4, 5, 6]] * 2, [[4, 5]] * 2)
 FAMILIES = [

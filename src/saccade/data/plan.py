@@ -47,7 +47,7 @@ class Plan:
     room: int | None = None
     """The most tokens of a side that a model has places for; no rounding goes beyond."""
     mixed: bool = False
-    """Whether batches hold sentences of all lengths, which costs padding; see `tasks.training`."""
+    """Whether batches hold sentences of all lengths, which costs padding; see `runs.training`."""
 
     def __post_init__(self) -> None:
         if self.tokens < 1:

@@ -1,6 +1,6 @@
 """Models: every one is `encode`, `start`, `step` and `forward` (see `Seq2Seq`), or a classifier."""
 
-from saccade.models.base import Classifying, Seq2Seq, check_finite
+from saccade.models.base import Classifying, Seq2Seq
 from saccade.models.build import build_captioner, build_classifier, build_language_model, build_seq2seq, configure
 from saccade.models.captioning import RecurrentCaptionConfig, TransformerCaptionConfig
 from saccade.models.classifier import Classifier
@@ -39,7 +39,6 @@ __all__ = [
     "build_head",
     "build_language_model",
     "build_seq2seq",
-    "check_finite",
     "configure",
     "presets_for",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -13,25 +12,8 @@ from saccade import tree
 from saccade.attention.tape import Tape
 from saccade.batch import Batch
 from saccade.errors import ConfigError, DataError, ShapeError
-from saccade.kernels.packed import Precision
-from saccade.models.exact import Structure, checksum, structure
-from saccade.models.writer import Draft, Places, StepWriter, Writer, check_weights, kept, places
 
-__all__ = [
-    "Classifying",
-    "Draft",
-    "Places",
-    "Precision",
-    "Seq2Seq",
-    "StepWriter",
-    "Structure",
-    "Writer",
-    "check_finite",
-    "checksum",
-    "places",
-    "structure",
-    "tie",
-]
+__all__ = ["Classifying", "Seq2Seq", "check_fed", "inputs_of", "source_of", "tie"]
 
 
 class Seq2Seq(nn.Module, ABC):
@@ -77,19 +59,6 @@ class Seq2Seq(nn.Module, ABC):
     @abstractmethod
     def step(self, memory: Any, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
         """Feed one word (N,) to each hypothesis: logits (N, V) of the next, and the state after it."""
-
-    def writer(self, precision: Precision = "full") -> Writer:
-        """What a search writes with: `step`, or a faster way to the same words where a model knows one.
-
-        With precision "int8" a writer may compute in eight bits; one that cannot writes as it always does. Parameters
-        that are no numbers are refused here, since an align or a window can hide a NaN from the predictions.
-        """
-        check_finite(self)
-        if precision == "int8":
-            logging.getLogger("saccade").warning(
-                "%s has no way to write in int8: it writes as it is", type(self).__name__
-            )
-        return StepWriter(self)
 
     def extend(self, memory: Any, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
         """Feed several words (N, T): logits (N, T, V), state."""
@@ -192,8 +161,3 @@ def tie(output: nn.Linear, embedding: nn.Embedding) -> None:
             "the vocabulary, or set tied to false."
         )
     output.weight = embedding.weight
-
-
-def check_finite(model: nn.Module) -> None:
-    """Refuse a model whose parameters are not all numbers; names the first that is not."""
-    kept(model, "finite", lambda: check_weights(model))

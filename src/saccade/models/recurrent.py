@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import torch
@@ -14,17 +15,14 @@ from saccade.batch import Batch, check_tokens
 from saccade.config import Width
 from saccade.kernels.deferred import deferred_gradients
 from saccade.kernels.dropout import Dropout
-from saccade.layers.cells import CellStack, Layered
+from saccade.layers.cells import CellStack, Layered, StackAdvance
 from saccade.layers.encoder import Encoder, Reading
 from saccade.layers.reader import PlainReader, Reader
 from saccade.layers.readout import Readout, build_readout
 from saccade.layers.starts import Start, build_start
-from saccade.models.base import Precision, Seq2Seq, Writer, check_fed, inputs_of, source_of, tie
-from saccade.models.exact import own_methods
+from saccade.models.base import Seq2Seq, check_fed, inputs_of, source_of, tie
 from saccade.models.family import Family, WordNetwork
-from saccade.models.recurrent_writer import Loop, Read, RecurrentWriter
 from saccade.models.settings import AttentionConfig, DecoderConfig, EncoderConfig, InitConfig
-from saccade.models.writer import fast_writer
 
 __all__ = ["Memory", "RecurrentConfig", "RecurrentSeq2Seq", "State", "attach_decoder"]
 
@@ -55,6 +53,23 @@ class Now(NamedTuple):
     fed: Tensor | None
     position: Tensor
     past: Past | None
+
+
+Read = Callable[[Tensor, Tensor | None, Tensor | None], Tensor]
+"""A read-out: state, context, word -> vector."""
+
+
+class Loop(NamedTuple):
+    """The parts of a step, made ready for many steps: the model's own, or packed ones of `saccade.runtime`.
+
+    add: to gates what a step reads beside its word. advance: gates to a state. attend and read: what does the work of
+    the model's attention and read-out; None for these themselves.
+    """
+
+    add: Callable[[Tensor, Tensor], Tensor]
+    advance: StackAdvance
+    attend: Callable[[Tensor, Bank, Tape | None], Tensor] | None = None
+    read: Read | None = None
 
 
 class RecurrentSeq2Seq(Seq2Seq):
@@ -163,13 +178,6 @@ class RecurrentSeq2Seq(Seq2Seq):
         cells = self.cells.join(tuple(tuple(part.to(memory.start.dtype) for part in parts) for parts in now.cells))
         fed = vector.to(memory.start.dtype).clone(memory_format=torch.contiguous_format) if self.input_feeding else None
         return vector, State(cells, fed, now.position, now.past)
-
-    def writer(self, precision: Precision = "full") -> Writer:
-        return fast_writer(self, precision, lambda: self._packed(precision)) or super().writer(precision)
-
-    def _packed(self, precision: Precision) -> Writer:
-        own_methods(self, RecurrentSeq2Seq, ("step", "_embed", "_loop"))  # the others are called as the model has them
-        return RecurrentWriter(self, precision)
 
     def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         memory = self.encode(batch, tape=tape)

@@ -23,13 +23,9 @@ from saccade.layers.transformer import (
     TransformerEncoder,
     TransformerReader,
 )
-from saccade.models.base import Precision, Seq2Seq, Writer, check_fed, inputs_of, source_of, tie
-from saccade.models.exact import own_methods
+from saccade.models.base import Seq2Seq, check_fed, inputs_of, source_of, tie
 from saccade.models.family import Family, WordNetwork
 from saccade.models.settings import OF_SELF_ATTENTION, AttentionConfig, SelfAttentionConfig
-from saccade.models.transformer_packed import Words
-from saccade.models.transformer_writer import TransformerWriter
-from saccade.models.writer import fast_writer
 
 __all__ = ["Memory", "State", "Transformer", "TransformerConfig"]
 
@@ -104,15 +100,6 @@ class Transformer(Seq2Seq):
         memory = self.encode(batch, tape=tape)
         out: Tensor = self.decoder(self._embed(inputs), memory.banks, tape=tape)
         return out
-
-    def writer(self, precision: Precision = "full") -> Writer:
-        return fast_writer(self, precision, lambda: self._packed(precision)) or super().writer(precision)
-
-    def _packed(self, precision: Precision) -> Writer:
-        own_methods(self, Transformer, ("encode", "start", "step", "_embed"))
-        source = Words(self.source_embedding, self.source_place, self.scale)
-        target = Words(self.target_embedding, self.target_place, self.scale)
-        return TransformerWriter(source, target, self.encoder, self.decoder, self.output, precision)
 
     def _embed(self, tokens: Tensor, positions: Tensor | None = None) -> Tensor:
         check_tokens("target", tokens, self.vocabulary)

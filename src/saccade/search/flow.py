@@ -12,7 +12,9 @@ import torch
 from torch import Tensor
 
 from saccade.batch import BOS, PAD, Batch
-from saccade.models.base import Draft, Precision, Seq2Seq, Writer
+from saccade.kernels.packed import Precision
+from saccade.models.base import Seq2Seq
+from saccade.runtime import Draft, Writer, writer_of
 from saccade.search.history import Ending, Hypothesis
 from saccade.search.limits import Stop
 from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
@@ -43,7 +45,7 @@ def flow(
     longest = max(lengths)
     check_search(model, batch, make(), longest, ())
     with evaluating(model):
-        writer = model.writer(precision)
+        writer = writer_of(model, precision)
         return _Stream(writer, batch, make, rows, list(lengths)).run(model, stop) if writer.replaces else None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from saccade.attention.steering import Steering
 from saccade.errors import unknown_name
-from saccade.models.base import Precision
+from saccade.kernels.packed import Precision
 from saccade.search.constraints import (
     Banned,
     MaximumLengths,

@@ -13,7 +13,8 @@ from torch import Tensor
 from saccade.attention.tape import Tape
 from saccade.batch import BOS, Batch
 from saccade.errors import ConfigError, DataError, NumericsError
-from saccade.models.base import Draft, Seq2Seq, check_finite
+from saccade.models.base import Seq2Seq
+from saccade.runtime import Draft, check_finite, step_writer, writer_of
 from saccade.search.constraints import Constraint, Rule, narrowed
 from saccade.search.history import Ending, History, Hypothesis
 from saccade.search.limits import Limits
@@ -74,7 +75,7 @@ def run(model: Seq2Seq, batch: Batch, strategy: Strategy, limits: Limits) -> lis
     max_length, rules = limits.longest, limits.rules()
     check_search(model, batch, strategy, max_length, rules)
     with evaluating(model):
-        writer = model.writer(limits.precision) if limits.steering is None else Seq2Seq.writer(model)
+        writer = writer_of(model, limits.precision) if limits.steering is None else step_writer(model)
         encoding = Tape() if limits.attention else None
         draft = writer.read(batch, strategy.width, max_length, tape=encoding)
         history = History(encoding, batch.source_mask, model.source_sites, max_length)

@@ -21,18 +21,10 @@ from torch import Tensor
 
 from saccade.batch import BOS, Batch, round_up
 from saccade.errors import Interruption, NumericsError
+from saccade.kernels.packed import Precision
 from saccade.kernels.recording import can_record, recording
-from saccade.models.base import (
-    Draft,
-    Places,
-    Precision,
-    Seq2Seq,
-    Structure,
-    check_finite,
-    checksum,
-    places,
-    structure,
-)
+from saccade.models.base import Seq2Seq
+from saccade.runtime import Draft, Places, Structure, check_finite, checksum, places, structure, writer_of
 from saccade.search.history import Hypothesis, walk
 from saccade.search.limits import Stop
 from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
@@ -222,7 +214,7 @@ class _Packing:
         self.parameters, self.places, self._graph = parameters, now, torch.cuda.CUDAGraph()
         stream = torch.cuda.Stream(parameters[0].device)
         with evaluating(model), recording(self._graph, torch.cuda.graph_pool_handle(), stream):
-            self.writer = model.writer(precision)
+            self.writer = writer_of(model, precision)
             self.checksum = checksum(parameters)
         self.again()
 

@@ -17,25 +17,22 @@ from saccade.config import Fault
 from saccade.data.example import Example
 from saccade.data.features import Feature, text_features
 from saccade.data.forms import Form
-from saccade.data.loader import Loader, lengths_of
-from saccade.data.plan import Plan
-from saccade.data.store import Store
 from saccade.data.tokenizer import TokenizerConfig, Tokenizers
 from saccade.metrics import LengthBin, score_by_length
 from saccade.models.size import build_within, memory_here
 from saccade.prediction import Prediction
 from saccade.search import SearchConfig, Stop
-from saccade.tasks.faults import recipe_faults, terms_of
+from saccade.tasks.faults import recipe_faults
 from saccade.tasks.inputs import TEXT, Modality
 from saccade.tasks.tracing import Wishes
 from saccade.tasks.vectors import Laid, lay_in
 from saccade.trace import Trace
-from saccade.train.objective import Objective, losses_of
-from saccade.train.terms import Term
+from saccade.train.objective import Objective
+from saccade.train.terms import Term, terms_of
 
 if TYPE_CHECKING:
     from saccade.data.image_store import ImageStore
-    from saccade.tasks.recipe import Recipe
+    from saccade.recipes.schema import Recipe
 
 __all__ = ["Evaluation", "Split", "Statistics", "Task"]
 
@@ -232,16 +229,6 @@ class Task(ABC):
     def device(self) -> torch.device:
         """Where the model is."""
         return next(self.model.parameters()).device  # type: ignore[no-any-return]
-
-    def loss(self, store: Store, objective: Objective, tokens_per_batch: int) -> float:
-        """Nats per answer on tokenised examples."""
-        plan = Plan(lengths_of(store), tokens_per_batch, shuffle=True)
-        total, count = 0.0, 0
-        for load in Loader(store, plan, count=objective.count).epoch():
-            losses = losses_of(objective, load.batch.to(self.device))
-            total += float(losses.plain)
-            count += load.tokens
-        return total / count
 
     def facts(self) -> dict[str, Any]:
         """What there is to know of the model."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from saccade.errors import DataError
 from saccade.prediction import NOTHING, Attention, Prediction
@@ -12,7 +12,6 @@ from saccade.tasks.inputs import Input, Opened, name_of, size_of
 
 if TYPE_CHECKING:
     from saccade.tasks.base import Task
-    from saccade.tasks.workers import Workers
 
 __all__ = ["blank", "in_batches", "stream"]
 
@@ -26,6 +25,17 @@ _Ready = Input | Opened
 """An input that can be read, and of which no file needs to be opened any more."""
 _Sized = tuple[int, int, _Ready]
 """One behind its length and its number."""
+
+
+class Workers(Protocol):
+    """Processes that share the batches of a window, such as `saccade.runs.workers.Workers`."""
+
+    count: int
+
+    def predict(
+        self, batches: Sequence[Sequence[_Ready]], search: SearchConfig, attention: bool, prefix: str | None
+    ) -> Iterator[list[Prediction]]:
+        """The answers to each batch, in the order of the batches."""
 
 
 def in_batches(

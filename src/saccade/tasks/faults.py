@@ -3,57 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from saccade.config import Fault, check
-from saccade.data.corpora import CORPORA
-from saccade.errors import ConfigError, lookup, unknown_name
+from saccade.config import Fault
+from saccade.corpora import CORPORA
+from saccade.errors import unknown_name
 from saccade.models import HEADS, presets_for
-from saccade.outside import find_factory, is_outside
-from saccade.train.terms import TERMS, Term
+from saccade.train.terms import terms_of
 
 if TYPE_CHECKING:
+    from saccade.recipes.schema import Recipe
     from saccade.tasks.base import Task
-    from saccade.tasks.recipe import Recipe
 
-__all__ = ["complete_terms", "recipe_faults", "terms_of"]
+__all__ = ["recipe_faults"]
 
 _NEEDS = {"mirror": "images to mirror", "scheduled_sampling": "words to write"}
 """What a task must offer for a setting of `train` to make sense."""
-
-
-def find_term(name: str) -> type[Term]:
-    """Return a term by its name in TERMS, or by the place of its class, `package.module:Class`."""
-    if not is_outside(name):
-        return lookup("term", name, TERMS)
-    found = find_factory("term", name)
-    if not (isinstance(found, type) and issubclass(found, Term)):
-        raise ConfigError(f"{name!r} is no term. Derive it from saccade.train.terms.Term.")
-    return found
-
-
-def terms_of(objective: dict[str, Any]) -> dict[str, Term]:
-    """Return the terms of a recipe whose settings are checked."""
-    return {name: find_term(name).model_validate(settings) for name, settings in objective.items()}
-
-
-def complete_terms(objective: Any) -> tuple[dict[str, Any] | None, list[Fault]]:
-    """Return the settings of all terms with their defaults filled in, and what is wrong with them."""
-    if not isinstance(objective, dict):
-        return None, []  # told with the other sections
-    made: dict[str, Any] = {}
-    faults: list[Fault] = []
-    for name, settings in objective.items():
-        if settings is None:
-            continue
-        try:
-            term, wrong = check(find_term(name), settings, ("objective", name))
-        except ConfigError as error:
-            term, wrong = None, [Fault(("objective", name), str(error))]
-        faults += wrong
-        if term is not None:
-            made[name] = term.model_dump(mode="json")
-    return (None, faults) if faults else (made, [])
 
 
 def recipe_faults(task: type[Task], recipe: Recipe) -> Iterator[Fault]:

@@ -40,7 +40,7 @@ from saccade.train.objective import WordLoss
 from saccade.train.terms import GuidedAlignment
 
 if TYPE_CHECKING:
-    from saccade.tasks.recipe import Recipe
+    from saccade.recipes.schema import Recipe
 
 __all__ = ["Translation", "score_texts"]
 

@@ -14,7 +14,7 @@ from saccade.batch import SPECIALS
 from saccade.data.vectors import read_vectors
 
 if TYPE_CHECKING:
-    from saccade.tasks.recipe import VectorsConfig
+    from saccade.recipes.schema import VectorsConfig
 
 __all__ = ["Laid", "lay_in"]
 

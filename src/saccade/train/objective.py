@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from saccade import tree
 from saccade.attention.tape import Tape
 from saccade.batch import NO_LABEL, PAD, UNK, Batch
-from saccade.data.loader import count_rows, count_words
+from saccade.data.loader import Load, count_rows, count_words
 from saccade.data.plan import Rows
 from saccade.data.store import Store
 from saccade.kernels.cross_entropy import cross_entropy, from_logits
@@ -23,7 +23,7 @@ from saccade.models.base import Classifying, Seq2Seq
 from saccade.train.agreement import disagreement
 from saccade.train.terms import Term
 
-__all__ = ["ClassLoss", "Losses", "Objective", "WordLoss", "losses_of"]
+__all__ = ["ClassLoss", "Losses", "Objective", "WordLoss", "losses_of", "mean_loss"]
 
 
 class Losses(NamedTuple):
@@ -65,6 +65,15 @@ def losses_of(objective: nn.Module, batch: Batch) -> Losses:
     """Compute an objective's losses, also of one that Fabric has wrapped."""
     found: Losses = objective(Handed(batch))
     return found
+
+
+def mean_loss(objective: Objective, loads: Iterable[Load], device: torch.device) -> float:
+    """Compute the negative log-likelihood of held-out batches, in nats per answer."""
+    total, count = 0.0, 0
+    for load in loads:
+        total += float(losses_of(objective, load.batch.to(device)).plain)
+        count += load.tokens
+    return total / count
 
 
 class WordLoss(Objective):
@@ -127,14 +136,12 @@ class WordLoss(Objective):
         """The batch with some of what the model reads replaced."""
         if not self.training:
             return batch
-        source, target = batch.source, batch.target
         if self.word_dropout:
-            source = None if source is None else _unknown(source, self.word_dropout)
-            target = None if target is None else _unknown(target, self.word_dropout)
-        pictures = (
-            batch.pictures if not self.mirror or batch.pictures is None else _mirrored(batch.pictures, self.mirror)
-        )
-        batch = replace(batch, source=source, target=target, pictures=pictures)
+            sides = {"source": batch.source, "target": batch.target}
+            changed = {name: _unknown(side, self.word_dropout) for name, side in sides.items() if side is not None}
+            batch = replace(batch, **changed)
+        if self.mirror and batch.pictures is not None:
+            batch = replace(batch, pictures=_mirrored(batch.pictures, self.mirror))
         return self._with_own_words(batch) if self.own_words else batch
 
     @torch.no_grad()

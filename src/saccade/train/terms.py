@@ -10,7 +10,7 @@ A new term is a class here and a line in TERMS, or a class of your own, named `p
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from pydantic import Field
@@ -19,11 +19,22 @@ from torch import Tensor
 from saccade.attention.losses import coverage_loss, doubly_stochastic_loss, guided_loss
 from saccade.attention.tape import Tape
 from saccade.batch import Batch
-from saccade.config import Config, Index, Weight
-from saccade.errors import ConfigError, unknown_name
+from saccade.config import Config, Fault, Index, Weight, check
+from saccade.errors import ConfigError, lookup, unknown_name
 from saccade.models.base import Seq2Seq
+from saccade.outside import find_factory, is_outside
 
-__all__ = ["TERMS", "Coverage", "DoublyStochastic", "GuidedAlignment", "Reinforce", "Term"]
+__all__ = [
+    "TERMS",
+    "Coverage",
+    "DoublyStochastic",
+    "GuidedAlignment",
+    "Reinforce",
+    "Term",
+    "complete_terms",
+    "find_term",
+    "terms_of",
+]
 
 
 class Term(Config):
@@ -124,3 +135,37 @@ def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int 
 
 
 TERMS: dict[str, type[Term]] = {kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, Reinforce)}
+
+
+def find_term(name: str) -> type[Term]:
+    """Return a term by its name in TERMS, or by the place of its class, `package.module:Class`."""
+    if not is_outside(name):
+        return lookup("term", name, TERMS)
+    found = find_factory("term", name)
+    if not (isinstance(found, type) and issubclass(found, Term)):
+        raise ConfigError(f"{name!r} is no term. Derive it from saccade.train.terms.Term.")
+    return found
+
+
+def terms_of(objective: dict[str, Any]) -> dict[str, Term]:
+    """Return the terms of a recipe whose settings are checked."""
+    return {name: find_term(name).model_validate(settings) for name, settings in objective.items()}
+
+
+def complete_terms(objective: Any) -> tuple[dict[str, Any] | None, list[Fault]]:
+    """Return the settings of all terms with their defaults filled in, and what is wrong with them."""
+    if not isinstance(objective, dict):
+        return None, []  # told with the other sections
+    made: dict[str, Any] = {}
+    faults: list[Fault] = []
+    for name, settings in objective.items():
+        if settings is None:
+            continue
+        try:
+            term, wrong = check(find_term(name), settings, ("objective", name))
+        except ConfigError as error:
+            term, wrong = None, [Fault(("objective", name), str(error))]
+        faults += wrong
+        if term is not None:
+            made[name] = term.model_dump(mode="json")
+    return (None, faults) if faults else (made, [])

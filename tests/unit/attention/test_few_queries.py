@@ -52,7 +52,7 @@ def loop(attention, steps=4, rows=2, *, tape=None, collect=True):
 
 def by_definition(monkeypatch, *given, **options):
     with monkeypatch.context() as patch:
-        patch.setattr(choose, "_few", lambda: None)
+        patch.setattr(choose, "_fits", lambda keys, values: False)
         return loop(*given, **options)
 
 
@@ -120,7 +120,7 @@ def test_hidden_words_are_a_mask_to_the_kernel(calls, monkeypatch):
     assert len(calls) == 1
     kept = torch.tensor([True, False, True, False, True])
     with monkeypatch.context() as patch:
-        patch.setattr(choose, "_few", lambda: None)
+        patch.setattr(choose, "_fits", lambda keys, values: False)
         wanted = attention(query, replace(bank, mask=kept.view(1, 1, 5)), tape=Tape())
     assert_close(fused.context, wanted.context)
     assert_close(fused.weights, wanted.weights)

@@ -14,7 +14,7 @@ from helpers_tasks import MODEL, run, untrained, write_folder, write_lines, writ
 from saccade.cli.commands.evaluate import _trained_to
 from saccade.data.forms import CAPTIONS, PAIRS, TEXT
 from saccade.models import MODELS
-from saccade.tasks.recipe import load_recipe
+from saccade.runs.recipe import load_recipe
 from saccade.trace import Trace
 
 COMMANDS = ["demo", "train", "predict", "evaluate", "compare", "look", "explain", "serve", "recipes", "data"]
@@ -105,7 +105,7 @@ def test_the_same_model_twice_does_not_differ(capsys, translator, tmp_path):
 
 def test_a_trained_model_beats_an_untrained_one(capsys, translator, text, tmp_path):
     shutil.copytree(translator, tmp_path / "other")
-    from saccade.tasks.folder import build_task, load_task
+    from saccade.runs.folder import build_task, load_task
 
     task = load_task(translator)
     write_folder(build_task(task.recipe, task.tokenizers), tmp_path / "other")
@@ -121,7 +121,7 @@ def test_a_trained_model_beats_an_untrained_one(capsys, translator, text, tmp_pa
 
 def test_models_are_compared_on_the_data_of_the_first(capsys, translator, tmp_path):
     """Twenty sentences to test the first, and six, those of its validation, for one that has none to test."""
-    from saccade.tasks.folder import load_task
+    from saccade.runs.folder import load_task
 
     task = load_task(translator)
     data = task.recipe.data.model_copy(update={"test": None})
@@ -246,7 +246,7 @@ def trained(monkeypatch):
                 why=why, progress=SimpleNamespace(step=1234, seconds=187.4, best=1.5, best_step=1000)
             )
 
-        monkeypatch.setattr("saccade.tasks.training.train", train)
+        monkeypatch.setattr("saccade.runs.training.train", train)
         return calls
 
     return ends

@@ -79,7 +79,7 @@ def test_it_compares_and_guides(capsys, tmp_path, small):
 )
 def test_a_guided_demo_has_a_folder_of_its_own(capsys, monkeypatch, words, folder, changes):
     calls = []
-    monkeypatch.setattr("saccade.tasks.demo.run_demo", lambda out, **more: calls.append((str(out), more["changes"])))
+    monkeypatch.setattr("saccade.cli.demo.run_demo", lambda out, **more: calls.append((str(out), more["changes"])))
     assert run(capsys, "demo", *words).code == 1, "as if it was interrupted"
     assert calls == [(folder, changes)]
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from saccade import files
-from saccade.data.corpora import scenes
+from saccade.corpora import scenes
 from saccade.data.example import Example, Links
 from saccade.data.forms import CAPTIONS, LABELS, PAIRS, TEXT
 from saccade.data.write import write_captions, write_labelled, write_pairs, write_text

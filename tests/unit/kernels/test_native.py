@@ -9,17 +9,17 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from naive_kernels import naive_best, naive_best_together
+from naive_kernels import naive_best, naive_best_together, naive_checksum
 from saccade import kernels
 from saccade.batch import Batch
 from saccade.errors import ShapeError
 from saccade.kernels.native import coarse_products, library
-from saccade.kernels.native.checksum import naive_checksum, native_checksum
+from saccade.kernels.native.checksum import native_checksum
 from saccade.kernels.native.products import NativeProduct
 from saccade.kernels.native.ranking import best_words
 from saccade.kernels.packed import pack, products
 from saccade.models import build_seq2seq
-from saccade.models.base import StepWriter
+from saccade.runtime import StepWriter, writer_of
 from saccade.search import Beam, Greedy, SearchConfig, decode
 from saccade.search.flow import flow
 
@@ -183,7 +183,7 @@ def test_a_search_by_it_finds_what_torchs_operations_find(small, changes, width)
     found = []
     for way in (kernels.plain, nullcontext):
         with way():
-            assert (model.writer().decoder.native is not None) == (way is nullcontext)
+            assert (writer_of(model).decoder.native is not None) == (way is nullcontext)
             found.append(flow(model, batch, make, rows=5, lengths=[1 + 7 * row % 45 for row in range(40)]))
     plain, ours = found
     assert [[part.tokens for part in each] for each in ours] == [[part.tokens for part in each] for each in plain]
@@ -200,7 +200,7 @@ def test_attention_by_it_is_that_of_torchs_operations(small, changes, beam):
     found = []
     for way in (kernels.plain, nullcontext):
         with way():
-            assert (model.writer().decoder.native is not None) == (way is nullcontext)
+            assert (writer_of(model).decoder.native is not None) == (way is nullcontext)
             found.append(decode(model, batch, SearchConfig(beam=beam, max_length=25), attention=True))
     for (wanted, *_), (got, *_) in zip(*found, strict=True):
         assert got.tokens == wanted.tokens
@@ -214,7 +214,7 @@ def test_attention_by_it_is_that_of_torchs_operations(small, changes, beam):
 def test_a_search_in_eight_bits_does_not_depend_on_company(small):
     model, batch = lively(), sentences(9)
     together = flow(model, batch, Greedy, rows=4, lengths=[12] * 9, precision="int8")
-    assert model.writer("int8").decoder.native is not None
+    assert writer_of(model, "int8").decoder.native is not None
     for row, got in enumerate(together):
         size = int(batch.source_mask[row].sum())
         one = Batch(batch.source[row : row + 1, :size], batch.source_mask[row : row + 1, :size])
@@ -224,19 +224,19 @@ def test_a_search_in_eight_bits_does_not_depend_on_company(small):
 
 @needs_compiler
 def test_positions_that_rotate_are_left_to_torch(small):
-    assert lively(positions="rotary").writer().decoder.native is None
+    assert writer_of(lively(positions="rotary")).decoder.native is None
 
 
 @needs_compiler
 def test_what_is_not_the_same_everywhere_is_left_to_torch(small):
-    assert lively().writer().decoder.native is not None
-    assert lively(cross={"heads": 4}).writer().decoder.native is None
+    assert writer_of(lively()).decoder.native is not None
+    assert writer_of(lively(cross={"heads": 4})).decoder.native is None
 
 
 def test_norms_without_weights_are_left_to_step():
     model = lively()
     model.decoder.layers[0].around_feed.norm = torch.nn.LayerNorm(32, elementwise_affine=False)
-    assert type(model.writer()) is StepWriter
+    assert type(writer_of(model)) is StepWriter
 
 
 def answers(model, batch, **options):
@@ -259,7 +259,7 @@ def test_words_of_32_bits_and_other_defaults_of_torch_change_nothing(small):
 @needs_compiler
 def test_a_writer_keeps_the_weights_it_was_made_of(small):
     model, batch = lively(), sentences(3)
-    writer = model.writer()
+    writer = writer_of(model)
     first = writer.read(batch, 1, 9).step(torch.full((3,), 1)).clone()
     model.load_state_dict({name: torch.zeros_like(part) for name, part in model.state_dict().items()}, assign=True)
     assert torch.equal(writer.read(batch, 1, 9).step(torch.full((3,), 1)), first)
@@ -269,7 +269,7 @@ def test_a_writer_keeps_the_weights_it_was_made_of(small):
 def test_what_is_no_word_or_no_row_is_refused(small):
     model, batch = lively(), sentences(2)
     with pytest.raises(IndexError, match="not one of the 200"):
-        model.writer().read(batch, 1, 9).step(torch.tensor([5, 10**6]))
+        writer_of(model).read(batch, 1, 9).step(torch.tensor([5, 10**6]))
     product = NativeProduct(numbers(4, 8), None, coarse=False)
     for wrong in (numbers(2, 7), numbers(2, 8).double()):
         with pytest.raises(ShapeError, match="rows of 8 float32 numbers"):

@@ -37,15 +37,6 @@ def batch(count=3, size=12):
 
 
 @each
-def test_steps_are_the_forced_pass(name):
-    model, given = tiny(name).eval(), batch()
-    whole = model(given)
-    memory = model.encode(given)
-    stepped, _ = model.extend(memory, model.start(memory, given.inputs.shape[1]), given.inputs)
-    assert_close(stepped, whole)
-
-
-@each
 def test_every_word_looks_at_the_regions(name):
     model, given, tape = tiny(name).eval(), batch(), Tape()
     model(given, tape=tape)

@@ -4,7 +4,7 @@ import pytest
 
 from saccade.errors import ConfigError
 from saccade.recipes import override, read_recipe
-from saccade.tasks.recipe import load_recipe
+from saccade.runs.recipe import load_recipe
 
 BELOW = """
 note: below

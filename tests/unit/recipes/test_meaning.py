@@ -5,7 +5,7 @@ import pytest
 from saccade.errors import ConfigError
 from saccade.models import build_head
 from saccade.recipes import RecipeText, parse_yaml, shipped, to_yaml
-from saccade.tasks.recipe import load_recipe, parse_recipe
+from saccade.runs.recipe import load_recipe, parse_recipe
 
 PLAIN = "task: translation\ndata: {corpus: english-french}\n"
 

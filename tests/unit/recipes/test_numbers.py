@@ -14,8 +14,9 @@ from saccade.errors import CheckpointError, ConfigError
 from saccade.models import MODELS, RecurrentConfig, presets_for
 from saccade.models.size import build_within, memory_here
 from saccade.recipes import RecipeText
-from saccade.tasks.folder import build_task, load_task
-from saccade.tasks.recipe import _Sections, parse_recipe
+from saccade.recipes.schema import Sections
+from saccade.runs.folder import build_task, load_task
+from saccade.runs.recipe import parse_recipe
 from saccade.train.devices import _fabric
 
 CAPTIONERS = presets_for("captioner")
@@ -41,7 +42,7 @@ def parts(annotation):
 
 
 def places():
-    found = {(None, path, whole) for path, whole in numbers(_Sections)}
+    found = {(None, path, whole) for path, whole in numbers(Sections)}
     for family, preset in FAMILIES.items():
         found |= {(preset, ("model", *path), whole) for path, whole in numbers(family)}
     return sorted(found, key=str)

@@ -5,7 +5,7 @@ import pytest
 from saccade.errors import ConfigError
 from saccade.recipes import RecipeText, parse_yaml
 from saccade.recipes.versions import VERSION, upgraded
-from saccade.tasks.recipe import parse_recipe
+from saccade.runs.recipe import parse_recipe
 
 HEAD = "task: translation\ndata: {corpus: english-french}\n"
 

@@ -12,7 +12,7 @@ from helpers_tasks import sentences, untrained
 from saccade.data.example import Example, Links
 from saccade.metrics import align, alignment_statistics, error_rate, sums_interval
 from saccade.recipes import shipped
-from saccade.tasks.recipe import load_recipe
+from saccade.runs.recipe import load_recipe
 from saccade.train.terms import GuidedAlignment
 
 RESULTS = Path(__file__).parents[3] / "results"

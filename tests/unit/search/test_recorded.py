@@ -14,8 +14,8 @@ import torch
 from helpers_graphs import play_device
 from saccade.batch import EOS, Batch
 from saccade.errors import Interruption, NumericsError
-from saccade.models import MODELS, build_seq2seq, exact, presets_for
-from saccade.models.base import StepWriter
+from saccade.models import MODELS, build_seq2seq, presets_for
+from saccade.runtime import StepWriter, exact, step_writer, writer_of
 from saccade.search import SearchConfig, decode, recorded
 
 REAL = torch.cuda.is_available()
@@ -132,7 +132,7 @@ def test_a_search_is_by_the_weights_of_now(counted, name, change):
     model = build_seq2seq(preset, WORDS, WORDS, **MODELS[preset].tiny).double().to(DEVICE)
     if name == "step by step":
         model.step = lambda *given, **more: type(model).step(model, *given, **more)  # a replaced method is not packed
-        assert isinstance(model.writer(), StepWriter)
+        assert isinstance(writer_of(model), StepWriter)
     batch = next(batches(1))
 
     def ask():
@@ -156,16 +156,16 @@ def test_a_search_is_by_the_weights_of_now(counted, name, change):
 
 
 @needs_gpu
-def test_a_writer_that_cannot_be_recorded_writes_without(caplog):
+def test_a_writer_that_cannot_be_recorded_writes_without(caplog, monkeypatch):
     torch.manual_seed(0)
     model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).to(DEVICE)
-    batch, before, write = next(batches(1)), torch.cuda.current_stream(), model.writer
+    batch, before = next(batches(1)), torch.cuda.current_stream()
 
-    def looking(precision="full"):
+    def looking(model, precision="full"):
         assert next(model.parameters()).sum().item() is not None
-        return write(precision)
+        return writer_of(model, precision)
 
-    model.writer = looking
+    monkeypatch.setattr("saccade.search.recorded.writer_of", looking)
     found = [decode(model, batch, SearchConfig(), lengths=[9] * batch.size)[0][0].tokens for _ in range(4)]
     assert found == [found[0]] * 4
     assert torch.cuda.current_stream() == before
@@ -173,12 +173,13 @@ def test_a_writer_that_cannot_be_recorded_writes_without(caplog):
 
 
 @pytest.mark.parametrize("way", ["packed", "step by step"])
-def test_a_model_that_learns_is_recorded_without_dropout_and_learns_on(counted, way):
+def test_a_model_that_learns_is_recorded_without_dropout_and_learns_on(counted, way, monkeypatch):
     torch.manual_seed(0)
     tiny = {**MODELS["transformer-base"].tiny, "dropout": 0.5}
     model = build_seq2seq("transformer-base", WORDS, WORDS, **tiny).double().to(DEVICE)
     if way == "step by step":
-        model.writer = lambda precision="full": StepWriter(model)
+        monkeypatch.setattr("saccade.search.recorded.writer_of", step_writer)
+        monkeypatch.setattr("saccade.search.loop.writer_of", step_writer)
     batch = next(batches(1))
     model.encoder.eval()  # a part set apart by hand
     modes = [part.training for part in model.modules()]

@@ -11,7 +11,8 @@ from torch import nn
 from saccade.batch import Batch
 from saccade.errors import Interruption, NumericsError
 from saccade.models import MODELS, build_seq2seq
-from saccade.models import writer as writers
+from saccade.runtime import writer as writers
+from saccade.runtime import writer_of
 from saccade.search import recorded
 from saccade.search.walk import Greedy
 
@@ -75,7 +76,8 @@ def test_weights_are_packed_as_for_evaluation(monkeypatch):
     monkeypatch.setattr(recorded, "recording", lambda *given: nullcontext())
     model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).train()
     modes = []
-    monkeypatch.setattr(model, "writer", lambda precision: modes.append({part.training for part in model.modules()}))
+    told = lambda model, precision: modes.append({part.training for part in model.modules()})  # noqa: E731
+    monkeypatch.setattr("saccade.search.recorded.writer_of", told)
     recorded._Packing(model, "full", list(model.parameters()), None)
     assert modes == [{False}]
     assert all(part.training for part in model.modules())
@@ -271,8 +273,8 @@ def test_parameters_that_do_not_tell_are_not_recorded(asked, caplog):
 
 def test_what_is_made_while_a_graph_is_recorded_is_not_kept(asked, monkeypatch):
     monkeypatch.setattr(writers, "is_recorded", lambda tensor: True)
-    one, other = asked.model.writer(), asked.model.writer()
+    one, other = writer_of(asked.model), writer_of(asked.model)
     assert one is not other
     monkeypatch.undo()
-    assert asked.model.writer() is asked.model.writer()
-    assert asked.model.writer() not in (one, other)
+    assert writer_of(asked.model) is writer_of(asked.model)
+    assert writer_of(asked.model) not in (one, other)

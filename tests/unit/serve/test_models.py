@@ -12,7 +12,7 @@ from helpers_serve import application, post, run, until
 from helpers_tasks import MODEL, sentences, untrained, write_folder
 from saccade.errors import ConfigError
 from saccade.models import MODELS
-from saccade.models.base import StepWriter
+from saccade.runtime import StepWriter, writer_of
 from saccade.serve.batcher import Stopped
 from saccade.serve.models import Served, load_models
 from saccade.trace import Trace
@@ -140,15 +140,21 @@ def test_a_search_is_given_up_between_two_words(folder):
 
 
 @pytest.mark.parametrize("precision", ["full", "int8"])
-def test_a_served_model_decodes_by_its_fast_writer(translator, precision):
+def test_a_served_model_decodes_by_its_fast_writer(translator, precision, monkeypatch):
     (served,) = load_models([translator], device="cpu")
     model = served._model.task.model
-    alone = type(saccade.load(translator, device="cpu").task.model.writer(precision))
+    alone = type(writer_of(saccade.load(translator, device="cpu").task.model, precision))
     assert alone is not StepWriter
-    asked, writer = [], model.writer
-    model.writer = lambda precision="full": asked.append((precision, type(writer(precision)))) or writer(precision)
+    asked = []
+
+    def watched(given, precision="full"):
+        found = writer_of(given, precision)
+        asked.append((given is model, precision, type(found)))
+        return found
+
+    monkeypatch.setattr("saccade.search.flow.writer_of", watched)
     served.predict(["ant bee"], served.search({"precision": precision}), False, nothing)
-    assert asked == [(precision, alone)]
+    assert asked == [(True, precision, alone)]
 
 
 def test_a_trace_is_given_up_between_two_words(folder):

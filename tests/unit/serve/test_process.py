@@ -53,7 +53,7 @@ def test_what_is_asked_is_passed_on_with_what_is_usual(translator, usual):
 
 
 def test_a_model_that_cannot_be_described_without_weights_is_loaded(translator, monkeypatch):
-    from saccade.tasks import folder
+    from saccade.runs import folder
 
     build = folder.build_task
 

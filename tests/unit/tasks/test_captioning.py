@@ -21,12 +21,12 @@ from saccade.errors import CheckpointError, ConfigError, DataError
 from saccade.front import Model
 from saccade.layers.grids import SmallGrid
 from saccade.recipes import RecipeText
+from saccade.runs.corpus import Corpus
+from saccade.runs.folder import build_task, load_task, write_description, write_model
+from saccade.runs.recipe import load_recipe, parse_recipe
+from saccade.runs.training import train
 from saccade.search.settings import SearchConfig
 from saccade.tasks.batching import stream
-from saccade.tasks.corpus import Corpus
-from saccade.tasks.folder import build_task, load_task, write_description, write_model
-from saccade.tasks.recipe import load_recipe, parse_recipe
-from saccade.tasks.training import train
 from saccade.train.checkpoint import weights_of
 
 GRID = {"kind": "small", "width": 8, "channels": [6], "frozen": False}

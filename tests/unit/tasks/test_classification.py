@@ -7,9 +7,9 @@ from saccade.data.example import Example
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.errors import ConfigError, DataError
 from saccade.models import MODELS
+from saccade.runs.evaluation import check_comparable, examples_to_test
 from saccade.search.settings import SearchConfig
 from saccade.tasks.classification import Classification
-from saccade.tasks.evaluation import check_comparable, examples_to_test
 
 SAID = {"good cat": "good", "bad dog": "bad", "good dog": "bad", "so": "so-so", "cat": "good"}
 GOLD = ["good", "bad", "good", "bad", "good"]

@@ -10,8 +10,8 @@ from saccade.batch import EOS, Batch
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError
 from saccade.models import MODELS
+from saccade.runs.evaluation import examples_to_test, summarise
 from saccade.search.settings import SearchConfig
-from saccade.tasks.evaluation import examples_to_test, summarise
 
 TEXTS = ["the cat sat down .", "a dog ran .", "the end"]
 

@@ -11,12 +11,12 @@ from saccade.batch import EOS
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError
 from saccade.models import MODELS
+from saccade.runs import corpus as corpora
+from saccade.runs.corpus import Corpus
+from saccade.runs.evaluation import check_comparable, compare, examples_to_test, split_to_test
 from saccade.search.settings import SearchConfig
-from saccade.tasks import corpus as corpora
 from saccade.tasks.base import Evaluation, Statistics
 from saccade.tasks.captioning import _share
-from saccade.tasks.corpus import Corpus
-from saccade.tasks.evaluation import check_comparable, compare, examples_to_test, split_to_test
 from saccade.tasks.tracing import Wishes
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from helpers_tasks import MODEL, recipe_of, sentences, untrained, write_pair
+from helpers_tasks import MODEL, recipe_of, sentences, untrained, validation_loss, write_pair
 from saccade.data.example import Example, Links
 from saccade.metrics import align
 from saccade.models import MODELS
+from saccade.runs.evaluation import compare, draw_lengths, evaluation_recipe, examples_to_test, summarise
 from saccade.search.settings import SearchConfig
-from saccade.tasks.evaluation import compare, draw_lengths, evaluation_recipe, examples_to_test, summarise
 from saccade.tasks.translation import Translation
 
 
@@ -111,12 +111,12 @@ def test_an_empty_side_is_an_example_like_any_other(model):
 
 
 def test_the_loss_is_the_mean_over_tokens(model, text):
-    from saccade.tasks.corpus import Corpus
+    from saccade.runs.corpus import Corpus
 
     task = model.task
     store = Corpus(task.recipe).store("test", task)
-    many = task.loss(store, task.objective(), 100_000)
-    assert many == pytest.approx(task.loss(store, task.objective(), 30), rel=1e-5)
+    many = validation_loss(task, store, task.objective(), 100_000)
+    assert many == pytest.approx(validation_loss(task, store, task.objective(), 30), rel=1e-5)
     assert many < 1.0
 
 
@@ -180,7 +180,7 @@ def test_beginnings_are_kept(model):
 
 def test_guided_alignment_needs_alignments(tmp_path):
     from saccade.errors import ConfigError
-    from saccade.tasks.training import train
+    from saccade.runs.training import train
 
     settings = {
         "task": "translation",

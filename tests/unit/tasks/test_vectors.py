@@ -8,9 +8,9 @@ from torch import nn
 
 from helpers_tasks import recipe_of, run, write_lines, write_recipe
 from saccade.errors import ConfigError
-from saccade.tasks.folder import load_task
-from saccade.tasks.recipe import VectorsConfig
-from saccade.tasks.training import train
+from saccade.recipes.schema import VectorsConfig
+from saccade.runs.folder import load_task
+from saccade.runs.training import train
 from saccade.tasks.vectors import lay_in
 from saccade.train.log import Watcher
 

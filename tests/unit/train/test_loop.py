@@ -26,8 +26,8 @@ from helpers_train import (
 from saccade.checksums import write_list
 from saccade.data.plan import Place
 from saccade.errors import CheckpointError, ConfigError, DataError, NumericsError
-from saccade.tasks.folder import load_task
-from saccade.tasks.training import train
+from saccade.runs.folder import load_task
+from saccade.runs.training import train
 from saccade.train import checkpoint, loop
 from saccade.train.objective import losses_of
 

@@ -1,12 +1,16 @@
 """Scores that compare query and key by a small network."""
 
-from functools import partial
-
 import torch
 from torch import Tensor, nn
 
 from saccade.attention.scores.base import Past, Score, matrix
-from saccade.kernels.additive import additive_attend, additive_collect, additive_scores
+from saccade.kernels.additive import (
+    additive_attend,
+    additive_collect,
+    additive_scores,
+    attends_at_once,
+    collected_matrix,
+)
 from saccade.kernels.additive.naive import naive_scores
 
 __all__ = ["Additive", "Concat", "Coverage"]
@@ -57,8 +61,13 @@ class Additive(Score):
     def attend(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: Past | None
     ) -> tuple[Tensor, Tensor] | None:
-        v, ask = self.v.squeeze(-2), partial(self._ask, query, past)
-        return additive_attend(query.shape[-2], keys, values, v, ask, self.feature_weight, mask)
+        if not attends_at_once(query.shape[-2], keys, values):
+            return None
+        (asked, features), v = self._ask(query, past), self.v.squeeze(-2)
+        matrix = None if features is None else collected_matrix(keys, values, v)
+        if features is not None and matrix is None:
+            matrix = self.feature_weight()
+        return additive_attend(asked, keys, values, v, mask, features, matrix)
 
     def collect(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         return additive_collect(keys, values, self.v.squeeze(-2), self.feature_weight())

@@ -34,8 +34,8 @@ def compare(
     from saccade.errors import ConfigError
     from saccade.front import load
     from saccade.outside import trusting
-    from saccade.tasks.evaluation import check_comparable, draw_lengths, evaluation_recipe, examples_to_test
-    from saccade.tasks.evaluation import compare as compare_tasks
+    from saccade.runs.evaluation import check_comparable, draw_lengths, evaluation_recipe, examples_to_test
+    from saccade.runs.evaluation import compare as compare_tasks
 
     if len(models) < 2:
         raise ConfigError("a comparison needs two models or more. For one, use saccade evaluate.")

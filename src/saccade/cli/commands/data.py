@@ -36,7 +36,7 @@ def data(
 
     Example: saccade data english-french --size 100000 --out corpus
     """
-    from saccade.data.corpora import CORPORA
+    from saccade.corpora import CORPORA
     from saccade.data.public import PUBLIC
     from saccade.errors import ConfigError, unknown_name
 

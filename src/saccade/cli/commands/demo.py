@@ -25,7 +25,7 @@ def demo(
 
     Example: saccade demo --compare
     """
-    from saccade.tasks.demo import run_demo
+    from saccade.cli.demo import run_demo
 
     changes = [*(["objective.guided_alignment.weight=1.0"] if guided else []), *(set_ or [])]
     folder = out.with_name(f"{out.name}-guided") if guided and out == Path("runs/demo") else out

@@ -35,8 +35,8 @@ def evaluate(
     """
     from saccade.front import load
     from saccade.outside import trusting
-    from saccade.tasks.evaluation import evaluation_recipe, examples_to_test, split_to_test, summarise
-    from saccade.tasks.training import write_report
+    from saccade.runs.evaluation import evaluation_recipe, examples_to_test, split_to_test, summarise
+    from saccade.runs.training import write_report
 
     loaded = load(model, device=device, trust_code=trust_code)
     with trusting(trust_code):
@@ -67,7 +67,7 @@ def evaluate(
 def _draw(path: Path, name: str, found: Any, trained_to: int | None) -> list[Path]:
     """Quality against length; the numbers do without it where pictures cannot be made."""
     from saccade.errors import ConfigError
-    from saccade.tasks.evaluation import draw_lengths
+    from saccade.runs.evaluation import draw_lengths
 
     try:
         draw_lengths(path, [(name, found)], trained_to=trained_to)

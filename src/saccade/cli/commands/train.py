@@ -26,8 +26,8 @@ def train(
     Example: saccade train english-french --set train.steps=500 --out runs/first
     """
     from saccade.outside import trusting
-    from saccade.tasks.recipe import load_recipe
-    from saccade.tasks.training import train as train_recipe
+    from saccade.runs.recipe import load_recipe
+    from saccade.runs.training import train as train_recipe
 
     changes = [*(set_ or []), *([f"train.devices={devices}"] if devices else [])]
     folder = out or Path("runs") / Path(recipe).stem

@@ -13,7 +13,7 @@ from saccade.kernels.additive.naive import naive_scores
 from saccade.kernels.additive.parts import Parts, Way
 from saccade.kernels.ways import fusable
 
-__all__ = ["additive_attend", "additive_collect", "additive_scores"]
+__all__ = ["additive_attend", "additive_collect", "additive_scores", "attends_at_once"]
 
 Scores = Callable[[Tensor, Tensor, Tensor], Tensor]
 SMALL = 1 << 17
@@ -41,26 +41,19 @@ def additive_scores(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
 
 
 def additive_attend(
-    length: int,
+    query: Tensor,
     keys: Tensor,
     values: Tensor,
     v: Tensor,
-    ask: Callable[[], tuple[Tensor, Tensor | None]],
-    matrix: Callable[[], Tensor | None],
     mask: Tensor | None = None,
-) -> tuple[Tensor, Tensor] | None:
+    features: Tensor | None = None,
+    matrix: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     """Softmax and weighted sum with the scores in one go: context (..., T, D) and weights (..., T, S).
 
-    Shapes as in `naive_attend`, for T = `length`; `ask` makes the projected query and its features, and `matrix`
-    theirs where `additive_collect` has not been given it. None where the definition is as good, without asking.
+    Shapes as in `naive_attend`; `query` is projected. For what `attends_at_once` says is worth it.
     """
-    way = _attend_way(length, keys, values)
-    if way is None:
-        return None
-    query, features = ask()
-    given = None if features is None else collect.collected_matrix(keys, values, v)
-    by = matrix() if features is not None and given is None else given
-    return collect.attend(way, Parts(query, keys, values, v, mask, features, by))
+    return collect.attend(_few(), Parts(query, keys, values, v, mask, features, matrix))
 
 
 def additive_collect(keys: Tensor, values: Tensor, v: Tensor, matrix: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -70,13 +63,12 @@ def additive_collect(keys: Tensor, values: Tensor, v: Tensor, matrix: Tensor | N
     return keys, values
 
 
-def _attend_way(length: int, keys: Tensor, values: Tensor) -> Way | None:
-    """What is worth it for few queries, None for something else."""
+def attends_at_once(length: int, keys: Tensor, values: Tensor) -> bool:
+    """Whether `additive_attend` is worth it for so many queries; else the definition is as good."""
     if length > ASKED or not _fits(keys, values):
-        return None
-    if torch.is_grad_enabled() and keys.numel() * length <= SMALL:  # by definition it has a second derivative
-        return None
-    return _few()
+        return False
+    # by definition it has a second derivative
+    return not torch.is_grad_enabled() or keys.numel() * length > SMALL
 
 
 def _fits(keys: Tensor, values: Tensor) -> bool:

@@ -10,30 +10,22 @@ from torch import Tensor
 
 from saccade.kernels.native.library import library
 
-__all__ = ["naive_checksum", "native_checksum"]
+__all__ = ["COLUMNS", "native_checksum"]
 
-_COLUMNS = 251
+COLUMNS = 251
 """A prime, so that rows of no usual width trade places without changing a checksum."""
 
 
 def native_checksum(tensors: Sequence[Tensor]) -> Tensor | None:
-    """`naive_checksum`; None without a compiler, or where a tensor is not contiguous on the CPU."""
+    """Add up the words of eight bytes of all tensors in columns; tensor k begins in column 7 k.
+
+    None without a compiler, or where a tensor is not contiguous on the CPU.
+    """
     loaded = library()
     if loaded is None or any(part.device.type != "cpu" or not part.is_contiguous() for part in tensors):
         return None
-    count, sums = len(tensors), torch.zeros(_COLUMNS, dtype=torch.long, device="cpu")
+    count, sums = len(tensors), torch.zeros(COLUMNS, dtype=torch.long, device="cpu")
     places = (ctypes.c_void_p * count)(*(part.data_ptr() for part in tensors))
     sizes = (ctypes.c_int64 * count)(*(part.nbytes for part in tensors))
-    loaded.checksum(places, sizes, count, ctypes.c_void_p(sums.data_ptr()), _COLUMNS)
+    loaded.checksum(places, sizes, count, ctypes.c_void_p(sums.data_ptr()), COLUMNS)
     return sums
-
-
-def naive_checksum(tensors: Sequence[Tensor]) -> Tensor:
-    """Add up the words of eight bytes of all tensors in columns; tensor k begins in column 7 k."""
-    sums = [0] * _COLUMNS
-    for number, part in enumerate(tensors):
-        data = part.detach().contiguous().view(-1).view(torch.uint8).numpy().tobytes()
-        words = [int.from_bytes(data[at : at + 8], "little") for at in range(0, len(data), 8)]
-        for place, word in enumerate(words, 7 * number):
-            sums[place % _COLUMNS] = (sums[place % _COLUMNS] + word) % (1 << 64)
-    return torch.tensor([word - (1 << 64) if word >= 1 << 63 else word for word in sums])

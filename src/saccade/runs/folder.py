@@ -1,0 +1,149 @@
+"""A model is a folder: recipe.yaml, tokenizer.json, model.safetensors; nothing in it is ever unpickled.
+
+SHA256SUMS lists the three, and a file that differs from it is not loaded. Folders without one, which older versions
+wrote, are loaded unchecked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import torch
+
+from saccade import checksums
+from saccade.data.tokenizer import Tokenizers
+from saccade.errors import CheckpointError, ConfigError, SaccadeError
+from saccade.recipes import read_yaml, to_yaml
+from saccade.recipes.versions import VERSION
+from saccade.tasks.base import Task
+from saccade.recipes.schema import Recipe
+from saccade.runs.recipe import parse_recipe
+from saccade.tasks.table import find_task
+from saccade.train.checkpoint import COPY_AGAIN, Tensors, read_notes, read_weights, restore_weights, write_weights
+
+__all__ = [
+    "build_task",
+    "describe_task",
+    "load_task",
+    "read_folder_recipe",
+    "read_tokenizers",
+    "write_description",
+    "write_model",
+]
+
+_TOKENIZER = "tokenizer"
+_SMALL = 64 << 20
+"""Bytes that any model may take."""
+
+
+def build_task(recipe: Recipe, tokenizers: Tokenizers, *, room: int | None = None) -> Task:
+    """The task of a recipe, with an untrained model; `room`: see `Task`."""
+    return find_task(recipe.task)(recipe, tokenizers, room=room)
+
+
+def write_description(folder: Path, recipe: Recipe, tokenizers: Tokenizers) -> None:
+    """The parts of a model folder that training does not change."""
+    settings = recipe.dump()
+    settings["data"]["cache"] = None  # a place of this machine, which the folder may leave
+    checksums.write_listed(folder / "recipe.yaml", to_yaml(settings))
+    checksums.write_listed(folder / "tokenizer.json", tokenizers.dump())
+
+
+def write_model(folder: Path, weights: Tensors, tokenizers: Tokenizers) -> None:
+    """The weights of a model folder, which say what tokenizer they were trained with."""
+    write_weights(folder / "model.safetensors", weights, {_TOKENIZER: _fingerprint(tokenizers)})
+
+
+def read_folder_recipe(folder: Path) -> Recipe:
+    """The recipe a model was trained with."""
+    try:
+        text = read_yaml(_part(folder, "recipe.yaml"))
+    except ConfigError as error:
+        raise CheckpointError(f"{folder} cannot be loaded: {error}") from error
+    version = text.settings.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise CheckpointError(
+            f"{folder} was written by a newer saccade (its recipe has version {version}, this one knows {VERSION}). "
+            "Upgrade with pip install -U saccade."
+        )
+    try:
+        return parse_recipe(text)
+    except ConfigError as error:
+        raise CheckpointError(f"{folder} cannot be loaded: {error}") from error
+
+
+def read_tokenizers(folder: Path) -> Tokenizers:
+    """The tokenizers a model was trained with."""
+    return Tokenizers.open(_part(folder, "tokenizer.json"))
+
+
+def load_task(folder: Path) -> Task:
+    """The task of a model folder, with its trained model, on the CPU."""
+    recipe = read_folder_recipe(folder)
+    tokenizers = read_tokenizers(folder)
+    _check_sides(recipe, tokenizers, folder)
+    path = folder / "model.safetensors"
+    if not path.exists() and (folder / "checkpoints").is_dir():
+        raise CheckpointError(
+            f"{folder} has no model.safetensors yet: its training has not come to a validation. Go on with "
+            f"saccade train {folder / 'recipe.yaml'} --out {folder} --resume."
+        )
+    weights = read_weights(path)
+    task = _matching_task(recipe, tokenizers, weights, path)
+    restore_weights(task.model, weights, str(path))
+    if read_notes(path).get(_TOKENIZER, _fingerprint(tokenizers)) != _fingerprint(tokenizers):
+        raise CheckpointError(
+            f"the vocabulary does not match: {folder / 'tokenizer.json'} is not the tokenizer that {path.name} was "
+            "trained with, though it has as many tokens. Copy both from the same model folder."
+        )
+    task.model.eval()
+    return task
+
+
+def describe_task(folder: Path) -> Task:
+    """The task of a model folder with a model that has shapes and no weights: enough to count tokens and sizes."""
+    recipe, tokenizers = read_folder_recipe(folder), read_tokenizers(folder)
+    _check_sides(recipe, tokenizers, folder)
+    try:
+        with torch.device("meta"):
+            return build_task(recipe, tokenizers)
+    except SaccadeError:
+        raise
+    except Exception:  # code from outside may ask for numbers, which such a model does not have
+        return load_task(folder)
+
+
+def _matching_task(recipe: Recipe, tokenizers: Tokenizers, weights: Tensors, path: Path) -> Task:
+    """The untrained task of a folder, unless it would be far larger than the weights that are there."""
+    there = sum(tensor.nbytes for tensor in weights.values())
+    try:
+        return build_task(recipe, tokenizers, room=4 * there + _SMALL)  # they may be in half precision
+    except ConfigError as error:
+        raise CheckpointError(f"recipe.yaml and {path} do not belong together: {error}") from error
+
+
+def _check_sides(recipe: Recipe, tokenizers: Tokenizers, folder: Path) -> None:
+    """Refuse the tokenizer of another task."""
+    for part in find_task(recipe.task).parts:
+        if not getattr(tokenizers, part):
+            raise CheckpointError(
+                f"{folder / 'tokenizer.json'} has no {part}, which {recipe.task} needs, so it belongs to another "
+                "model. Copy the model folder again."
+            )
+
+
+def _fingerprint(tokenizers: Tokenizers) -> str:
+    return hashlib.sha256(tokenizers.dump().encode()).hexdigest()
+
+
+def _part(folder: Path, name: str) -> Path:
+    """A file of a model folder that has to be there."""
+    if not folder.is_dir():
+        raise CheckpointError(f"{folder} is not there, or not a folder. A model is the folder that saccade train made.")
+    if not (folder / name).exists():
+        raise CheckpointError(
+            f"{folder} is not a model: it has no {name}. A model is the folder that saccade train made."
+        )
+    checksums.check(folder / name, COPY_AGAIN)
+    return folder / name

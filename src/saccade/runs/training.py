@@ -1,0 +1,177 @@
+"""Training a recipe: data, model and loop put together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from saccade.data.example import Example
+from saccade.data.loader import Loader, lengths_of
+from saccade.data.plan import Plan
+from saccade.data.tokenizer import Tokenizers
+from saccade.errors import ConfigError, DataError
+from saccade.files import remove_drafts, write_atomically
+from saccade.tasks.base import Task
+from saccade.runs.corpus import Corpus
+from saccade.runs.folder import build_task, read_folder_recipe, read_tokenizers, write_description, write_model
+from saccade.recipes.schema import Recipe
+from saccade.train.checkpoint import Tensors, latest
+from saccade.train.devices import first_process
+from saccade.train.lock import locked
+from saccade.train.log import Watcher
+from saccade.train.loop import Outcome, fit
+from saccade.train.objective import mean_loss
+from saccade.train.settings import FREE_TO_CHANGE
+
+__all__ = ["train"]
+
+
+class TrainingJob:
+    """A task with its data, as the training loop wants them."""
+
+    def __init__(self, task: Task, corpus: Corpus, folder: Path) -> None:
+        recipe = task.recipe
+        self.task, self.folder, self.model = task, folder, task.model
+        self.objective = task.objective()
+        self.width = int(recipe.model.get("width") or recipe.model.get("embedding") or 1)
+        self._train = corpus.store("train", task)
+        links = self._train.columns.get("links")
+        if links is not None and not len(links.values):
+            raise ConfigError(
+                "objective.guided_alignment is set, but the training data have no alignments. Name a third file with "
+                "them in data.train, or leave it out."
+            )
+        self._examples: list[Example] = list(corpus.examples("valid"))
+        if not self._examples:
+            raise DataError(
+                "there is nothing to validate on: one of every 50 training examples is set aside, but there are fewer. "
+                "Name data.valid, or bring more."
+            )
+        self._valid = corpus.store("valid", task)
+
+    def loader(self, rank: int, ranks: int, *, rounded: bool) -> Loader:
+        train = self.task.recipe.train
+        lengths, room = lengths_of(self._train), self.task.room
+        mixed = any(feature.mixed for feature in self._train.features)
+        plan = Plan(lengths, train.tokens_per_batch, train.seed, rounded=rounded, room=room, mixed=mixed)
+        return Loader(self._train, plan, rank, ranks, count=self.objective.count)
+
+    def validate(self) -> dict[str, Any]:
+        train = self.task.recipe.train
+        plan = Plan(lengths_of(self._valid), train.tokens_per_batch, shuffle=True)
+        loads = Loader(self._valid, plan, count=self.objective.count).epoch()
+        found: dict[str, Any] = {"loss": mean_loss(self.objective, loads, self.task.device)}
+        if train.metric != "loss":
+            found |= self.task.evaluate(self._examples, self.task.recipe.search).metrics
+        numbers, notes = self.task.health(self._examples)
+        return {**found, **numbers, **({"notes": notes} if numbers else {})}
+
+    def facts(self) -> dict[str, Any]:
+        counts = self._train.about
+        sides = {name: self.task.tokenizers.__dict__[name] for name in ("source", "target")}
+        vocabulary = {name: len(tokenizer) for name, tokenizer in sides.items() if tokenizer is not None}
+        left_out = {name: counts[name] for name in ("empty", "too_long") if counts[name]}
+        return {
+            **self.task.facts(),
+            "examples": len(self._train),
+            "left_out": left_out,
+            "vocabulary": vocabulary,
+            "device": str(self.task.device),
+        }
+
+    def export(self, weights: Tensors) -> None:
+        write_model(self.folder, weights, self.task.tokenizers)
+
+
+def train(recipe: Recipe, folder: Path, *, resume: bool = False, watcher: Watcher | None = None) -> Outcome:
+    """Train a recipe; the model is the folder.
+
+    A folder that holds a training already is not overwritten: pass `resume` to go on with it. Only one run at a time
+    may write to a folder; a second one is refused.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder} is a file, but a model is a folder. Choose another --out.")
+    with _held(folder) as first:
+        return _train(recipe, folder, resume, watcher, first)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[bool]:
+    """Lock the folder and remove the drafts of killed runs; the first process does so for its helpers."""
+    if not first_process():
+        yield False
+        return
+    with locked(folder):
+        for place in (folder, folder / "checkpoints"):
+            remove_drafts(place)
+        yield True
+
+
+def _train(recipe: Recipe, folder: Path, resume: bool, watcher: Watcher | None, first: bool) -> Outcome:
+    _check_folder(recipe, folder, resume)
+    corpus = Corpus(recipe)
+    tokenizers = corpus.tokenizers()
+    if resume:
+        _check_tokenizers(folder, tokenizers)
+    torch.manual_seed(recipe.train.seed)
+    task = build_task(recipe, tokenizers)
+    task.begin()
+    job = TrainingJob(task, corpus, folder)
+    if first:
+        write_description(folder, recipe, tokenizers)
+    return fit(job, recipe.train, folder, resume=resume, watcher=watcher)
+
+
+def _check_tokenizers(folder: Path, tokenizers: Tokenizers) -> None:
+    """A model knows its tokens by number: going on with others would scramble it in silence."""
+    if latest(folder / "checkpoints") is None or not (folder / "tokenizer.json").exists():
+        return
+    if read_tokenizers(folder).dump() != tokenizers.dump():
+        raise ConfigError(
+            f"the training data are not those that {folder} was begun with: the tokenizer learned from them now is "
+            "another one. Put the data back to go on with the run, or start a new one in another --out."
+        )
+
+
+def write_report(folder: Path, report: dict[str, Any]) -> None:
+    """report.json."""
+    write_atomically(folder / "report.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+
+
+def _check_folder(recipe: Recipe, folder: Path, resume: bool) -> None:
+    begun = latest(folder / "checkpoints")
+    if not resume:
+        if begun is not None or (folder / "model.safetensors").exists():
+            raise ConfigError(
+                f"{folder} already holds a trained model. Go on with it by --resume, or choose another --out."
+            )
+        return
+    if not (folder / "recipe.yaml").exists():
+        return
+    changes = list(_differences(read_folder_recipe(folder).dump(), recipe.dump()))
+    if changes and (begun is not None or (folder / "model.safetensors").exists()):
+        listed = "\n".join(f"- {name}: was {was!r}, is {now!r}" for name, was, now in changes)
+        raise ConfigError(
+            f"the recipe is not the one that {folder} was begun with:\n{listed}\nPut these back to go on with the run, "
+            "or start a new one in another --out. Only how long, where and how often to log may change."
+        )
+
+
+def _differences(was: Any, now: Any, path: tuple[str, ...] = ()) -> Any:
+    if isinstance(was, dict) and isinstance(now, dict):
+        for name in [*was, *(name for name in now if name not in was)]:
+            yield from _differences(was.get(name), now.get(name), (*path, name))
+    elif was != now and not _may_change(path):
+        yield ".".join(path), was, now
+
+
+def _may_change(path: tuple[str, ...]) -> bool:
+    """What makes no difference to the steps that were made."""
+    return (
+        (path[0] == "train" and path[1] in FREE_TO_CHANGE) or path[0] in ("search", "note") or path == ("data", "cache")
+    )

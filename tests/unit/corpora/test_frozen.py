@@ -1,0 +1,38 @@
+"""The built-in corpora are frozen: results and recipes name them, so another sentence is another corpus.
+
+A change that is meant changes the digests below, and every figure measured on the corpus has to be measured again.
+"""
+
+import hashlib
+
+import pytest
+
+from saccade.corpora import CORPORA
+
+DIGESTS = {
+    ("english-french", 3, 20): "7971d552785766f4b22690fe80461483",
+    ("english-french", 3, 80): "130dc066691348bc7107800b5f90349a",
+    ("reading", 3, 20): "04a484c38fde71ca6fc024a22606ea40",
+    ("reading", 3, 80): "76af59d353757b38174ed49a84cbff13",
+    ("scenes", 3, 20): "46bd3f312b027236b4d1cf04a186b98a",
+}
+SIZES = {"english-french": 3000, "reading": 2000, "scenes": 800}
+
+
+def written(example):
+    """Everything an example says, as text; links are sets, so they are sorted."""
+    links = None if example.links is None else str(example.links)
+    return repr((example.source, example.target, example.references, links, example.boxes))
+
+
+@pytest.mark.parametrize(("name", "low", "high"), DIGESTS)
+def test_the_corpus_is_the_one_that_results_were_measured_on(name, low, high):
+    digest = hashlib.blake2b(digest_size=16)
+    for split in ("train", "valid"):
+        for number, example in enumerate(
+            CORPORA[name].generate(split, SIZES[name] // 2, 1, min_length=low, max_length=high)
+        ):
+            digest.update(written(example).encode())
+            if example.image is not None and number < 60:
+                digest.update(example.image.load().tobytes())
+    assert digest.hexdigest() == DIGESTS[name, low, high]
