@@ -28,11 +28,12 @@ __all__ = ["SMALL", "SMALL_FOR_FEW", "decoding_threads", "limit_threads", "set_b
 SMALL = 1 << 22
 """Models with at most this many weights, word vectors not counted, decode with one thread.
 
-Measured on two idle cores (`benchmarks/one_sentence.py`): below it two threads save at most 6 % of the time of any
-batch, and take up to three times as long for one sentence. Above it they save up to 40 % of a batch's time.
+Measured on two idle cores (`benchmarks/one_sentence.py --sweep`, raw lines in `results/threads_cpu.jsonl` beside it):
+below it two threads save at most 15 % of the time of a batch of 32, and take up to 3.7 times as long for one sentence.
+Above it they save up to 30 %.
 """
 SMALL_FOR_FEW = 1 << 23
-"""The same for at most `FEW` hypotheses in all, where a model of 8 million weights takes 1.5 times as long with two."""
+"""The same for at most `FEW` hypotheses in all: there models of 6 to 8 million weights take 0.9 to 2.1 times as long."""
 FEW = 8
 
 _VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
