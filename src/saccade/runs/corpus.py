@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import saccade
 from saccade import corpora
-from saccade.data.captions import by_picture
 from saccade.corpora import CORPORA
+from saccade.data.captions import by_picture
 from saccade.data.example import Example
 from saccade.data.hub import hub
 from saccade.data.image_store import ImageStore
@@ -23,8 +23,8 @@ from saccade.data.text import stem_suffix
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import ConfigError, DataError
 from saccade.files import default_cache, explain, write_atomically, writing_folder
-from saccade.tasks.base import Task
 from saccade.recipes.schema import Recipe
+from saccade.tasks.base import Task
 from saccade.tasks.table import find_task
 
 __all__ = ["Corpus"]

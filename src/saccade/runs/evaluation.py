@@ -12,10 +12,10 @@ from saccade.errors import ConfigError, DataError, unknown_name
 from saccade.look import Curve, Point, save_lengths
 from saccade.metrics import METRICS, paired, round_bounds, sums_interval
 from saccade.recipes import RecipeText, override
-from saccade.tasks.base import Evaluation, Task
-from saccade.runs.corpus import Corpus
 from saccade.recipes.schema import Recipe
+from saccade.runs.corpus import Corpus
 from saccade.runs.recipe import parse_recipe
+from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.table import find_task
 
 __all__ = [

@@ -15,10 +15,10 @@ from saccade import checksums
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import CheckpointError, ConfigError, SaccadeError
 from saccade.recipes import read_yaml, to_yaml
-from saccade.recipes.versions import VERSION
-from saccade.tasks.base import Task
 from saccade.recipes.schema import Recipe
+from saccade.recipes.versions import VERSION
 from saccade.runs.recipe import parse_recipe
+from saccade.tasks.base import Task
 from saccade.tasks.table import find_task
 from saccade.train.checkpoint import COPY_AGAIN, Tensors, read_notes, read_weights, restore_weights, write_weights
 

@@ -16,10 +16,10 @@ from saccade.data.plan import Plan
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import ConfigError, DataError
 from saccade.files import remove_drafts, write_atomically
-from saccade.tasks.base import Task
+from saccade.recipes.schema import Recipe
 from saccade.runs.corpus import Corpus
 from saccade.runs.folder import build_task, read_folder_recipe, read_tokenizers, write_description, write_model
-from saccade.recipes.schema import Recipe
+from saccade.tasks.base import Task
 from saccade.train.checkpoint import Tensors, latest
 from saccade.train.devices import first_process
 from saccade.train.lock import locked

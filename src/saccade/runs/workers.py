@@ -19,9 +19,9 @@ import torch
 from saccade.errors import ConfigError, SaccadeError
 from saccade.outside import trusting
 from saccade.prediction import Prediction
+from saccade.runs.folder import load_task
 from saccade.search.settings import SearchConfig
 from saccade.tasks.base import Task
-from saccade.runs.folder import load_task
 from saccade.tasks.inputs import Input, Opened
 
 __all__ = ["Workers"]

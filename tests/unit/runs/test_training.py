@@ -7,11 +7,11 @@ import torch
 from helpers_tasks import MODEL, recipe_of, translation, untrained, validation_loss, write_folder
 from saccade.data.loader import collate
 from saccade.errors import CheckpointError, ConfigError
+from saccade.runs import training
 from saccade.runs.corpus import Corpus
 from saccade.runs.folder import build_task, read_folder_recipe
 from saccade.runs.recipe import load_recipe
 from saccade.runs.training import TrainingJob
-from saccade.runs import training
 from saccade.train.objective import losses_of
 
 

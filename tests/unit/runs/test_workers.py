@@ -12,9 +12,9 @@ import torch
 
 import saccade
 from saccade.errors import ConfigError, SaccadeError
+from saccade.runs import workers
 from saccade.runs.workers import Workers
 from saccade.search.settings import SearchConfig
-from saccade.runs import workers
 
 
 def test_two_workers_answer_as_one_process_in_order(translator):
