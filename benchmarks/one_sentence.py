@@ -5,7 +5,8 @@
 
 For each model folder: `model(text)`, which returns attention, and `model.stream`, which does not, in milliseconds (the
 median and the smallest of many calls), with the number of threads that saccade chooses and with all of torch's. Then
-`saccade predict --file`, in CPU seconds of the whole process, with and without `--threads`. The ratio of two lines of
+`saccade predict --file`, in CPU seconds of the whole process, with and without `--threads`, on an idle machine and
+beside other processes that keep every core busy. The ratio of two lines of
 one run is the result; the milliseconds belong to the machine.
 
 `--sweep` searches with untrained models of several sizes, for 1, 8 and 32 sentences, with one thread and with all of
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 TEXT = "the European Economic Area was signed in August 1992"
@@ -53,6 +55,19 @@ def one_sentence(folder: Path, threads: int | None) -> list[dict[str, object]]:
     calls = {"with attention": lambda: model(TEXT), "without": lambda: list(model.stream([TEXT]))}
     common = {"model": folder.name, "threads": threads or "saccade's choice"}
     return [{**common, "call": name, **milliseconds(call)} for name, call in calls.items()]
+
+
+@contextmanager
+def busy(wanted: bool) -> Iterator[None]:
+    """Other processes that use all cores for the time inside."""
+    count = (os.cpu_count() or 1) if wanted else 0
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
 
 
 def file_seconds(folder: Path, lines: int, threads: int | None) -> dict[str, object]:
@@ -140,7 +155,10 @@ def main() -> None:
         for threads in (0, 1, os.cpu_count() or 1):
             command = [sys.executable, __file__, str(folder), "--one", str(threads)]
             lines += subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-        lines += [json.dumps(file_seconds(folder, given.lines, threads)) for threads in (None, os.cpu_count() or 1)]
+        for wanted in (False, True):
+            with busy(wanted):
+                for threads in (None, os.cpu_count() or 1):
+                    lines.append(json.dumps({**file_seconds(folder, given.lines, threads), "busy": wanted}))
     print("\n".join(ratios(lines) if given.sweep else lines))
     if given.out is not None:
         given.out.write_text("\n".join(lines) + "\n")

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from saccade.errors import ShapeError
 
-__all__ = ["causal", "last", "lengths_of", "mean", "padding", "reverse"]
+__all__ = ["causal", "is_full", "last", "lengths_of", "mean", "padding", "reverse"]
 
 
 def padding(lengths: Tensor, size: int | None = None) -> Tensor:
@@ -42,6 +42,11 @@ def causal(queries: int, keys: int | None = None, device: torch.device | None = 
 def lengths_of(mask: Tensor) -> Tensor:
     """(B, S) -> (B,): how many positions of each row are real."""
     return mask.sum(-1)
+
+
+def is_full(mask: Tensor) -> bool:
+    """Whether a mask keeps everything, where looking costs no wait for a device; False elsewhere."""
+    return mask.device.type == "cpu" and not torch.compiler.is_compiling() and bool(mask.all())
 
 
 def reverse(sequences: Tensor, mask: Tensor) -> Tensor:

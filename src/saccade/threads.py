@@ -33,7 +33,7 @@ below it two threads save at most 15 % of the time of a batch of 32, and take up
 Above it they save up to 30 %.
 """
 SMALL_FOR_FEW = 1 << 23
-"""The same for at most `FEW` hypotheses in all: models of 6 to 8 million weights take 0.9 to 2.1 times as long there."""
+"""The same for at most `FEW` hypotheses in all, where two threads take 0.9 to 2.1 times as long for 6 to 8 million."""
 FEW = 8
 
 _VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")

@@ -108,6 +108,7 @@ class Cell(nn.Module, ABC):
         self.check_sequence(inputs, state, mask)
         gates, advance = self.project(inputs), self.recurrence()
         parts, hiddens = self.split(state), []
+        mask = None if mask is not None and masks.is_full(mask) else mask
         with deferred_gradients(inputs.device):
             for t, gates_now in enumerate(gates.unbind(1)):
                 after = advance(gates_now, parts)

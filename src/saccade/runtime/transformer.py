@@ -12,6 +12,7 @@ from saccade.kernels.native.transformer import NativeDecoder, NativeEncoder, sui
 from saccade.kernels.packed import Precision, Product, pack
 from saccade.layers.stack import Layers
 from saccade.layers.transformer import TransformerDecoder, TransformerEncoder
+from saccade.masks import is_full
 from saccade.models.base import source_of
 from saccade.models.transformer import Transformer
 from saccade.runtime.exact import exactly, own_methods
@@ -62,7 +63,7 @@ class TransformerWriter(Writer):
         tokens, mask = source_of(batch)
         check_tokens("source", tokens, self._words.embedding.num_embeddings)
         self.decoder.words.place.check_length(max_length)
-        full = mask.device.type == "cpu" and bool(mask.all())  # elsewhere to ask is to wait
+        full = is_full(mask)
         banks = self._banks(tokens, mask, full, tape)
         return TransformerDraft(self.decoder, banks, mask, full, width, max_length)
 

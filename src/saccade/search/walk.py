@@ -47,11 +47,12 @@ class Greedy(Strategy):
             words, (self._logs, self._steps, self._ended, self._stopped) = walk_on(tokens, gained, before)
             return Choice(None, words, self._logs)
         going = ~self._stopped & (gained > -torch.inf)
-        ending = going & (tokens == EOS)
+        ends = tokens == EOS
+        on = going & ~ends
         self._logs = self._logs + torch.where(going, gained, 0.0)
-        self._steps = self._steps + (going & ~ending)
-        self._ended = self._ended | ending
-        self._stopped = ~going | ending
+        self._steps = self._steps + on
+        self._ended = self._ended | (going & ends)
+        self._stopped = ~on
         return Choice(None, torch.where(going, tokens, PAD), self._logs)
 
     def done(self) -> Tensor:

@@ -36,6 +36,8 @@ def library() -> ctypes.CDLL | None:
         return None
     for name in ("best", "checksum", "encode", "product"):
         getattr(loaded, name).restype = None
+    place, number = ctypes.c_void_p, ctypes.c_int  # with types told once, a call takes addresses as they are
+    loaded.product.argtypes = [place, place, number, place, place, place, number, place]
     return loaded
 
 

@@ -59,6 +59,7 @@ class NativeProduct(Product):
         weights = (None, self._packed.data_ptr()) if coarse else (self._packed.data_ptr(), None)
         scales = [None if part is None else part.data_ptr() for part in (self._scale, self._shift)]
         self.linear = Linear(*weights, *scales, self._bias.data_ptr(), self._width, self._out)
+        self._place = ctypes.addressof(self.linear)
 
     def __call__(self, x: Tensor) -> Tensor:
         return self._run(x, None, rectify=False)
@@ -80,13 +81,13 @@ class NativeProduct(Product):
         made = x.new_empty(*x.shape[:-1], self._out)
         room = x.new_empty(rows * (self._width + 4), dtype=torch.uint8) if self._coarse else None
         self._loaded.product(
-            ctypes.byref(self.linear),
-            ctypes.c_void_p(x.data_ptr()),
+            self._place,
+            x.data_ptr(),
             rows,
-            ctypes.c_void_p(made.data_ptr()),
+            made.data_ptr(),
             None,
-            None if to is None else ctypes.c_void_p(to.data_ptr()),
+            None if to is None else to.data_ptr(),
             rectify,
-            None if room is None else ctypes.c_void_p(room.data_ptr()),
+            None if room is None else room.data_ptr(),
         )
         return made
