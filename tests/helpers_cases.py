@@ -157,6 +157,34 @@ def _copied(folder):
     return ["ant saw zorblax", "dog", "kif saw kif bee"]
 
 
+PLACES = ["box", "cup", "jar", "bag"]
+
+
+def asking(folder: Path, count: int = 120) -> dict[str, Any]:
+    """Passages that say what is where, and questions for one of these things."""
+    splits = {}
+    for split in ("train", "test"):
+        chance = np.random.default_rng(len(split))
+        sources, targets = [], []
+        for _ in range(count):
+            things = chance.choice(list(KNOWN)[:4], chance.integers(2, 4), replace=False).tolist()
+            places = chance.choice(PLACES, len(things), replace=False).tolist()
+            asked = int(chance.integers(len(things)))
+            passage = " and ".join(f"{thing} in {place}" for thing, place in zip(things, places, strict=True))
+            sources.append(f"{passage} | where is {things[asked]}")
+            targets.append(f"in {places[asked]}")
+        splits[split] = [
+            str(write_lines(folder / f"{split}.in", sources)),
+            str(write_lines(folder / f"{split}.out", targets)),
+        ]
+    data = {**splits, "held_out": 8, "cache": str(folder / "cache")}
+    return {"task": "passages:Answering", "data": data, "tokenizer": {"kind": "word"}, "model": MODEL, "train": TRAIN}
+
+
+def _asked(folder):
+    return ["ant in cup and bee in jar | where is bee", "dog in bag | where", "cat in box | where is cat"]
+
+
 CASES = {
     "translation": Case(_translation, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "language": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
@@ -164,5 +192,6 @@ CASES = {
     "captioning": Case(_captioning, _pictures, "nowhere.png"),
     "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
     "pointer:Copying": Case(copying, _copied),
+    "passages:Answering": Case(asking, _asked, "no bar"),
     "episodes:FewShot": Case(few_shot, _episodes, "1,0=A 1,1=?"),
 }

@@ -3,6 +3,7 @@
 Tasks are under the laws of tasks too.
 """
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 from torch.testing import assert_close
 
 import saccade
-from helpers_cases import CASES, EXTEND, KNOWN, copying, few_shot, on_path, write_items
+from helpers_cases import CASES, EXTEND, KNOWN, asking, copying, few_shot, on_path, write_items
 from saccade.attention import Tape
 from saccade.batch import UNK, Batch
 from saccade.errors import ConfigError
@@ -186,3 +187,89 @@ def test_a_pointer_needs_whole_words(tmp_path):
     settings = copying(tmp_path)
     with trusting(), pytest.raises(ConfigError, match="whole words are copied"):
         parse_recipe(RecipeText({**settings, "tokenizer": {"kind": "bpe", "size": 300}}, "test"))
+
+
+@pytest.fixture(scope="module")
+def answering(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("asked")
+    settings = asking(folder, 1500)
+    training = {**settings["train"], "steps": 500, "lr": 0.01, "tokens_per_batch": 512, "validate_every": 500}
+    with trusting():
+        recipe = parse_recipe(RecipeText({**settings, "train": training}, "test"))
+        train(recipe, folder / "model")
+        return saccade.load(folder / "model", device="cpu", trust_code=True), list(Corpus(recipe).examples("test"))
+
+
+def test_a_question_is_answered_from_a_passage(answering):
+    model, examples = answering
+    found = model([example.source for example in examples])
+    assert np.mean([each.text == example.target for each, example in zip(found, examples, strict=True)]) > 0.9
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_each_source_has_its_own_map(answering, beam):
+    model, _ = answering
+    texts = ["ant in cup and bee in jar | where is bee", "dog in bag | where"]
+    for text, found in zip(texts, model(texts, beam=beam), strict=True):
+        passage, question = (half.split() for half in text.split(" | "))
+        record = found.attention
+        assert list(record.map().source) == [*passage, "<eos>"]
+        assert list(record.map("question").source) == [*question, "<eos>"]
+        for site in ("passage", "question"):
+            assert record.matrix(site).sum(-1) == pytest.approx(1.0, abs=1e-4)
+        trace = model.trace(text, beam=beam)
+        assert {site.name: (site.rows, site.columns) for site in trace.sites} == {
+            "passage": ("target", "source"),
+            "question": ("target", "question"),
+        }
+        assert trace.sides["question"].text == " ".join(question)
+        np.testing.assert_allclose(trace.attention.matrix("question"), record.matrix("question"), atol=1e-4)
+        assert trace.attention.map().source == record.map().source
+        plain = found.as_json()["attention"]
+        assert plain["others"] == {"question": [*question, "<eos>"]}
+        assert plain["between"] == {"passage": ["target", "source"], "question": ["target", "question"]}
+
+
+def test_what_is_hidden_is_hidden_in_the_first_source_alone(answering):
+    model, _ = answering
+    text = "ant in cup and bee in jar | where is bee"
+    free, hidden = model.trace(text).attention, model.trace(text, block=[1, 2]).attention
+    assert (hidden.matrix("passage")[:, [1, 2]] == 0).all()
+    assert (hidden.matrix("question")[0, [1, 2]] > 0).all()
+    np.testing.assert_allclose(hidden.matrix("question")[0], free.matrix("question")[0], atol=1e-6)
+    with pytest.raises(ConfigError, match="block and pull name the source token 9, but there are 0 to 7"):
+        model.trace(text, block=[9])
+
+
+def halved(answerer):
+    """The same model, which attends to every second position of the passage."""
+    from passages import Answerer, Memory
+
+    class Halved(Answerer):
+        def encode(self, batch, *, tape=None):
+            whole = self.encoder(self.embedding(batch.source), batch.source_mask).annotations
+            passage = self.passage.bank(whole[:, ::2], mask=batch.source_mask[:, ::2])
+            return Memory(passage, self._bank(self.question, batch.question, batch.question_mask))
+
+        def visible(self, batch):
+            return {**super().visible(batch), "source": batch.source_mask[:, ::2]}
+
+    answerer.__class__ = Halved
+    return answerer
+
+
+@pytest.mark.parametrize("options", [{}, {"beam": 3}, {"beam": 3, "coverage_penalty": 0.4, "nbest": 2}])
+def test_an_encoder_may_leave_fewer_positions_than_it_read(answering, options):
+    from saccade.search import SearchConfig, decode
+
+    task, lengths = answering[0].task, [7, 3, 5]
+    texts = ["ant " * length + "| where is bee" for length in lengths]
+    model, config = halved(copy.deepcopy(task.model)), SearchConfig(max_length=6, **options)
+    together = decode(model, task.read(texts).batch, config, attention=True)
+    for text, found, length in zip(texts, together, lengths, strict=True):
+        (alone,) = decode(model, task.read([text]).batch, config, attention=True)
+        for one, other in zip(found, alone, strict=True):
+            assert (one.tokens, one.score) == (other.tokens, pytest.approx(other.score, abs=1e-4))
+            assert one.attention["passage"].shape[-1] == (length + 2) // 2  # the end is a position, too
+            assert_close(one.attention["passage"], other.attention["passage"], atol=1e-5, rtol=1e-4)
+            assert_close(one.attention["passage"].sum(-1), torch.ones(1, len(one.tokens)), atol=1e-4, rtol=0)

@@ -25,6 +25,7 @@ from saccade.models import build_head
 from saccade.models.base import Seq2Seq
 from saccade.tasks.base import Split
 from saccade.tasks.translation import Translation
+from saccade.tasks.writing import Given
 
 
 # %% The words of an answer to one source: those of the vocabulary, then those that stand in the source alone.
@@ -182,10 +183,11 @@ class Copying(Translation):
         source, _, *others = super().features(split)
         return [source, CopiedTarget(self.target), CopyFeature(self.target), *others]
 
-    def read(self, texts: Sequence[str]) -> tuple[Batch, list[Encoded]]:
-        batch, encoded = super().read(texts)
-        rows = [copies_of(WithSource(self.target, text)) for text in texts]
-        return CopyBatch(**{**vars(batch), "copies": padded(rows, batch.source_mask).to(self.device)}), encoded
+    def read(self, inputs: Sequence[str], *, sides: bool = True) -> Given:
+        found = super().read(inputs, sides=sides)
+        rows = [copies_of(WithSource(self.target, text)) for text in inputs]
+        copies = padded(rows, found.batch.source_mask).to(self.device)
+        return replace(found, batch=CopyBatch(**{**vars(found.batch), "copies": copies}))
 
     def spelling(self, text: str) -> Spelling:
         return WithSource(self.target, text)

@@ -16,7 +16,7 @@ from saccade.runs.workers import Workers
 from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
-from saccade.tasks.inputs import Input, is_one
+from saccade.tasks.inputs import Input
 from saccade.tasks.tracing import Wishes
 from saccade.trace import Trace
 from saccade.train.devices import find_accelerator
@@ -70,7 +70,7 @@ class Model:
     @overload
     def __call__(self, inputs: Iterable[Input], **options: Any) -> list[Prediction]: ...
     def __call__(self, inputs: Any, **options: Any) -> Prediction | list[Prediction]:
-        single = is_one(inputs) or not isinstance(inputs, Iterable)
+        single = self.task.reads.is_one(inputs) or not isinstance(inputs, Iterable)
         several: list[Any] = [inputs] if single else list(inputs)
         for number, given in enumerate(several, 1):
             self._check(given, f"input {number}")

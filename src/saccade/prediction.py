@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,8 +74,13 @@ class Attention(DrawnAttention):
     target: Side
     weights: dict[str, Weights] = field(repr=False)
     source_sites: tuple[str, ...]
-    sides: dict[str, tuple[Side, Side]] = field(default_factory=dict, repr=False)
-    """Who looks and what is looked at, by site, where it is known otherwise than by the site's name."""
+    between: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)
+    """The names of what rows and columns of a site stand for: target, source, written, or one of `others`.
+
+    Left out, a site is between target and source if it is one of `source_sites`, else between target and written.
+    """
+    others: Mapping[str, Side] = field(default_factory=dict, repr=False)
+    """Further sides by name, for a model that reads several sources."""
     picture: Picture | None = field(default=None, repr=False)
     """What the source's regions are regions of, where it is a picture."""
 
@@ -98,14 +103,17 @@ class Attention(DrawnAttention):
         return folded
 
     def _sides(self, site: str) -> tuple[Side, Side]:
-        """Who looks and what is looked at: the target at the source, or a side at itself."""
-        if site in self.sides:
-            return self.sides[site]
-        if self._at_source(site):
-            return self.target, self.source
-        if site.startswith("encoder"):
-            return self.source, self.source
-        return self.target, self.target.shifted(self.weights[site].shape[-1] - len(self.target.tokens))
+        """What rows and columns of a site stand for."""
+        usual = ("target", "source") if self._at_source(site) else ("target", "written")
+        rows, columns = self.between.get(site, usual)
+        return self._side(rows, site), self._side(columns, site)
+
+    def _side(self, name: str, site: str) -> Side:
+        if name in self.others:
+            return self.others[name]
+        if name == "written":
+            return self.target.shifted(self.weights[site].shape[-1] - len(self.target.tokens))
+        return self.source if name == "source" else self.target
 
 
 def _of_head(weights: Weights, head: int | None, site: str) -> Weights:
@@ -154,6 +162,9 @@ class Prediction:
                     name: np.round(part.astype(np.float64), 5).tolist() for name, part in self.attention.weights.items()
                 },
             }
+            if self.attention.others:
+                plain["attention"]["others"] = {name: part.tokens for name, part in self.attention.others.items()}
+                plain["attention"]["between"] = {site: list(names) for site, names in self.attention.between.items()}
         if self.others:
             plain["others"] = [other.as_json() for other in self.others]
         return plain

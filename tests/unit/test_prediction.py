@@ -68,7 +68,7 @@ def two_sites():
         "one": random_weights(rows, columns, 2, seed=2),
         "two": random_weights(rows, columns, 4, seed=3),
     }
-    return Attention(source, target, weights, ("one", "two"))
+    return Attention(source, target, weights, ("one", "two"), {"encoder.self": ("source", "source")})
 
 
 def test_the_end_is_the_last_row_and_column():
@@ -165,7 +165,8 @@ def of_a_picture(heads=2, words=("a", "ring")):
         "cross.1": random_weights(4, 6, heads, seed=2),
     }
     picture = Picture(np.zeros((20, 30, 3), np.uint8), 2, 3, ((0.0, 0.0, 0.5, 0.5), None))
-    return Attention(source, target, weights, ("cross.0", "cross.1"), picture=picture)
+    between = {"encoder.self": ("source", "source")}
+    return Attention(source, target, weights, ("cross.0", "cross.1"), between, picture=picture)
 
 
 def test_of_a_picture_an_overlay_is_drawn_unless_something_else_is_asked_for(tmp_path):

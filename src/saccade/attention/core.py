@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from saccade import tree
 from saccade.attention.aligns import Align, Softmax
 from saccade.attention.scores import Past, Score
-from saccade.attention.tape import Tape
+from saccade.attention.tape import DISTRIBUTION, Tape
 from saccade.attention.windows import Global, Window
 from saccade.attention.windows.base import joined
 from saccade.errors import ConfigError, ShapeError
@@ -273,7 +273,7 @@ class Attention(nn.Module):
         assert attended.weights is not None, "a recorded step keeps its weights"
         tape.write(self.site, _with_heads(attended.weights), owner=self)
         if attended.distribution is not None:
-            tape.write(f"{self.site}.distribution", _with_heads(attended.distribution), owner=self)
+            tape.write(self.site + DISTRIBUTION, _with_heads(attended.distribution), owner=self)
         if attended.scores is not None:
             tape.note(f"{self.site}.scores", _with_heads(attended.scores))
 

@@ -10,7 +10,10 @@ from torch import Tensor
 from saccade.attention.steering import Steering
 from saccade.errors import ConfigError, ShapeError, unknown_name
 
-__all__ = ["Tape"]
+__all__ = ["DISTRIBUTION", "Tape"]
+
+DISTRIBUTION = ".distribution"
+"""Behind the name of a site with hard attention: the record of the probabilities that its weights were drawn from."""
 
 
 class Tape:

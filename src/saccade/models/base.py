@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from saccade import tree
-from saccade.attention.tape import Tape
+from saccade.attention.tape import DISTRIBUTION, Tape
 from saccade.batch import Batch
 from saccade.errors import ConfigError, DataError, ShapeError
 
@@ -38,8 +38,26 @@ class Seq2Seq(nn.Module, ABC):
 
     @property
     def source_sites(self) -> list[str]:
-        """The attention sites of a Tape whose keys are the words of the source."""
+        """The attention sites of a Tape whose keys are positions of the source, or of the first of several sources."""
         return []
+
+    def sides(self, site: str) -> tuple[str, str]:
+        """Return the names of what the rows and the columns of a site's attention stand for.
+
+        "target" is the answer and "written" what the decoder has seen of it; every other name is a source. A model
+        that reads more than the one called "source" says here which of them a site attends to.
+        """
+        site = site.removesuffix(DISTRIBUTION)
+        if site in self.source_sites:
+            return "target", "source"
+        return ("source", "source") if site.startswith("encoder") else ("target", "written")
+
+    def visible(self, batch: Batch) -> dict[str, Tensor]:
+        """Return by name which positions (B, S) of a source are real, for each source that has padding.
+
+        These are the keys that decoders attend to. A model with an encoder that shortens its input says so here.
+        """
+        return {} if batch.source_mask is None else {"source": batch.source_mask}
 
     def choices(self, batch: Batch) -> int:
         """Return V, how many words there are to choose from; more than the vocabulary where source words are copied.

@@ -55,6 +55,13 @@ class Ensemble(Seq2Seq):
     def source_sites(self) -> list[str]:
         return [f"{number}.{site}" for number, member in self._numbered() for site in member.source_sites]
 
+    def sides(self, site: str) -> tuple[str, str]:
+        number, _, inner = site.partition(".")
+        return list(self.members)[int(number)].sides(inner)
+
+    def visible(self, batch: Batch) -> dict[str, Tensor]:
+        return next(iter(self.members)).visible(batch)
+
     def choices(self, batch: Batch) -> int:
         return next(member.choices(batch) for member in self.members)
 

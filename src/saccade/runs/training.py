@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from saccade.data.example import Example
-from saccade.data.loader import Loader, lengths_of
+from saccade.data.loader import Load, Loader, lengths_of
 from saccade.data.plan import Plan
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import ConfigError, DataError
@@ -25,7 +25,6 @@ from saccade.train.devices import first_process
 from saccade.train.lock import locked
 from saccade.train.log import Watcher
 from saccade.train.loop import Outcome, fit
-from saccade.train.objective import mean_loss
 from saccade.train.settings import FREE_TO_CHANGE
 
 __all__ = ["train"]
@@ -61,13 +60,14 @@ class TrainingJob:
         plan = Plan(lengths, train.tokens_per_batch, train.seed, rounded=rounded, room=room, mixed=mixed)
         return Loader(self._train, plan, rank, ranks, count=self.objective.count)
 
-    def validate(self) -> dict[str, Any]:
-        train = self.task.recipe.train
-        plan = Plan(lengths_of(self._valid), train.tokens_per_batch, shuffle=True)
-        loads = Loader(self._valid, plan, count=self.objective.count).epoch()
-        found: dict[str, Any] = {"loss": mean_loss(self.objective, loads, self.task.device)}
-        if train.metric != "loss":
-            found |= self.task.evaluate(self._examples, self.task.recipe.search).metrics
+    def held_out(self) -> Iterator[Load]:
+        plan = Plan(lengths_of(self._valid), self.task.recipe.train.tokens_per_batch, shuffle=True)
+        return Loader(self._valid, plan, count=self.objective.count).epoch()
+
+    def measure(self) -> dict[str, Any]:
+        recipe, found = self.task.recipe, {}
+        if recipe.train.metric != "loss":
+            found = self.task.evaluate(self._examples, recipe.search).metrics
         numbers, notes = self.task.health(self._examples)
         return {**found, **numbers, **({"notes": notes} if numbers else {})}
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor
 
-from saccade.batch import EOS, PAD, Batch
+from saccade.batch import EOS, PAD
 from saccade.errors import ConfigError
 from saccade.kernels.beams import Beams, Pool
 from saccade.kernels.ways import fusable
@@ -60,11 +60,19 @@ class Beam(Strategy):
         self._alpha, self._beta = length_penalty, coverage_penalty
         self.wants_attention = coverage_penalty > 0
 
-    def begin(self, batch: Batch, max_length: int, constraints: Sequence[Rule], device: torch.device) -> None:
-        shape = (batch.size, self.width)
+    def begin(
+        self,
+        size: int,
+        max_length: int,
+        constraints: Sequence[Rule],
+        device: torch.device,
+        *,
+        visible: Tensor | None = None,
+    ) -> None:
+        shape = (size, self.width)
         self._max_length = max_length
-        self._t = torch.zeros(batch.size, 1, dtype=torch.long, device=device)  # choices made so far
-        self._mask = batch.source_mask
+        self._t = torch.zeros(size, 1, dtype=torch.long, device=device)  # choices made so far
+        self._mask = visible
         self._required = _find_required(constraints)
         self._slots = torch.arange(self.width, device=device).expand(shape)
         self._logs = torch.full(shape, -torch.inf, device=device)
@@ -74,7 +82,7 @@ class Beam(Strategy):
         nowhere = torch.zeros_like(self._slots)
         self._finished = Pool(nothing, nothing, nowhere, nowhere)
         self._open = Pool(self._logs, self._logs, nowhere, self._slots)
-        self._done = torch.zeros(batch.size, dtype=torch.bool, device=device)
+        self._done = torch.zeros(size, dtype=torch.bool, device=device)
         self._over = self._done  # nothing was left to be written, though there was room
         self._divisors: Tensor | None = None  # by length, once a kernel asks
 

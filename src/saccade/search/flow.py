@@ -109,7 +109,7 @@ class _Stream:
         device = self._batch.source.device
         part = self._batch.take(torch.tensor(sentences, device=device)).trimmed()
         strategy = self._make()
-        strategy.begin(part, self._longest, (), device)
+        strategy.begin(part.size, self._longest, (), device)
         return self._writer.read(part, strategy.width, self._longest), strategy
 
     def _finish(self) -> None:

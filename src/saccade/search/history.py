@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from saccade.attention.tape import Tape
+from saccade.batch import Batch
+from saccade.models.base import Seq2Seq
 
-__all__ = ["Ending", "History", "Hypothesis", "Kept", "walk"]
+__all__ = ["Cut", "Ending", "History", "Hypothesis", "Kept", "walk"]
 
 Steps = list[list[list[int]]]
 """By step, sentence and slot."""
@@ -57,20 +59,39 @@ class Ending(NamedTuple):
     log_probability: float
 
 
+class Cut:
+    """Cuts from attention what stands for padding of a source, or for words that were never written."""
+
+    def __init__(self, model: Seq2Seq, batch: Batch) -> None:
+        visible = model.visible(batch)
+        self._sides, self._sizes = model.sides, {name: mask.shape[1] for name, mask in visible.items()}
+        self._lengths: dict[str, list[int]] = {name: mask.sum(-1).tolist() for name, mask in visible.items()}
+
+    def read(self, site: str, weights: Tensor, row: int) -> Tensor:
+        """Attention (H, R, S) of an encoder; what it attends to beside positions of a source is kept whole."""
+        sides = self._sides(site)
+        if weights.shape[-2:] != tuple(self._sizes.get(name) for name in sides):
+            return weights
+        rows, columns = (self._lengths[name][row] for name in sides)
+        return weights[:, :rows, :columns]
+
+    def wrote(self, site: str, weights: Tensor, row: int, *, unused: int) -> Tensor:
+        """Attention (H, T, S) of a decoder that had room for `unused` words more than it wrote."""
+        name = self._sides(site)[1]
+        if name == "written":
+            return weights[..., : weights.shape[-1] - unused]
+        return weights[..., : self._lengths[name][row]] if name in self._lengths else weights
+
+
 class History:
     """What was chosen in each step, from which slot, and where the model looked while choosing.
 
-    encoding: where it looked while reading, None if nobody wants to know. source_sites: the sites whose keys are
-    the words of the source; other sites have room for `max_length` words written.
+    encoding, cut: attention of the encoder, and how padding is cut off; None where attention is not wanted. Sites that
+    look back at the answer have room for `max_length` words.
     """
 
-    def __init__(
-        self, encoding: Tape | None, source_mask: Tensor | None, source_sites: Sequence[str], max_length: int
-    ) -> None:
-        self._encoding = encoding
-        self._source_lengths = [] if source_mask is None else source_mask.sum(-1).tolist()
-        self._source_size = 0 if source_mask is None else source_mask.shape[1]
-        self._source_sites, self._max_length = frozenset(source_sites), max_length
+    def __init__(self, encoding: Tape | None, cut: Cut | None, max_length: int) -> None:
+        self._encoding, self._cut, self._max_length = encoding, cut, max_length
         self._parents: list[Tensor | None] = []
         self._tokens: list[Tensor] = []
         self._logs: list[Tensor] = []
@@ -157,9 +178,9 @@ class History:
 
     def _attention(self, row: int, slots: list[int], looks: dict[str, Tensor]) -> dict[str, Tensor]:
         """By site, without columns that stand for padding or for words that were never written."""
-        if self._encoding is None:
+        if self._encoding is None or self._cut is None:
             return {}
-        found = {site: self._without_padding(self._encoding[site][row], row) for site in self._encoding}
+        found = {site: self._cut.read(site, self._encoding[site][row], row) for site in self._encoding}
         width = self._tokens[0].shape[1]
         first, rows = 0, []
         for step, slot in enumerate(slots):
@@ -168,18 +189,8 @@ class History:
         for site, every in looks.items():
             index = torch.tensor(rows, dtype=torch.long, device=every.device)
             weights = every.index_select(0, index).squeeze(2).transpose(0, 1)  # (H, T, S)
-            if site in self._source_sites:
-                found[site] = weights[..., : self._source_lengths[row]] if self._source_lengths else weights
-            else:
-                found[site] = weights[..., : weights.shape[-1] - self._max_length + len(slots)]
+            found[site] = self._cut.wrote(site, weights, row, unused=self._max_length - len(slots))
         return found
-
-    def _without_padding(self, weights: Tensor, row: int) -> Tensor:
-        """What an encoder looked at, (H, S, S) where it keeps a place for every word of the source."""
-        if weights.shape[-2:] != (self._source_size, self._source_size):
-            return weights
-        length = self._source_lengths[row]
-        return weights[:, :length, :length]
 
 
 def walk(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import torch
-from torch import Tensor
 
 from saccade.attention.tape import Tape
 from saccade.batch import BOS, PAD, Batch
 from saccade.models.base import Seq2Seq
-from saccade.search.history import Hypothesis
+from saccade.search.history import Cut, Hypothesis
 from saccade.search.loop import evaluating
 
 __all__ = ["look_again"]
@@ -34,25 +33,16 @@ def look_again(model: Seq2Seq, batch: Batch, found: list[list[Hypothesis]]) -> l
         whole = torch.ones_like(target, dtype=torch.bool)
         forced = dataclasses.replace(sources, target=target, target_mask=whole, links=None)
         model.force(forced, tape=tape)
-    sizes, of_source = batch.source_mask.sum(1).tolist(), frozenset(model.source_sites)
     read = {site: reading[site] for site in reading}
     wrote = {site: tape[site] for site in tape if site not in read}
-    looked = []
+    cut, looked = Cut(model, batch), []
     for place, (row, tokens) in enumerate(zip(rows, written, strict=True)):
-        size, length = sizes[row], len(tokens)
-        seen = {
-            site: _without_padding(weights[row], size, batch.source_mask.shape[1]) for site, weights in read.items()
-        }
+        unused = longest - len(tokens)
+        seen = {site: cut.read(site, weights[row], row) for site, weights in read.items()}
         for site, weights in wrote.items():
-            columns = size if site in of_source else weights.shape[-1] - longest + length
-            seen[site] = weights[place, :, :length, :columns]
+            seen[site] = cut.wrote(site, weights[place, :, : len(tokens)], row, unused=unused)
         looked.append(seen)
     after = iter(looked)
     return [
         [dataclasses.replace(hypothesis, attention=next(after)) for hypothesis in hypotheses] for hypotheses in found
     ]
-
-
-def _without_padding(weights: Tensor, size: int, room: int) -> Tensor:
-    """What an encoder looked at, (H, S, S) where it keeps a place for every word of the source."""
-    return weights[:, :size, :size] if weights.shape[-2:] == (room, room) else weights

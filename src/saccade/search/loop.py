@@ -16,7 +16,7 @@ from saccade.errors import ConfigError, DataError, NumericsError
 from saccade.models.base import Seq2Seq
 from saccade.runtime import Draft, check_finite, step_writer, writer_of
 from saccade.search.constraints import Constraint, Rule, narrowed
-from saccade.search.history import Ending, History, Hypothesis
+from saccade.search.history import Cut, Ending, History, Hypothesis
 from saccade.search.limits import Limits
 from saccade.search.view import View
 
@@ -45,8 +45,19 @@ class Strategy(ABC):
     """Whether nothing comes of the other slots in the first step."""
 
     @abstractmethod
-    def begin(self, batch: Batch, max_length: int, constraints: Sequence[Rule], device: torch.device) -> None:
-        """Get ready for some sentences."""
+    def begin(
+        self,
+        size: int,
+        max_length: int,
+        constraints: Sequence[Rule],
+        device: torch.device,
+        *,
+        visible: Tensor | None = None,
+    ) -> None:
+        """Get ready for `size` sentences.
+
+        `visible` (B, S): which positions of the source are real, where `wants_attention` and some are padding.
+        """
 
     @abstractmethod
     def choose(self, view: View) -> Choice:
@@ -78,9 +89,10 @@ def run(model: Seq2Seq, batch: Batch, strategy: Strategy, limits: Limits) -> lis
         writer = writer_of(model, limits.precision) if limits.steering is None else step_writer(model)
         encoding = Tape() if limits.attention else None
         draft = writer.read(batch, strategy.width, max_length, tape=encoding)
-        history = History(encoding, batch.source_mask, model.source_sites, max_length)
+        history = History(encoding, None if encoding is None else Cut(model, batch), max_length)
         device = next(model.parameters(), torch.empty(0)).device if batch.source is None else batch.source.device
-        strategy.begin(batch, max_length, rules, device)
+        visible = model.visible(batch).get("source") if strategy.wants_attention else None
+        strategy.begin(batch.size, max_length, rules, device, visible=visible)
         work = _Work(model, draft, strategy, history, rules, list(range(batch.size)), device)
         return work.write(limits)
 

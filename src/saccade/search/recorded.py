@@ -365,7 +365,7 @@ class _Recording:
             # what changes weights without a trace, a fused optimiser or a graph of somebody else's, is seen by this
             changed = (checksum(self._packing.parameters) != self._packing.checksum).any()
             draft = self._packing.writer.read(self._batch, strategy.width, self._longest)
-            strategy.begin(self._batch, self._longest, (), self._device)
+            strategy.begin(self._batch.size, self._longest, (), self._device)
             start = torch.full((self._batch.size, strategy.width), BOS, device=self._device)
             firsts = torch.arange(self._batch.size, device=self._device)[:, None] * strategy.width
             self._steps = _Steps(draft, start, start.new_empty(*start.shape, 0), firsts)

@@ -9,7 +9,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from saccade.batch import EOS, PAD, Batch
+from saccade.batch import EOS, PAD
 from saccade.errors import ConfigError
 from saccade.kernels.beams import Walks
 from saccade.kernels.ways import fusable
@@ -26,8 +26,16 @@ class Greedy(Strategy):
 
     width = 1
 
-    def begin(self, batch: Batch, max_length: int, constraints: Sequence[Rule], device: torch.device) -> None:
-        shape = (batch.size, self.width)
+    def begin(
+        self,
+        size: int,
+        max_length: int,
+        constraints: Sequence[Rule],
+        device: torch.device,
+        *,
+        visible: Tensor | None = None,
+    ) -> None:
+        shape = (size, self.width)
         self._logs = torch.zeros(shape, device=device)
         self._steps = torch.zeros(shape, dtype=torch.long, device=device)  # words without EOS
         self._ended = torch.zeros(shape, dtype=torch.bool, device=device)

@@ -108,7 +108,7 @@ class Described:
 
     def open(self, picture: bytes, *, name: str, max_bytes: int, max_pixels: int) -> Pixels:
         """The square that it sees of a picture."""
-        found: Pixels = self._model.task.opened(picture, name=name, max_bytes=max_bytes, max_pixels=max_pixels).pixels
+        found: Pixels = self._model.task.opened(picture, name=name, max_bytes=max_bytes, max_pixels=max_pixels).value
         return found
 
     def looked(self, tokens: int, search: SearchConfig) -> int:

@@ -170,6 +170,10 @@ class Attended(Config):
     target: list[str]
     sites: dict[str, list[Any]]
     grid: list[int] | None = Field(None, description="Rows and columns of a picture's regions, which go row by row.")
+    others: dict[str, list[str]] | None = Field(None, description="Tokens of further sources, by their names.")
+    between: dict[str, list[str]] | None = Field(
+        None, description="Where there are others: the names of what a site's rows and columns stand for."
+    )
 
 
 class Predicted(Config):

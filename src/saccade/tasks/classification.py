@@ -110,15 +110,18 @@ class Classification(Task):
         self.model.train(training)
         best = torch.log_softmax(logits.float(), -1).sort(-1, descending=True)
         weights = {site: tape[site].float().cpu().numpy() for site in tape or ()} if tape is not None else {}
-        pooling = _pooling(weights)
+        # the site that pools words into one vector has a single query
+        pooling = tuple(site for site, part in weights.items() if part.shape[-2] == 1)
+        between = {site: ("target" if site in pooling else "source", "source") for site in weights}
         found = []
         for row, (given, side) in enumerate(zip(inputs, sides, strict=True)):
             size, name = len(side.tokens), name_of(given)
             own = {site: values[row][:, :size, :size] for site, values in weights.items()}
             labels = [self.labels[place] for place in best.indices[row].tolist()]
+            targets = [Side([label], [label], [0]) for label in labels]
             first, *others = [
-                Prediction(label, score, [label], Attention(side, Side([label], [label], [0]), own, pooling), name)
-                for label, score in zip(labels, best.values[row].tolist(), strict=True)
+                Prediction(label, score, [label], Attention(side, target, own, pooling, between), name)
+                for label, score, target in zip(labels, best.values[row].tolist(), targets, strict=True)
             ][: max(1, search.nbest)]
             found.append(Prediction(first.text, first.score, first.tokens, first.attention, name, others))
         return found
@@ -131,7 +134,9 @@ class Classification(Task):
         attention, ranked = best.attention, [best, *best.others]
         source = plain_side(attention.source, best.source or " ".join(attention.source.words))
         sides = {"source": source, "target": plain_side(attention.target, best.text)}
-        sites = describe_sites(self.model, attention.weights, {}, sides, attention.target, attention.source_sites)
+        sites = describe_sites(
+            self.model, attention.weights, {}, sides, attention.target, attention.between.__getitem__
+        )
         candidates = [(self.labels.index(each.text), each.text, each.score) for each in ranked]
         step = Step(token=candidates[0][0], text=best.text, log_probability=best.score, candidates=candidates)
         seen: dict[str, Any] = {"text": best.text, "score": best.score, "sides": sides, "sites": sites, "steps": [step]}
@@ -159,8 +164,3 @@ class Classification(Task):
     def sizes(self, inputs: Sequence[Any]) -> list[int]:
         """Return how long inputs are, in the unit that quality is drawn against."""
         return [len(words_of(text)) for text in inputs]
-
-
-def _pooling(weights: dict[str, Any]) -> tuple[str, ...]:
-    """The site that pools words into one vector has a single query."""
-    return tuple(site for site, part in weights.items() if part.shape[-2] == 1)

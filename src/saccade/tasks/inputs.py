@@ -18,7 +18,6 @@ __all__ = [
     "Opened",
     "Pixels",
     "Text",
-    "is_one",
     "name_of",
     "shown",
     "size_of",
@@ -33,27 +32,22 @@ _SHOWN = 80
 
 
 class Opened(NamedTuple):
-    """A picture that waits for its answer: the square that the model sees of it, and where it lay."""
+    """An input that was read from its file and waits for its answer; `name`: where it lay."""
 
-    pixels: Pixels
+    value: Any
     name: str | None
 
 
-def is_one(given: Any) -> bool:
-    """Whether this is an input, right or wrong, and not several of them."""
-    return isinstance(given, str | Path | bytes | bytearray | memoryview | np.ndarray)
-
-
-def name_of(given: Input | Opened) -> str | None:
-    """A text, or where a picture lies; None for a picture that has no name."""
+def name_of(given: Any) -> str | None:
+    """Return a text, or where an input lies; None for one that has no name."""
     if isinstance(given, Opened):
         return given.name
     return str(given) if isinstance(given, str | Path) else None
 
 
 def size_of(given: Any) -> int:
-    """The bytes that an opened picture takes while it waits; texts are small."""
-    return given.pixels.nbytes if isinstance(given, Opened) else 0
+    """Return the bytes that an opened input takes while it waits; texts are small."""
+    return getattr(given.value, "nbytes", 0) if isinstance(given, Opened) else 0
 
 
 class Modality(ABC):
@@ -63,6 +57,10 @@ class Modality(ABC):
     """In the HTTP API and in messages."""
     large: ClassVar[bool] = False
     """Whether few inputs fit into a batch that is searched."""
+
+    def is_one(self, given: Any) -> bool:
+        """Return whether this is an input, right or wrong, and not several of them."""
+        return isinstance(given, str | Path | bytes | bytearray | memoryview | np.ndarray)
 
     @abstractmethod
     def fault(self, given: Any) -> str | None:

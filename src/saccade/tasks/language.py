@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,24 +12,22 @@ from saccade.batch import Batch
 from saccade.data.example import Example
 from saccade.data.forms import TEXT
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers, words_of
-from saccade.errors import ConfigError
 from saccade.kernels.cross_entropy import from_logits
 from saccade.metrics import perplexities
 from saccade.models import build_head
 from saccade.models.base import Seq2Seq
-from saccade.prediction import NOTHING, Prediction
-from saccade.search import SearchConfig, Stop, decode
-from saccade.tasks.base import Evaluation, Statistics, Task
-from saccade.tasks.objectives import word_loss
-from saccade.tasks.tracing import Wishes, begin, trace_writing
-from saccade.tasks.words import answers, texts_of, written_side
-from saccade.trace import Trace
-from saccade.train.objective import WordLoss
+from saccade.search import SearchConfig
+from saccade.tasks.base import Evaluation, Statistics
+from saccade.tasks.words import texts_of
+from saccade.tasks.writing import Given, Writing
 
 __all__ = ["Language"]
 
+_LONGEST = 100
+"""The most tokens that a text is continued by, unless max_length says otherwise."""
 
-class Language(Task):
+
+class Language(Writing):
     """A model that foresees the next word; its input is the beginning of a text, which it continues."""
 
     name = "language"
@@ -40,13 +37,6 @@ class Language(Task):
     metrics = ("perplexity", "perplexity_per_word", "bits_per_character")
     offers = frozenset({"words to write"})
     takes_vectors = True
-    model: Seq2Seq
-
-    @property
-    def target(self) -> Tokenizer:
-        """The tokenizer."""
-        assert self.tokenizers.target is not None
-        return self.tokenizers.target
 
     def _build(self) -> Seq2Seq:
         made: Seq2Seq = build_head(self.head, self.recipe.model_settings(), len(self.target))
@@ -60,42 +50,16 @@ class Language(Task):
     def testable(cls, examples: Sequence[Example]) -> list[Example]:
         return [example for example in examples if (example.target or "").strip()]
 
-    def objective(self) -> WordLoss:
-        return word_loss(self)
-
     def length(self, text: str) -> int:
         return len(self.target.tokens([text])[0]) + 1
 
-    def predict(
-        self,
-        texts: Sequence[str],
-        search: SearchConfig,
-        *,
-        attention: bool = True,
-        prefix: str | None = None,
-        stop: Stop | None = None,
-    ) -> list[Prediction]:
-        if prefix is not None:
-            raise ConfigError("a language model's input is itself what its answer begins with: leave the prefix out.")
-        prefixes = [part.tokens for part in self.target.encode_all(texts)]
-        lengths = [len(prefix) + (search.max_length or 100) for prefix in prefixes]
-        blank = Batch.blank(len(prefixes)).to(self.device)
-        limits: dict[str, Any] = {"attention": attention, "prefix": prefixes, "stop": stop}
-        found = decode(self.model, blank, search, lengths=lengths, room=self.room, **limits)
-        return [
-            answers(self.model, self.target, hypotheses, NOTHING, text, words=attention)
-            for hypotheses, text in zip(found, texts, strict=True)
-        ]
+    def read(self, inputs: Sequence[str], *, sides: bool = True) -> Given:
+        prefixes = [part.tokens for part in self.target.encode_all(inputs)]
+        blank = Batch.blank(len(inputs)).to(self.device)
+        return Given(blank, list(map(len, prefixes)), [{}] * len(inputs), prefixes)
 
-    def trace(self, text: str, search: SearchConfig, wishes: Wishes, *, stop: Stop | None = None) -> Trace:
-        start = [*self.target.encode(text).tokens, *wishes.force]
-        steering = wishes.steering(self.model.source_sites, 0)
-        blank, lengths = Batch.blank(1).to(self.device), [len(start) + (search.max_length or 100)]
-        limits: dict[str, Any] = {"attention": False, "beams": True, "prefix": [start], "stop": stop}
-        ((best, *_),) = decode(self.model, blank, search, lengths=lengths, room=self.room, **limits)
-        target = written_side(self.target, best.tokens, ends=best.finished)
-        seen = trace_writing(self.model, self.target, best, None, target, steering, wishes)
-        return Trace(**begin(self, wishes, search), **seen)
+    def most(self, size: int, search: SearchConfig) -> int:
+        return size + (search.max_length or _LONGEST)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         texts = [example.target or "" for example in examples]

@@ -7,7 +7,7 @@ pass, and the search itself stays as fast as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from saccade.attention import ALIGNS, SCORES, Attention, Score, Steering, Tape
+from saccade.attention.tape import DISTRIBUTION
 from saccade.batch import BOS, Batch
 from saccade.data.tokenizer import Spelling
 from saccade.errors import ConfigError
@@ -105,30 +106,29 @@ def trace_writing(
     model: Seq2Seq,
     tokenizer: Spelling,
     found: Hypothesis,
-    source: tuple[Batch, Side] | None,
+    read: Batch,
+    sides: dict[str, Side],
     target: PlainSide,
     steering: Steering | None,
     wishes: Wishes,
 ) -> dict[str, Any]:
-    """All that can be seen while a model writes an answer; source: what it reads, and how a trace has it."""
+    """Return all that can be seen while a model answers the one input of a batch; `sides`: its sources, by name."""
     length = len(found.tokens)
     wishes.check_steps(length)
     words = found.tokens[:-1] if found.finished else found.tokens
-    batch = Batch.of(targets=[words]).to(next(model.parameters()).device)
-    if source is not None:
-        batch = replace(source[0], target=batch.target, target_mask=batch.target_mask)
+    written = Batch.of(targets=[words]).to(next(model.parameters()).device)
+    batch = replace(read, target=written.target, target_mask=written.target_mask)
     tape = Tape(detach=True, detailed=True, steering=steering)
     logits, vectors = _evaluate(model, batch, tape)
     logs = torch.log_softmax(logits[0, :length].float(), -1)
     logs[:, : BOS + 1] = -torch.inf  # PAD and BOS, which are never written
     text = tokenizer.decode(found.tokens)
-    sides = {} if source is None else {"source": source[1]}
-    sides["target"] = plain_side(target, text)
+    sides = {**sides, "target": plain_side(target, text)}
     notes = {name: part[0].float().cpu().numpy() for name, part in tape.notes.items()}
     if vectors is not None:
         notes["vector"] = vectors[0, :length].float().cpu().numpy()
-    weights = {name: tape[name][0].float().cpu().numpy() for name in tape if not name.endswith(".distribution")}
-    sites = describe_sites(model, weights, notes, sides, target, model.source_sites)
+    weights = {name: tape[name][0].float().cpu().numpy() for name in tape if not name.endswith(DISTRIBUTION)}
+    sites = describe_sites(model, weights, notes, sides, target, model.sides)
     own: dict[str, Numbers] = {
         name: notes[name][..., :length, :] for name in ("state", "context", "vector") if name in notes
     }
@@ -162,21 +162,21 @@ def describe_sites(
     notes: Mapping[str, Numbers],
     sides: dict[str, Side],
     target: PlainSide,
-    source_sites: Sequence[str],
+    sides_of: Callable[[str], tuple[str, str]],
 ) -> list[Site]:
-    """The attentions of a model with their weights (H, rows, columns); adds the sides that decoders look back at."""
+    """Return a model's attentions with their weights (H, rows, columns); adds the sides that decoders look back at.
+
+    `sides_of` gives the names of the rows and columns of a site.
+    """
     parts = {part.site: part for part in model.modules() if isinstance(part, Attention)}
     _check_size(weights, notes)
     fine = sum(part.size for part in weights.values()) <= FEW
     made = []
     for name, values in weights.items():
-        if name in source_sites:
-            rows, columns = "target", "source"
-        elif name.startswith("encoder"):
-            rows, columns = "source", "source"
-        else:
+        rows, columns = sides_of(name)
+        if columns == "written":
             unwritten = values.shape[-2] - len(target.tokens)  # an end that never came
-            rows, columns = "target", _written(sides, target, values.shape[-1] - unwritten)
+            columns = _written(sides, target, values.shape[-1] - unwritten)
         cut = (slice(None), slice(len(sides[rows].tokens)), slice(len(sides[columns].tokens)))
         scores = notes.get(f"{name}.scores")
         part = parts[name]

@@ -6,17 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-
-from saccade.attention import Tape
-from saccade.batch import EOS, Batch
+from saccade.batch import EOS
 from saccade.config import Fault
 from saccade.data.example import Example, Links
 from saccade.data.features import Feature, text_features
 from saccade.data.forms import PAIRS
-from saccade.data.tokenizer import Encoded, Spelling, Tokenizer, TokenizerConfig, Tokenizers, words_of
+from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers, words_of
 from saccade.metrics import (
     align,
     alignment_statistics,
@@ -28,15 +23,11 @@ from saccade.metrics import (
 )
 from saccade.models import build_head
 from saccade.models.base import Seq2Seq
-from saccade.prediction import NOTHING, Attention, Prediction
-from saccade.search import SearchConfig, Stop, decode
-from saccade.tasks.base import Evaluation, Split, Statistics, Task
+from saccade.search import SearchConfig
+from saccade.tasks.base import Evaluation, Split, Statistics
 from saccade.tasks.batching import in_batches
-from saccade.tasks.objectives import word_loss
-from saccade.tasks.tracing import Wishes, begin, plain_side, trace_writing
-from saccade.tasks.words import answers, read_side, texts_of, written_side
-from saccade.trace import Trace
-from saccade.train.objective import WordLoss
+from saccade.tasks.words import read_side, texts_of
+from saccade.tasks.writing import Given, Writing
 from saccade.train.terms import GuidedAlignment
 
 if TYPE_CHECKING:
@@ -44,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Translation", "score_texts"]
 
-Matrix = NDArray[np.float32]
 _HEALTH_EXAMPLES = 64
 """Validation examples whose attention is measured for the log."""
 
@@ -68,12 +58,8 @@ def score_texts(
     return statistics, signatures, []
 
 
-class Translation(Task):
-    """Any sequence-to-sequence model between two texts.
-
-    A subclass whose model reads more than tokens writes `read`; one that may answer with more words than the target's
-    tokenizer has writes `spelling`.
-    """
+class Translation(Writing):
+    """Any sequence-to-sequence model between two texts."""
 
     name = "translation"
     form = PAIRS
@@ -82,19 +68,12 @@ class Translation(Task):
     metrics = ("bleu", "chrf", "ter", "aer")
     offers = frozenset({"words to write", "attention to a source", "gold alignments"})
     takes_many = True
-    model: Seq2Seq
 
     @property
     def source(self) -> Tokenizer:
         """The source's tokenizer."""
         assert self.tokenizers.source is not None
         return self.tokenizers.source
-
-    @property
-    def target(self) -> Tokenizer:
-        """The target's tokenizer."""
-        assert self.tokenizers.target is not None
-        return self.tokenizers.target
 
     def _build(self) -> Seq2Seq:
         made: Seq2Seq = build_head(self.head, self.recipe.model_settings(), len(self.source), len(self.target))
@@ -126,61 +105,18 @@ class Translation(Task):
     def features(self, split: Split) -> list[Feature]:
         return text_features(self.tokenizers, links=split.name == "train" and self._guided is not None)
 
-    def objective(self) -> WordLoss:
-        return word_loss(self)
-
     def length(self, text: str) -> int:
         return len(self.source.tokens([text])[0]) + 1
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(tokens) + 1 for tokens in self.source.tokens(texts)]
 
-    def read(self, texts: Sequence[str]) -> tuple[Batch, list[Encoded]]:
-        """Return texts as the model reads them, and their tokens without the end."""
-        encoded = self.source.encode_all(texts)
-        return self._to_batch([[*part.tokens, EOS] for part in encoded]), encoded
-
-    def spelling(self, text: str) -> Spelling:
-        """Return what the tokens of an answer to a text stand for."""
-        return self.target
-
-    def predict(
-        self,
-        texts: Sequence[str],
-        search: SearchConfig,
-        *,
-        attention: bool = True,
-        prefix: str | None = None,
-        stop: Stop | None = None,
-    ) -> list[Prediction]:
-        batch, encoded = self.read(texts)
-        limits: dict[str, Any] = {"attention": attention, "stop": stop}
-        if prefix is not None:
-            limits["prefix"] = [self.spelling(text).encode(prefix).tokens for text in texts]
-        lengths = [search.max_length or 2 * (len(part.tokens) + 1) + 20 for part in encoded]
-        found = decode(self.model, batch, search, lengths=lengths, room=self.room, **limits)
-        read = [
-            read_side(self.source, text, part) if attention else NOTHING
-            for text, part in zip(texts, encoded, strict=True)
-        ]
-        return [
-            answers(self.model, self.spelling(text), hypotheses, source, text, words=attention)
-            for hypotheses, source, text in zip(found, read, texts, strict=True)
-        ]
-
-    def trace(self, text: str, search: SearchConfig, wishes: Wishes, *, stop: Stop | None = None) -> Trace:
-        batch, (encoded,) = self.read([text])
-        places = len(encoded.tokens) + 1
-        steering = wishes.steering(self.model.source_sites, places)
-        length = search.max_length or 2 * places + 20
-        limits: dict[str, Any] = {"attention": False, "beams": True, "steering": steering, "prefix": [wishes.force]}
-        limits["stop"] = stop
-        ((best, *_),) = decode(self.model, batch, search, lengths=[length], room=self.room, **limits)
-        source = batch, plain_side(read_side(self.source, text, encoded), text)
-        spelling = self.spelling(text)
-        target = written_side(spelling, best.tokens, ends=best.finished)
-        seen = trace_writing(self.model, spelling, best, source, target, steering, wishes)
-        return Trace(**begin(self, wishes, search), **seen)
+    def read(self, inputs: Sequence[str], *, sides: bool = True) -> Given:
+        encoded = self.source.encode_all(inputs)
+        pairs = zip(inputs, encoded, strict=True) if sides else ()
+        shown = [{"source": read_side(self.source, text, part)} for text, part in pairs]
+        rows = [[*part.tokens, EOS] for part in encoded]
+        return Given(self._to_batch(rows), list(map(len, rows)), shown)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         sources, references = [e.source or "" for e in examples], [e.target or "" for e in examples]
@@ -220,39 +156,6 @@ class Translation(Task):
         statistics["aer"] = Statistics(alignment_statistics(links, gold), error_rate)
         if (warning := report.warning()) is not None:
             notes.append(warning)
-
-    @torch.no_grad()
-    def attend(self, examples: Sequence[Example], batch_size: int = 64) -> list[Attention]:
-        """Where the model looks while it is made to write the reference."""
-        found: list[Attention] = []
-        order = sorted(range(len(examples)), key=lambda number: len(examples[number].source or ""))
-        for start in range(0, len(order), batch_size):
-            rows = [examples[number] for number in order[start : start + batch_size]]
-            found += self._attend(rows)
-        places = np.argsort(order)
-        return [found[place] for place in places]
-
-    def _attend(self, examples: list[Example]) -> list[Attention]:
-        batch, sources = self.read([example.source or "" for example in examples])
-        targets = [self.spelling(example.source or "").encode(example.target or "") for example in examples]
-        written = Batch.of(targets=[part.tokens or [EOS] for part in targets]).to(self.device)
-        tape = Tape(detach=True)
-        training = self.model.training
-        self.model.eval().force(replace(batch, target=written.target, target_mask=written.target_mask), tape=tape)
-        self.model.train(training)
-        sites = {site: tape[site].float().cpu().numpy() for site in self.model.source_sites}
-        return [
-            self._attention(example, source, target, {site: part[row] for site, part in sites.items()})
-            for row, (example, source, target) in enumerate(zip(examples, sources, targets, strict=True))
-        ]
-
-    def _attention(self, example: Example, source: Encoded, target: Encoded, sites: dict[str, Matrix]) -> Attention:
-        rows, columns = len(target.tokens) + 1, len(source.tokens) + 1
-        cut = {site: part[:, :rows, :columns] for site, part in sites.items()}
-        read = read_side(self.source, example.source or "", source)
-        # words as they stand in the reference, which gold links count; decoding may join them in another way
-        written = read_side(self.spelling(example.source or ""), example.target or "", target)
-        return Attention(read, written, cut, tuple(self.model.source_sites))
 
     def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
         if not self.model.source_sites:

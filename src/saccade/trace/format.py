@@ -192,10 +192,10 @@ class Trace(Config):
         source, target = (self.sides.get(name, nothing).plain() for name in ("source", "target"))
         looking = tuple(site.name for site in self.sites if (site.rows, site.columns) == ("target", "source"))
         weights = {site.name: np.nan_to_num(site.weights.unpack(), copy=False) for site in self.sites}
-        plain = {name: side.plain() for name, side in self.sides.items()}
-        sides = {site.name: (plain[site.rows], plain[site.columns]) for site in self.sites}
+        others = {name: side.plain() for name, side in self.sides.items() if name not in ("source", "target")}
+        between = {site.name: (site.rows, site.columns) for site in self.sites}
         picture = self.sides["source"].picture() if "source" in self.sides else None
-        return Attention(source, target, weights, looking, sides, picture)
+        return Attention(source, target, weights, looking, between, others, picture)
 
     def dump(self) -> str:
         """The file's text."""

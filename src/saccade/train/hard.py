@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from saccade.attention.aligns.hard import Hard, MovingBaseline, reinforce_loss
-from saccade.attention.tape import Tape
+from saccade.attention.tape import DISTRIBUTION, Tape
 from saccade.batch import PAD, Batch
 from saccade.errors import ConfigError
 from saccade.kernels.cross_entropy import from_logits
@@ -80,7 +80,7 @@ class HardLoss(WordLoss):
         """The loss that teaches where to look, from the negative log-likelihood (B,) of each sentence."""
         reward = -self.reward.weight * plain
         baseline = self.model.baseline(reward, mask.any(1))  # type: ignore[operator]
-        sites = [site for site in self.model.source_sites if f"{site}.distribution" in tape]
-        drawn = [(tape[site], tape[f"{site}.distribution"]) for site in sites]
+        sites = [site for site in self.model.source_sites if site + DISTRIBUTION in tape]
+        drawn = [(tape[site], tape[site + DISTRIBUTION]) for site in sites]
         losses = [reinforce_loss(*draw, reward, baseline, self.reward.entropy, mask).sum() for draw in drawn]
         return sum(losses, start=plain.new_zeros(()))

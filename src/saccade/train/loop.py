@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
@@ -25,6 +25,7 @@ from saccade.train.ema import Ema
 from saccade.train.graphs import Graphs, graphs_fit
 from saccade.train.interrupt import on_interrupt
 from saccade.train.log import Log, Watcher
+from saccade.train.objective import mean_loss
 from saccade.train.precision import choose_precision
 from saccade.train.progress import Progress, Saved
 from saccade.train.schedules import build_optimizer, learning_rate, steps_reached
@@ -49,8 +50,11 @@ class Job(Protocol):
     def loader(self, rank: int, ranks: int, *, rounded: bool) -> Loader:
         """The training batches of one of several processes; `rounded`: in few shapes, see Plan."""
 
-    def validate(self) -> dict[str, Any]:
-        """The model's metrics on held-out data, `loss` among them; numbers, and `notes`, a list of sentences."""
+    def held_out(self) -> Iterable[Load]:
+        """Return the batches to validate on."""
+
+    def measure(self) -> dict[str, Any]:
+        """Return what is measured on held-out data beside the loss: numbers, and `notes`, a list of sentences."""
 
     def facts(self) -> dict[str, Any]:
         """What there is to know of data and model."""
@@ -266,7 +270,8 @@ class _Run:
         whole = nullcontext() if self.sharded is None else self.sharded.whole(self.objective)
         with torch.no_grad(), self._own_random_numbers(), self._averaged(), whole:
             # what differs by a rounding must not let one process believe in another best than the rest
-            metrics = self.fabric.broadcast(self.job.validate())
+            loss = mean_loss(self.job.objective, self.job.held_out(), self.fabric.device)
+            metrics = self.fabric.broadcast({"loss": loss, **self.job.measure()})
         self.objective.train()
         notes = metrics.pop("notes", [])
         if config.metric not in metrics:

@@ -20,7 +20,7 @@ def steps(strategy, limits=None, allowed=1.0, seed=3):
     """What a strategy does with random predictions that do not depend on what it wrote."""
     chance = torch.Generator().manual_seed(seed)
     batch = Batch.of([[3, 4]] * SENTENCES).to(DEVICE)
-    strategy.begin(batch, STEPS, (), torch.device(DEVICE))
+    strategy.begin(batch.size, STEPS, (), torch.device(DEVICE))
     for t in range(STEPS):
         logits = 3 * torch.randn(SENTENCES * strategy.width, WORDS, generator=chance)
         logits[:, EOS] += t - 4

@@ -77,11 +77,11 @@ def job(tmp_path_factory):
     return TrainingJob(build_task(recipe, corpus.tokenizers()), corpus, folder)
 
 
-def test_a_validation_tells_the_loss_the_metrics_and_how_the_attention_is_doing(job):
-    found = job.validate()
+def test_a_validation_tells_the_metrics_and_how_the_attention_is_doing(job):
+    found = job.measure()
     (site,) = job.model.source_sites
-    assert {"loss", "chrf", "bleu", f"{site}/entropy", f"{site}/coverage", "notes"} <= set(found)
-    assert 0 < found["loss"] < 10
+    assert {"chrf", "bleu", f"{site}/entropy", f"{site}/coverage", "notes"} <= set(found)
+    assert sum(load.tokens for load in job.held_out()) > 0
     assert isinstance(found["notes"], list)
 
 

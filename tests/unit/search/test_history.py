@@ -1,6 +1,7 @@
 """The way back from an ending: words, the slots they stood in, and what was kept beside them."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import torch
 from helpers_search import Table, beam, greedy
 from saccade.attention.tape import Tape
 from saccade.batch import EOS, Batch
-from saccade.search.history import Ending, History, Kept, walk
+from saccade.search.history import Cut, Ending, History, Kept, walk
 
 A, B, C, D, E = 4, 5, 6, 7, 8
 ONE = Batch.of([[3, 4]])
@@ -62,7 +63,8 @@ def test_an_encoder_that_looked_at_one_place_of_a_picture_is_told_as_it_is():
     """There are no words of a source, so none can be padding."""
     reading, weights = Tape(), torch.ones(1, 1, 1, 1)
     reading.write("encoder", weights)
-    history = History(reading, None, [], 3)
+    model = SimpleNamespace(visible=lambda batch: {}, sides=lambda site: ("source", "source"))
+    history = History(reading, Cut(model, Batch(pictures=torch.zeros(1, 3, 4, 4))), 3)
     history.look(Tape())
     history.choose(None, torch.tensor([[EOS]]))
     ((found,),) = history.follow([[Ending(0, 0, EOS, 0.0, 0.0)]])

@@ -120,7 +120,7 @@ def test_an_entry_of_the_log_is_the_mean_since_the_one_before(tmp_path):
 def test_dropout_rests_while_a_model_is_validated(tmp_path, monkeypatch):
     job = Sentences([[0]])
     seen = []
-    monkeypatch.setattr(job, "validate", lambda: seen.append(("validation", job.model.training)) or {"loss": 1.0})
+    monkeypatch.setattr(job, "measure", lambda: seen.append(("validation", job.model.training)) or {"loss": 1.0})
     monkeypatch.setattr(job, "step", lambda entry: seen.append(("step", job.model.training)))
     run(job, tmp_path, steps=2, validate_every=1)
     assert seen == [("step", True), ("validation", False)] * 2
@@ -175,7 +175,7 @@ def test_the_running_mean_is_what_is_validated_and_exported(tmp_path, monkeypatc
     validated = []
     monkeypatch.setattr(
         job,
-        "validate",
+        "measure",
         lambda: validated.append(checkpoint.weights_of(job.model)["output.weight"].clone()) or {"loss": 1},
     )
     run(job, tmp_path, steps=5, ema=0.9)
@@ -202,7 +202,7 @@ def test_an_interrupt_stops_after_the_step_and_a_second_one_at_once(tmp_path, mo
     outcome = run(job, tmp_path, steps=9)
     assert (outcome.why, outcome.progress.step, job.exported) == ("interrupted", 1, [])
     assert job.notes == ["Finishing this step and writing a checkpoint; press Ctrl-C again not to wait."]
-    monkeypatch.setattr(job, "validate", lambda: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(job, "measure", lambda: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         run(job, tmp_path / "again", steps=9, validate_every=1)
     assert signal.getsignal(signal.SIGINT) is before
@@ -245,9 +245,9 @@ def test_a_gradient_without_end_changes_no_weight(tmp_path, clip):
 
 def test_a_validation_that_draws_leaves_the_random_numbers_of_training_alone(tmp_path):
     class Drawing(Sentences):
-        def validate(self):
+        def measure(self):
             torch.rand(3)
-            return super().validate()
+            return super().measure()
 
     options = {"steps": 4, "validate_every": 1}
     silent, drawing = (
