@@ -189,12 +189,11 @@ class Tokenizer:
         """The text of some tokens; those up to EOS, without the special ones."""
         return self._text(_without_specials(tokens))
 
-    def decode_words(self, tokens: Sequence[int]) -> Encoded:
-        """As `encode`, from tokens: which word of `decode(tokens)` each belongs to."""
-        return self.spelled(tokens)[1]
-
     def spelled(self, tokens: Sequence[int], *, words: bool = True) -> tuple[str, Encoded]:
-        """`decode` and `decode_words` at once; `words`: whether it is asked which word each belongs to."""
+        """Return the text of some tokens, and these without special ones, each with the number of its word.
+
+        Without `words` the numbers are left out.
+        """
         kept = _without_specials(tokens)
         if not words:
             return self._text(kept), Encoded(kept, [])

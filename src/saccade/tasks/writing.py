@@ -152,6 +152,8 @@ class Writing(Task):
         spelling = self.spelling(given)
         target = written_side(spelling, best.tokens, ends=best.finished)
         seen = trace_writing(self.model, spelling, best, read.batch, sides, target, steering, wishes)
+        if search.precision == "int8" and steering is None:  # a steered search goes by the model's own step
+            seen["left_out"].append("Words were chosen with int8 weights; what is shown is computed in full precision.")
         return Trace(**begin(self, wishes, search), **seen)
 
     @torch.no_grad()

@@ -196,3 +196,12 @@ def test_long_inputs_leave_details_out_and_say_so():
     assert any("were left out" in sentence for sentence in trace.left_out)
     assert trace.sites[0].weights.levels == 255
     assert len(trace.dump()) < 3_000_000
+
+
+def test_a_trace_says_that_its_words_were_chosen_with_int8_weights():
+    model = Model(untrained("translation", preset("transformer-base")))
+    said = ["Words were chosen with int8 weights; what is shown is computed in full precision."]
+    assert model.trace(TEXT, max_length=5, precision="int8").left_out == said
+    assert model.trace(TEXT, max_length=5).left_out == []
+    steered = model.trace(TEXT, max_length=5, precision="int8", block=[1])
+    assert steered.left_out == [], "then the model's own step chose them"
