@@ -1,11 +1,11 @@
-"""A statistical aligner beside attention: eflomal's error rate on the gold links, and its links to teach a head with.
+"""Run the statistical aligner eflomal: its error rate on the gold links, and its links to train a guided head.
 
     pip install eflomal
     python results/aligner.py ALIGNMENT --links DATA/links [--command eflomal-align]
 
-ALIGNMENT is the folder that `saccade data alignment` makes. The aligner reads the text of all parts, as such aligners
-do, the gold sentences (but none of their links) included. Both directions are joined by grow-diag-final-and. Writes
-train.align.gz and valid.align.gz to --links, and its error rates to results/alignment/eflomal.
+ALIGNMENT is the folder that `saccade data alignment` makes. As usual for such aligners, eflomal reads the text of all
+parts, including the gold sentences but not their links. grow-diag-final-and combines both directions. The script writes
+train.align.gz and valid.align.gz to --links, and the error rates to results/alignment/eflomal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BESIDE = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
 
 
 def grow_diag_final_and(forward: set[Link], backward: set[Link]) -> set[Link]:
-    """Two directions joined: links of both, then their neighbours, then what joins two words that are still alone.
+    """Combine two directions: the intersection, then neighbors from the union, then links of two unaligned words.
 
     Paper: Koehn et al. 2005, "Edinburgh system description for the 2005 IWSLT speech translation evaluation".
     """
@@ -51,12 +51,12 @@ def grow_diag_final_and(forward: set[Link], backward: set[Link]) -> set[Link]:
 
 
 def _alone(link: Link, made: set[Link]) -> tuple[bool, bool]:
-    """Whether the source word and the target word of a link have no link yet."""
+    """Return whether the source word and the target word of a link are unaligned."""
     return all(link[0] != source for source, _ in made), all(link[1] != target for _, target in made)
 
 
 def run_aligner(command: str, examples: list[Example]) -> tuple[list[set[Link]], list[set[Link]]]:
-    """Links from the target to the source and back, as eflomal finds them."""
+    """Run eflomal and return its forward and backward links."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for side in ("source", "target"):
@@ -69,7 +69,7 @@ def run_aligner(command: str, examples: list[Example]) -> tuple[list[set[Link]],
 
 
 def score(name: str, links: list[set[Link]], gold: list[Links]) -> dict[str, object]:
-    """The error rate with its band."""
+    """Return the error rate with its bootstrap interval."""
     found = alignment_error_rate(links, gold)
     band = sums_interval(alignment_statistics(links, gold), error_rate)
     shares = {"precision": found.precision, "recall": found.recall}
@@ -77,7 +77,7 @@ def score(name: str, links: list[set[Link]], gold: list[Links]) -> dict[str, obj
 
 
 def _examples(folder: Path, name: str, ends: tuple[str, ...]) -> list[Example]:
-    """The sentence pairs of a part, whose files may be compressed."""
+    """Read the sentence pairs of a part; the files may be compressed."""
     return list(pairs(*(find_file(folder / f"{name}.{end}") for end in ends)))
 
 

@@ -1,4 +1,4 @@
-"""The figures of a group: quality against length, and learning against the clock, or against steps."""
+"""The figures of a group: quality by sentence length, and learning curves over time or steps."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from plan import Group
 
 from saccade.look import Curve, Point, save_lengths
+from saccade.look.canvas import drawing, write
 from saccade.look.curves import clear, draw_line, name_ends
-from saccade.look.paper import drawing, write
 
 NAMES = {"bleu": "BLEU", "perplexity_per_word": "perplexity", "accuracy": "accuracy", "aer": "alignment error rate"}
 
 
 def every_report(group: str, out: Path) -> dict[str, list[dict[str, Any]]]:
-    """What was measured of a group for good, by row and in the order of seeds."""
+    """Read the final reports of a group, by row and in the order of seeds."""
     found: dict[str, list[dict[str, Any]]] = {}
     for path in sorted((out / group).glob("*/seed-*/metrics.json")):
         report = json.loads(path.read_text(encoding="utf-8"))
@@ -26,22 +26,22 @@ def every_report(group: str, out: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def reports_of(group: str, out: Path) -> dict[str, list[dict[str, Any]]]:
-    """Those of models, which learnt; an aligner beside them has nothing to draw."""
+    """Return the reports that have a learning curve; the statistical aligner has none."""
     return {row: several for row, several in every_report(group, out).items() if "learning" in several[0]}
 
 
 MOST_CURVES = 10
-"""There are so many colours; the learning of further rows is not drawn."""
+"""Number of distinct colors; the learning figure leaves out further rows."""
 
 
 def draw_group(name: str, group: Group, out: Path) -> list[Path]:
-    """The figures for which there is something to draw."""
+    """Draw the figures of a group that have data, and return their paths."""
     reports = reports_of(name, out)
     first = [(row.label, reports[row.name][0]) for row in group.rows if row.name in reports]
     few = [(label, report) for label, report in first if not group.drawn or report["row"] in group.drawn]
     drawn = []
     if first:
-        if group.metric != "aer":  # there are too few sentences with gold links to cut into lengths
+        if group.metric != "aer":  # too few sentences have gold links for length bins
             drawn.append(out / name / "lengths.png")
             curves = [Curve(label, [_point(entry) for entry in report["by_length"]]) for label, report in few]
             save_lengths(curves, drawn[-1], group.trained_to, score=NAMES[group.metric])
@@ -51,7 +51,7 @@ def draw_group(name: str, group: Group, out: Path) -> list[Path]:
 
 
 def draw_learning(path: Path, curves: list[tuple[str, list[dict[str, float]]]], group: Group) -> None:
-    """What validations found against the steps of training until then, or its minutes where those mean something."""
+    """Draw validation scores over training steps, or over minutes if the group is timed."""
     metric = group.metric if all(group.metric in entry for _, entries in curves for entry in entries) else "loss"
     with drawing():
         from matplotlib.figure import Figure

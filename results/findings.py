@@ -1,10 +1,9 @@
-"""What the papers found, our goals, and how our numbers are read beside them.
+"""Findings of the papers and our goals, with verdicts computed from our numbers.
 
-A verdict is made by one rule. What a finding says has a lead: how far our means lie on the side it names. It came out
-where the lead is greater than the noise, and did not where the other side leads by as much; between the two the seeds
-lie too far apart to tell. The noise of a group is the widest that the seeds of any of its rows lie apart; where every
-row has one seed nothing is known of it, and the verdict says so. A goal is a number that was set before, and is reached
-or not.
+One rule gives all verdicts. The lead of a finding is the difference of our means in the direction that it claims. The
+verdict is yes if the lead exceeds the noise, no if the opposite lead does, else inconclusive. The noise of a group is
+the largest range over seeds (max - min) of any of its rows. If every row has one seed, the noise is unknown and the
+verdict says "one seed". A goal is a number set in advance; it is reached or missed.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ Reports = dict[str, dict[str, list[dict[str, Any]]]]
 
 @dataclass(frozen=True)
 class Finding:
-    """In words, the paper's numbers, and how ours are read: as text, and the lead.
+    """A claim, the paper's numbers, and a function from our means to their text and the lead.
 
-    needs: the rows of the group without which there is nothing to say.
+    needs: the rows of the group that the claim compares; without them it is not measured.
     """
 
     text: str
@@ -36,6 +35,8 @@ class Finding:
     needs: tuple[str, ...]
     ours: Callable[[Means], tuple[str, float]]
     is_goal: bool = False
+    short: str = ""
+    """For the README's table, which has no others: what was found where, and the metric."""
 
 
 def _rises(low: str, high: str) -> Callable[[Means], tuple[str, float]]:
@@ -72,8 +73,8 @@ def _within(mean: Means) -> tuple[str, float]:
     return f"{best:.1f} and {mean['transformer']:.1f}", 3 - (mean["transformer"] - best)
 
 
-def _holds(mean: Means) -> tuple[str, float]:
-    """Beyond what was trained on, attention loses less than the fixed vector."""
+def _robust_to_length(mean: Means) -> tuple[str, float]:
+    """Compare the BLEU lost beyond the training lengths: with attention it is less than with the fixed vector."""
     lost = {row: mean[f"{row}:near"] - mean[f"{row}:far"] for row in ("none", "bahdanau")}
     return (
         f"from 21-30 to 51-60 words: {mean['none:near']:.1f} → {mean['none:far']:.1f} without, "
@@ -82,7 +83,7 @@ def _holds(mean: Means) -> tuple[str, float]:
 
 
 def _aer(*rows: str) -> Callable[[Means], tuple[str, float]]:
-    """The last of the rows has the lowest error rate."""
+    """Claim that the last of the rows has the lowest error rate."""
 
     def read(mean: Means) -> tuple[str, float]:
         shown = ", ".join(f"{row} {mean[row]:.2f}" for row in rows)
@@ -91,7 +92,7 @@ def _aer(*rows: str) -> Callable[[Means], tuple[str, float]]:
     return read
 
 
-def _soon(mean: Means) -> tuple[str, float]:
+def _time_to_35(mean: Means) -> tuple[str, float]:
     reached = {name.removesuffix(":35"): minutes for name, minutes in mean.items() if name.endswith(":35")}
     said = [f"{row} {'never' if at == float('inf') else f'after {at:.1f} minutes'}" for row, at in reached.items()]
     return f"35 BLEU on the validation data: {', '.join(said)}", 3 - min(reached.values())
@@ -104,31 +105,34 @@ FINDINGS = (
         "multi30k-en-de",
         ("none", *_RECURRENT, "transformer"),
         _every_attention,
+        short="attention beats a fixed vector (Multi30k En-De, BLEU)",
     ),
     Finding(
-        "and the more so the longer the sentence",
-        "Bahdanau et al. 2015, figure 2: without attention quality falls from 20 words on, with it hardly",
+        "and the gap grows with sentence length",
+        "Bahdanau et al. 2015, figure 2: without attention quality falls beyond 20 words; with it, hardly",
         "lengths",
         ("none", "bahdanau"),
-        _holds,
+        _robust_to_length,
+        short="more so on long sentences (Tatoeba En-Fr, BLEU)",
     ),
     Finding(
-        "A local window (local-p) does better than looking everywhere (general)",
+        "A local window (local-p) beats global attention (general)",
         "Luong et al. 2015, WMT'14 En-De: 17.3 → 19.0 BLEU",
         "multi30k-en-de",
         ("luong-general", "luong-local-p"),
         _rises("luong-general", "luong-local-p"),
     ),
     Finding(
-        "The Transformer does better than every recurrent model, English-German",
-        "Vaswani et al. 2017, WMT'14: 27.3 (base), above all before it",
+        "The Transformer beats every recurrent model, English-German",
+        "Vaswani et al. 2017, WMT'14: 27.3 (base), above all earlier models",
         "multi30k-en-de",
         (*_RECURRENT, "transformer"),
         _transformer_leads,
+        short="the Transformer beats every recurrent model (Multi30k En-De, BLEU)",
     ),
     Finding(
         "and English-French",
-        "Vaswani et al. 2017, WMT'14: 41.0 (big), above all before it",
+        "Vaswani et al. 2017, WMT'14: 41.0 (big), above all earlier models",
         "multi30k-en-fr",
         (*_RECURRENT, "transformer"),
         _transformer_leads,
@@ -158,14 +162,15 @@ FINDINGS = (
         is_goal=True,
     ),
     Finding(
-        "An LSTM that looks back over its states (LSTMN) foresees words better",
+        "An LSTM with attention over its past states (LSTMN) has a lower perplexity",
         "Cheng et al. 2016, Penn Treebank: perplexity 115 → 108",
         "ptb",
         ("lstm", "lstmn"),
         _falls("lstm", "lstmn"),
+        short="the LSTMN beats the LSTM (Penn Treebank, perplexity)",
     ),
     Finding(
-        "and better still with three layers",
+        "and a still lower one with three layers",
         "Cheng et al. 2016: 108 → 102",
         "ptb",
         ("lstmn", "lstmn-3"),
@@ -196,46 +201,47 @@ FINDINGS = (
         is_goal=True,
     ),
     Finding(
-        "The LSTMN grades sentences better than an LSTM, five grades",
+        "The LSTMN classifies sentiment better than an LSTM, five classes",
         "Cheng et al. 2016, SST with GloVe: LSTMN 47.6 %",
         "sst-fine",
         ("lstm", "lstmn"),
         _rises("lstm", "lstmn"),
     ),
     Finding(
-        "and two",
+        "and two classes",
         "Cheng et al. 2016, SST with GloVe: LSTMN 86.3 %",
         "sst-binary",
         ("lstm", "lstmn"),
         _rises("lstm", "lstmn"),
     ),
     Finding(
-        "Attention aligns words, a statistical aligner better",
+        "Attention aligns words; a statistical aligner does it better",
         "Luong et al. 2015, Europarl En-De, error rate: local-p 0.36, Berkeley aligner 0.32",
         "alignment",
         ("additive", "general", "local-p", "eflomal"),
         _aer("additive", "general", "local-p", "eflomal"),
+        short="attention aligns words, a statistical aligner better (Hansards, AER)",
     ),
     Finding(
-        "A head that is taught to align does it better than the best of those that are not",
+        "A head trained to align (guided) does it better than attention without such training",
         "Garg et al. 2019 report the same for Transformers",
         "alignment",
         ("transformer", "guided"),
         _aer("transformer", "guided"),
     ),
     Finding(
-        "Minutes are enough: 35 BLEU in under three",
+        "35 BLEU in under three minutes of training",
         "our goal",
         "speed",
         ("luong-general",),
-        _soon,
+        _time_to_35,
         is_goal=True,
     ),
 )
 
 
 def means_of(reports: dict[str, list[dict[str, Any]]]) -> Means:
-    """The mean over seeds of each row of a group, percent where it is an accuracy; and what else findings ask for."""
+    """Return the mean over seeds of each row of a group, accuracies in percent, and further numbers for findings."""
     found: Means = {}
     for row, several in reports.items():
         found[row] = statistics.mean(_scores(several))
@@ -249,7 +255,7 @@ def means_of(reports: dict[str, list[dict[str, Any]]]) -> Means:
 
 
 def noise_of(reports: dict[str, list[dict[str, Any]]]) -> float | None:
-    """How far apart the seeds of a row lie, at the widest; None where every row has one."""
+    """Return the largest range over seeds of any row; None if every row has one seed."""
     apart = [max(_scores(several)) - min(_scores(several)) for several in reports.values() if len(several) > 1]
     return max(apart, default=None)
 
@@ -259,10 +265,12 @@ def _scores(several: list[dict[str, Any]]) -> list[float]:
     return [report["metrics"][report["metric"]] * scale for report in several]
 
 
-def finding_rows(reports: Reports) -> list[tuple[str, str, str, str]]:
-    """Finding, paper, ours, and the verdict."""
+def finding_rows(reports: Reports, *, short: bool = False) -> list[tuple[str, str, str, str]]:
+    """Return the rows of the table: finding, paper, ours, and the verdict; `short`: those of the README."""
     rows = []
     for finding in FINDINGS:
+        if short and not finding.short:
+            continue
         measured = reports[finding.group]
         if any(row not in measured for row in finding.needs):
             rows.append((finding.text, finding.paper, UNMEASURED, "–"))
@@ -273,8 +281,8 @@ def finding_rows(reports: Reports) -> list[tuple[str, str, str, str]]:
         if GROUPS[finding.group].timed:
             devices = {report["device"] for row in finding.needs for report in measured[row]}
             ours += f", on one {' and one '.join(sorted(devices))}"
-        verdict = _reached(lead) if finding.is_goal else _came_out(lead, noise_of(measured))
-        rows.append((finding.text, finding.paper, ours, verdict))
+        verdict = _reached(lead) if finding.is_goal else _verdict(lead, noise_of(measured))
+        rows.append((finding.short if short else finding.text, finding.paper, ours, verdict))
     return rows
 
 
@@ -282,7 +290,7 @@ def _reached(lead: float) -> str:
     return "reached" if lead >= 0 else "missed"
 
 
-def _came_out(lead: float, noise: float | None) -> str:
+def _verdict(lead: float, noise: float | None) -> str:
     if noise is not None and abs(lead) <= noise:
-        return "too close to tell"
+        return "inconclusive"
     return ("yes" if lead > 0 else "no") + (" (one seed)" if noise is None else "")

@@ -1,4 +1,4 @@
-"""Train one row, measure it, and write its small files."""
+"""Train one row, measure it, and write its report files."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from numpy.typing import NDArray
 from plan import LOWER_IS_BETTER, Group, Row
 
 import saccade
+from saccade.api import load
 from saccade.data.example import Example
 from saccade.data.public import PUBLIC
 from saccade.data.text import find_file
 from saccade.errors import ConfigError
 from saccade.files import write_atomically
-from saccade.front import load
-from saccade.look.view import View
+from saccade.look.figure_spec import FigureSpec
 from saccade.metrics import align, alignment_statistics, error_rate, sums_interval
-from saccade.prediction import Attention
+from saccade.prediction import AttentionMaps
 from saccade.recipes import to_yaml
 from saccade.recipes.schema import Recipe
 from saccade.runs.corpus import Corpus
 from saccade.runs.evaluation import examples_to_test, summarise
 from saccade.runs.recipe import load_recipe
 from saccade.runs.training import train
-from saccade.train.log import Watcher
+from saccade.train.log import TrainingCallback
 
 SILVER = 500
-"""Validation sentences with links from an aligner that decide which head is read."""
+"""Number of validation sentences with aligner links that select the head to read."""
 PUBLISHED = {"tatoeba": "tatoeba_en_fr", "alignment": "."}
-"""What is made from what was published: our folder, and theirs."""
+"""Data sets that a converter makes from published files: name -> folder of the published files below --data."""
 LOGGED = 100
-"""Lines of a log that are kept, validations not counted."""
+"""Log lines to keep, besides validations."""
 
 
-class Facts(Watcher):
-    """Keeps what training says at its beginning."""
+class Facts(TrainingCallback):
+    """Stores the facts that training reports at its start."""
 
     def __init__(self) -> None:
         self.facts: dict[str, Any] = {}
 
-    def begins(self, steps: int, first: int, facts: dict[str, Any]) -> None:
+    def on_train_begin(self, steps: int, first: int, facts: dict[str, Any]) -> None:
         self.facts = facts
 
 
 def prepared(name: str, data: Path, runs: Path) -> Path:
-    """The folder of a data set, made from what was published where it has to be."""
+    """Return the folder of a data set; convert the published files first if needed."""
     if (data / name).is_dir():
         return (data / name).resolve()
     made = runs / "data" / name
@@ -60,11 +60,11 @@ def prepared(name: str, data: Path, runs: Path) -> Path:
     if not made.is_dir():
         convert = PUBLIC[name].convert
         assert convert is not None
-        draft = made.with_name(f"{name}.part")
-        shutil.rmtree(draft, ignore_errors=True)
-        convert(data / PUBLISHED[name], draft)
-        draft.rename(made)
-    for links in (data / "links").glob("*.align*"):  # an aligner's, see aligner.py; they may have come later
+        partial = made.with_name(f"{name}.part")
+        shutil.rmtree(partial, ignore_errors=True)
+        convert(data / PUBLISHED[name], partial)
+        partial.rename(made)
+    for links in (data / "links").glob("*.align*"):  # from aligner.py, possibly later than the data
         if not (made / links.name).exists():
             shutil.copy(links, made / links.name)
     return made.resolve()
@@ -82,7 +82,7 @@ def measure(
     about: dict[str, Any],
     command: str,
 ) -> bool:
-    """Train a row into `folder` unless it is there, measure it, and write to `out`; whether it came to its end."""
+    """Train a row into `folder` unless done, measure it, write to `out`. Return False if training was interrupted."""
     recipe, watcher = load_recipe(row.recipe, settings), Facts()
     if (folder / "settings.yaml").exists() and (folder / "settings.yaml").read_text("utf-8") != resolved(recipe, group):
         raise SystemExit(f"{folder} was begun with other settings: give these a --tag, or remove it")
@@ -103,7 +103,7 @@ def measure(
             "device": torch.cuda.get_device_name() if torch.cuda.is_available() and device != "cpu" else "CPU",
         }
         write_atomically(folder / "trained.json", json.dumps(seen))
-        shutil.rmtree(folder / "checkpoints", ignore_errors=True)  # the model stays
+        shutil.rmtree(folder / "checkpoints", ignore_errors=True)  # keeps the exported model
     seen = json.loads((folder / "trained.json").read_text(encoding="utf-8"))
     found = evaluated(recipe, group, folder, final=final, device=device)
     versions = {"saccade": saccade.__version__, "torch": torch.__version__, "python": platform.python_version()}
@@ -119,15 +119,15 @@ def measure(
 
 
 def named(facts: dict[str, Any]) -> dict[str, Any]:
-    """Facts in which files have names, but no places."""
+    """Replace paths in the facts by file names."""
     laid = facts.get("vectors")
     return facts if laid is None else {**facts, "vectors": {**laid, "file": Path(laid["file"]).name}}
 
 
 def evaluated(recipe: Recipe, group: Group, folder: Path, *, final: bool, device: str) -> dict[str, Any]:
-    """The metrics of a model, of each length too, and of each head where there are links to align by.
+    """Compute the metrics of a model, also by length, and the alignment error rate of each head if there are links.
 
-    The gold links are for the end; until then the aligner's own take their place.
+    Only final runs use the gold links; other runs use the aligner's links instead.
     """
     model = load(folder, device=device)
     files = recipe.data.test is not None and all(path.exists() for path in recipe.data.paths("test"))
@@ -149,7 +149,7 @@ def evaluated(recipe: Recipe, group: Group, folder: Path, *, final: bool, device
 
 
 def silver(recipe: Recipe) -> list[Example]:
-    """Validation sentences with links that an aligner made, if there are any: they choose the head that is read."""
+    """Return validation sentences with links from an aligner, if any; they select the head to read."""
     paths = [*recipe.data.paths("valid")[:2], find_file(Path(recipe.data.folder or "") / "valid.align")]
     if not paths[-1].exists():
         return []
@@ -158,58 +158,59 @@ def silver(recipe: Recipe) -> list[Example]:
 
 
 def heads(task: Any, gold: list[Example], silver: list[Example]) -> dict[str, Any]:
-    """The error rate of each head, layer and all of them, under each shift, and of what agrees best with the aligner.
+    """Compute the error rate of each head, each layer's mean and the overall mean under each shift, and choose one.
 
-    Without such links the mean of all heads is read, at the step that writes the word. The guided head is read where
-    one was taught. `lowest` is what hindsight would have chosen. `band` is the 95 % band of the chosen one.
+    The chosen one agrees best with the aligner's links; a guided head, if there is one, is always chosen. Without
+    aligner links it is the mean of all heads, at the step that predicts the word. `lowest` is the best on the gold
+    links, which is not a fair choice. `band` is the 95 % confidence interval of the chosen one.
     """
     taught = task.terms.get("guided_alignment")
-    looked, tried = task.attend(gold), task.attend(silver) if silver else []
-    counts = {site: len(looked[0].weights[site]) for site in task.model.source_sites}
+    attentions, tried = task.attend(gold), task.attend(silver) if silver else []
+    counts = {site: len(attentions[0].weights[site]) for site in task.model.source_sites}
     sites = [(site, head) for site, count in counts.items() for head in (None, *range(count))]
     guided = (taught.site, taught.head) if taught is not None and taught.weight else None
     rows = []
     for site, head in [(None, None), *sites]:
         for shift in (0, 1):
-            entry = {"site": site, "head": head, "shift": shift, "aer": rate(looked, gold, site, head, shift)}
+            entry = {"site": site, "head": head, "shift": shift, "aer": rate(attentions, gold, site, head, shift)}
             entry["silver"] = rate(tried, silver, site, head, shift) if silver else None
             rows.append(entry)
     allowed = [row for row in rows if guided is None or (row["site"], row["head"]) == guided]
     chosen = min(allowed, key=lambda row: row["silver"]) if silver else allowed[0]
-    counts_of_chosen = read_links(looked, gold, chosen["site"], chosen["head"], chosen["shift"])
+    counts_of_chosen = read_links(attentions, gold, chosen["site"], chosen["head"], chosen["shift"])
     band = sums_interval(counts_of_chosen, error_rate)
     chosen = {**chosen, "band": [band.lower, band.upper]}
     return {"chosen": chosen, "lowest": min(rows, key=lambda row: row["aer"]), "all": rows}
 
 
-def rate(looked: Sequence[Attention], examples: Sequence[Example], site: Any, head: Any, shift: int) -> float:
-    """The alignment error rate of one way to read attention."""
-    return error_rate(read_links(looked, examples, site, head, shift).sum(0))
+def rate(attentions: Sequence[AttentionMaps], examples: Sequence[Example], site: Any, head: Any, shift: int) -> float:
+    """Compute the alignment error rate of one site, head and shift."""
+    return error_rate(read_links(attentions, examples, site, head, shift).sum(0))
 
 
 def read_links(
-    looked: Sequence[Attention], examples: Sequence[Example], site: Any, head: Any, shift: int
+    attentions: Sequence[AttentionMaps], examples: Sequence[Example], site: Any, head: Any, shift: int
 ) -> NDArray[np.float64]:
-    """What each sentence adds to the alignment error rate (N, 4) when attention is read in one way."""
+    """Return the counts of each sentence for the alignment error rate (N, 4), for one site, head and shift."""
     links = []
-    for attention in looked:
+    for attention in attentions:
         matrix = attention.matrix(site, head)[:, : len(attention.source.words)]
         links.append(align(matrix, shift=shift, words=len(matrix) - 1))
     return alignment_statistics(links, [example.links for example in examples if example.links])
 
 
 def draw(group: Group, folder: Path, out: Path, found: dict[str, Any], device: str) -> None:
-    """The picture of the group's sentence, where the model looks at anything."""
+    """Draw the attention on the group's sentence, if the model has attention."""
     if group.picture is None:
         return
     model = load(folder, device=device)
     if model.task.name == "language":
         (seen,) = model.task.predict([group.picture], model.search(max_length=1))
-        view = View(style="reading")
+        view = FigureSpec(style="reading")
     else:
         (seen,) = model.task.predict([group.picture], model.search())
         chosen = found["heads"]["chosen"] if "heads" in found else {"site": None, "head": None}
-        view = View(site=chosen["site"], head=chosen["head"])
+        view = FigureSpec(site=chosen["site"], head=chosen["head"])
     try:
         seen.attention.save(out / "attention.svg", view=view)
     except ConfigError:  # a model without attention
@@ -217,7 +218,7 @@ def draw(group: Group, folder: Path, out: Path, found: dict[str, Any], device: s
 
 
 def resolved(recipe: Recipe, group: Group) -> str:
-    """A recipe with all its settings, but for the places of this machine."""
+    """Return the complete recipe as YAML, without paths of this machine."""
     settings = recipe.dump()
     settings["data"] |= {"folder": group.data, "cache": None}
     if settings["vectors"]["file"] is not None:
@@ -226,7 +227,7 @@ def resolved(recipe: Recipe, group: Group) -> str:
 
 
 def learning(path: Path) -> list[dict[str, float]]:
-    """The validations: when they were, in seconds of training, and what they found."""
+    """Return the validations of a log: step, seconds of training and scores."""
     entries = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return [
         {"step": entry["step"], "seconds": round(entry["seconds"], 1)}
@@ -237,7 +238,7 @@ def learning(path: Path) -> list[dict[str, float]]:
 
 
 def short_log(path: Path) -> str:
-    """A log with all its validations, but no more of its other lines than a figure needs."""
+    """Shorten a log to its validations and about LOGGED of its other lines."""
     lines = path.read_text(encoding="utf-8").splitlines()
     plain = [number for number, line in enumerate(lines) if '"valid"' not in line]
     every = max(1, -(-len(plain) // LOGGED))
@@ -246,7 +247,7 @@ def short_log(path: Path) -> str:
 
 
 def origin(group: Group) -> str:
-    """Where a group's data come from, for model cards."""
+    """Return the source of a group's data, for model cards."""
     if group.data is None:
         return "a corpus that saccade makes by its own grammar."
     source = PUBLIC[group.data]
@@ -254,7 +255,7 @@ def origin(group: Group) -> str:
 
 
 def card(report: dict[str, Any], group: Group) -> str:
-    """The model card: what it is, what it was trained on, how well it does, what it is not for."""
+    """Return the model card: model, training data, scores and limits of use."""
     rows = []
     for name, value in report["metrics"].items():
         low, high = report["bands"].get(name, (None, None))
@@ -278,13 +279,13 @@ def card(report: dict[str, Any], group: Group) -> str:
         + (", which also chose the best step." if report["split"] == "valid" else f"; {test_note}."),
         "",
         f"| metric ({'lower' if group.metric in LOWER_IS_BETTER else 'higher'} {group.metric} is better) | value |"
-        " 95 % band |",
+        " 95 % confidence interval |",
         "|---|---|---|",
         *rows,
         "",
         *signatures,
         "",
-        "Small, trained for minutes on one kind of text, for experiments with attention: not for use on anything that "
-        "matters. What it says reflects the text it was trained on.",
+        "A small model, trained for minutes on one kind of text, for experiments with attention; not for production. "
+        "Its output reflects its training text.",
     ]
     return "\n".join(lines) + "\n"

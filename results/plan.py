@@ -1,4 +1,4 @@
-"""What is trained for the results: groups of rows that are to be compared, each row a recipe with settings changed."""
+"""The training runs behind the results: groups of rows to compare; each row is a recipe with changed settings."""
 
 from __future__ import annotations
 
@@ -13,34 +13,31 @@ class Row:
     recipe: str
     label: str
     set: tuple[str, ...] = ()
-    test_note: str = "nothing was chosen by it"
-    """What its model card says of the test part: whether anybody looked at it before the recipe was final."""
+    test_note: str = "no choice was based on it"
+    """Note in the model card: whether the test part was evaluated before the recipe was final."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Rows on the same data; `data` is their folder below --data, `metric` what they are compared by.
-
-    data is None where the corpus is built in.
-    """
+    """Rows on the same data, compared by `metric`. `data` is their folder below --data; None for a built-in corpus."""
 
     title: str
     data: str | None
     metric: str
     rows: tuple[Row, ...]
     bounds: tuple[int, ...] | None = None
-    """The longest source of each bin of the length figure."""
+    """Longest source of each bin of the length figure."""
     trained_to: int | None = None
-    """The longest source in training, to mark in the length figure."""
+    """Longest source in training, marked in the length figure."""
     picture: str | None = None
-    """A sentence whose attention is drawn."""
+    """Sentence for the attention figure."""
     drawn: tuple[str, ...] = ()
-    """The rows in the length figure, where all would be too many."""
+    """Rows of the length figure; all if empty."""
     timed: bool = False
-    """Whether its trainings had the machine to themselves, so that minutes mean something."""
+    """Whether the training runs had the machine to themselves, so that their times can be compared."""
 
     def row(self, name: str) -> Row:
-        """A row by its name."""
+        """Return a row by its name."""
         found = {row.name: row for row in self.rows}
         if name not in found:
             raise SystemExit(f"there is no row {name}. Known: {', '.join(found)}")
@@ -48,7 +45,7 @@ class Group:
 
 
 _TWICE = (
-    "it was looked at twice for this row, first without agreement, whose weight English-French validation data chose"
+    "it was used twice for this row, first without R-Drop, whose weight was chosen on English-French validation data"
 )
 
 

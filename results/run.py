@@ -1,4 +1,4 @@
-"""Train and measure what the results are made of.
+"""Train and measure the models of the results.
 
     python results/run.py multi30k-en-de --data DIR                 tune: validation data only
     python results/run.py multi30k-en-de --data DIR --final --seeds 3 --jobs 4 --minutes 9
@@ -6,15 +6,14 @@
     python results/run.py cells --final --seeds 3                   a built-in corpus: no --data
     python results/run.py --list
 
-DIR holds the folders multi30k, ptb, sst, tatoeba and alignment, as `saccade data NAME` says; tatoeba and alignment are
-made from what was published where that lies there instead. Only --final looks at test data, and only its outcome goes
-into the tables; where there is no test file, it is the validation data, and the outcome says so.
+DIR holds the folders multi30k, ptb, sst, tatoeba and alignment; `saccade data NAME` describes each. For tatoeba and
+alignment it may hold the published files instead, and the script converts them. Only --final reads test data, and only
+its reports go into the tables. If there is no test file, --final uses the validation data, and the report says so.
 
-Several trainings run side by side (--jobs), each a process; on one GPU start NVIDIA's multi-process service before
-(nvidia-cuda-mps-control -d), with which six recurrent models learnt 1.6 times as fast together. When --minutes are
-over, those that still train are stopped and keep a checkpoint to go on from; the same command goes on with what is
-missing. Models stay in --runs, the small files go to --out: metrics.json, log.jsonl, recipe.yaml, card.md and
-pictures, in GROUP/ROW/seed-N.
+With --jobs several training runs share the machine, each in its own process. On one GPU, start NVIDIA's multi-process
+service first (nvidia-cuda-mps-control -d): it made six recurrent models together 1.6 times as fast. After --minutes,
+running jobs are stopped and keep a checkpoint; the same command resumes them and starts the rest. Models stay in
+--runs. Reports go to --out, in GROUP/ROW/seed-N: metrics.json, log.jsonl, recipe.yaml, card.md and figures.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ ROOT = HERE.parent
 
 @dataclass(frozen=True)
 class Job:
-    """A row of a group, with a seed."""
+    """One training run: a row of a group, with a seed."""
 
     group: str
     row: Row
@@ -48,13 +47,13 @@ class Job:
 
     @property
     def place(self) -> Path:
-        """Where it goes, below --runs and --out."""
+        """Folder of the job, below --runs and --out."""
         name = f"{self.row.name}-{self.tag}" if self.tag else self.row.name
         return Path(self.group) / name / f"seed-{self.seed}"
 
 
 def jobs_of(arguments: argparse.Namespace) -> list[Job]:
-    """All that is asked for, seed by seed, so that the first of each row is there before the second of any."""
+    """List the requested jobs, seed by seed: the first seed of every row runs before the second of any."""
     known = {row.name for name in arguments.groups for row in GROUPS[name].rows}
     if unknown := [name for name in arguments.rows if name not in known]:
         raise SystemExit(f"there is no row {unknown[0]}. Known: {', '.join(sorted(known))}")
@@ -68,13 +67,13 @@ def jobs_of(arguments: argparse.Namespace) -> list[Job]:
 
 
 def is_done(job: Job, arguments: argparse.Namespace) -> bool:
-    """Whether its outcome is there, and is the kind that is asked for."""
+    """Return whether a report of the requested kind (final or not) exists."""
     path = arguments.out / job.place / "metrics.json"
     return path.exists() and json.loads(path.read_text(encoding="utf-8"))["final"] == arguments.final
 
 
 def run_all(jobs: list[Job], arguments: argparse.Namespace) -> int:
-    """Run jobs, several at a time, until all are done or the time is up; how many failed or were stopped."""
+    """Run jobs in parallel until all are done or the time is up. Return how many failed or did not finish."""
     end = time.monotonic() + 60 * arguments.minutes if arguments.minutes else None
     waiting = [job for job in jobs if arguments.again or not is_done(job, arguments)]
     running: dict[Job, subprocess.Popen[bytes]] = {}
@@ -98,7 +97,7 @@ def run_all(jobs: list[Job], arguments: argparse.Namespace) -> int:
 
 
 def start(job: Job, arguments: argparse.Namespace) -> subprocess.Popen[bytes]:
-    """A process for one job; what it prints goes to a file beside the model."""
+    """Start a process for one job; its output goes to a file beside the model."""
     words = [job.group, "--one", job.row.name, "--first-seed", str(job.seed)]
     words += ["--data", str(arguments.data)] if arguments.data else []
     words += ["--runs", str(arguments.runs), "--out", str(arguments.out), "--device", arguments.device]
@@ -107,14 +106,14 @@ def start(job: Job, arguments: argparse.Namespace) -> subprocess.Popen[bytes]:
     words += ["--final"] if arguments.final else []
     folder = arguments.runs / job.place
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".txt").open("wb") as told:
+    with folder.with_suffix(".txt").open("wb") as output:
         environment = {**os.environ, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "2")}
         command = [sys.executable, str(HERE / "run.py"), *words]
-        return subprocess.Popen(command, stdout=told, stderr=subprocess.STDOUT, env=environment)
+        return subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
 
 
 def stop(running: dict[Job, subprocess.Popen[bytes]]) -> int:
-    """End what runs; training ends with its step when it is asked to."""
+    """Stop the running jobs; on SIGTERM, training stops after its current step."""
     for process in running.values():
         process.send_signal(signal.SIGTERM)
     for job, process in running.items():
@@ -128,7 +127,7 @@ def stop(running: dict[Job, subprocess.Popen[bytes]]) -> int:
 
 
 def command_of(arguments: argparse.Namespace, job: Job) -> str:
-    """What to type to get the same."""
+    """Return the command that reproduces a job."""
     data = "" if GROUPS[job.group].data is None else " --data DIR"
     words = [f"python results/run.py {job.group} --rows {job.row.name}{data} --first-seed {job.seed}"]
     words += [f"--tag {job.tag}"] if job.tag else []
@@ -165,14 +164,14 @@ def run_one(arguments: argparse.Namespace) -> int:
 
 
 def folder_of(group: Group, arguments: argparse.Namespace) -> list[str]:
-    """The setting that says where a group's data are; none where its corpus is built in."""
+    """Return the setting for the folder of a group's data; none for a built-in corpus."""
     from measure import prepared
 
     return [] if group.data is None else [f"data.folder={prepared(group.data, arguments.data, arguments.runs)}"]
 
 
 def warm_up(arguments: argparse.Namespace, jobs: list[Job]) -> None:
-    """Make tokenised data once, before several processes would each begin to."""
+    """Tokenize the data once, before several processes would each do it."""
     from saccade.runs.corpus import Corpus
     from saccade.runs.folder import build_task
     from saccade.runs.recipe import load_recipe
@@ -204,16 +203,16 @@ def say(text: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("groups", nargs="*", help=", ".join(GROUPS))
-    parser.add_argument("--data", type=Path, help="the folder of the data sets")
-    parser.add_argument("--rows", nargs="+", default=[], help="some rows of the groups; all if left out")
+    parser.add_argument("--data", type=Path, help="folder of the data sets")
+    parser.add_argument("--rows", nargs="+", default=[], help="rows of the groups; default: all")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1, help="trainings that run at the same time")
-    parser.add_argument("--minutes", type=float, help="stop what still runs after this long")
-    parser.add_argument("--final", action="store_true", help="measure on the test data")
-    parser.add_argument("--again", action="store_true", help="also what is done already")
+    parser.add_argument("--jobs", type=int, default=1, help="number of parallel training runs")
+    parser.add_argument("--minutes", type=float, help="time limit, after which running jobs are stopped")
+    parser.add_argument("--final", action="store_true", help="evaluate on the test data")
+    parser.add_argument("--again", action="store_true", help="repeat jobs that are done")
     parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="change a setting of all recipes")
-    parser.add_argument("--tag", default="", help="put the outcome beside the row's, under a name of its own")
+    parser.add_argument("--tag", default="", help="suffix of the row's folder, to keep the report separate")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
     parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "results")
     parser.add_argument("--out", type=Path, default=HERE)

@@ -1,10 +1,9 @@
-"""Write docs/results.md and the README's table from what was measured; never by hand.
+"""Generate docs/results.md and the README's table from the measurements; do not edit them by hand.
 
     python results/table.py
 
-Reads the metrics.json files in this folder, those of --final runs without a tag, draws the groups' figures again, and
-takes a group's remarks, on what did not come out and why, from results/GROUP/notes.md where there is one. What was not
-measured is said to be so.
+Reads the metrics.json files in this folder (--final runs without a tag) and draws the groups' figures again. The
+remarks on a group come from results/GROUP/notes.md, if there is one. Rows without measurements say "not measured yet".
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ BEGIN, END = "<!-- results: made by results/table.py -->", "<!-- end of results 
 
 
 def group_table(name: str, group: Group, reports: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """Every row of a group: the mean over seeds with its spread, what else was measured, size and time."""
+    """Return a table of a group: for each row the mean and range over seeds, further metrics, size and time."""
     if not reports:
         return [f"{UNMEASURED[0].upper()}{UNMEASURED[1:]}.", ""]
     labels = {row.name: row.label for row in group.rows}
@@ -53,7 +52,7 @@ def group_table(name: str, group: Group, reports: dict[str, list[dict[str, Any]]
 
 
 def footnotes(reports: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """On which data, how it was computed, and on what machine; the same for all rows, or told for each."""
+    """Return lines with the splits, metric signatures and devices of all rows."""
     several = [report for row in reports.values() for report in row]
     parts = {
         "Measured on": {report["split"] for report in several},
@@ -72,14 +71,14 @@ def _all_have(metric: str, reports: dict[str, list[dict[str, Any]]]) -> bool:
 
 
 def spread(values: list[float]) -> str:
-    """The mean, and how far the seeds lie apart."""
+    """Format the mean and the range over seeds."""
     digits = 3 if max(values) < 2 else 1
     mean = f"{statistics.mean(values):.{digits}f}"
     return mean if len(values) == 1 else f"{mean} ({min(values):.{digits}f} to {max(values):.{digits}f})"
 
 
 def table(rows: list[tuple[str, str, str, str]]) -> list[str]:
-    """The findings as a table."""
+    """Return the findings as a table."""
     return [
         "| finding | paper | ours | verdict |",
         "|---|---|---|---|",
@@ -87,24 +86,24 @@ def table(rows: list[tuple[str, str, str, str]]) -> list[str]:
     ]
 
 
-def told(rows: list[tuple[str, str, str, str]]) -> str:
-    """How many came out."""
+def tally(rows: list[tuple[str, str, str, str]]) -> str:
+    """Count the verdicts."""
     of = Counter(row[3].removesuffix(" (one seed)") for row in rows)
     goals = of["reached"] + of["missed"]
     sentences = [
-        f"Of {of['yes'] + of['no'] + of['too close to tell']} findings that were measured {of['yes']} came out, "
-        f"{of['no']} did not, and {of['too close to tell']} were too close to tell.",
+        f"Of {of['yes'] + of['no'] + of['inconclusive']} measured findings {of['yes']} were reproduced, "
+        f"{of['no']} were not, and {of['inconclusive']} are inconclusive.",
         f"Of {goals} goals {of['reached']} were reached.",
-        f"{of['–']} of all these were not measured yet." if of["–"] else "",
+        f"{of['–']} rows were not measured yet." if of["–"] else "",
     ]
     return " ".join(sentences).strip()
 
 
 def figures(name: str, group: Group, out: Path) -> list[str]:
-    """The group's figures, and where each model that looks at words looked in the group's sentence."""
+    """Return the group's figures, and those of the attention of each model on the group's sentence."""
     shown = [("", "quality against length", "lengths.png"), ("", "learning", "learning.png")]
     shown += [
-        (f"{row.label}, where each word looked:", "attention", f"{row.name}/seed-1/attention.svg") for row in group.rows
+        (f"{row.label}, attention of each word:", "attention", f"{row.name}/seed-1/attention.svg") for row in group.rows
     ]
     return [
         line
@@ -115,21 +114,21 @@ def figures(name: str, group: Group, out: Path) -> list[str]:
 
 
 def document(reports: Reports, out: Path) -> str:
-    """docs/results.md."""
+    """Return the text of docs/results.md."""
     rows = finding_rows(reports)
     lines = [
         "# Results",
         "",
-        "The papers' findings, on data that fits into minutes of training. Each number comes from a `metrics.json` "
-        "under `results/`, beside its log, its complete recipe and the command that makes it again; this page and the "
-        "table in the README are written from those by `python results/table.py`. Settings were chosen on validation "
-        "data. Minutes are those of a training among up to eighteen on the same GPU, or, where it says CPU, of one of "
-        "two on two cores that did other work too; in the last section each had the GPU to itself.",
+        "The papers' findings, tested with training runs of minutes. Each number comes from a `metrics.json` under "
+        "`results/`, beside its log, its complete recipe and the command that reproduces it. `python results/table.py` "
+        "generates this page and the table in the README. Settings were chosen on validation data. Training times are "
+        "of runs that shared a GPU with up to seventeen others, or, on CPU, two cores with another run and other work. "
+        "In the last section each run had the GPU to itself.",
         "",
-        "A finding came out (yes) or did not (no) where our means differ by more than the seeds of any row of that "
-        "table lie apart; less than that is too close to tell. Goals were set before, and are reached or missed.",
+        "A finding is reproduced (yes) or not (no) if our means differ by more than the range over seeds of any row of "
+        "its table; smaller differences are inconclusive. Goals were set in advance, and are reached or missed.",
         "",
-        told(rows),
+        tally(rows),
         "",
         *table(rows),
         "",
@@ -142,14 +141,17 @@ def document(reports: Reports, out: Path) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 
-def in_short(rows: list[tuple[str, str, str, str]]) -> str:
-    """What was measured, for the README; the rest is for those who look closer."""
+def in_short(reports: Reports) -> str:
+    """Return the README's table, and the count of all verdicts below it."""
+    rows = finding_rows(reports, short=True)
     measured = [row for row in rows if row[2] != UNMEASURED]
-    return "\n".join(table(measured)) if measured else "The recipes are there; none of them has been measured yet."
+    if not measured:
+        return "No recipe has been measured yet."
+    return "\n".join([*table(measured), "", tally(finding_rows(reports))])
 
 
 def put_between(text: str, part: str) -> str:
-    """A text with what stands between the marks replaced."""
+    """Replace the text between the marks."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise SystemExit(f"the README must hold {BEGIN} and then {END}, once each")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
@@ -158,8 +160,8 @@ def put_between(text: str, part: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=HERE, help="where the outcomes are")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if something would change")
+    parser.add_argument("--out", type=Path, default=HERE, help="folder of the measurements")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a document would change")
     arguments = parser.parse_args()
     reports = {name: every_report(name, arguments.out) for name in GROUPS}
     if not arguments.check:
@@ -169,11 +171,11 @@ def main() -> None:
     readme = ROOT / "README.md"
     made = {
         ROOT / "docs" / "results.md": document(reports, arguments.out),
-        readme: put_between(readme.read_text(encoding="utf-8"), in_short(finding_rows(reports))),
+        readme: put_between(readme.read_text(encoding="utf-8"), in_short(reports)),
     }
     for path, text in made.items():
         if arguments.check and (not path.exists() or path.read_text(encoding="utf-8") != text):
-            raise SystemExit(f"{path} is not what results/table.py would write")
+            raise SystemExit(f"{path} differs from what results/table.py would write")
         if not arguments.check:
             path.write_text(text, encoding="utf-8")
 
