@@ -1,4 +1,4 @@
-"""Attention: score → align → context, and the Tape that records where a model looked."""
+"""Attention: score → align → context, and the Tape that records attention weights."""
 
 from saccade.attention.aligns import (
     ALIGNS,
@@ -16,12 +16,13 @@ from saccade.attention.aligns import (
 from saccade.attention.attentional import AttentionalVector
 from saccade.attention.build import build_attention
 from saccade.attention.cache import Cache
-from saccade.attention.core import Attended, Attention, Bank, name_sites
+from saccade.attention.core import Attention, AttentionOutput, Bank, name_sites
 from saccade.attention.losses import coverage_loss
 from saccade.attention.multihead import MultiHead, Project, site_of
 from saccade.attention.scores import (
     SCORES,
     Additive,
+    AttentionState,
     Concat,
     Cosine,
     Coverage,
@@ -29,7 +30,6 @@ from saccade.attention.scores import (
     General,
     Location,
     LocationAware,
-    Past,
     ProjectedDot,
     ScaledDot,
     Score,
@@ -40,11 +40,12 @@ from saccade.attention.windows import (
     WINDOWS,
     ForwardOnly,
     Global,
+    KeyMask,
     LocalMonotonic,
     LocalPredictive,
-    View,
     Window,
 )
+from saccade.deprecated import renamed
 
 __all__ = [
     "ALIGNS",
@@ -53,8 +54,9 @@ __all__ = [
     "Additive",
     "Align",
     "AlphaEntmax",
-    "Attended",
     "Attention",
+    "AttentionOutput",
+    "AttentionState",
     "AttentionalVector",
     "Bank",
     "Cache",
@@ -67,6 +69,7 @@ __all__ = [
     "General",
     "Global",
     "Hard",
+    "KeyMask",
     "LocalMonotonic",
     "LocalPredictive",
     "Location",
@@ -74,7 +77,6 @@ __all__ = [
     "Monotonic",
     "MovingBaseline",
     "MultiHead",
-    "Past",
     "Project",
     "ProjectedDot",
     "ScaledDot",
@@ -84,7 +86,6 @@ __all__ = [
     "Sparsemax",
     "Steering",
     "Tape",
-    "View",
     "Window",
     "build_attention",
     "coverage_loss",
@@ -92,3 +93,12 @@ __all__ = [
     "reinforce_loss",
     "site_of",
 ]
+
+__getattr__ = renamed(
+    __name__,
+    {
+        "Attended": ("saccade.attention", "AttentionOutput"),
+        "Past": ("saccade.attention", "AttentionState"),
+        "View": ("saccade.attention", "KeyMask"),
+    },
+)

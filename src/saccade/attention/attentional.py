@@ -1,4 +1,4 @@
-"""How a context joins the state that asked for it."""
+"""Luong's attentional vector: the context joined with the decoder state."""
 
 import torch
 from torch import Tensor, nn
@@ -7,7 +7,7 @@ __all__ = ["AttentionalVector"]
 
 
 class AttentionalVector(nn.Module):
-    """Luong's attentional vector: context and state, joined by one tanh layer.
+    """Luong's attentional vector: one tanh layer over context and state.
 
         h̃[t] = tanh(W [c[t] ; h[t]])
 
@@ -20,5 +20,5 @@ class AttentionalVector(nn.Module):
         self.join = nn.Linear(context_width + state_width, width, bias=False)
 
     def forward(self, context: Tensor, state: Tensor) -> Tensor:
-        """The vector that predicts the next word and, with input feeding, enters the next step."""
+        """Return the vector that predicts the next word and, with input feeding, enters the next step."""
         return torch.tanh(self.join(torch.cat([context, state], -1)))

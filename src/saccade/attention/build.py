@@ -1,4 +1,4 @@
-"""From names to an attention."""
+"""Build an attention from names."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def build_attention(
     align_options: Options | None = None,
     window_options: Options | None = None,
 ) -> Attention | MultiHead:
-    """Any score with any align and any window, in one head or many, by name or as objects of your own.
+    """Build an attention from any score, align and window, by name or as your own objects, with one head or many.
 
     build_attention("additive", 512, 1024, align="sparsemax")
     build_attention("scaled-dot", 512, 512, heads=8)
 
-    With `heads`, queries, keys and values are projected to query_width and split, and the result is a
+    With `heads`, queries, keys and values are projected to query_width and split. The result is a
     MultiHead whose context is as wide as a value (value_width, by default key_width).
 
-    For self-attention: `project` "none", "qk" or "qkv" says what is projected, see MultiHead; left out, it is
-    everything with `heads` and nothing without. `itself=False` hides the key at each query's own position.
+    For self-attention: `project` "none", "qk" or "qkv" selects what is projected, see MultiHead. The default is "qkv"
+    with `heads` and "none" without. `itself=False` hides the key at each query's own position.
     """
     if heads is None and project not in (None, "none"):
         heads = 1

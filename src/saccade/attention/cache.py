@@ -1,11 +1,11 @@
-"""Cache: keys and values that come one step at a time."""
+"""Cache: keys and values added one step at a time (a KV cache)."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention.core import Attention, Bank
 from saccade.attention.multihead import MultiHead
 from saccade.errors import ShapeError
@@ -13,11 +13,11 @@ from saccade.errors import ShapeError
 __all__ = ["Cache"]
 
 
-@tree.node
+@pytree.node
 class Cache:
-    """A bank of fixed size that fills up: what an RNN has read, what a Transformer has written.
+    """Keys and values of earlier steps in tensors of fixed size: an RNN's past states, a Transformer's KV cache.
 
-    keys (N, T, [H,] prepared), values (N, T, [H,] D), count (N,): how many are there.
+    keys (N, T, [H,] prepared), values (N, T, [H,] D), count (N,): the number of filled positions.
     """
 
     keys: Tensor
@@ -26,19 +26,19 @@ class Cache:
 
     @classmethod
     def empty(cls, attention: Attention | MultiHead, rows: int, size: int, value_width: int, like: Tensor) -> Cache:
-        """Room for `size` keys of an attention; device and dtype as `like`."""
+        """Create a cache with room for `size` keys of an attention; device and dtype as `like`."""
         keys, values = attention.cache_shapes(value_width)
         count = torch.zeros(rows, dtype=torch.long, device=like.device)
         return cls(like.new_zeros(rows, size, *keys), like.new_zeros(rows, size, *values), count)
 
     def add(self, keys: Tensor, values: Tensor) -> Cache:
-        """One more of each, (N, [H,] 1, D), as the attention's `project` gives them."""
+        """Append one key and one value, each (N, [H,] 1, D), as returned by the attention's `project`."""
         self._check_room()
-        keys = tree.write_at(self.keys, self.count, keys.squeeze(-2))
-        return Cache(keys, tree.write_at(self.values, self.count, values.squeeze(-2)), self.count + 1)
+        keys = pytree.write_at(self.keys, self.count, keys.squeeze(-2))
+        return Cache(keys, pytree.write_at(self.values, self.count, values.squeeze(-2)), self.count + 1)
 
     def _check_room(self) -> None:
-        """Refuse to write past the end, where looking costs no wait for a device."""
+        """Raise if the cache is full; checked on the CPU only, since reading the count would synchronize a GPU."""
         if self.count.device.type != "cpu" or torch.compiler.is_compiling():
             return
         step, size = int(self.count.max()) + 1, self.keys.shape[1]
@@ -46,7 +46,7 @@ class Cache:
             raise ShapeError(f"this is step {step}, but there is room for {size}. Start with a larger max_length.")
 
     def bank(self, ahead: int = 0) -> Bank:
-        """What is there, to be attended to; `ahead` counts keys that are about to come."""
+        """Return a Bank that shows the filled keys and the next `ahead` ones, which are still to be added."""
         filled = torch.arange(self.keys.shape[1], device=self.keys.device) < self.count[:, None] + ahead
         if self.keys.dim() == 3:
             return Bank(self.keys, self.values, filled[:, None])

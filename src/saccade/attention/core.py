@@ -8,9 +8,9 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention.aligns import Align, Softmax
-from saccade.attention.scores import Past, Score
+from saccade.attention.scores import AttentionState, Score
 from saccade.attention.tape import DISTRIBUTION, Tape
 from saccade.attention.windows import Global, Window
 from saccade.attention.windows.base import joined
@@ -18,12 +18,12 @@ from saccade.errors import ConfigError, ShapeError
 from saccade.kernels.dot import Sight, fused_attention
 from saccade.kernels.dropout import dropout
 
-__all__ = ["Attended", "Attention", "Bank", "check_floats", "check_pairs", "name_sites", "spread_mask"]
+__all__ = ["Attention", "AttentionOutput", "Bank", "check_floats", "check_pairs", "name_sites", "spread_mask"]
 
 
-@tree.node
+@pytree.node
 class Bank:
-    """What can be attended to: prepared keys, values, and which of them are there.
+    """Keys and values to attend to, prepared once per source, with their mask.
 
     keys (B, [H,] S, prepared), values (B, [H,] S, Dv), mask broadcastable to (B, [H,] T, S) or None.
     """
@@ -33,39 +33,39 @@ class Bank:
     mask: Tensor | None = None
 
 
-@tree.node
-class Attended:
-    """What attention gives back.
+@pytree.node
+class AttentionOutput:
+    """Result of an attention call.
 
-    context (N, [H,] T, Dv). weights (N, [H,] T, S), None if nobody needed them. distribution: what a hard
-    align drew its weights from. past: to be handed to the next step, where the attention keeps one. scores: as the
-    weights, -inf behind the mask, for detailed tapes.
+    context (N, [H,] T, Dv). weights (N, [H,] T, S), None if a fused kernel skipped them. distribution: the
+    probabilities that a hard align sampled its weights from. past: the state for the next step, if the attention
+    keeps one. scores: shaped like the weights, -inf where masked, only for detailed tapes.
     """
 
     context: Tensor
     weights: Tensor | None = None
     distribution: Tensor | None = None
-    past: Past | None = None
+    past: AttentionState | None = None
     scores: Tensor | None = None
 
 
 class Attention(nn.Module):
-    """Score every key against the query, share out the attention, sum the values by it.
+    """Score every key against the query, turn the scores into weights, sum the values by these weights.
 
         scores = score(query, keys)        weights = align(scores, mask)        context = weights @ values
 
-    One object for every place attention occurs: a recurrent decoder (one query a step), an RNN reading its
-    own past, an image grid, a Transformer (heads as one more axis, see MultiHead). It keeps no tensors
-    between calls. Parts that depend on earlier steps read a `Past`, which the caller keeps like any state:
+    One class serves a recurrent decoder (one query per step), an RNN attending to its own past states, an image
+    grid and a Transformer (heads are one more axis, see MultiHead). It keeps no tensors between calls.
+    Parts that depend on earlier steps read an `AttentionState`, which the caller keeps like any state:
 
         bank = attention.bank(keys, values, mask)        # once per source
         past = attention.start(bank)                     # None for most attentions
-        attended = attention(query, bank, past=past)     # the next step gets attended.past
+        attended = attention(query, bank, past=past)     # pass attended.past to the next step
 
-    Where no `past` is given the queries are a sequence from its start. A bank of B sentences also answers
-    N = B·K queries, K hypotheses of each sentence in a run, without being copied.
-    `itself=False` is for self-attention: the query at position t does not see key t. One that then sees nothing, such
-    as the first word of a causal attention, gets a context of zeros.
+    Without `past`, the queries are a sequence from its start. A bank of B sentences also serves N = B·K queries,
+    K consecutive hypotheses per sentence, without being copied.
+    `itself=False` is for self-attention: the query at position t does not see key t. A query without visible keys,
+    such as the first word of a causal attention, gets a context of zeros.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Attention(nn.Module):
 
     @property
     def sequential(self) -> bool:
-        """Whether a step depends on the weights of the step before."""
+        """Whether a step depends on the weights of the previous step."""
         return self.score.sequential or self.align.sequential or self.window.sequential
 
     def bank(self, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None) -> Bank:
@@ -99,29 +99,29 @@ class Attention(nn.Module):
         return Bank(*self.score.collect(prepared, values), spread_mask(mask, keys))
 
     def project(self, keys: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Prepared keys and values, as a bank or a Cache holds them."""
+        """Return prepared keys and values, in the form that a Bank or a Cache stores."""
         values = keys if values is None else values
         _check_keys(self.score, keys, values)
         return self.score.prepare(keys), values
 
     def cache_shapes(self, value_width: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The shapes of one prepared key and of one value."""
+        """Return the shapes of one prepared key and of one value."""
         return (self.score.prepared_width,), (value_width,)
 
-    def start(self, bank: Bank, rows: int | None = None) -> Past | None:
-        """The past before the first step, for `rows` hypotheses (default: one a sentence); None if not kept."""
+    def start(self, bank: Bank, rows: int | None = None) -> AttentionState | None:
+        """Return the state before the first step for `rows` hypotheses, by default one per sentence, or None."""
         if not self.sequential:
             return None
         *lead, size = bank.keys.shape[:-1]  # (B, [H,] S)
         even = torch.ones(*lead, 1, size, dtype=bank.values.dtype, device=bank.values.device)
         if bank.mask is not None:
-            even = even * bank.mask[..., :1, :]  # what the first query may see
+            even = even * bank.mask[..., :1, :]  # visible to the first query
         even = even / even.sum(-1, keepdim=True).clamp_min(1)
-        past = Past(even, torch.zeros_like(even))
+        past = AttentionState(even, torch.zeros_like(even))
         if rows is None:
             return past
         _check_rows(rows, lead[0])
-        return tree.repeat_rows(past, rows // lead[0])
+        return pytree.repeat_rows(past, rows // lead[0])
 
     def forward(
         self,
@@ -129,13 +129,14 @@ class Attention(nn.Module):
         bank: Bank,
         *,
         positions: Tensor | None = None,
-        past: Past | None = None,
+        past: AttentionState | None = None,
         sight: Sight = "any",
         tape: Tape | None = None,
-    ) -> Attended:
-        """query (N, [H,] T, Dq); positions (N, T): where each query stands in its sequence, by default 0..T-1.
+    ) -> AttentionOutput:
+        """Attend with queries (N, [H,] T, Dq) to the bank.
 
-        `sight` says what is known of the bank's mask, which saves work: see `fused_attention`.
+        positions (N, T): the position of each query in its sequence, by default 0..T-1. `sight` is what the caller
+        knows about the bank's mask; it saves work, see `fused_attention`.
         """
         _check_query(self.score, query, bank)
         rows, length = query.shape[0], query.shape[-2]
@@ -158,8 +159,10 @@ class Attention(nn.Module):
             self._record(attended, tape)
         return attended
 
-    def _unroll(self, query: Tensor, bank: Bank, positions: Tensor, past: Past | None, tape: Tape | None) -> Attended:
-        """A sequence of queries one at a time, each handing its past to the next."""
+    def _unroll(
+        self, query: Tensor, bank: Bank, positions: Tensor, past: AttentionState | None, tape: Tape | None
+    ) -> AttentionOutput:
+        """Attend with a sequence of queries one at a time, passing the state from each to the next."""
         steps = []
         for t in range(query.shape[-2]):
             mask = bank.mask
@@ -171,41 +174,41 @@ class Attention(nn.Module):
             past = steps[-1].past
         context = torch.cat([step.context for step in steps], -2)
         weights, scores = _join(step.weights for step in steps), _join(step.scores for step in steps)
-        return Attended(context, weights, _join(step.distribution for step in steps), past, scores)
+        return AttentionOutput(context, weights, _join(step.distribution for step in steps), past, scores)
 
     def _attend(
         self,
         query: Tensor,
         bank: Bank,
         positions: Tensor,
-        past: Past | None,
+        past: AttentionState | None,
         tape: Tape | None,
         first: int = 0,
         sight: Sight = "any",
-    ) -> Attended:
-        """All queries at once; K hypotheses of a sentence become K times as many queries of its row."""
+    ) -> AttentionOutput:
+        """Attend with all queries at once; K hypotheses of a sentence become K·T queries of its row."""
         rows = bank.keys.shape[0]
         beams = query.shape[0] // rows
         visible, pull = self._steer(tape, bank, first, query.shape[-2])
         if visible is not None and past is not None:
-            past = _begin_visible(past, visible)
+            past = _restrict_start(past, visible)
         detailed = tape is not None and tape.detailed
-        look = partial(self._look, recorded=tape is not None, detailed=detailed, visible=visible, pull=pull)
+        compute = partial(self._compute, recorded=tape is not None, detailed=detailed, visible=visible, pull=pull)
         if beams == 1:
-            return look(query, bank, positions, past, sight=sight)
-        query, positions, past = tree.map_tensors(lambda x: _fold(x, rows), (query, positions, past))
+            return compute(query, bank, positions, past, sight=sight)
+        query, positions, past = pytree.map_tensors(lambda x: _fold(x, rows), (query, positions, past))
         if bank.mask is not None and bank.mask.shape[-2] > 1:
             repeats = [1] * (bank.mask.dim() - 2) + [beams, 1]
             bank = Bank(bank.keys, bank.values, bank.mask.repeat(repeats))
-        attended = look(query, bank, positions, past)
-        return tree.map_tensors(lambda x: _unfold(x, beams), attended)
+        attended = compute(query, bank, positions, past)
+        return pytree.map_tensors(lambda x: _unfold(x, beams), attended)
 
     def _steer(
         self, tape: Tape | None, bank: Bank, first: int, length: int
     ) -> tuple[Tensor | None, Callable[[Tensor], Tensor] | None]:
-        """A mask of the keys that a tape leaves visible, and what it does to weights (..., K·T, S) after the align.
+        """Return the tape's mask of visible keys, and its function that changes weights (..., K·T, S).
 
-        The weights are of T steps of K hypotheses, from step `first` of this call on.
+        The weights belong to T steps of K hypotheses, starting at step `first` of this call.
         """
         if tape is None or tape.steering is None:
             return None, None
@@ -219,57 +222,57 @@ class Attention(nn.Module):
 
         return visible, pull if steering.pulls(self.site) else None
 
-    def _look(
+    def _compute(
         self,
         query: Tensor,
         bank: Bank,
         positions: Tensor,
-        past: Past | None,
+        past: AttentionState | None,
         *,
         recorded: bool,
         detailed: bool,
         visible: Tensor | None,
         pull: Callable[[Tensor], Tensor] | None,
         sight: Sight = "any",
-    ) -> Attended:
-        """score → align → context, fused where the parts allow it and nobody needs what is then not there."""
+    ) -> AttentionOutput:
+        """Compute score → align → context, by a fused kernel if the weights or scores it skips are not needed."""
         mask, gain = self.window(query, bank.keys.shape[-2], bank.mask, positions, past)
-        if visible is not None:  # after the window, which keeps its place
+        if visible is not None:  # after the window, so that hidden keys do not move it
             mask = joined(mask, visible)
         if not self.itself:
             mask = joined(mask, torch.arange(bank.keys.shape[-2], device=positions.device) != positions)
-        hidden = sight == "any" or mask is not bank.mask  # a window may hide all that the mask shows
+        hidden = sight == "any" or mask is not bank.mask  # a window may hide every key that the mask shows
         share = self.dropout if self.training else 0.0
         if not recorded and past is None and gain is None and self.align.fusable:
             dot = self.score.as_dot(query, bank.keys)
             if dot is not None:
                 known: Sight = "any" if hidden else sight
-                return Attended(fused_attention(dot.query, dot.keys, bank.values, mask, dot.scale, share, known))
+                return AttentionOutput(fused_attention(dot.query, dot.keys, bank.values, mask, dot.scale, share, known))
         if gain is None and self.align.fusable and share == 0 and pull is None and not detailed:
             found = self.score.attend(query, bank.keys, bank.values, mask, past)
             if found is not None:
                 context, weights = found
-                return Attended(context, weights, None, _go_on(past, weights, mask if hidden else None))
+                return AttentionOutput(context, weights, None, _next_state(past, weights, mask if hidden else None))
         scores = self.score(query, bank.keys, past)  # (B, [H,] T, S)
         distribution = self.align(scores, mask, past)
         weights = self.align.choose(distribution)
         if gain is not None:
             weights = weights * gain
-            if mask is not None:  # cleared again for the gradient: junk behind the mask would make it 0 · inf
+            if mask is not None:  # blocks the gradient of masked weights: junk values could make it 0 · inf
                 weights = weights.masked_fill(~mask, 0.0)
         if pull is not None:
             weights = pull(weights)
         if detailed and mask is not None:
             scores = scores.masked_fill(~mask, -torch.inf)
-        return Attended(
+        return AttentionOutput(
             dropout(weights, share) @ bank.values,
             weights,
             distribution if self.align.samples else None,
-            _go_on(past, weights, mask if hidden else None),
+            _next_state(past, weights, mask if hidden else None),
             scores if detailed else None,
         )
 
-    def _record(self, attended: Attended, tape: Tape) -> None:
+    def _record(self, attended: AttentionOutput, tape: Tape) -> None:
         assert attended.weights is not None, "a recorded step keeps its weights"
         tape.write(self.site, _with_heads(attended.weights), owner=self)
         if attended.distribution is not None:
@@ -286,9 +289,9 @@ class Attention(nn.Module):
 
 
 def spread_mask(mask: Tensor | None, keys: Tensor) -> Tensor | None:
-    """A mask in the form scores broadcast with: (B, S) -> (B, [1,] 1, S), (B, T, S) -> (B, [1,] T, S).
+    """Reshape a mask to broadcast with scores: (B, S) -> (B, [1,] 1, S), (B, T, S) -> (B, [1,] T, S).
 
-    A mask that already has the rank of the scores is left as it is, and so is (T, S) for a single sentence.
+    A mask that already has the rank of the scores is not changed. For a single sentence, (T, S) is accepted too.
     """
     if mask is None:
         return None
@@ -296,7 +299,7 @@ def spread_mask(mask: Tensor | None, keys: Tensor) -> Tensor | None:
     if mask.dtype != torch.bool:
         raise ShapeError(f"mask is {mask.dtype}, but masks are torch.bool, True = keep. Convert it with .bool().")
     if mask.dim() == 2 and keys.shape[0] == 1:
-        mask = mask[None]  # a padding mask (1, S) and a mask (T, S) for the only sentence read alike
+        mask = mask[None]  # for one sentence, a padding mask (1, S) and a mask (T, S) need no distinction
     fits = 2 <= mask.dim() <= rank and mask.shape[-1] == size and mask.shape[0] in (1, keys.shape[0])
     if not fits or (mask.dim() == 4 and mask.shape[1] not in (1, keys.shape[1])):
         raise ShapeError(
@@ -309,20 +312,20 @@ def spread_mask(mask: Tensor | None, keys: Tensor) -> Tensor | None:
 
 
 def name_sites(model: nn.Module) -> None:
-    """Name every attention of a model by its place in it, so that a Tape can tell them apart."""
+    """Name every attention by its module path in the model, so that a Tape can tell them apart."""
     for name, module in model.named_modules():
         if isinstance(module, Attention):
             module.site = f".{name}".removesuffix(".inner").removeprefix(".") or "attention"
 
 
 def check_floats(name: str, tensor: Tensor) -> None:
-    """Refuse tokens where vectors are wanted."""
+    """Raise if a tensor is not floating-point, such as token ids."""
     if not tensor.is_floating_point():
         raise ShapeError(f"{name}: dtype {tensor.dtype}, but attention works on floats. Embed tokens first.")
 
 
 def check_dtype(module: nn.Module, **tensors: Tensor) -> None:
-    """Refuse tensors of another precision than the module's parameters and each other; autocast may mix them."""
+    """Raise unless tensors and the module's parameters have one dtype; autocast may mix dtypes."""
     first = next(iter(tensors.values()))
     if torch.is_autocast_enabled(first.device.type):
         return
@@ -333,7 +336,7 @@ def check_dtype(module: nn.Module, **tensors: Tensor) -> None:
 
 
 def check_pairs(keys: Tensor, values: Tensor) -> None:
-    """Refuse keys without a value, values without a key, and having neither."""
+    """Raise unless there is at least one key and each key has one value."""
     if 0 in keys.shape[:-1]:
         raise ShapeError(f"keys are {tuple(keys.shape)}: there is nothing to attend to. Pass at least one key.")
     if values.shape[:-1] != keys.shape[:-1]:
@@ -343,21 +346,21 @@ def check_pairs(keys: Tensor, values: Tensor) -> None:
         )
 
 
-def _go_on(past: Past | None, weights: Tensor | None, mask: Tensor | None) -> Past | None:
-    """The past of the next query, if one is kept; `mask`: what it may have seen nothing behind."""
+def _next_state(past: AttentionState | None, weights: Tensor | None, mask: Tensor | None) -> AttentionState | None:
+    """Return the state for the next query, or None if none is kept; pass `mask` if it may hide all keys."""
     if past is None or weights is None:
         return None
-    # a query that saw nothing leaves no mark, so the next one goes on from the last that did
+    # a query without visible keys leaves `previous` unchanged
     previous = weights if mask is None else torch.where(mask.any(-1, keepdim=True), weights, past.previous)
-    return Past(previous, past.total + weights)
+    return AttentionState(previous, past.total + weights)
 
 
-def _begin_visible(past: Past, visible: Tensor) -> Past:
-    """The past as the mask `visible` has it: before the first step, an even spread over visible keys only."""
+def _restrict_start(past: AttentionState, visible: Tensor) -> AttentionState:
+    """Restrict the uniform weights before the first step to visible keys; later states stay unchanged."""
     spread = past.previous * visible
     spread = spread / spread.sum(-1, keepdim=True).clamp_min(torch.finfo(spread.dtype).tiny)
     begun = past.total.sum(-1, keepdim=True) > 0
-    return Past(torch.where(begun, past.previous, spread), past.total)
+    return AttentionState(torch.where(begun, past.previous, spread), past.total)
 
 
 def _join(parts: Iterable[Tensor | None]) -> Tensor | None:
@@ -439,7 +442,7 @@ def _check_query(score: Score, query: Tensor, bank: Bank) -> None:
     check_floats("query", query)
     _check_rows(query.shape[0], keys.shape[0])
     if query.shape[-2] == 0:
-        raise ShapeError(f"query is {tuple(query.shape)}: T=0, so nobody asks. Pass at least one query.")
+        raise ShapeError(f"query is {tuple(query.shape)}: T=0. Pass at least one query.")
     if query.dtype != bank.values.dtype and not torch.is_autocast_enabled(query.device.type):
         raise ShapeError(
             f"query is {query.dtype}, but the bank is {bank.values.dtype}. Convert one of them with .to()."

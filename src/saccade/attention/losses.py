@@ -1,4 +1,4 @@
-"""Losses that read where a model looked."""
+"""Losses on attention weights."""
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ __all__ = ["coverage_loss", "doubly_stochastic_loss", "guided_loss"]
 
 
 def coverage_loss(weights: Tensor, mask: Tensor | None = None) -> Tensor:
-    """The price of looking twice at the same place, per sentence.
+    """Compute the penalty for attending to the same position repeatedly, per sentence.
 
         Σ_t Σ_s min(a[t, s], cov[t, s]),   cov[t] = Σ_{t' < t} a[t']
 
@@ -25,12 +25,12 @@ def coverage_loss(weights: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 def guided_loss(weights: Tensor, gold: Tensor) -> Tensor:
-    """How far attention is from a gold alignment: cross-entropy, summed over the words that have one.
+    """Compute the cross-entropy of attention with a gold alignment, summed over the words that have one.
 
         - Σ_t Σ_s gold[t, s] log a[t, s]
 
-    weights (B, T, S); gold (B, T, S), rows of which sum to 1, or to 0 where a word has no link -> a number.
-    Paper: Chen et al. 2016, arXiv:1607.01628, equation 7. Differs: a sum over words, as the loss of the words is.
+    weights (B, T, S); gold (B, T, S), whose rows sum to 1, or to 0 for a word without a link -> a scalar.
+    Paper: Chen et al. 2016, arXiv:1607.01628, equation 7. Differs: a sum over words, like the word loss.
     """
     if weights.shape != gold.shape:
         raise ShapeError(f"weights are {tuple(weights.shape)}, but the gold alignment is {tuple(gold.shape)}.")
@@ -38,12 +38,12 @@ def guided_loss(weights: Tensor, gold: Tensor) -> Tensor:
 
 
 def doubly_stochastic_loss(weights: Tensor, mask: Tensor | None = None) -> Tensor:
-    """How unevenly the words of a sentence looked at the places of its source, per sentence.
+    """Compute how unevenly the source positions are attended to, per sentence.
 
         Σ_s (1 - Σ_t a[t, s])²
 
-    weights (B, T, S); mask (B, T) of the real output steps -> (B,). A sum over places, as the paper has it; their mean
-    would be as many times weaker as there are places.
+    weights (B, T, S); mask (B, T) of the real output steps -> (B,). A sum over positions, as in the paper; a
+    mean would be weaker by the factor S.
     Paper: Xu et al. 2015, arXiv:1502.03044, equation 14.
     """
     if weights.dim() != 3:

@@ -1,4 +1,4 @@
-"""Several attentions side by side, each in its own projection."""
+"""Multi-head attention."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 from torch import Tensor, nn
 
-from saccade.attention.core import Attended, Attention, Bank, check_dtype, check_floats, check_pairs, spread_mask
-from saccade.attention.scores import Past
+from saccade.attention.core import Attention, AttentionOutput, Bank, check_dtype, check_floats, check_pairs, spread_mask
+from saccade.attention.scores import AttentionState
 from saccade.attention.tape import Tape
 from saccade.errors import ConfigError, ShapeError, unknown_name
 from saccade.kernels.dot import Sight
@@ -17,24 +17,24 @@ from saccade.kernels.linear import learns, linear, together
 __all__ = ["MultiHead", "Project", "Rotate", "site_of"]
 
 Rotate = Callable[[Tensor, Tensor | None], Tensor]
-"""Turns (B, H, T, D) by positions (B, T), or by 0..T-1: a position code that lives inside attention."""
+"""Rotates (B, H, T, D) by positions (B, T), by default 0..T-1: a position code applied inside attention."""
 Project = Literal["none", "qk", "qkv"]
 """What a self-attention projects: nothing, queries and keys, or queries, keys and values."""
 
 
 class MultiHead(nn.Module):
-    """Query, key and value: project, attend in every head, join the heads, project back.
+    """Multi-head attention: project query, key and value, attend in every head, join the heads, project back.
 
         head_i = attention(W_Q q, W_K k, W_V v)_i        out = W_O [head_1 ; … ; head_H]
 
     query (N, T, Dq), keys (B, S, Dk), values (B, S, Dv) -> context (N, T, output_width), weights (N, H, T, S).
-    A query that sees nothing gets zero from every head, which leaves the bias of W_O.
-    `project` leaves projections out, as the steps in which lectures build self-attention do:
-        qk       head_i = attention(W_Q q, W_K k, W_K k)_i: the projected keys are summed (before any rotation)
-        none     head_i = attention(q, k, v)_i, each head on its slice of the vectors; W_O is left out too
-    Projections that are left out are None.
-    Takes the place of an Attention anywhere: the same `bank`, `start` and call. `inner` is the attention of
-    the heads, of any score, align and window, built for width // heads and with `heads`.
+    A query without visible keys gets zero from every head, so its context is the bias of W_O.
+    `project` can omit projections, as lectures do when they build up self-attention step by step:
+        qk       head_i = attention(W_Q q, W_K k, W_K k)_i: the projected keys (before any rotation) are the values
+        none     head_i = attention(q, k, v)_i, each head on its slice of the vectors; W_O is omitted too
+    Omitted projections are None.
+    Can replace an Attention anywhere: the same `bank`, `start` and call. `inner` is the attention of all
+    heads, with any score, align and window, built for width // heads and with `heads`.
     Paper: Vaswani et al. 2017, arXiv:1706.03762, section 3.2.2.
     """
 
@@ -81,22 +81,22 @@ class MultiHead(nn.Module):
                 if bias:
                     nn.init.zeros_(layer.bias)
         if self.key is not None and self.value is not None:
-            # DistributedDataParallel refuses parameters without a gradient, which a score that reads no keys leaves
+            # DistributedDataParallel rejects parameters without a gradient: this one, if the score reads no keys
             self.key.requires_grad_(inner.score.prepared_width > 0)
 
     @property
     def sequential(self) -> bool:
-        """Whether a step depends on the weights of the step before."""
+        """Whether a step depends on the weights of the previous step."""
         return self.inner.sequential
 
     def cache_shapes(self, value_width: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The shapes of one prepared key and of one value, by head."""
+        """Return the shapes of one prepared key and of one value, per head."""
         return (self.heads, self.inner.score.prepared_width), (self.heads, self.width // self.heads)
 
     def project(
         self, keys: Tensor, values: Tensor | None = None, positions: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Prepared keys and values (B, H, S, D) per head: what a cache of this attention holds."""
+        """Return prepared keys and values (B, H, S, D) per head, in the form that a Cache stores."""
         values = keys if values is None else values
         self._check_bank(keys, values)
         if self.key is not None and self.value is not None and values is keys:
@@ -107,14 +107,14 @@ class MultiHead(nn.Module):
         return self._prepare(key, positions), self._split(value)
 
     def bank(self, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None) -> Bank:
-        """Project and prepare once per source; mask (B, S), (B, T, S) or (B, H, T, S)."""
+        """Project and prepare keys and values once per source; mask (B, S), (B, T, S) or (B, H, T, S)."""
         prepared, split = self.project(keys, values)
         return Bank(*self.inner.score.collect(prepared, split), spread_mask(mask, split))
 
     def over(
         self, x: Tensor, mask: Tensor | None = None, *, sight: Sight = "any", tape: Tape | None = None
-    ) -> Attended:
-        """Self-attention: self(x, self.bank(x, mask=mask)), where it learns on a GPU with one product for all three."""
+    ) -> AttentionOutput:
+        """Compute self-attention self(x, self.bank(x, mask=mask)); in GPU training, one matmul projects all three."""
         layers = [layer for layer in (self.query, self.key, self.value) if layer is not None]
         if len(layers) < 3 or self.query_width != self.key_width or not learns(x, *layers):
             return self.forward(x, self.bank(x, mask=mask), sight=sight, tape=tape)
@@ -125,8 +125,8 @@ class MultiHead(nn.Module):
         bank = Bank(self._prepare(key, None), values, spread_mask(mask, values))
         return self._attend(query, bank, None, None, sight, tape)
 
-    def start(self, bank: Bank, rows: int | None = None) -> Past | None:
-        """The past before the first step, where the heads keep one."""
+    def start(self, bank: Bank, rows: int | None = None) -> AttentionState | None:
+        """Return the state before the first step, or None if the heads keep none."""
         return self.inner.start(bank, rows)
 
     def forward(
@@ -135,11 +135,11 @@ class MultiHead(nn.Module):
         bank: Bank,
         *,
         positions: Tensor | None = None,
-        past: Past | None = None,
+        past: AttentionState | None = None,
         sight: Sight = "any",
         tape: Tape | None = None,
-    ) -> Attended:
-        """query (N, T, Dq); the rest as for Attention."""
+    ) -> AttentionOutput:
+        """Attend with queries (N, T, Dq) to the bank; the other arguments are those of Attention."""
         self._check_query(query)
         return self._attend(_projected(self.query, query), bank, positions, past, sight, tape)
 
@@ -148,11 +148,11 @@ class MultiHead(nn.Module):
         query: Tensor,
         bank: Bank,
         positions: Tensor | None,
-        past: Past | None,
+        past: AttentionState | None,
         sight: Sight,
         tape: Tape | None,
-    ) -> Attended:
-        """What follows the projection of the query: (N, T, width) -> (N, T, output_width)."""
+    ) -> AttentionOutput:
+        """Attend with projected queries: (N, T, width) -> (N, T, output_width)."""
         split = self._split(query)
         if self.rotate is not None:
             split = self.rotate(split, positions)
@@ -162,7 +162,7 @@ class MultiHead(nn.Module):
             tape.note(f"{self.inner.site}.value", bank.values, once=True)
         attended = self.inner(split, bank, positions=positions, past=past, sight=sight, tape=tape)
         context = _projected(self.output, attended.context.transpose(1, 2).flatten(2))  # (N, T, output_width)
-        return Attended(context, attended.weights, attended.distribution, attended.past)
+        return AttentionOutput(context, attended.weights, attended.distribution, attended.past)
 
     def _prepare(self, key: Tensor, positions: Tensor | None) -> Tensor:
         split = self._split(key)
@@ -199,5 +199,5 @@ def _projected(layer: nn.Linear | None, x: Tensor) -> Tensor:
 
 
 def site_of(attention: Attention | MultiHead) -> str:
-    """The name under which an attention writes on a Tape."""
+    """Return the name under which an attention writes to a Tape."""
     return attention.site if isinstance(attention, Attention) else attention.inner.site

@@ -1,4 +1,4 @@
-"""Steering: interventions on where a model looks."""
+"""Steering: interventions on attention weights."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Steering"]
 
 
 class Steering:
-    """Intervene in attention: hide words, and set weights by hand.
+    """Intervene in attention: hide keys, and set weights by hand.
 
-    blocked: places that are hidden from every query, as if the mask of the keys hid them, so the align shares all the
-    attention out over the other places. A window keeps its place: local-p counts hidden words as if they were seen.
-    pulled: {(step, place): weight}. In that step the place gets that weight after the align. The other places share
-    what is left of the row's sum in the proportions they had.
+    blocked: positions hidden from every query, as if masked, so the align gives their weight to the other positions.
+    Windows do not move: local-p counts hidden words as if they were visible.
+    pulled: {(step, position): weight}. In that step the position gets that weight after the align. The other positions
+    are scaled to the rest of the row's sum.
     Only `sites` are changed, usually those that attend to the source.
     """
 
@@ -35,24 +35,24 @@ class Steering:
             self.pulled.setdefault(step, {})[place] = share
 
     def under(self, prefix: str) -> Steering:
-        """The same for a model inside a model, whose sites are named here with a prefix and there without."""
+        """Return the same steering for an inner model, whose site names lack the prefix used here."""
         inner = copy.copy(self)
         inner.sites = frozenset(site.removeprefix(prefix) for site in self.sites if site.startswith(prefix))
         return inner
 
     def visible(self, site: str, size: int, device: torch.device) -> Tensor | None:
-        """Mask (S,) of the `size` keys of a site, False where a key is blocked; None where none is."""
+        """Return a mask (S,) of a site's `size` keys, False where blocked, or None if no key is blocked."""
         if site not in self.sites or not self.blocked:
             return None
         _check_places(site, self.blocked, size)
         return torch.tensor([place not in self.blocked for place in range(size)], device=device)
 
     def pulls(self, site: str) -> bool:
-        """Whether some step of a site has its weights changed after the align."""
+        """Return whether weights of a site are changed after the align in some step."""
         return site in self.sites and bool(self.pulled)
 
     def pull(self, site: str, first: int, weights: Tensor) -> Tensor:
-        """Weights (..., T, S) of the steps from `first` on, with those that are pulled."""
+        """Return the weights (..., T, S) of the steps from `first` on, with the pulled ones replaced."""
         here = [step for step in range(first, first + weights.shape[-2]) if step in self.pulled]
         if not here or site not in self.sites:
             return weights
@@ -60,12 +60,12 @@ class Steering:
         for step in here:
             shares = self.pulled[step]
             _check_places(site, shares, weights.shape[-1])
-            weights[..., step - first, :] = _give(weights[..., step - first, :], shares)
+            weights[..., step - first, :] = _set_weights(weights[..., step - first, :], shares)
         return weights
 
 
-def _give(weights: Tensor, shares: Mapping[int, float]) -> Tensor:
-    """Rows whose places have these shares, and whose other places share what is left of the row's sum as they did."""
+def _set_weights(weights: Tensor, shares: Mapping[int, float]) -> Tensor:
+    """Set the weights at some positions and scale the others to the rest of each row's sum."""
     places = list(shares)
     given = weights.clone()
     given[..., places] = 0
@@ -79,4 +79,4 @@ def _give(weights: Tensor, shares: Mapping[int, float]) -> Tensor:
 def _check_places(site: str, places: Iterable[int], size: int) -> None:
     for place in places:
         if not 0 <= place < size:
-            raise ShapeError(f"steering names place {place}, but {site!r} attends to {size} keys: 0 to {size - 1}.")
+            raise ShapeError(f"steering names position {place}, but {site!r} attends to {size} keys: 0 to {size - 1}.")

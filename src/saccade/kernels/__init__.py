@@ -1,5 +1,11 @@
-"""Fast code, one folder an operation. Tests hold each against its definition, here in `naive.py` or in the tests."""
+"""Fast kernels, one folder per operation; tests compare each with a reference in `naive.py` or in the tests.
 
-from saccade.kernels.ways import plain
+In all of them `to_x` is the gradient of the loss with respect to `x`.
+"""
 
-__all__ = ["plain"]
+from saccade.deprecated import renamed
+from saccade.kernels.dispatch import disable_fused
+
+__all__ = ["disable_fused"]
+
+__getattr__ = renamed(__name__, {"plain": ("saccade.kernels", "disable_fused")})

@@ -1,4 +1,4 @@
-"""Recording CUDA graphs so that a recording that fails leaves nothing behind."""
+"""CUDA graph capture that restores the stream and the random generator if it fails."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from torch import Tensor
 __all__ = ["can_record", "is_recorded", "recording", "without_collecting"]
 
 _ONE = threading.RLock()
-"""One recording at a time: whether garbage is collected is a matter of the whole process."""
+"""Allows one capture at a time: garbage collection is switched off for the whole process."""
 
 
 def can_record(tensor: Tensor) -> bool:
-    """Whether what is done with a tensor can be recorded: it is on a GPU."""
+    """Return whether operations on a tensor can be captured in a CUDA graph: it is on a GPU."""
     return tensor.is_cuda
 
 
 def is_recorded(tensor: Tensor) -> bool:
-    """Whether what is done with a tensor now is recorded."""
+    """Return whether a CUDA graph captures the operations on a tensor now."""
     return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """Garbage waits: a graph that nobody needs any more, taken away during a recording, would break that."""
+    """Disable garbage collection: freeing an unused CUDA graph during a capture would break the capture."""
     with _ONE:
         was = gc.isenabled()
         gc.disable()
@@ -42,16 +42,16 @@ def without_collecting() -> Iterator[None]:
 
 @contextmanager
 def recording(graph: torch.cuda.CUDAGraph, pool: Any, stream: torch.cuda.Stream) -> Iterator[None]:
-    """What happens inside is recorded and not done; random numbers are drawn when it is replayed."""
+    """Capture the operations inside into `graph` without running them; a replay draws its own random numbers."""
     now = torch.cuda.current_stream(stream.device)
-    with without_collecting(), torch.cuda.stream(now):  # a recording that breaks would stay on its own stream
+    with without_collecting(), torch.cuda.stream(now):  # a failed capture would leave its own stream current
         random = torch.cuda.get_rng_state(stream.device)
         torch.cuda.synchronize(stream.device)
         try:
             with torch.cuda.graph(graph, pool, stream, capture_error_mode="thread_local"):
                 yield
         except BaseException:
-            # the random numbers believe that they are being recorded until another recording ends well
+            # a failed capture leaves the random generator in capture mode until another capture succeeds
             torch.cuda.synchronize(stream.device)
             with torch.cuda.graph(torch.cuda.CUDAGraph(), stream=stream):
                 torch.zeros((), device=stream.device)

@@ -1,1 +1,1 @@
-"""The parts models are made of: cells, readers, encoders, positions, read-outs, poolings."""
+"""Building blocks of models: cells, causal layers, encoders, position codes, readouts, poolings."""

@@ -1,4 +1,4 @@
-"""Reader: whatever reads a sequence from left to right, a word at a time."""
+"""Causal layers: they read a sequence from left to right, one word at a time."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention import Tape
 from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import CellStack, check_inputs
 from saccade.layers.stack import Layers
 
-__all__ = ["PlainReader", "Reader", "StackedReader"]
+__all__ = ["CausalLayer", "PlainReader", "StackedReader"]
 
 
-class Reader(nn.Module, ABC):
-    """reader(inputs (B, T, input_width)) -> outputs (B, T, width); output t knows inputs 0..t.
+class CausalLayer(nn.Module, ABC):
+    """layer(inputs (B, T, input_width)) -> outputs (B, T, width); output t depends on inputs 0..t.
 
-    `start` and `step` do the same one word at a time, with a state of fixed shape: what a language model
-    writes with. `forward` walks through `step` unless a reader knows a faster way.
+    `start` and `step` compute the same one word at a time, with a state of fixed shape; a language model generates
+    with them. `forward` is a loop over `step` unless a subclass has a faster way.
     """
 
     input_width: int
@@ -30,14 +30,14 @@ class Reader(nn.Module, ABC):
 
     @abstractmethod
     def start(self, rows: int, max_length: int, like: Tensor) -> Any:
-        """The state before the first of at most `max_length` words; device and dtype as `like`."""
+        """Return the state before the first of at most `max_length` words; device and dtype as `like`."""
 
     @abstractmethod
     def step(self, inputs: Tensor, state: Any, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
-        """Inputs (N, input_width) -> output (N, width), state. The old state must not be used again."""
+        """Advance one step: inputs (N, input_width) -> output (N, width), state; the old state must not be reused."""
 
     def forward(self, inputs: Tensor, *, tape: Tape | None = None) -> Tensor:
-        """Whole sentences."""
+        """Read whole sentences."""
         state = self.start(inputs.shape[0], inputs.shape[1], inputs)
         outputs = []
         for t in range(inputs.shape[1]):
@@ -46,8 +46,8 @@ class Reader(nn.Module, ABC):
         return torch.stack(outputs, 1)
 
 
-class PlainReader(Reader):
-    """A recurrent network without attention: all it knows of the past is its state."""
+class PlainReader(CausalLayer):
+    """A recurrent network without attention."""
 
     def __init__(
         self,
@@ -77,19 +77,19 @@ class PlainReader(Reader):
         return self.cells.sequence(inputs, self.start(inputs.shape[0], inputs.shape[1], inputs))[0]
 
 
-@tree.node
+@pytree.node
 class StackState:
     """The states of the layers of a StackedReader."""
 
     layers: tuple[Any, ...]
 
 
-class StackedReader(Reader):
-    """Readers on top of each other; with `skip`, the upper ones see the words as well: [below ; word]."""
+class StackedReader(CausalLayer):
+    """A stack of causal layers; with `skip`, the upper ones also read the words: [below ; word]."""
 
-    def __init__(self, layers: Sequence[Reader], *, skip: bool = False, dropout: Dropout | None = None) -> None:
+    def __init__(self, layers: Sequence[CausalLayer], *, skip: bool = False, dropout: Dropout | None = None) -> None:
         super().__init__()
-        self.layers: Layers[Reader] = Layers(layers)
+        self.layers: Layers[CausalLayer] = Layers(layers)
         self.skip, self.dropout = skip, dropout or Dropout(0.0)
         self.input_width, self.width = layers[0].input_width, layers[-1].width
 

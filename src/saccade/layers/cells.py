@@ -15,9 +15,9 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from saccade import masks
 from saccade.errors import DataError, ShapeError, lookup
 from saccade.kernels.cells import gru_cell, lstm_cell, mix
-from saccade.kernels.deferred import deferred_gradients
+from saccade.kernels.deferred_weight_grad import deferred_gradients
 from saccade.kernels.dropout import Dropout
-from saccade.kernels.recording import is_recorded
+from saccade.kernels.graph_capture import is_recorded
 from saccade.layers.stack import Layers
 
 __all__ = [
@@ -38,21 +38,21 @@ __all__ = [
 
 
 Parts = tuple[Tensor, ...]
-"""A state taken apart: (h,), or an LSTM's (h, c), each (N, width)."""
+"""A state split into tensors: (h,), or an LSTM's (h, c), each (N, width)."""
 Advance = Callable[[Tensor, Parts], Parts]
-"""Projected inputs (N, gates) and the state before -> the next state."""
+"""Projected inputs (N, gates) and the previous state -> the next state."""
 
 
 class Cell(nn.Module, ABC):
-    """One recurrent layer, cut where a decoder needs it cut.
+    """One recurrent layer, split into input projection and recurrence.
 
-        gates = W_i x + b        `project`: needs no state, so it is done for all steps at once
+        gates = W_i x + b        `project`: needs no state, so all steps are computed at once
         state' = advance(gates, state)
 
     The state is one tensor (N, state_width) whose first `width` entries are the hidden state h; an LSTM has
-    its memory c behind them. A loop keeps it in parts instead, see `recurrence`. `project` can do the columns of W_i
-    from `first` on, so that an input made of parts, [word ; context], has its words projected ahead of the loop and
-    its contexts inside.
+    its memory c after them. A loop keeps the state in parts, see `recurrence`. `project` can use the columns of W_i
+    from `first` on: with an input [word ; context], a decoder projects all words before its loop, and each context
+    inside the loop.
     """
 
     def __init__(self, input_width: int, width: int, state_width: int) -> None:
@@ -71,39 +71,39 @@ class Cell(nn.Module, ABC):
 
     @abstractmethod
     def recurrence(self) -> Advance:
-        """One step, for a loop of them: what it takes apart of weights and states is taken apart once."""
+        """Return the step function of a loop; it splits the weights once, not in every step."""
 
     def advance(self, gates: Tensor, state: Tensor) -> Tensor:
-        """The next state (N, state_width), from projected inputs (N, gates) and the state before."""
+        """Return the next state (N, state_width) from projected inputs (N, gates) and the previous state."""
         return join(self.recurrence()(gates, self.split(state)))
 
     def split(self, state: Tensor) -> Parts:
-        """A state (N, state_width) in its parts."""
+        """Split a state (N, state_width) into its parts."""
         parts: Parts = state.split(self.width, -1)
         return parts
 
     def project(self, inputs: Tensor, first: int = 0) -> Tensor:
-        """Inputs (..., D) times the columns first..first+D of W_i; the bias comes with the first column."""
+        """Multiply inputs (..., D) by columns first..first+D of W_i; the bias is added if `first` is 0."""
         weight = self.input_weight[:, first : first + inputs.shape[-1]]
         return F.linear(inputs, weight, self.input_bias if first == 0 else None)
 
     def projection(self, first: int) -> Callable[[Tensor], Tensor]:
-        """`project` for the columns from `first` on, without the bias.
+        """Return `project` for the columns from `first` on, without the bias.
 
-        They are cut out here, so that a loop that calls it many times has its gradients put back together once.
+        The columns are sliced once here, so that the backward pass of a loop assembles their gradient once.
         """
         weight = self.input_weight[:, first:]
         return lambda inputs: F.linear(inputs, weight)
 
     def forward(self, inputs: Tensor, state: Tensor) -> Tensor:
-        """One step: inputs (N, input_width)."""
+        """Advance one step: inputs (N, input_width), state (N, state_width) -> next state."""
         check_inputs(inputs, self.input_width, rank=2)
         return self.advance(self.project(inputs), state)
 
     def sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Many steps: inputs (B, T, input_width) -> hidden states (B, T, width), last state (B, state_width).
+        """Run many steps: inputs (B, T, input_width) -> hidden states (B, T, width), last state (B, state_width).
 
-        Where the mask (B, T) ends, so does the sentence: its state stays what it was.
+        Where the mask (B, T) is False, the state does not change.
         """
         self.check_sequence(inputs, state, mask)
         gates, advance = self.project(inputs), self.recurrence()
@@ -120,11 +120,11 @@ class Cell(nn.Module, ABC):
         return torch.stack(hiddens, 1), join(parts)
 
     def hiddens(self, inputs: Tensor, mask: Tensor) -> Tensor:
-        """The hidden states of `sequence` from a state of zeros, where nobody wants to know the last state."""
+        """Return the hidden states of `sequence` from a zero state, if the last state is not needed."""
         return self.sequence(inputs, inputs.new_zeros(inputs.shape[0], self.state_width), mask)[0]
 
     def check_sequence(self, inputs: Tensor, state: Tensor, mask: Tensor | None) -> None:
-        """Refuse what does not go together; torch's kernels would read on beyond the end of a narrow input."""
+        """Raise if shapes or dtypes do not match; torch's kernels would read past the end of a narrow input."""
         check_inputs(inputs, self.input_width, rank=3)
         dtype = self.input_weight.dtype
         if inputs.dtype != dtype and not torch.is_autocast_enabled(inputs.device.type):
@@ -142,22 +142,22 @@ class Cell(nn.Module, ABC):
 
 
 def join(parts: Parts) -> Tensor:
-    """The parts of a state as one tensor (N, state_width)."""
+    """Concatenate the parts of a state to one tensor (N, state_width)."""
     return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
 
 
 def check_inputs(inputs: Tensor, width: int, rank: int) -> None:
-    """Refuse inputs that are not one step (N, width), or at rank 3 some steps (B, T, width)."""
+    """Raise unless inputs are one step (N, width), or at rank 3 several steps (B, T, width)."""
     if inputs.dim() != rank or inputs.shape[-1] != width or 0 in inputs.shape:
         form = f"(N, {width})" if rank == 2 else f"(B, T, {width})"
         raise ShapeError(f"inputs are {tuple(inputs.shape)}, but this layer reads {form}, with no axis of 0.")
 
 
 class _TorchCell(Cell):
-    """A cell whose parameters live in torch's own module, so that whole sequences run in its fast code.
+    """A cell whose parameters are in torch's own module, so that whole sequences use torch's fast kernels.
 
-    That module is an RNNBase, what nn.RNN, nn.GRU and nn.LSTM have in common: torch.compile looks into it,
-    so that a step is one graph, while it stops at any of those three.
+    The module is an RNNBase, the base class of nn.RNN, nn.GRU and nn.LSTM. torch.compile traces a step with it as
+    one graph, but breaks the graph at any of those three.
     """
 
     mode: ClassVar[str]
@@ -176,20 +176,20 @@ class _TorchCell(Cell):
         return self.rnn.bias_ih_l0  # type: ignore[return-value]
 
     def recur(self, hidden: Tensor) -> Tensor:
-        """W_h h + b_h."""
+        """Compute W_h h + b_h."""
         return F.linear(hidden, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)  # type: ignore[arg-type]
 
     def run(self, *inputs: Any, packed: bool = False) -> tuple[Tensor, ...]:
-        """The kernel with this cell's parameters: biases, one layer, no dropout, one direction, batch first.
+        """Call the kernel with this cell's parameters: biases, one layer, no dropout, one direction, batch first.
 
-        What it calls training is whether a backward pass may follow, since there is no dropout in it.
+        The kernel's `train` argument says whether a backward pass may follow; without dropout it means nothing else.
         """
         options = (True, 1, 0.0, torch.is_grad_enabled(), False) + (() if packed else (True,))
         kind, weights = inputs[0].device.type, self.rnn.all_weights[0]
         autocast = kind == "cuda" and torch.is_autocast_enabled(kind)
         dtype = torch.get_autocast_dtype(kind) if autocast else weights[0].dtype
-        # left to itself, autocast takes float16 here whatever it was told, and small gradients would be lost;
-        # and torch puts weights in one piece, as cuDNN wants them, but not those of bfloat16
+        # Autocast runs these kernels in float16 even if it is set to bfloat16; small gradients would underflow.
+        # cuDNN needs the weights in one buffer, which torch does not prepare for bfloat16.
         if kind != "cuda" or (not autocast and dtype != torch.bfloat16):
             return self.kernel(*inputs, weights, *options)
         flat = torch.cat([weight.flatten() for weight in weights]).to(dtype)
@@ -207,7 +207,7 @@ class _TorchCell(Cell):
 
 
 def _cast(part: Any, dtype: torch.dtype) -> Any:
-    """An input of a kernel in another precision: numbers, or states of them; lengths stay as they are."""
+    """Convert a kernel's input, a tensor or a tuple of states, to a dtype; integer tensors are unchanged."""
     if isinstance(part, tuple):
         return tuple(state.to(dtype) for state in part)
     return part.to(dtype) if part.is_floating_point() else part
@@ -229,7 +229,7 @@ class Tanh(_TorchCell):
 
 
 class GRU(_TorchCell):
-    """Torch's GRU: the reset gate works after the matrix, the update gate keeps the old state.
+    """Torch's GRU: the reset gate applies after the matrix, the update gate keeps the old state.
 
     r, z = σ(W_rz x + U_rz h)        n = tanh(W_n x + r · (U_n h + b_n))        h' = (1 - z) · n + z · h
     """
@@ -260,7 +260,7 @@ class LSTM(_TorchCell):
         return lambda gates, parts: lstm_cell(gates, self.recur(parts[0]), parts[1])
 
     def advance(self, gates: Tensor, state: Tensor, extra: Tensor | None = None) -> Tensor:
-        """The next state; `extra` is added to the memory c' before it is read (the LSTMN's deep fusion)."""
+        """Return the next state; `extra` is added to the memory c' before h' is computed (the LSTMN's deep fusion)."""
         hidden, memory = self.split(state)
         return join(lstm_cell(gates, self.recur(hidden), memory, extra))
 
@@ -278,13 +278,13 @@ class LSTM(_TorchCell):
     def hiddens(self, inputs: Tensor, mask: Tensor) -> Tensor:
         if not inputs.is_cuda:
             return super().hiddens(inputs, mask)
-        # padding stands behind the words, so they need not be packed; a GPU would wait for their lengths
+        # padding comes after the words, so packing is not needed; it would synchronize the GPU to read the lengths
         zeros = inputs.new_zeros(1, inputs.shape[0], self.width)
         return self.run(inputs, (zeros, zeros))[0]
 
-    @torch.compiler.disable  # type: ignore[untyped-decorator]  # a packed sequence is no tensor to trace
+    @torch.compiler.disable  # type: ignore[untyped-decorator]  # packed sequences cannot be traced
     def _packed(self, inputs: Tensor, hidden: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Padded sentences: torch gives the memory at the end alone, so the end must be each sentence's own."""
+        """Run a packed sequence: torch returns the memory of the last step only, here each sentence's own last step."""
         lengths = masks.lengths_of(mask).cpu()
         if int(lengths.min()) == 0:
             raise DataError(f"sentence {int(lengths.argmin())} of the batch is empty: its mask keeps nothing.")
@@ -298,7 +298,7 @@ class LSTM(_TorchCell):
 
 
 class ResetBeforeGRU(Cell):
-    """The GRU of the papers: the reset gate works before the matrix.
+    """The GRU of the papers: the reset gate applies before the matrix.
 
         r, z = σ(W_rz x + U_rz h)        h̃ = tanh(W x + U (r · h))
         Cho:       h' = z · h + (1 - z) · h̃              (z keeps the old state)
@@ -361,27 +361,27 @@ CELLS: dict[str, Callable[[int, int], Cell]] = {
 
 
 def build_cell(name: str, input_width: int, width: int) -> Cell:
-    """A cell by its name in CELLS."""
+    """Build a cell by its name in CELLS."""
     return lookup("cell", name, CELLS)(input_width, width)
 
 
 Layered = tuple[Parts, ...]
-"""The states of a stack, layer by layer, each in its parts."""
+"""The states of a stack: the parts of each layer's state."""
 
 
 class StackAdvance(Protocol):
-    """One step of a stack."""
+    """The step function of a stack."""
 
     def __call__(self, gates: Tensor, layered: Layered, beside: Tensor | None = None) -> tuple[Tensor, Layered]:
-        """Projected inputs of the first layer (N, gates), what the others read beside -> output (N, width), states."""
+        """Map the first layer's projected inputs (N, gates) and the upper layers' `beside` to output and states."""
 
 
 class CellStack(nn.Module):
-    """Layers of one cell, the upper reading the hidden states of the lower; a decoder's memory.
+    """A stack of recurrent layers of one cell type; upper layers read the hidden states of the layer below.
 
     State (N, layers, state_width). With `residual` a layer's input is added to its output, from layer `residual_from`
-    on, counted from 1. Layers above the first read `beside` (N, beside_width) as well, [below ; beside]; a residual
-    connection adds `below` alone. Dropout is on what passes between layers; if it is locked, the same in all steps.
+    on, counted from 1. Layers above the first also read `beside` (N, beside_width), as [below ; beside]; a residual
+    connection adds `below` alone. Dropout applies between layers; locked dropout uses one mask for all steps.
     """
 
     def __init__(
@@ -405,7 +405,7 @@ class CellStack(nn.Module):
 
     @property
     def first(self) -> Cell:
-        """The lowest cell, whose `project` a decoder calls ahead of its loop."""
+        """The lowest cell; a decoder calls its `project` before the loop."""
         return self.cells.at(0)
 
     @property
@@ -414,21 +414,21 @@ class CellStack(nn.Module):
         return self.first.state_width
 
     def split(self, state: Tensor) -> Layered:
-        """A state (N, layers, state_width) in its parts, as a loop keeps it."""
+        """Split a state (N, layers, state_width) into the parts that a loop keeps."""
         return tuple(cell.split(part) for cell, part in zip(self.cells, state.unbind(1), strict=True))
 
     def join(self, layered: Layered) -> Tensor:
-        """The inverse of `split`; a single state may share its memory."""
+        """Join parts to a state, the inverse of `split`; with one layer the result may share its memory."""
         states = [join(parts) for parts in layered]
         return states[0][:, None] if len(states) == 1 else torch.stack(states, 1)
 
     def advance(self, gates: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """One step: projected inputs of the first layer (N, gates) -> output (N, width), state."""
+        """Advance one step: projected inputs of the first layer (N, gates) -> output (N, width), state."""
         output, layered = self.recurrence()(gates, self.split(state))
         return output, self.join(layered)
 
     def recurrence(self) -> StackAdvance:
-        """`advance` for a loop, as a cell's; the hidden state of the uppermost layer is `layered[-1][0]`."""
+        """Return the step function of a loop; the top layer's hidden state is `layered[-1][0]`."""
         steps = [cell.recurrence() for cell in self.cells]
         drops = [self.dropout.over_steps() for _ in steps]
 
@@ -446,7 +446,7 @@ class CellStack(nn.Module):
         return advance
 
     def sequence(self, inputs: Tensor, state: Tensor, beside: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Many steps in one call a layer: inputs (B, T, input_width) -> outputs (B, T, width), last state."""
+        """Run many steps, one call per layer: inputs (B, T, input_width) -> outputs (B, T, width), last state."""
         states = []
         output = inputs
         for layer, cell in enumerate(self.cells):
@@ -457,12 +457,12 @@ class CellStack(nn.Module):
         return output, torch.stack(states, 1)
 
     def adds(self, layer: int) -> bool:
-        """Whether a layer, counted from 0, has a residual connection."""
+        """Return whether a layer, counted from 0, has a residual connection."""
         return self.residual and layer + 1 >= self.residual_from
 
     def widened(self, below: Tensor, beside: Tensor | None) -> Tensor:
-        """The inputs of an upper layer: [below ; beside], or below alone in a stack without room beside it."""
+        """Return the inputs of an upper layer: [below ; beside], or `below` if beside_width is 0."""
         if not self.beside_width:
             return below
-        assert beside is not None, "built to read something beside"
+        assert beside is not None, "beside_width is set, so `beside` is needed"
         return torch.cat([below, beside], -1)

@@ -1,27 +1,27 @@
-"""Recurrent encoders: a sentence becomes annotations."""
+"""Recurrent encoders: from a sentence to annotations."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from saccade import masks, tree
+from saccade import masks, pytree
 from saccade.attention import Tape
 from saccade.kernels.dropout import Dropout
+from saccade.layers.causal import CausalLayer
 from saccade.layers.cells import Cell, build_cell
-from saccade.layers.reader import Reader
 from saccade.layers.stack import Layers
 
-__all__ = ["Encoder", "ReaderEncoder", "Reading", "RecurrentEncoder"]
+__all__ = ["Encoder", "EncoderOutput", "ReaderEncoder", "RecurrentEncoder"]
 
 
-@tree.node
-class Reading:
-    """What an encoder makes of a source.
+@pytree.node
+class EncoderOutput:
+    """Output of an encoder.
 
-    annotations (B, S, width), one per input position, in the order of the input. last (B, width): the
-    annotation that has read everything, of each direction. finals (B, layers, directions, state_width): the
-    states after the last word read; None where the encoder keeps none.
+    annotations (B, S, width), one per input position, in input order. last (B, width): for each direction, the
+    annotation after the whole input was read. finals (B, layers, directions, state_width): the states after the last
+    word read; None if the encoder keeps none.
     """
 
     annotations: Tensor
@@ -30,25 +30,25 @@ class Reading:
 
 
 class Encoder(nn.Module):
-    """encoder(inputs (B, S, D), mask (B, S)) -> Reading."""
+    """encoder(inputs (B, S, D), mask (B, S)) -> EncoderOutput."""
 
     width: int
     """The width of an annotation."""
 
-    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
-        """Read whole sentences."""
-        raise TypeError(f"{type(self).__name__} does not say how it reads: write forward()")
+    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> EncoderOutput:
+        """Encode whole sentences."""
+        raise TypeError(f"{type(self).__name__} must implement forward()")
 
 
 class RecurrentEncoder(Encoder):
     """A stack of recurrent layers over the source, in one direction or both.
 
-    Bidirectional: every layer reads both ways with its own weights and passes [forward ; backward] on; with
-    `bidirectional_layers` only that many of the lowest do, and those above read from left to right (Wu et al. 2016).
+    Bidirectional: every layer reads in both directions, with separate weights, and outputs [forward ; backward]. With
+    `bidirectional_layers` only that many of the lowest layers do; those above read from left to right (Wu et al. 2016).
     With `residual` a layer's input is added to its output, from layer `residual_from` on, counted from 1.
-    Reversed (`reverse`): the one direction runs from the last word to the first, so that the words the
-    decoder needs first are the freshest (Sutskever et al. 2014). Annotations stay at the places of their
-    words either way, so attention always points at the input as it was given.
+    Reversed (`reverse`): the one direction runs from the last word to the first, so that the words the decoder
+    needs first are read last (Sutskever et al. 2014). In every case annotations are in input order, so attention
+    refers to the input as it was given.
     """
 
     def __init__(
@@ -77,16 +77,16 @@ class RecurrentEncoder(Encoder):
         self.cell_width, self.dropout = width, dropout or Dropout(0.0)
         self.residual, self.residual_from = residual, residual_from
         self.finals = self.uniform
-        """Whether anybody wants to know the last states: an LSTM's memory costs more than its hidden states."""
+        """Whether to return the last states: an LSTM's last memory costs extra."""
 
     @property
     def backwards(self) -> tuple[bool, ...]:
-        """The directions of the uppermost layer, whose states are the annotations."""
+        """For each direction of the top layer, whether it reads backwards."""
         return self.ways[-1]
 
     @property
     def uniform(self) -> bool:
-        """Whether all layers have the same directions, so that their last states are one tensor."""
+        """Whether all layers have the same directions, so that their last states fit into one tensor."""
         return len(set(self.ways)) == 1
 
     @property
@@ -94,7 +94,7 @@ class RecurrentEncoder(Encoder):
         """The width of one direction's state."""
         return self.layers.at(0).at(0).state_width
 
-    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
+    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> EncoderOutput:
         finals = []
         output = inputs
         read = _read if self.finals else _read_hiddens
@@ -107,10 +107,10 @@ class RecurrentEncoder(Encoder):
                 output = output + below
             if self.finals:
                 finals.append(torch.stack(states, 1))  # (B, directions, state_width)
-        return Reading(output, self._last(output, mask), torch.stack(finals, 1) if finals else None)
+        return EncoderOutput(output, self._last(output, mask), torch.stack(finals, 1) if finals else None)
 
     def _last(self, annotations: Tensor, mask: Tensor) -> Tensor:
-        """Where each direction ends: at the last word, or read backwards at the first."""
+        """Return each direction's final annotation: at the last word, or at the first if read backwards."""
         halves = zip(annotations.chunk(len(self.backwards), -1), self.backwards, strict=True)
         return torch.cat([half[:, 0] if backwards else masks.last(half, mask) for half, backwards in halves], -1)
 
@@ -131,12 +131,12 @@ def _read_hiddens(cell: Cell, inputs: Tensor, mask: Tensor, backwards: bool) -> 
 
 
 class ReaderEncoder(Encoder):
-    """Any Reader as an encoder: its outputs are the annotations."""
+    """A causal layer as an encoder: its outputs are the annotations."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: CausalLayer) -> None:
         super().__init__()
         self.reader, self.width = reader, reader.width
 
-    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
+    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> EncoderOutput:
         annotations = self.reader(inputs, tape=tape)
-        return Reading(annotations, masks.last(annotations, mask))
+        return EncoderOutput(annotations, masks.last(annotations, mask))

@@ -1,4 +1,4 @@
-"""Grids: a picture becomes annotations, one for each region."""
+"""Grids: from an image to annotations, one per region."""
 
 from __future__ import annotations
 
@@ -29,41 +29,41 @@ __all__ = [
 ]
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of red, green and blue over ImageNet: networks trained on it expect the one taken away and the other divided by."""
+"""Mean and standard deviation of red, green and blue over ImageNet, for networks trained on it."""
 
 
-def normalise(pictures: Tensor) -> Tensor:
-    """Bytes (B, H, W, 3) as numbers (B, 3, H, W) around 0, on the device they are on."""
-    if pictures.dtype != torch.uint8 or pictures.ndim != 4 or pictures.shape[3] != 3:
+def normalise(images: Tensor) -> Tensor:
+    """Convert bytes (B, H, W, 3) to numbers (B, 3, H, W), normalized by MEAN and STD, on the same device."""
+    if images.dtype != torch.uint8 or images.ndim != 4 or images.shape[3] != 3:
         raise ShapeError(
-            f"pictures must be bytes of (batch, height, width, 3), but are {pictures.dtype} of {tuple(pictures.shape)}."
+            f"images must be bytes of (batch, height, width, 3), but are {images.dtype} of {tuple(images.shape)}."
         )
-    colours = zip(pictures.unbind(3), MEAN, STD, strict=True)
+    colours = zip(images.unbind(3), MEAN, STD, strict=True)
     return torch.stack([colour * (1 / (255 * std)) - mean / std for colour, mean, std in colours], 1)
 
 
 class Grid(nn.Module):
-    """grid(pictures (B, 3, H, W)) -> a map (B, width, rows, columns), one vector for each region.
+    """grid(images (B, 3, H, W)) -> a feature map (B, width, rows, columns), one vector per region.
 
-    Any module that gives back such a map will do in its place, if it says how wide it is.
+    Any module that returns such a map and has a `width` can be used instead.
     """
 
     width: int
     """The width of an annotation."""
 
-    def forward(self, pictures: Tensor) -> Tensor:
-        """The map."""
-        raise TypeError(f"{type(self).__name__} does not say how it sees: write forward()")
+    def forward(self, images: Tensor) -> Tensor:
+        """Return the feature map (B, width, rows, columns)."""
+        raise TypeError(f"{type(self).__name__} must implement forward()")
 
 
 class SmallGrid(Grid):
-    """A small network that is learned from scratch, in stages of convolutions.
+    """A small convolutional network to train from scratch.
 
-    The first stage halves the picture twice, every other once: with two `channels`, 64 × 64 pixels become 8 × 8
-    regions. Two further channels of the input say where a pixel lies, across and down, since relations such as "left
-    of" are about places. Norms are over the batch: with norms of each picture by itself it learns far slower. What
-    halves has an even size, so that a vector is about the middle of its region and not about a corner, and most of the
-    looking around is done where regions are still small: else attention need not go where things are.
+    The first stage halves the image twice, every other once: with two `channels`, 64 × 64 pixels become 8 × 8
+    regions. Two extra input channels give each pixel's x and y coordinate, since relations such as "left of" depend
+    on position. It uses batch norm: with per-image norms, training is far slower. Strided convolutions have an even
+    size, so that a vector is centered on its region. Most 3 × 3 convolutions run where regions are still small.
+    Otherwise a region's vector could describe objects elsewhere, and attention would not have to find them.
     """
 
     def __init__(self, width: int = 128, channels: Sequence[int] = (48, 96)) -> None:
@@ -75,12 +75,12 @@ class SmallGrid(Grid):
             layers += [*_convolution(before, after, 2, stride=2), Residual(after)]
         self.layers, self.width = nn.Sequential(*layers, *_convolution(channels[-1], width, 1)), width
 
-    def forward(self, pictures: Tensor) -> Tensor:
-        check_pictures(pictures)
-        rows, columns = pictures.shape[-2:]
-        down, across = (torch.linspace(-1, 1, n, device=pictures.device, dtype=pictures.dtype) for n in (rows, columns))
-        places = torch.stack(torch.meshgrid(across, down, indexing="xy")).expand(len(pictures), -1, -1, -1)
-        seen = torch.cat([pictures, places], 1).contiguous(memory_format=torch.channels_last)  # as processors like it
+    def forward(self, images: Tensor) -> Tensor:
+        check_pictures(images)
+        rows, columns = images.shape[-2:]
+        down, across = (torch.linspace(-1, 1, n, device=images.device, dtype=images.dtype) for n in (rows, columns))
+        places = torch.stack(torch.meshgrid(across, down, indexing="xy")).expand(len(images), -1, -1, -1)
+        seen = torch.cat([images, places], 1).contiguous(memory_format=torch.channels_last)  # the faster layout
         out: Tensor = self.layers(seen)
         return out
 
@@ -102,15 +102,15 @@ def _convolution(before: int, after: int, size: int, stride: int = 1) -> list[nn
 
 
 _VGG: dict[int, tuple[int, ...]] = {16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
-"""Convolutions of each block."""
+"""Number of convolutions in each block, by depth."""
 
 
 class VGG(Grid):
-    """The convolutions of VGG-16 or -19 up to the last block, whose pooling is left out: 224 × 224 -> 14 × 14 × 512.
+    """The convolutions of VGG-16 or -19, without the last pooling: 224 × 224 -> 14 × 14 × 512.
 
-    Parameters have the names and shapes of the published ImageNet weights, `features.0.weight` and so on; the
-    classifier behind them is not needed and not kept.
-    Paper: Simonyan and Zisserman 2015, arXiv:1409.1556; Xu et al. 2015, arXiv:1502.03044, reads it so.
+    Parameters have the names and shapes of the published ImageNet weights, `features.0.weight` and so on. The
+    classifier is left out.
+    Paper: Simonyan and Zisserman 2015, arXiv:1409.1556; used like this by Xu et al. 2015, arXiv:1502.03044.
     """
 
     width = 512
@@ -130,31 +130,31 @@ class VGG(Grid):
                 layers.append(nn.MaxPool2d(2))
         self.features = nn.Sequential(*layers)
 
-    def forward(self, pictures: Tensor) -> Tensor:
-        check_pictures(pictures)
-        if min(pictures.shape[-2:]) < 16:
-            raise ShapeError(f"pictures are {tuple(pictures.shape)}, but VGG halves them four times: at least 16 × 16.")
-        out: Tensor = self.features(pictures)
+    def forward(self, images: Tensor) -> Tensor:
+        check_pictures(images)
+        if min(images.shape[-2:]) < 16:
+            raise ShapeError(f"images are {tuple(images.shape)}, but VGG halves them four times: at least 16 × 16.")
+        out: Tensor = self.features(images)
         return out
 
 
 def load_weights(grid: nn.Module, path: Path) -> None:
-    """Give a grid the weights of a file, PyTorch's (nothing in it is run) or safetensors.
+    """Load a grid's weights from a PyTorch file (without running code in it) or a safetensors file.
 
-    Of a whole network only what the grid has is taken: a classifier behind it (`classifier.…`, `fc.…`) is left out.
+    Other tensors in the file, such as a classifier's (`classifier.…`, `fc.…`), are ignored.
     """
     try:
         tensors = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
     except FileNotFoundError as error:
         raise DataError(f"the weights {path} do not exist. Check grid.weights.") from error
-    except UnpicklingError as error:  # torch's own words say how to run what is in it
+    except UnpicklingError as error:  # torch's message suggests running code in the file
         raise DataError(
-            f"{path} holds something else than tensors, which is not opened. Save a state_dict there."
+            f"{path} contains objects other than tensors and was not loaded. Save a state_dict there."
         ) from error
-    except Exception as error:  # a dozen kinds, all of which mean the same
+    except Exception as error:  # a damaged file raises many kinds of exceptions
         raise DataError(f"{path} cannot be read as weights: {str(error).splitlines()[0]}") from error
     if not isinstance(tensors, dict) or not all(isinstance(part, Tensor) for part in tensors.values()):
-        raise DataError(f"{path} holds no table of tensors. Save a model's state_dict there.")
+        raise DataError(f"{path} contains no dict of tensors. Save a model's state_dict there.")
     own = grid.state_dict()
     missing = [name for name in own if name not in tensors]
     if missing:
@@ -167,22 +167,22 @@ def load_weights(grid: nn.Module, path: Path) -> None:
     grid.load_state_dict({name: tensors[name] for name in own})
 
 
-def check_pictures(pictures: Tensor) -> None:
-    """Refuse what is not (B, 3, H, W) of numbers."""
-    if pictures.dim() != 4 or pictures.shape[1] != 3 or not pictures.is_floating_point() or 0 in pictures.shape:
+def check_pictures(images: Tensor) -> None:
+    """Raise unless images are floating-point (B, 3, H, W) without an axis of 0."""
+    if images.dim() != 4 or images.shape[1] != 3 or not images.is_floating_point() or 0 in images.shape:
         raise ShapeError(
-            f"pictures are {tuple(pictures.shape)} of {pictures.dtype}, but must be (B, 3, H, W) of floating-point "
-            "numbers, none of them 0."
+            f"images are {tuple(images.shape)} of {images.dtype}, but must be (B, 3, H, W) of floating-point "
+            "numbers, with no axis of 0."
         )
 
 
 def flatten(map_: Tensor) -> Tensor:
-    """A map (B, D, rows, columns) as annotations (B, rows · columns, D), in reading order."""
+    """Reshape a map (B, D, rows, columns) to annotations (B, rows · columns, D), row by row."""
     return map_.flatten(2).mT
 
 
 def sinusoidal_places(rows: int, columns: int, width: int, like: Tensor) -> Tensor:
-    """(rows · columns, width): half of the numbers tell how far down a region lies, half how far across."""
+    """Return position codes (rows · columns, width): half the entries encode the row, half the column."""
     half = width // 2
     waves = torch.exp(torch.arange(0, half, 2, device=like.device) * (-4.0 * math.log(10.0) / half))
 

@@ -1,4 +1,4 @@
-"""How the papers set their parameters before training."""
+"""Parameter initialization of the papers."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ __all__ = ["init_embeddings", "init_forget_gates", "init_groundhog", "init_unifo
 
 
 def init_uniform(model: nn.Module, scale: float) -> None:
-    """Every parameter from U(-scale, scale): Sutskever with 0.08, Luong with 0.1."""
+    """Draw every parameter from U(-scale, scale): Sutskever with 0.08, Luong with 0.1."""
     for _, parameter in _free_parameters(model):
         nn.init.uniform_(parameter, -scale, scale)
 
 
 def init_embeddings(model: nn.Module, scale: float) -> None:
-    """The model's own word vectors from N(0, scale²); tables inside of its parts may be trained already."""
+    """Draw the model's own embeddings from N(0, scale²); those of its submodules may be pretrained and are kept."""
     for part in model.children():
         if isinstance(part, nn.Embedding):
             nn.init.normal_(part.weight, std=scale)
 
 
 def init_forget_gates(model: nn.Module, bias: float) -> None:
-    """The bias of every LSTM's forget gate, which torch has as a sum of two.
+    """Set the forget-gate bias of every LSTM, which torch stores as a sum of two.
 
-    Paper: Jozefowicz et al. 2015, "An empirical exploration of recurrent network architectures", advises 1.
+    Paper: Jozefowicz et al. 2015, "An empirical exploration of recurrent network architectures", recommends 1.
     """
     for module in model.modules():
         if isinstance(module, LSTM):
@@ -39,10 +39,10 @@ def init_forget_gates(model: nn.Module, bias: float) -> None:
 
 
 def init_groundhog(model: nn.Module) -> None:
-    """Cho's and Bahdanau's: recurrent matrices orthogonal, biases 0, the rest N(0, 0.01²).
+    """Initialize like Cho and Bahdanau: recurrent matrices orthogonal, biases 0, the rest N(0, 0.01²).
 
-    The score's matrices are N(0, 0.001²) and its v is 0, so attention starts exactly even and its matrices
-    get no gradient in the very first step; that is how the paper has it.
+    The score's matrices are N(0, 0.001²) and its v is 0. So attention starts exactly uniform, and the score's
+    matrices get no gradient in the first update, as in the paper.
     """
     for name, parameter in _free_parameters(model):
         if "bias" in name:
@@ -62,7 +62,7 @@ def init_groundhog(model: nn.Module) -> None:
 
 
 def _free_parameters(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
-    """Parameters with their own names, but for those that are fixed and those whose start is an option."""
+    """Yield trainable parameters with their local names, except those whose initial value is an option."""
     for module in model.modules():
         for name, parameter in module.named_parameters(recurse=False):
             if parameter.requires_grad and not isinstance(module, AlphaEntmax | Cosine):

@@ -1,4 +1,4 @@
-"""How a decoder starts: from the encoder's reading to its first state."""
+"""Initial states of a decoder, computed from the encoder's output."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from torch import Tensor, nn
 from saccade import masks
 from saccade.errors import ConfigError, lookup
 from saccade.layers.cells import CellStack
-from saccade.layers.encoder import Encoder, Reading, RecurrentEncoder
+from saccade.layers.encoder import Encoder, EncoderOutput, RecurrentEncoder
 
-__all__ = ["STARTS", "Start", "build_start"]
+__all__ = ["INITIAL_STATES", "InitialState", "build_initial_state"]
 
 
-class Start(nn.Module):
-    """start(reading, mask (B, S)) -> the decoder's first state (B, layers, state_width)."""
+class InitialState(nn.Module):
+    """initial_state(encoded, mask (B, S)) -> the decoder's first state (B, layers, state_width)."""
 
     reads_finals = False
-    """Whether it starts from the encoder's last states."""
+    """Whether it reads the encoder's last states."""
 
     def __init__(self, encoder: Encoder, decoder: CellStack) -> None:
         super().__init__()
@@ -25,20 +25,20 @@ class Start(nn.Module):
             encoder.finals = self.reads_finals
         self.shape = (decoder.layers, decoder.state_width)
 
-    def forward(self, reading: Reading, mask: Tensor) -> Tensor:
-        """The first state."""
-        raise TypeError(f"{type(self).__name__} does not say how to start: write forward()")
+    def forward(self, encoded: EncoderOutput, mask: Tensor) -> Tensor:
+        """Return the first state."""
+        raise TypeError(f"{type(self).__name__} must implement forward()")
 
 
-class Zero(Start):
-    """Nothing: all the decoder knows of the source is what attention brings."""
+class Zero(InitialState):
+    """Zeros: the decoder reads the source through attention alone."""
 
-    def forward(self, reading: Reading, mask: Tensor) -> Tensor:
-        return reading.annotations.new_zeros(reading.annotations.shape[0], *self.shape)
+    def forward(self, encoded: EncoderOutput, mask: Tensor) -> Tensor:
+        return encoded.annotations.new_zeros(encoded.annotations.shape[0], *self.shape)
 
 
-class Final(Start):
-    """The encoder's last states, layer by layer (Sutskever, Luong); both directions side by side."""
+class Final(InitialState):
+    """The encoder's last states, layer by layer (Sutskever, Luong); both directions concatenated."""
 
     reads_finals = True
 
@@ -48,39 +48,39 @@ class Final(Start):
         have = (len(recurrent.layers), recurrent.state_width * len(recurrent.backwards))
         if have != self.shape:
             raise ConfigError(
-                f"start 'final' hands the encoder's states over as they are, but it has {have[0]} layers of {have[1]} "
+                f"start 'final' copies the encoder's states, but the encoder has {have[0]} layers of {have[1]} "
                 f"numbers and the decoder {self.shape[0]} of {self.shape[1]}. Make cell, layers and width equal (a "
                 "bidirectional encoder counts twice), or use start 'project'."
             )
         self.parts = recurrent.state_width // recurrent.cell_width  # h alone, or h and c
 
-    def forward(self, reading: Reading, mask: Tensor) -> Tensor:
-        assert reading.finals is not None
-        states = reading.finals.unflatten(-1, (self.parts, -1))  # (B, L, directions, parts, width)
+    def forward(self, encoded: EncoderOutput, mask: Tensor) -> Tensor:
+        assert encoded.finals is not None
+        states = encoded.finals.unflatten(-1, (self.parts, -1))  # (B, L, directions, parts, width)
         out: Tensor = states.transpose(2, 3).flatten(2)
         return out
 
 
-class _Projected(Start):
-    """tanh(W x) of some summary x of the source."""
+class _Projected(InitialState):
+    """tanh(W x) of a summary x of the source."""
 
     def __init__(self, encoder: Encoder, decoder: CellStack) -> None:
         super().__init__(encoder, decoder)
         self.layer = nn.Linear(self.summary_width(encoder), self.shape[0] * self.shape[1])
 
-    def forward(self, reading: Reading, mask: Tensor) -> Tensor:
-        out: Tensor = torch.tanh(self.layer(self.summary(reading, mask))).unflatten(-1, self.shape)
+    def forward(self, encoded: EncoderOutput, mask: Tensor) -> Tensor:
+        out: Tensor = torch.tanh(self.layer(self.summary(encoded, mask))).unflatten(-1, self.shape)
         return out
 
     def summary_width(self, encoder: Encoder) -> int:
         return encoder.width
 
-    def summary(self, reading: Reading, mask: Tensor) -> Tensor:
-        raise TypeError(f"{type(self).__name__} does not say what sums a source up: write summary()")
+    def summary(self, encoded: EncoderOutput, mask: Tensor) -> Tensor:
+        raise TypeError(f"{type(self).__name__} must implement summary()")
 
 
 class Project(_Projected):
-    """tanh(W [the encoder's last states]), for any two shapes (Cho: h'_0 = tanh(V c))."""
+    """tanh(W [the encoder's last states]), for encoder and decoder of any shapes (Cho: h'_0 = tanh(V c))."""
 
     reads_finals = True
 
@@ -88,9 +88,9 @@ class Project(_Projected):
         recurrent = _recurrent("project", encoder)
         return len(recurrent.layers) * len(recurrent.backwards) * recurrent.state_width
 
-    def summary(self, reading: Reading, mask: Tensor) -> Tensor:
-        assert reading.finals is not None
-        return reading.finals.flatten(1)
+    def summary(self, encoded: EncoderOutput, mask: Tensor) -> Tensor:
+        assert encoded.finals is not None
+        return encoded.finals.flatten(1)
 
 
 class FirstBackward(_Projected):
@@ -104,50 +104,50 @@ class FirstBackward(_Projected):
             )
         return recurrent.cell_width
 
-    def summary(self, reading: Reading, mask: Tensor) -> Tensor:
-        return reading.annotations[:, 0].chunk(2, -1)[1]
+    def summary(self, encoded: EncoderOutput, mask: Tensor) -> Tensor:
+        return encoded.annotations[:, 0].chunk(2, -1)[1]
 
 
 class Mean(_Projected):
     """tanh(W · the mean annotation)."""
 
-    def summary(self, reading: Reading, mask: Tensor) -> Tensor:
-        return masks.mean(reading.annotations, mask)
+    def summary(self, encoded: EncoderOutput, mask: Tensor) -> Tensor:
+        return masks.mean(encoded.annotations, mask)
 
 
 class MeanDeep(Mean):
-    """Two layers on the mean annotation, the first of which h and c share: tanh(W max(0, V mean)) (Xu)."""
+    """tanh(W max(0, V mean)) of the mean annotation, where h and c share V (Xu)."""
 
     def __init__(self, encoder: Encoder, decoder: CellStack) -> None:
         super().__init__(encoder, decoder)
         self.shared = nn.Linear(encoder.width, encoder.width)
 
-    def summary(self, reading: Reading, mask: Tensor) -> Tensor:
-        return torch.relu(self.shared(super().summary(reading, mask)))
+    def summary(self, encoded: EncoderOutput, mask: Tensor) -> Tensor:
+        return torch.relu(self.shared(super().summary(encoded, mask)))
 
 
 class Last(_Projected):
-    """tanh(W · what the encoder ends with: the annotation that has read everything, of each direction)."""
+    """tanh(W x), x for each direction the annotation after the whole source was read."""
 
-    def summary(self, reading: Reading, mask: Tensor) -> Tensor:
-        return reading.last
+    def summary(self, encoded: EncoderOutput, mask: Tensor) -> Tensor:
+        return encoded.last
 
 
 def _recurrent(start: str, encoder: Encoder) -> RecurrentEncoder:
     if not isinstance(encoder, RecurrentEncoder):
         raise ConfigError(
-            f"start {start!r} takes a recurrent encoder's states, but {type(encoder).__name__} hands over annotations "
-            "alone. Use start 'mean', 'last' or 'zero'."
+            f"start {start!r} takes a recurrent encoder's states, but {type(encoder).__name__} returns annotations "
+            "only. Use start 'mean', 'last' or 'zero'."
         )
     if not encoder.uniform:
         raise ConfigError(
-            f"start {start!r} takes the last states of all layers, but only the lowest of this encoder read both ways. "
-            "Use start 'mean', 'last' or 'zero', or leave encoder.bidirectional_layers out."
+            f"start {start!r} takes the last states of all layers, but only the lowest layers of this encoder are "
+            "bidirectional. Use start 'mean', 'last' or 'zero', or leave encoder.bidirectional_layers out."
         )
     return encoder
 
 
-STARTS = {
+INITIAL_STATES = {
     "zero": Zero,
     "final": Final,
     "project": Project,
@@ -158,6 +158,6 @@ STARTS = {
 }
 
 
-def build_start(name: str, encoder: Encoder, decoder: CellStack) -> Start:
-    """A start by its name in STARTS."""
-    return lookup("start", name, STARTS)(encoder, decoder)
+def build_initial_state(name: str, encoder: Encoder, decoder: CellStack) -> InitialState:
+    """Build an initial state by its name in INITIAL_STATES."""
+    return lookup("start", name, INITIAL_STATES)(encoder, decoder)

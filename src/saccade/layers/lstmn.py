@@ -1,41 +1,43 @@
-"""The LSTMN: an LSTM whose memory is a tape instead of a cell."""
+"""The LSTMN: an LSTM that attends to all its earlier states instead of reading only the last."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from saccade import tree
-from saccade.attention import Attention, Bank, Cache, MultiHead, Past, Tape
-from saccade.kernels.deferred import deferred_gradients
+from saccade import pytree
+from saccade.attention import Attention, AttentionState, Bank, Cache, MultiHead, Tape
+from saccade.kernels.deferred_weight_grad import deferred_gradients
+from saccade.layers.causal import CausalLayer
 from saccade.layers.cells import LSTM, check_inputs
-from saccade.layers.reader import Reader
 
 __all__ = ["LSTMN", "DeepFusion", "LSTMNState"]
 
 
-@tree.node
+@pytree.node
 class LSTMNState:
-    """own: the tapes [h ; c] so far; position (N,): how many words were read, not counting a seed;
-    summary (N, D): h̃ of the last step; fused (N, D): γ̃, with deep fusion.
+    """State of an LSTMN.
+
+    own: the tapes [h ; c] so far. position (N,): the number of words read, not counting a seed.
+    summary (N, D): h̃ of the last step. fused (N, D): γ̃, with deep fusion.
     """
 
     own: Cache
     position: Tensor
     summary: Tensor
     fused: Tensor | None
-    past: Past | None
-    fusion_past: Past | None
+    past: AttentionState | None
+    fusion_past: AttentionState | None
 
 
-class LSTMN(Reader):
-    """An LSTM that attends over the tapes of all its hidden and memory states.
+class LSTMN(CausalLayer):
+    """An LSTM that attends to all its earlier hidden and memory states, the paper's two tapes.
 
         a[t, i] = align(score([x[t] ; h̃[t-1]], h[i])),  i < t
-        h̃[t] = Σ a[t, i] h[i]        c̃[t] = Σ a[t, i] c[i]          (the same weights read both tapes)
+        h̃[t] = Σ a[t, i] h[i]        c̃[t] = Σ a[t, i] c[i]          (the same weights for both tapes)
         h[t], c[t] = LSTM(x[t], h̃[t], c̃[t])
 
-    An empty tape reads as zeros, so the first step is an LSTM's. With the additive score this is the paper's
+    An empty tape gives zeros, so the first step is an LSTM's. With the additive score this is the paper's
     a = v·tanh(W_h h[i] + W_x x[t] + W_h̃ h̃[t-1]).
     Paper: Cheng et al. 2016, arXiv:1601.06733, equations 4 to 9.
     """
@@ -51,7 +53,7 @@ class LSTMN(Reader):
     def start(
         self, rows: int, max_length: int, like: Tensor, *, seed: Tensor | None = None, source: Bank | None = None
     ) -> LSTMNState:
-        """`seed` (rows, 2·width): an [h ; c] that stands on the tapes from the start, such as an encoder's last."""
+        """Return the first state; `seed` (rows, 2·width): an [h ; c] to start the tapes, such as an encoder's last."""
         size = max_length if seed is None else max_length + 1
         own = Cache.empty(self.attention, rows, size, 2 * self.width, like)
         if seed is not None:
@@ -65,7 +67,7 @@ class LSTMN(Reader):
     def step(
         self, inputs: Tensor, state: LSTMNState, *, source: Bank | None = None, tape: Tape | None = None
     ) -> tuple[Tensor, LSTMNState]:
-        """`source`: the other sequence's tapes, with deep fusion."""
+        """Advance one step; `source` holds the other sequence's tapes, for deep fusion."""
         check_inputs(inputs, self.input_width, rank=2)
         after, state = self._advance(inputs, self.cell.project(inputs), state, source, tape)
         return after[:, : self.width], state
@@ -74,15 +76,15 @@ class LSTMN(Reader):
         return self.read(inputs, tape=tape)[..., : self.width]
 
     def read(self, inputs: Tensor, *, tape: Tape | None = None) -> Tensor:
-        """Both tapes (B, T, 2·width): what a second sequence can attend to."""
+        """Return both tapes (B, T, 2·width), to which a second sequence can attend."""
         return self.extend(inputs, self.start(inputs.shape[0], inputs.shape[1], inputs), tape=tape)[0]
 
     def extend(
         self, inputs: Tensor, state: LSTMNState, *, source: Bank | None = None, tape: Tape | None = None
     ) -> tuple[Tensor, LSTMNState]:
-        """Many steps: inputs (N, T, input_width) -> tapes [h ; c] (N, T, 2·width), state."""
+        """Run many steps: inputs (N, T, input_width) -> tapes [h ; c] (N, T, 2·width), state."""
         check_inputs(inputs, self.input_width, rank=3)
-        gates = self.cell.project(inputs)  # the words' share of all steps in one product
+        gates = self.cell.project(inputs)  # projects the words of all steps in one matmul
         tapes = []
         with deferred_gradients(inputs.device):
             for t in range(inputs.shape[1]):
@@ -113,7 +115,7 @@ class LSTMN(Reader):
 
 
 class DeepFusion(nn.Module):
-    """What an LSTMN step takes in from the tapes of another sequence.
+    """Deep fusion: an LSTMN step attends to the tapes of another sequence.
 
         b[t, j] = align(score([x[t] ; γ̃[t-1]], γ[j]))
         γ̃[t] = Σ b[t, j] γ[j]        α̃[t] = Σ b[t, j] α[j]
@@ -135,10 +137,10 @@ class DeepFusion(nn.Module):
         source: Bank,
         *,
         position: Tensor | None = None,
-        past: Past | None = None,
+        past: AttentionState | None = None,
         tape: Tape | None = None,
-    ) -> tuple[Tensor, Tensor, Past | None]:
-        """inputs (N, E), fused γ̃ of the last step (N, D) -> r · α̃, the new γ̃, past."""
+    ) -> tuple[Tensor, Tensor, AttentionState | None]:
+        """Map inputs (N, E) and the last step's γ̃ (N, D) to r · α̃, the new γ̃ and the attention state."""
         query = torch.cat([inputs, fused], -1)[:, None]
         attended = self.attention(query, source, positions=position, past=past, tape=tape)
         hidden, memory = attended.context[:, 0].chunk(2, -1)

@@ -1,4 +1,4 @@
-"""Position codes: how a model without recurrence knows the order of words."""
+"""Position codes, which give a model without recurrence the order of words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Learned", "Rotary", "Sinusoidal"]
 
 
 class Sinusoidal(nn.Module):
-    """Sines and cosines of falling frequency, added to the embeddings; any length.
+    """Sines and cosines of decreasing frequency, added to the embeddings; any length.
 
         PE[p, 2i] = sin(p / 10000^{2i/D})        PE[p, 2i+1] = cos(p / 10000^{2i/D})
 
@@ -25,14 +25,14 @@ class Sinusoidal(nn.Module):
         self.width = width
 
     def forward(self, positions: Tensor) -> Tensor:
-        """(N, T) -> (N, T, width), in float32."""
+        """Map positions (N, T) to codes (N, T, width), in float32."""
         pairs = torch.arange(0, self.width, 2, device=positions.device)
         angles = positions[..., None] * torch.pow(10000.0, -pairs / self.width)  # (N, T, D/2)
         return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)[..., : self.width]
 
 
 class Learned(nn.Module):
-    """A vector for each place, added to the embeddings; only as many places as the table has."""
+    """A learned vector per position, added to the embeddings; positions from max_length on have none."""
 
     def __init__(self, width: int, max_length: int) -> None:
         super().__init__()
@@ -41,13 +41,13 @@ class Learned(nn.Module):
         nn.init.normal_(self.table.weight, std=width**-0.5)
 
     def forward(self, positions: Tensor) -> Tensor:
-        """(N, T) -> (N, T, width)."""
+        """Map positions (N, T) to codes (N, T, width)."""
         out: Tensor = self.table(positions)
         return out
 
 
 class Rotary(nn.Module):
-    """Queries and keys turned by their position, so that a score sees only how far apart they are.
+    """Rotate queries and keys by their position, so that scores depend on relative positions alone.
 
         pairs (x1, x2) of entry i -> (x1 cos pθ_i - x2 sin pθ_i, x2 cos pθ_i + x1 sin pθ_i),  θ_i = 10000^{-2i/D}
 
@@ -57,11 +57,13 @@ class Rotary(nn.Module):
     def __init__(self, head_width: int) -> None:
         super().__init__()
         if head_width % 2:
-            raise ConfigError(f"rotary positions turn pairs of entries, but a head is {head_width} wide. Make it even.")
+            raise ConfigError(
+                f"rotary positions rotate pairs of entries, but a head is {head_width} wide. Make it even."
+            )
         self.pairs = head_width // 2
 
     def forward(self, x: Tensor, positions: Tensor | None) -> Tensor:
-        """(B, H, T, D) turned by positions (B, T), by default 0..T-1."""
+        """Rotate x (B, H, T, D) by positions (B, T), by default 0..T-1."""
         if positions is None:
             positions = torch.arange(x.shape[-2], device=x.device)[None]
         speeds = torch.pow(10000.0, -torch.arange(self.pairs, device=x.device) / self.pairs)

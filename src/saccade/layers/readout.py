@@ -1,4 +1,4 @@
-"""From a decoder's state to the vector that predicts a word."""
+"""Readouts: from a decoder's state to the vector that predicts a word."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["READOUTS", "Linear", "Maxout", "Readout", "Sum", "TanhReadout", "bui
 class Readout(nn.Module):
     """readout(state, context, word) -> vector (..., width), from which the vocabulary is predicted.
 
-    context and word are None where the model has none or does not read it again here.
+    context or word is None if the model has none or does not feed it to the readout.
     """
 
     width: int
 
     def forward(self, state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
-        """The parts joined."""
-        raise TypeError(f"{type(self).__name__} does not say how it joins: write forward()")
+        """Combine state, context and word to one vector."""
+        raise TypeError(f"{type(self).__name__} must implement forward()")
 
 
 class Linear(Readout):
-    """The parts side by side: the output layer alone decides."""
+    """State, context and word concatenated, without a layer of its own."""
 
     def __init__(self, state_width: int, context_width: int, word_width: int, width: int | None = None) -> None:
         super().__init__()
@@ -72,13 +72,13 @@ class Maxout(Readout):
 
 
 def side_by_side(state: Tensor, context: Tensor | None, word: Tensor | None) -> Tensor:
-    """The parts there are, joined."""
+    """Concatenate the parts that are not None."""
     parts = [part for part in (state, context, word) if part is not None]
     return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
 
 
 class Sum(Readout):
-    """The word's embedding, with state and context brought to its width and added.
+    """The word's embedding plus state and context, projected to its width.
 
         t = E y + L_h state + L_z context
 
@@ -110,5 +110,5 @@ READOUTS = {"linear": Linear, "tanh": TanhReadout, "maxout": Maxout, "sum": Sum}
 def build_readout(
     name: str, state_width: int, context_width: int = 0, word_width: int = 0, width: int | None = None
 ) -> Readout:
-    """A read-out by its name in READOUTS."""
+    """Build a readout by its name in READOUTS."""
     return lookup("output layer", name, READOUTS)(state_width, context_width, word_width, width)

@@ -1,4 +1,4 @@
-"""SimpleRNN + self-attention: an RNN that looks back over its own states."""
+"""SimpleRNN + self-attention: an RNN that attends to its own earlier states."""
 
 from __future__ import annotations
 
@@ -7,35 +7,38 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from saccade import tree
-from saccade.attention import Attention, Cache, MultiHead, Past, Tape
+from saccade import pytree
+from saccade.attention import Attention, AttentionState, Cache, MultiHead, Tape
 from saccade.errors import unknown_name
-from saccade.kernels.deferred import deferred_gradients
+from saccade.kernels.deferred_weight_grad import deferred_gradients
+from saccade.layers.causal import CausalLayer
 from saccade.layers.cells import build_cell, check_inputs
-from saccade.layers.reader import Reader
 
 __all__ = ["SelfAttentiveRNN", "SelfAttentiveState"]
 
 
-@tree.node
+@pytree.node
 class SelfAttentiveState:
-    """own: the states so far; recurrent (N, state_width): [context ; an LSTM's memory]; hidden (N, width)."""
+    """State of a SelfAttentiveRNN.
+
+    own: the states so far. recurrent (N, state_width): [context ; an LSTM's memory]. hidden (N, width): the last state.
+    """
 
     own: Cache
     recurrent: Tensor
     hidden: Tensor
-    past: Past | None
+    past: AttentionState | None
 
 
-class SelfAttentiveRNN(Reader):
-    """An RNN in which the context of all states so far takes the place of the last one.
+class SelfAttentiveRNN(CausalLayer):
+    """An RNN that reads an attention context over all states so far instead of the last state.
 
         h[t] = tanh(A [x[t] ; c[t-1]] + b)                       c[0] = 0
         c[t] = Σ_{i ≤ t} a[t, i] h[i],   a[t] = align(score(h[t], h[i]))
 
-    The sum includes the present state, so c[1] = h[1]. `cell`: any; a GRU or LSTM too gets c[t-1] for its
-    h[t-1]. `keep_state`: the input is [x[t] ; h[t-1]] beside c[t-1]. `output`: what is handed on, the
-    "state" h[t], the "context" c[t], or "both".
+    The sum includes the current state, so c[1] = h[1]. `cell`: any cell; a GRU or LSTM also gets c[t-1] in place of
+    h[t-1]. `keep_state`: the input becomes [x[t] ; h[t-1]], in addition to c[t-1]. `output`: the "state" h[t], the
+    "context" c[t], or "both".
     """
 
     def __init__(
@@ -74,7 +77,7 @@ class SelfAttentiveRNN(Reader):
 
     def forward(self, inputs: Tensor, *, tape: Tape | None = None) -> Tensor:
         check_inputs(inputs, self.input_width, rank=3)
-        gates = self.cell.project(inputs)  # the words' share of all steps in one product
+        gates = self.cell.project(inputs)  # projects the words of all steps in one matmul
         state = self.start(inputs.shape[0], inputs.shape[1], inputs)
         outputs = []
         with deferred_gradients(inputs.device):

@@ -1,4 +1,4 @@
-"""A list of modules that remembers what they are."""
+"""A typed nn.ModuleList."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Part = TypeVar("Part", bound=nn.Module)
 
 
 class Layers(nn.ModuleList, Generic[Part]):
-    """nn.ModuleList for type checkers: iterating and indexing give back the type that was put in."""
+    """nn.ModuleList for type checkers: iteration and `at` return the type of its modules."""
 
     def __iter__(self) -> Iterator[Part]:
         return cast(Iterator[Part], super().__iter__())
 
     def at(self, index: int) -> Part:
-        """The layer at an index."""
+        """Return the layer at an index."""
         return cast(Part, self[index])

@@ -1,4 +1,4 @@
-"""Transformer layers: attention, feed-forward, and the sum around each."""
+"""Transformer layers: attention and feed-forward sub-layers, each with a residual connection."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from saccade import masks, tree
-from saccade.attention import Bank, Cache, MultiHead, Past, Tape
+from saccade import masks, pytree
+from saccade.attention import AttentionState, Bank, Cache, MultiHead, Tape
 from saccade.errors import ShapeError
 from saccade.kernels.dropout import dropout
 from saccade.kernels.feed_forward import feed_forward
 from saccade.kernels.residual import layer_norm, residual, residual_and_norm, residual_norm, residual_norm_twice
-from saccade.layers.encoder import Encoder, Reading
+from saccade.layers.causal import CausalLayer
+from saccade.layers.encoder import Encoder, EncoderOutput
 from saccade.layers.positions import Learned, Sinusoidal
-from saccade.layers.reader import Reader
 from saccade.layers.stack import Layers
 
 __all__ = [
@@ -34,22 +34,22 @@ MakeAttention = Callable[[], MultiHead]
 
 
 class FeedForward(nn.Sequential):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at every position alike."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, the same at every position."""
 
     def __init__(self, width: int, inner: int) -> None:
         super().__init__(nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, width))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., width) -> (..., width)."""
+        """Map (..., width) to (..., width)."""
         first, between, second = self
         if isinstance(first, nn.Linear) and isinstance(between, nn.ReLU) and isinstance(second, nn.Linear):
             return feed_forward(first, between, second, x)
-        out: Tensor = second(between(first(x)))  # somebody put other modules in their place
+        out: Tensor = second(between(first(x)))  # the modules were replaced
         return out
 
 
 class Residual(nn.Module):
-    """The sum and the norm around a sub-layer.
+    """Residual connection and layer norm around a sub-layer.
 
     post: LayerNorm(x + Dropout(f(x)))  (the paper)        pre: x + Dropout(f(LayerNorm(x)))
     """
@@ -59,35 +59,35 @@ class Residual(nn.Module):
         self.norm, self.pre, self.dropout = nn.LayerNorm(width), norm == "pre", dropout
 
     def enter(self, x: Tensor) -> Tensor:
-        """What the sub-layer is given."""
+        """Return the sub-layer's input."""
         return normed(self.norm, x) if self.pre else x
 
     def leave(self, x: Tensor, out: Tensor) -> Tensor:
-        """What its output becomes."""
+        """Add x to the sub-layer's output; post-norm also normalizes the sum."""
         if self.pre:
             return residual(x, out, self.dropout, self.training)
         norm = self.norm
-        if not _bare(norm):
+        if not _is_plain(norm):
             return norm(residual(x, out, self.dropout, self.training))  # type: ignore[no-any-return]
         return residual_norm(x, out, norm.weight, norm.bias, norm.eps, self.dropout, self.training)
 
     def go_on(self, x: Tensor, out: Tensor, following: Residual) -> tuple[Tensor, Tensor]:
-        """What its output becomes, and what the sub-layer of the `following` is then given."""
+        """Return `leave(x, out)` and the input of the `following` sub-layer, in one kernel if possible."""
         norm, both = (following.norm, residual_and_norm) if self.pre else (self.norm, residual_norm_twice)
-        if not _bare(norm):
+        if not _is_plain(norm):
             x = self.leave(x, out)
             return x, following.enter(x)
         return both(x, out, norm.weight, norm.bias, norm.eps, self.dropout, self.training)
 
 
 def normed(norm: nn.Module, x: Tensor) -> Tensor:
-    """A norm's output, by our kernels where they can do it."""
-    out: Tensor = layer_norm(x, norm.weight, norm.bias, norm.eps) if _bare(norm) else norm(x)  # type: ignore[arg-type]
+    """Apply a norm, with our kernels if it is a plain LayerNorm."""
+    out: Tensor = layer_norm(x, norm.weight, norm.bias, norm.eps) if _is_plain(norm) else norm(x)  # type: ignore[arg-type]
     return out
 
 
-def _bare(norm: nn.Module) -> bool:
-    """Whether a norm is a LayerNorm and nothing else: one that was exchanged, or hooked into, wants to be called."""
+def _is_plain(norm: nn.Module) -> bool:
+    """Return whether a norm is exactly nn.LayerNorm without hooks, which a kernel would not call."""
     return type(norm) is nn.LayerNorm and not norm._forward_hooks and not norm._forward_pre_hooks
 
 
@@ -102,27 +102,26 @@ class EncoderLayer(nn.Module):
         self.around_feed = Residual(width, norm, dropout)
 
     def forward(self, x: Tensor, mask: Tensor, tape: Tape | None = None) -> Tensor:
-        """(B, S, width) -> (B, S, width); the mask (B, S) shows some of each sentence, as a Batch makes sure."""
+        """Map (B, S, width) to the same shape; the mask (B, S) keeps a word of each sentence, as Batch ensures."""
         y = self.around_self.enter(x)
         attended = self.self_attention.over(y, mask, sight="some", tape=tape)
         x, y = self.around_self.go_on(x, attended.context, self.around_feed)
         return self.around_feed.leave(x, self.feed_forward(y))
 
 
-@tree.node
+@pytree.node
 class LayerState:
-    """What a decoder layer keeps between steps: its cache, and the pasts of attentions that have one."""
+    """A decoder layer's state between steps: its KV cache, and the states of attentions that keep one."""
 
     cache: Cache
-    self_past: Past | None
-    cross_past: Past | None
+    self_past: AttentionState | None
+    cross_past: AttentionState | None
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, attention to the source (`cross`, where there is one), then feed-forward.
+    """Masked self-attention, attention to the source (`cross`, if there is one), then feed-forward.
 
-    One body for whole targets and for single steps: it is handed a function that turns its self-attention's
-    input into a bank, causal over the target or the cache of what was written so far.
+    `forward` processes whole targets with a causal mask, `step` one word with a cache of the words before it.
     """
 
     def __init__(
@@ -138,38 +137,38 @@ class DecoderLayer(nn.Module):
         self.width = width
 
     def start(self, rows: int, max_length: int, like: Tensor, source: Bank | None) -> LayerState:
-        """Nothing written yet."""
+        """Return the state before the first word."""
         cache = Cache.empty(self.self_attention, rows, max_length, self.width, like)
         cross = None if self.cross is None or source is None else self.cross.start(source, rows)
         return LayerState(cache, self.self_attention.start(cache.bank(ahead=1)), cross)
 
     def forward(self, x: Tensor, source: Bank | None, *, tape: Tape | None = None) -> Tensor:
-        """Whole targets: (B, T, width) -> (B, T, width)."""
+        """Process whole targets: (B, T, width) -> (B, T, width)."""
         y = self.around_self.enter(x)
         attended = self.self_attention.over(y, masks.causal(x.shape[1], device=x.device), sight="causal", tape=tape)
-        x, _ = self._rest(x, attended.context, source, None, None, tape)
+        x, _ = self._after_self(x, attended.context, source, None, None, tape)
         return x
 
     def step(
         self, x: Tensor, state: LayerState, source: Bank | None, *, tape: Tape | None = None
     ) -> tuple[Tensor, LayerState]:
-        """One word: (N, 1, width) -> (N, 1, width), state."""
+        """Process one word: (N, 1, width) -> (N, 1, width), state."""
         positions = state.cache.count[:, None]
         y = self.around_self.enter(x)
         cache = state.cache.add(*self.self_attention.project(y, positions=positions))
         attended = self.self_attention(y, cache.bank(), positions=positions, past=state.self_past, tape=tape)
-        x, past = self._rest(x, attended.context, source, positions, state.cross_past, tape)
+        x, past = self._after_self(x, attended.context, source, positions, state.cross_past, tape)
         return x, LayerState(cache, attended.past, past)
 
-    def _rest(
+    def _after_self(
         self,
         x: Tensor,
         own: Tensor,
         source: Bank | None,
         positions: Tensor | None,
-        past: Past | None,
+        past: AttentionState | None,
         tape: Tape | None,
-    ) -> tuple[Tensor, Past | None]:
+    ) -> tuple[Tensor, AttentionState | None]:
         if self.cross is not None and self.around_cross is not None and source is not None:
             x, y = self.around_self.go_on(x, own, self.around_cross)
             attended = self.cross(y, source, positions=positions, past=past, sight="some", tape=tape)
@@ -181,7 +180,7 @@ class DecoderLayer(nn.Module):
 
 
 class TransformerEncoder(Encoder):
-    """A stack of encoder layers; pre-norm stacks end with a norm of their own."""
+    """A stack of encoder layers; pre-norm stacks end with one more norm."""
 
     def __init__(
         self, make_attention: MakeAttention, width: int, inner: int, layers: int, *, norm: Norm, dropout: float
@@ -193,15 +192,15 @@ class TransformerEncoder(Encoder):
         self.norm = nn.LayerNorm(width) if norm == "pre" else nn.Identity()
         self.width = width
 
-    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
+    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> EncoderOutput:
         for layer in self.layers:
             inputs = layer(inputs, mask, tape)
         annotations = normed(self.norm, inputs)
-        return Reading(annotations, masks.last(annotations, mask))
+        return EncoderOutput(annotations, masks.last(annotations, mask))
 
 
 class TransformerDecoder(nn.Module):
-    """A stack of decoder layers, with attention to a source or without."""
+    """A stack of decoder layers, with or without attention to a source."""
 
     def __init__(
         self,
@@ -224,20 +223,20 @@ class TransformerDecoder(nn.Module):
         self.norm = nn.LayerNorm(width) if norm == "pre" else nn.Identity()
 
     def banks(self, annotations: Tensor, mask: Tensor) -> tuple[Bank, ...]:
-        """The source as each layer's cross attention wants it, projected once."""
+        """Project the source once for the cross-attention of each layer."""
         return tuple(layer.cross.bank(annotations, mask=mask) for layer in self.layers if layer.cross is not None)
 
     def start(
         self, rows: int, max_length: int, like: Tensor, sources: tuple[Bank, ...] | None
     ) -> tuple[LayerState, ...]:
-        """The states of all layers before the first word."""
+        """Return the states of all layers before the first word."""
         return tuple(
             layer.start(rows, max_length, like, source)
             for layer, source in zip(self.layers, sources or [None] * len(self.layers), strict=True)
         )
 
     def forward(self, x: Tensor, sources: tuple[Bank, ...] | None, *, tape: Tape | None = None) -> Tensor:
-        """Whole targets: (B, T, width) -> (B, T, width)."""
+        """Process whole targets: (B, T, width) -> (B, T, width)."""
         for layer, source in zip(self.layers, sources or [None] * len(self.layers), strict=True):
             x = layer(x, source, tape=tape)
         return normed(self.norm, x)
@@ -250,7 +249,7 @@ class TransformerDecoder(nn.Module):
         *,
         tape: Tape | None = None,
     ) -> tuple[Tensor, tuple[LayerState, ...]]:
-        """One word: (N, 1, width) -> (N, 1, width), states."""
+        """Process one word: (N, 1, width) -> (N, 1, width), states."""
         after = []
         for layer, state, source in zip(self.layers, states, sources or [None] * len(self.layers), strict=True):
             x, state = layer.step(x, state, source, tape=tape)
@@ -258,8 +257,8 @@ class TransformerDecoder(nn.Module):
         return normed(self.norm, x), tuple(after)
 
 
-class TransformerReader(Reader):
-    """A Transformer decoder without a source, as a reader: what a Transformer language model reads with."""
+class TransformerReader(CausalLayer):
+    """A Transformer decoder without a source, as the causal layer of a Transformer language model."""
 
     def __init__(self, decoder: TransformerDecoder, place: PlacedEmbedding, width: int) -> None:
         super().__init__()
@@ -283,14 +282,14 @@ class TransformerReader(Reader):
 
 
 class PlacedEmbedding(nn.Module):
-    """Embeddings with their position code added, and dropout on the sum."""
+    """Embeddings plus position codes, with dropout on the sum."""
 
     def __init__(self, positions: Learned | Sinusoidal | None, dropout: float) -> None:
         super().__init__()
         self.positions, self.dropout = positions, dropout
 
     def check_length(self, length: int) -> None:
-        """Refuse what the position table has no row for."""
+        """Raise if the learned positions end before `length`."""
         limit = None if self.positions is None else self.positions.max_length
         if limit is not None and length > limit:
             raise ShapeError(
@@ -299,7 +298,7 @@ class PlacedEmbedding(nn.Module):
             )
 
     def forward(self, embedded: Tensor, positions: Tensor | None = None) -> Tensor:
-        """Embedded (N, T, width) at positions (N, T), by default 0..T-1."""
+        """Add the codes of positions (N, T), by default 0..T-1, to embeddings (N, T, width)."""
         if self.positions is not None:
             if positions is None:
                 self.check_length(embedded.shape[1])

@@ -1,4 +1,4 @@
-"""Models: every one is `encode`, `start`, `step` and `forward` (see `Seq2Seq`), or a classifier."""
+"""Models: sequence models with `encode`, `init_state`, `step` and `forward` (see `Seq2Seq`), and classifiers."""
 
 from saccade.models.base import Classifying, Seq2Seq
 from saccade.models.build import build_captioner, build_classifier, build_language_model, build_seq2seq, configure

@@ -1,4 +1,4 @@
-"""From a preset's name to a model."""
+"""Build models from the names of presets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["build_captioner", "build_classifier", "build_language_model", "build
 
 
 def configure(preset: str, **overrides: Any) -> Config:
-    """A preset's settings with some of them changed, nested ones field by field.
+    """Return a preset's settings with overrides, which merge into nested sections field by field.
 
     configure("bahdanau", embedding=64, encoder={"width": 128}, attention={"align": "sparsemax"})
     """
@@ -24,19 +24,19 @@ def configure(preset: str, **overrides: Any) -> Config:
 
 
 def build_seq2seq(preset: str, source_vocabulary: int, target_vocabulary: int, **overrides: Any) -> Seq2Seq:
-    """A model that reads one sequence and writes another."""
+    """Build a sequence-to-sequence model."""
     model: Seq2Seq = _build(preset, "sequence_to_sequence", (source_vocabulary, target_vocabulary), overrides)
     return model
 
 
 def build_language_model(preset: str, vocabulary: int, **overrides: Any) -> Seq2Seq:
-    """A model that goes on writing."""
+    """Build a language model."""
     model: Seq2Seq = _build(preset, "language_model", (vocabulary,), overrides)
     return model
 
 
 def build_captioner(preset: str, vocabulary: int, **overrides: Any) -> Seq2Seq:
-    """A model that looks at pictures and writes what they show."""
+    """Build an image captioning model."""
     model: Seq2Seq = _build(preset, "captioner", (vocabulary,), overrides)
     return model
 
@@ -51,7 +51,7 @@ def build_classifier(
     head_dropout: float = 0.0,
     **overrides: Any,
 ) -> Classifying:
-    """A model that answers a whole input with one of several classes."""
+    """Build a model that classifies whole inputs."""
     if hidden is not None and hidden < 1:
         raise ConfigError(f"hidden is {hidden}, but a layer needs at least 1 unit. Leave it out for no layer.")
     if not 0 <= head_dropout < 1:
@@ -66,11 +66,13 @@ def _build(preset: str, head: str, sizes: tuple[int, ...], overrides: dict[str, 
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ConfigError(f"a model needs vocabularies and classes of at least 1, but was given {sizes}.")
     if head != "classifier" and sizes[-1] <= EOS:
-        raise ConfigError(f"a model that writes needs an end to write (token {EOS}), but knows only {sizes[-1]} words.")
+        raise ConfigError(
+            f"a model that generates text needs the end token ({EOS}), but its vocabulary has {sizes[-1]} words."
+        )
     lookup("model", preset, presets_for(head))
     return build_head(head, configure(preset, **overrides), *sizes, **more)
 
 
 def _complete(family: type[Config], settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings with the family's defaults filled in, so that overrides merge into whole sections."""
+    """Fill in the family's defaults, so that overrides merge into complete sections."""
     return parse(family, settings, family.__name__).model_dump()

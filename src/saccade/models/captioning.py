@@ -1,4 +1,4 @@
-"""Pictures to words: a grid of annotations in the place of a source, under a recurrent decoder or a Transformer's."""
+"""Image captioning: image regions replace source tokens, under a recurrent or a Transformer decoder."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from saccade.attention.aligns.hard import MovingBaseline
 from saccade.batch import Batch
 from saccade.config import Config, Width
 from saccade.errors import ConfigError, DataError, ShapeError
-from saccade.layers.encoder import Encoder, Reading
+from saccade.layers.encoder import Encoder, EncoderOutput
 from saccade.layers.grids import VGG, SmallGrid, flatten, normalise, sinusoidal_places
 from saccade.layers.transformer import PlacedEmbedding
 from saccade.models.base import Seq2Seq
 from saccade.models.family import Family
+from saccade.models.model_config import AttentionConfig, DecoderConfig, InitConfig
 from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
-from saccade.models.settings import AttentionConfig, DecoderConfig, InitConfig
 from saccade.models.transformer import Memory, Transformer, TransformerConfig
 from saccade.outside import find_factory, is_outside
 
@@ -27,30 +27,33 @@ __all__ = ["GridConfig", "GridEncoder", "RecurrentCaptionConfig", "TransformerCa
 
 
 def pictures_of(batch: Batch, like: Tensor) -> Tensor:
-    """The pictures (B, 3, H, W) of a batch that must have them; bytes become numbers in the precision of `like`."""
+    """Return the images (B, 3, H, W) of a batch; raise DataError if it has none.
+
+    Images of uint8 are normalized and converted to the dtype of `like`.
+    """
     if not isinstance(batch, Batch) or batch.pictures is None:
-        raise DataError("this model looks at pictures, but the Batch has none. Pass Batch(pictures=…).")
+        raise DataError("this model reads images, but the Batch has none. Pass Batch(pictures=…).")
     if batch.pictures.dtype == torch.uint8:
         return normalise(batch.pictures).to(like.dtype)
     return batch.pictures
 
 
 class GridConfig(Config):
-    """What sees a picture."""
+    """The image encoder."""
 
     kind: Annotated[str, Field(pattern=r"^(small|vgg16|vgg19|[\w.]+:\w+)$")] = "small"
-    """small, vgg16, vgg19, or `package.module:factory` of your own, which makes a module that gives a map back."""
+    """small, vgg16, vgg19, or `package.module:factory`, your own factory of a module that returns a feature map."""
     width: Width = 128
-    """Of an annotation; VGG's are 512 wide."""
+    """Width of an annotation; VGG's are 512 wide."""
     channels: Annotated[tuple[Width, ...], Field(strict=False, min_length=1, max_length=16)] = (48, 96)
-    """For the small one: the channels of its stages. The first halves the picture twice, each further one once."""
+    """For `small`: the channels of its stages. The first stage halves the image size twice, each further one once."""
     weights: str | None = None
-    """A file of weights to begin with: PyTorch's, or safetensors. VGG takes the published ones as they are."""
+    """A file of initial weights, of PyTorch or safetensors. VGG reads the published weights unchanged."""
     frozen: bool = False
-    """Whether it stays as it is while the rest learns."""
+    """Whether the image encoder stays fixed while the rest trains."""
 
     def build(self) -> GridEncoder:
-        """The grid as an encoder, untrained."""
+        """Build the encoder, untrained."""
         grid: nn.Module
         if is_outside(self.kind):
             grid, width = find_factory("grid", self.kind)(), self.width
@@ -64,9 +67,9 @@ class GridConfig(Config):
 
 
 class GridEncoder(Encoder):
-    """A grid as an encoder: each region is an annotation, and all of them are there.
+    """A network over images as an encoder: each region of its feature map is an annotation; none is padding.
 
-    One that is frozen stays as it is in every respect: norms over a batch do not even count what they see.
+    A frozen one stays in eval mode, so its batch norms do not update their running statistics.
     """
 
     def __init__(self, grid: nn.Module, width: int, *, frozen: bool = False) -> None:
@@ -79,51 +82,51 @@ class GridEncoder(Encoder):
             self.grid.eval()
         return self
 
-    def see(self, pictures: Tensor) -> tuple[Reading, Tensor]:
-        """Pictures (B, 3, H, W) -> annotations (B, L, D), and a mask (B, L) that keeps them all."""
+    def see(self, pictures: Tensor) -> tuple[EncoderOutput, Tensor]:
+        """Encode images (B, 3, H, W) as annotations (B, L, D), with a mask (B, L) that is all True."""
         annotations = flatten(self.map(pictures))
-        return Reading(annotations, annotations.mean(1)), _all_there(annotations)
+        return EncoderOutput(annotations, annotations.mean(1)), _all_there(annotations)
 
     def map(self, pictures: Tensor) -> Tensor:
-        """(B, width, rows, columns)."""
+        """Return the feature map (B, width, rows, columns)."""
         seen = self.grid(pictures)
         if not isinstance(seen, Tensor) or seen.dim() != 4 or seen.shape[:2] != (len(pictures), self.width):
             was = tuple(seen.shape) if isinstance(seen, Tensor) else type(seen).__name__
             raise ShapeError(
-                f"the grid made {was} of {len(pictures)} pictures, but must make ({len(pictures)}, {self.width}, rows, "
-                "columns): grid.width is what a recipe says it is."
+                f"the grid made {was} of {len(pictures)} images, but must make ({len(pictures)}, {self.width}, rows, "
+                "columns). The second number is grid.width of the recipe."
             )
         return seen
 
     def shape(self, height: int, width: int, like: Tensor) -> tuple[int, int]:
-        """Rows and columns of the regions of a picture of this size."""
+        """Return the rows and columns of regions for an image of this size."""
         training = self.training
-        self.eval()  # it is no picture, so no norm shall count it
+        self.eval()  # the dummy image must not enter batch norm statistics
         rows, columns = self.map(like.new_zeros(1, 3, height, width)).shape[-2:]
         self.train(training)
         return int(rows), int(columns)
 
 
 class RecurrentCaptioner(RecurrentSeq2Seq):
-    """Show, Attend and Tell: a recurrent decoder that looks at the regions of a picture.
+    """Show, Attend and Tell: a recurrent decoder that attends to the regions of an image.
 
         z[t] = β[t] Σ_i a[t, i] annotation[i],   β[t] = σ(w · h[t-1])
         h[t] = LSTM([y[t-1] ; z[t]], h[t-1])        logits = L_o (E y[t-1] + L_h h[t] + L_z z[t])
 
-    It starts from the mean annotation. Everything but what it looks at is the recurrent decoder's.
+    By default the initial state is computed from the mean annotation. Only `read_source` differs from the base class.
     Paper: Xu et al. 2015, arXiv:1502.03044.
     """
 
-    def read_source(self, batch: Batch, tape: Tape | None) -> tuple[Reading, Tensor]:
+    def read_source(self, batch: Batch, tape: Tape | None) -> tuple[EncoderOutput, Tensor]:
         assert isinstance(self.encoder, GridEncoder)
         return self.encoder.see(pictures_of(batch, self.output.weight))
 
 
 class TransformerCaptioner(Transformer):
-    """A Transformer that reads the regions of a picture instead of words; their places are sines of row and column."""
+    """A Transformer that reads image regions instead of words, with sinusoidal codes of row and column."""
 
     retired_weights: ClassVar[frozenset[str]] = frozenset({"source_place.positions.table.weight"})
-    """Saved by older versions, which built a table of source positions that nothing used."""
+    """An unused table of source positions in the checkpoints of older versions."""
 
     def __init__(self, *parts: Any, grid: GridEncoder, **options: Any) -> None:
         super().__init__(*parts, **options)
@@ -144,7 +147,7 @@ def _all_there(annotations: Tensor) -> Tensor:
 
 
 class RecurrentCaptionConfig(Family):
-    """Show, Attend and Tell and its relatives."""
+    """Show, Attend and Tell and its variants."""
 
     reads = "image"
 
@@ -155,7 +158,7 @@ class RecurrentCaptionConfig(Family):
     init: InitConfig = InitConfig()
 
     def captioner(self, vocabulary: int) -> Seq2Seq:
-        """A model that writes captions."""
+        """Build a captioning model."""
         model = attach_decoder(
             None,
             self.grid.build(),
@@ -167,21 +170,21 @@ class RecurrentCaptionConfig(Family):
             RecurrentCaptioner,
         )
         if self.attention is not None and self.attention.align == "hard":
-            model.baseline = MovingBaseline()  # what its draws are compared with while it learns
+            model.baseline = MovingBaseline()  # of REINFORCE, for training its sampled attention
         self.init.apply(model)
         return model
 
 
 class TransformerCaptionConfig(TransformerConfig):
-    """A Transformer over a grid."""
+    """A Transformer over image regions."""
 
     reads = "image"
 
     grid: GridConfig = GridConfig()
 
     def captioner(self, vocabulary: int) -> Seq2Seq:
-        """A model that writes captions."""
+        """Build a captioning model."""
         target = self._embedding(vocabulary)
-        unplaced = PlacedEmbedding(None, self.dropout)  # regions get their places in `encode`
+        unplaced = PlacedEmbedding(None, self.dropout)  # `encode` adds the positions of regions
         parts = (target, target, self._encoder(), self._decoder(cross=True), unplaced, self._place())
         return TransformerCaptioner(*parts, tied=self.tied, grid=self.grid.build())

@@ -19,7 +19,7 @@ class Classifier(Classifying):
     """embedding → encoder → pooling → classes.
 
     `pooling`: mean, last or attention. `hidden`: the width of a ReLU layer before the classes, if any.
-    `source_dropout` is on the embeddings, `dropout` on the pooled vector and the ReLU layer.
+    `source_dropout` applies to the embeddings, `dropout` to the pooled vector and the ReLU layer.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class Classifier(Classifying):
         tokens, mask = source_of(batch)
         check_tokens("source", tokens, self.embedding.num_embeddings)
         words = self.source_dropout(self.embedding(tokens) * self.scale)
-        reading = self.encoder(words, mask, tape=tape)
-        pooled = self.dropout(self.pooling(reading, mask, tape=tape))
+        encoded = self.encoder(words, mask, tape=tape)
+        pooled = self.dropout(self.pooling(encoded, mask, tape=tape))
         if self.hidden is not None:
             pooled = self.dropout(F.relu(self.hidden(pooled)))
         out: Tensor = self.output(pooled)

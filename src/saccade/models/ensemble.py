@@ -1,4 +1,4 @@
-"""Several models of any families, writing together."""
+"""Ensembles: several models, of any families, whose predictions are averaged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention import Tape
 from saccade.batch import Batch
 from saccade.errors import ConfigError, unknown_name
@@ -21,7 +21,7 @@ __all__ = ["Ensemble"]
 AVERAGES = ("probabilities", "log_probabilities")
 
 
-@tree.node
+@pytree.node
 class Parts:
     """The memories or states of the members."""
 
@@ -29,11 +29,11 @@ class Parts:
 
 
 class Ensemble(Seq2Seq):
-    """Models over one vocabulary, averaged word by word; a model like any other to a search.
+    """Models over one vocabulary with averaged predictions; search uses it like a single model.
 
         probabilities: p(y) = mean_m p_m(y)              log_probabilities: log p(y) ∝ mean_m log p_m(y)
 
-    Sites on a Tape carry the member's number in front: "0.attention".
+    On a Tape, the member's index is a prefix of its sites: "0.attention".
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class Ensemble(Seq2Seq):
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> Parts:
         return Parts(tuple(member.encode(batch, tape=_under(tape, number)) for number, member in self._numbered()))
 
-    def start(self, memory: Parts, max_length: int) -> Parts:
+    def init_state(self, memory: Parts, max_length: int) -> Parts:
         pairs = zip(self._numbered(), memory.members, strict=True)
-        return Parts(tuple(member.start(part, max_length) for (_, member), part in pairs))
+        return Parts(tuple(member.init_state(part, max_length) for (_, member), part in pairs))
 
     def step(self, memory: Parts, state: Parts, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Parts]:
         logits, states = [], []

@@ -1,4 +1,4 @@
-"""Family: the parts of a kind of model that heads are put on."""
+"""Family: the settings of a kind of model, and methods that build the parts its heads need."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from torch import nn
 
 from saccade.config import Config
 from saccade.kernels.dropout import Dropout
+from saccade.layers.causal import CausalLayer
 from saccade.layers.encoder import Encoder
-from saccade.layers.reader import Reader
 from saccade.models.base import Seq2Seq
 
 __all__ = ["Family", "WordNetwork"]
 
-Network = TypeVar("Network", Encoder, Reader)
+Network = TypeVar("Network", Encoder, CausalLayer)
 
 
 class WordNetwork(NamedTuple, Generic[Network]):
-    """What reads words: their embedding, times `scale`, under dropout, and the network above it."""
+    """A word embedding, multiplied by `scale` and with dropout, and the network above it."""
 
     embedding: nn.Embedding
     network: Network
@@ -27,21 +27,21 @@ class WordNetwork(NamedTuple, Generic[Network]):
 
 
 class Family(Config):
-    """Settings of a family of models. Heads (`models/heads.py`) are written once over these methods.
+    """Settings of a family of models. Each head (`models/heads.py`) is written once, over these methods.
 
-    A family that lacks one of them cannot have the heads that need it.
+    A family that lacks a method cannot be built with the heads that call it.
     """
 
     reads: ClassVar[str] = "text"
-    """What its encoder reads: text or image. Heads for the other cannot be put on it."""
+    """The input of its encoder, text or image; heads for the other input are not available."""
 
     def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:
-        """Build what reads a whole sequence, for heads that pool it or point into it."""
-        raise TypeError(f"{type(self).__name__} has no encoder of words: write encoder_of_words()")
+        """Build the encoder of a whole sequence, for heads that pool it or point into it."""
+        raise TypeError(f"{type(self).__name__} has no encoder for words: write encoder_of_words()")
 
-    def reader_of_words(self, vocabulary: int) -> WordNetwork[Reader]:
-        """Build what reads from left to right, for heads that predict the next word."""
-        raise TypeError(f"{type(self).__name__} has no reader of words: write reader_of_words()")
+    def reader_of_words(self, vocabulary: int) -> WordNetwork[CausalLayer]:
+        """Build the causal network, for heads that predict the next word."""
+        raise TypeError(f"{type(self).__name__} has no causal network for words: write reader_of_words()")
 
     def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> Seq2Seq:
         """Build a model that reads one sequence and writes another."""
@@ -52,4 +52,4 @@ class Family(Config):
         raise TypeError(f"{type(self).__name__} reads no images: write captioner()")
 
     def initialize(self, model: nn.Module) -> None:
-        """Set the weights a model starts from, where the settings ask for others than those of its layers."""
+        """Initialize the weights, where the settings differ from the layers' own initialization."""

@@ -1,4 +1,4 @@
-"""Heads: what a family of models is built for. Each is written once, for all families; a new one is a row of HEADS."""
+"""Heads: the tasks that model families can be built for. Each is written once, for all families, as a row of HEADS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["HEADS", "build_head"]
 
 
 def build_head(head: str, family: Config, *sizes: int, **options: Any) -> Any:
-    """Build a model: a head by name on a family; `sizes` are vocabularies and numbers of classes."""
+    """Build a model from a head's name and a family; `sizes` are vocabulary sizes and the number of classes."""
     return lookup("head", head, HEADS).build(family, *sizes, **options)
 
 
@@ -28,7 +28,7 @@ def language_model(family: Any, vocabulary: int) -> LanguageModel:
 
 
 def classifier(family: Any, vocabulary: int, classes: int, **options: Any) -> Classifier:
-    """Build a model that answers a whole sequence with a class; for `options` see Classifier."""
+    """Build a model that classifies whole sequences; for `options` see Classifier."""
     words = family.encoder_of_words(vocabulary)
     parts = {"source_dropout": words.dropout, "scale": words.scale}
     model = Classifier(words.embedding, words.network, classes, **parts, **options)
@@ -37,7 +37,7 @@ def classifier(family: Any, vocabulary: int, classes: int, **options: Any) -> Cl
 
 
 class Head(NamedTuple):
-    """How a head is built on a family, and what families it is for: those that read texts, or images."""
+    """The function that builds a model of a family, and the input of the families it is for: text or image."""
 
     build: Callable[..., Any]
     reads: str = "text"

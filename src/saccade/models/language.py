@@ -1,4 +1,4 @@
-"""Language models: any Reader, predicting the next word."""
+"""Language models: any CausalLayer, predicting the next word."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention import Tape, name_sites
 from saccade.batch import Batch, check_tokens
 from saccade.kernels.dropout import Dropout
-from saccade.layers.reader import Reader
+from saccade.layers.causal import CausalLayer
 from saccade.models.base import Seq2Seq, check_fed, inputs_of, tie
 
 __all__ = ["LanguageModel", "NoSource"]
 
 
-@tree.node
+@pytree.node
 class NoSource:
-    """The memory of a model without a source: B rows of nothing (B, 0)."""
+    """The memory of a model without a source: an empty tensor (B, 0) that holds only the batch size."""
 
     rows: Tensor
 
 
 class LanguageModel(Seq2Seq):
-    """embedding → reader → output layer: p(y[t] | y[0..t-1])."""
+    """embedding → causal network → output layer: p(y[t] | y[0..t-1])."""
 
     def __init__(
         self,
         embedding: nn.Embedding,
-        reader: Reader,
+        reader: CausalLayer,
         *,
         tied: bool = False,
         dropout: Dropout | None = None,
@@ -47,7 +47,7 @@ class LanguageModel(Seq2Seq):
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> NoSource:
         return NoSource(self.output.weight.new_zeros(batch.size, 0))
 
-    def start(self, memory: NoSource, max_length: int) -> Any:
+    def init_state(self, memory: NoSource, max_length: int) -> Any:
         return self.reader.start(memory.rows.shape[0], max_length, memory.rows)
 
     def step(self, memory: NoSource, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
@@ -55,7 +55,7 @@ class LanguageModel(Seq2Seq):
         output, state = self.reader.step(self._embed(tokens), state, tape=tape)
         return self.output(self._drop(output)), state
 
-    def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+    def hidden_states(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         return self._drop(self.reader(self._embed(inputs_of(batch)), tape=tape))
 
     def _embed(self, tokens: Tensor) -> Tensor:

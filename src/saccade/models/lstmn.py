@@ -1,4 +1,4 @@
-"""The LSTMN as encoder, language model and classifier, and two of them joined by shallow or deep fusion."""
+"""The LSTMN as encoder, language model and classifier, and two LSTMNs joined by shallow or deep fusion."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from saccade import masks, tree
-from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
+from saccade import masks, pytree
+from saccade.attention import Attention, AttentionState, Bank, MultiHead, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
 from saccade.config import Width
 from saccade.kernels.dropout import Dropout
+from saccade.layers.causal import CausalLayer, StackedReader
 from saccade.layers.lstmn import LSTMN, DeepFusion, LSTMNState
-from saccade.layers.reader import Reader, StackedReader
 from saccade.layers.readout import TanhReadout
 from saccade.layers.stack import Layers
 from saccade.models.base import Seq2Seq, check_fed, inputs_of, source_of, tie
+from saccade.models.model_config import AttentionConfig
 from saccade.models.reading import ReaderConfig
-from saccade.models.settings import AttentionConfig
 
 __all__ = ["FusedLSTMN", "LSTMNConfig", "Memory", "State"]
 
 
-@tree.node
+@pytree.node
 class Memory:
-    """A source, read by the encoder's layers: each one's last [h ; c] (B, 2D), and the banks to attend to.
+    """An encoded source: the last [h ; c] (B, 2D) of each encoder layer, and the banks to attend to.
 
-    deep: the tapes as each decoder layer's fusion wants them; shallow: the top hidden tape. One is None.
+    deep: for each decoder layer's fusion, a bank with the hidden tape as keys and [h ; c] as values. shallow: a bank
+    of the top layer's hidden tape. One of the two is None.
     """
 
     seeds: tuple[Tensor, ...]
@@ -35,23 +36,23 @@ class Memory:
     shallow: Bank | None
 
 
-@tree.node
+@pytree.node
 class State:
-    """The decoder layers' states and, with shallow fusion, the attention's past."""
+    """The decoder layers' states and, with shallow fusion, the attention state."""
 
     layers: tuple[LSTMNState, ...]
     position: Tensor
-    past: Past | None
+    past: AttentionState | None
 
 
 class FusedLSTMN(Seq2Seq):
-    """Two LSTMNs: one reads the source, the other writes the target.
+    """Two LSTMNs: one encodes the source, the other decodes the target.
 
-    Deep fusion: every step of the decoder takes the source's tapes into its memory through a gate
-    (`DeepFusion`), layer by layer; the read-out is the top state.
-    Shallow fusion: the decoder attends to the source on top, from its current state, and nothing enters the
+    Deep fusion: in every step each decoder layer attends to the source's tapes and adds the result to its memory
+    through a gate (`DeepFusion`); the read-out is the top state.
+    Shallow fusion: the decoder attends to the source from its current top state, and the result does not enter the
     cell; the read-out is tanh(W [context ; state]).
-    The decoder's tapes start with the encoder's last state.
+    The first entry of the decoder's tapes is the encoder's last state.
     Paper: Cheng et al. 2016, arXiv:1601.06733, section 3.2.
     """
 
@@ -102,7 +103,7 @@ class FusedLSTMN(Seq2Seq):
         ]
         return Memory(seeds, tuple(banks), None)
 
-    def start(self, memory: Memory, max_length: int) -> State:
+    def init_state(self, memory: Memory, max_length: int) -> State:
         rows = memory.seeds[0].shape[0]
         banks = memory.deep or (None,) * len(self.decoder)
         layers = tuple(
@@ -122,10 +123,10 @@ class FusedLSTMN(Seq2Seq):
         vectors, state = self._extend(memory, state, tokens, tape)
         return self.output(vectors), state
 
-    def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+    def hidden_states(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         inputs = inputs_of(batch)
         memory = self.encode(batch, tape=tape)
-        return self._extend(memory, self.start(memory, inputs.shape[1]), inputs, tape)[0]
+        return self._extend(memory, self.init_state(memory, inputs.shape[1]), inputs, tape)[0]
 
     def _extend(self, memory: Memory, state: State, tokens: Tensor, tape: Tape | None) -> tuple[Tensor, State]:
         check_fed(tokens, memory, state, rank=2)
@@ -161,21 +162,21 @@ class LSTMNConfig(ReaderConfig):
     embedding: Width = 150
     width: Width = 300
     skip: bool = True
-    """Whether upper layers read the words as well."""
+    """Whether upper layers also read the words."""
     fusion: Literal["deep", "shallow"] = "deep"
-    """How a second sequence takes in the first."""
+    """How the decoder takes in the source."""
     attention: AttentionConfig = AttentionConfig()
-    """How a step looks back over the tapes."""
+    """Self-attention of a step over the tapes."""
     cross: AttentionConfig = AttentionConfig()
-    """How it looks at the other sequence."""
+    """Attention to the source."""
 
     def layer_inputs(self) -> list[int]:
-        """The width of what enters each layer."""
+        """Return the input width of each layer."""
         upper = self.width + self.embedding * self.skip
         return [self.embedding, *[upper] * (self.layers - 1)]
 
     def layer(self, input_width: int, *, fused: bool = False) -> LSTMN:
-        """One LSTMN layer; `fused` takes a second sequence in deeply."""
+        """Build one LSTMN layer; `fused` adds deep fusion with a source."""
         fusion = None
         if fused:
             cross = self.cross.build(input_width + self.width, self.width, 2 * self.width)
@@ -183,13 +184,13 @@ class LSTMNConfig(ReaderConfig):
         attention = self.attention.build(input_width + self.width, self.width, 2 * self.width)
         return LSTMN(attention, input_width, self.width, fusion=fusion)
 
-    def reader(self) -> Reader:
-        """The stack, for one sequence."""
-        layers: list[Reader] = [self.layer(width) for width in self.layer_inputs()]
+    def reader(self) -> CausalLayer:
+        """Build the stack of layers for one sequence."""
+        layers: list[CausalLayer] = [self.layer(width) for width in self.layer_inputs()]
         return layers[0] if self.layers == 1 else StackedReader(layers, skip=self.skip, dropout=self.drops())
 
     def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> FusedLSTMN:
-        """Two stacks, fused."""
+        """Build an encoder and a decoder, joined by fusion."""
         deep = self.fusion == "deep"
         model = FusedLSTMN(
             nn.Embedding(source_vocabulary, self.embedding),

@@ -1,4 +1,4 @@
-"""Settings that several model families share."""
+"""Settings shared by several model families."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import CELLS
 from saccade.layers.encoder import RecurrentEncoder
 from saccade.layers.init import init_embeddings, init_forget_gates, init_groundhog, init_uniform
+from saccade.layers.initial_state import INITIAL_STATES
 from saccade.layers.readout import READOUTS
-from saccade.layers.starts import STARTS
 from saccade.outside import is_outside
 
 __all__ = ["AttentionConfig", "CellName", "DecoderConfig", "EncoderConfig", "InitConfig", "SelfAttentionConfig"]
 
 
 def _of(kind: str, table: Collection[str]) -> AfterValidator:
-    """A name that must be in a table, checked with all other settings, so that every fault is told at once."""
+    """Return a validator for names in `table`; as part of the config it reports errors together with all others."""
 
     def known(name: str) -> str:
         if name not in table and not (kind in ("score", "align", "window") and is_outside(name)):
@@ -34,7 +34,7 @@ def _of(kind: str, table: Collection[str]) -> AfterValidator:
 
 
 def _moderate(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of a part, which only the part itself knows, but whose numbers have bounds as all settings have."""
+    """Check that numbers in the options of a component are within the bounds of all settings."""
     for name, value in options.items():
         if isinstance(value, int | float) and not -(2**20) <= value <= 2**20:
             raise ValueError(f"option {name!r} must lie between -1,048,576 and 1,048,576")
@@ -47,15 +47,15 @@ ResidualFrom = Annotated[int, Field(ge=2, le=256)]
 
 
 class AttentionConfig(Config):
-    """An attention by the names of its parts."""
+    """An attention, given by the names of its components."""
 
     score: Annotated[str, _of("score", SCORES)] = "additive"
     align: Annotated[str, _of("align", ALIGNS)] = "softmax"
     window: Annotated[str, _of("window", WINDOWS)] = "global"
     heads: Width | None = None
-    """Several heads project queries, keys and values; None is one head without projections."""
+    """Number of heads, which project queries, keys and values; None is one head without projections."""
     dropout: Share = 0.0
-    """On the weights."""
+    """Dropout of the attention weights."""
     score_options: Options = Field(default_factory=dict)
     align_options: Options = Field(default_factory=dict)
     window_options: Options = Field(default_factory=dict)
@@ -63,7 +63,7 @@ class AttentionConfig(Config):
     def build(
         self, query_width: int, key_width: int, value_width: int | None = None, **more: Any
     ) -> Attention | MultiHead:
-        """The attention for queries, keys and values of these widths."""
+        """Build the attention for queries, keys and values of these widths."""
         return build_attention(
             self.score,
             query_width,
@@ -81,11 +81,11 @@ class AttentionConfig(Config):
 
 
 class SelfAttentionConfig(AttentionConfig):
-    """An attention of a sequence to itself."""
+    """Self-attention."""
 
     project: Project | None = None
-    """What is projected: none (raw vectors, and no output layer), qk (the projected keys are summed) or qkv. Left out,
-    qkv where there are heads and none where there are not."""
+    """What is projected: none (raw vectors, and no output layer), qk (the projected keys are summed) or qkv. Default:
+    qkv with heads, none without."""
     itself: bool = True
     """Whether a word may attend to itself."""
 
@@ -95,7 +95,7 @@ class SelfAttentionConfig(AttentionConfig):
         return super().build(query_width, key_width, value_width, project=self.project, itself=self.itself, **more)
 
     def between(self) -> AttentionConfig:
-        """The same attention to another sequence, where the settings of self-attention have no meaning."""
+        """Return the settings of the same attention to another sequence, without those of self-attention only."""
         return AttentionConfig(**self.model_dump(exclude=OF_SELF_ATTENTION))
 
 
@@ -107,24 +107,24 @@ class EncoderConfig(Config):
 
     cell: CellName = "gru"
     width: Width = 256
-    """Of each direction."""
+    """Width of each direction."""
     layers: Depth = 1
     bidirectional: bool = False
     bidirectional_layers: Depth | None = None
-    """How many of the lowest layers read both ways where the encoder is bidirectional; left out, all."""
+    """Number of bidirectional layers, counted from the lowest, if `bidirectional`; default: all."""
     reverse: bool = False
-    """Read the source from its end."""
+    """Whether to read the source in reverse order."""
     residual: bool = False
     """Whether a layer's input is added to its output."""
     residual_from: ResidualFrom = 2
     """The lowest layer with a residual connection, counted from 1."""
     dropout: Share = 0.0
-    """On the embeddings and between layers."""
+    """Dropout of the embeddings and between layers."""
     locked_dropout: bool = False
-    """Whether what is dropped stays dropped through all words of a sentence."""
+    """Whether all words of a sentence share one dropout mask (variational dropout)."""
 
     @model_validator(mode="after")
-    def _adds_what_fits(self) -> EncoderConfig:
+    def _check_residual(self) -> EncoderConfig:
         both = self.bidirectional_layers if self.bidirectional else None
         if self.residual and both is not None and both < self.layers and self.residual_from < both + 2:
             raise ValueError(
@@ -134,11 +134,11 @@ class EncoderConfig(Config):
         return self
 
     def drops(self) -> Dropout:
-        """The dropout of the embeddings."""
+        """Build the dropout of the embeddings."""
         return Dropout(self.dropout, locked=self.locked_dropout)
 
     def build(self, input_width: int) -> RecurrentEncoder:
-        """The encoder for embeddings of this width."""
+        """Build the encoder for embeddings of this width."""
         return RecurrentEncoder(
             self.cell,
             input_width,
@@ -164,21 +164,21 @@ class DecoderConfig(Config):
     residual_from: ResidualFrom = 2
     """The lowest layer with a residual connection, counted from 1."""
     dropout: Share = 0.0
-    """On the embeddings, between layers and on the read-out."""
+    """Dropout of the embeddings, between layers and of the read-out."""
     locked_dropout: bool = False
-    """Whether what is dropped stays dropped through all words of a sentence."""
-    start: Annotated[str, _of("start", STARTS)] = "mean"
-    """Where the first state comes from: zero, final, project, first-backward, mean, mean-deep or last."""
+    """Whether all words of a sentence share one dropout mask (variational dropout)."""
+    start: Annotated[str, _of("start", INITIAL_STATES)] = "mean"
+    """How the initial state is computed: zero, final, project, first-backward, mean, mean-deep or last."""
     attend_from: Literal["previous", "current"] = "previous"
-    """The state that asks: the one before this word was read, or the one after."""
+    """The state used as query: the one before this word is read, or the one after."""
     query_layer: Literal["top", "bottom"] = "top"
-    """The layer whose state asks."""
+    """The layer whose state is the query."""
     context_layers: Literal["bottom", "all"] = "bottom"
-    """The layers that read the context, or the one fixed vector, beside their input."""
+    """The layers that read the context, or the summary, in addition to their input."""
     input_feeding: bool = False
-    """Whether the read-out of a step enters the next."""
+    """Whether the read-out of a step is an input of the next step."""
     summary: bool = False
-    """Whether one fixed vector, the encoder's last state, enters every step and the read-out."""
+    """Whether every step and the read-out read a fixed context vector, the encoder's last state."""
     output: Annotated[str, _of("output layer", READOUTS)] = "tanh"
     """The read-out: linear, tanh, maxout or sum."""
     output_width: Width | None = None
@@ -187,12 +187,12 @@ class DecoderConfig(Config):
     read_word: bool = False
     """Whether the read-out reads the last word too."""
     read_context: bool = True
-    """Whether the read-out reads the context, or the one fixed vector, too."""
+    """Whether the read-out reads the context, or the summary, too."""
     gated: bool = False
-    """Whether a gate, one number read from the state that asks, says how much of the context enters."""
+    """Whether to multiply the context by a scalar gate, computed from the query state."""
 
     @model_validator(mode="after")
-    def _sums(self) -> DecoderConfig:
+    def _check_sum(self) -> DecoderConfig:
         if self.output == "sum" and (not self.read_word or self.output_width is not None):
             raise ValueError(
                 "output 'sum' adds to the last word's embedding: set read_word, and leave output_width out"
@@ -200,11 +200,11 @@ class DecoderConfig(Config):
         return self
 
     def drops(self) -> Dropout:
-        """The dropout of the embeddings and the read-out."""
+        """Build the dropout of the embeddings and the read-out."""
         return Dropout(self.dropout, locked=self.locked_dropout)
 
     def check_attending(self) -> None:
-        """Refuse what a decoder with attention cannot do."""
+        """Raise ValueError for settings that a decoder with attention does not support."""
         if self.summary:
             raise ValueError("decoder.summary is the context of models without attention: set attention to null")
         if self.read_state == "previous" and self.attend_from == "current":
@@ -222,25 +222,25 @@ class DecoderConfig(Config):
 
 
 class InitConfig(Config):
-    """How parameters start."""
+    """Initialization of the parameters."""
 
     kind: Literal["default", "uniform", "groundhog"] = "default"
     scale: Positive = 0.1
     """For uniform: U(-scale, scale)."""
     embedding: Positive = 0.1
-    """For default: word vectors from N(0, embedding²). PyTorch's 1 stays as noise in the vectors of rare words:
-    on the Penn Treebank perplexity was 118.4 with it and 102.1 with 0.1, and Multi30k was 3.9 BLEU worse.
-    Where there are few words, each seen thousands of times, 1 learns faster."""
+    """For default: word embeddings from N(0, embedding²). PyTorch's default of 1 remains as noise in the embeddings
+    of rare words. With 1, Penn Treebank perplexity was 118.4, against 102.1 with 0.1; Multi30k was 3.9 BLEU worse.
+    For few words, each seen thousands of times, 1 learns faster."""
     forget: Annotated[float, Field(ge=-1e6, le=1e6)] | None = None
-    """The bias of an LSTM's forget gates; with 1 it starts by remembering. Left out, as the kind has it."""
+    """Bias of the LSTM forget gates; with 1 the cell starts by remembering. Default: the bias that `kind` sets."""
 
     def apply(self, model: nn.Module) -> None:
-        """Set a model's parameters."""
+        """Initialize a model's parameters."""
         if self.kind == "uniform":
             init_uniform(model, self.scale)
         elif self.kind == "groundhog":
             init_groundhog(model)
-        elif self.embedding != 1.0:  # which they have already
+        elif self.embedding != 1.0:  # the default of nn.Embedding
             init_embeddings(model, self.embedding)
         if self.forget is not None:
             init_forget_gates(model, self.forget)

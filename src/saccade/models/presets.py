@@ -1,4 +1,4 @@
-"""The papers' models: one row each. Any field can be overridden when building."""
+"""Presets: one row for each model of a paper. Any field can be overridden when building."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["MODELS", "Preset", "presets_for"]
 
 
 class Preset(NamedTuple):
-    """A family of models, the settings that make it the paper's, and those that make it tiny, for tests."""
+    """A model family, the settings of the paper, and overrides that make the model tiny for tests."""
 
     family: type[Family]
     settings: dict[str, Any]
@@ -93,8 +93,8 @@ def _luong(attention: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# The paper gives neither a first state of the decoder nor a layer before the softmax: the decoder starts from zeros,
-# and the output layer reads the uppermost layer alone.
+# The paper specifies neither an initial decoder state nor a layer before the softmax. Here the decoder starts from
+# zeros, and the output layer reads only the top layer.
 _GNMT = {
     "embedding": 1024,
     "encoder": {
@@ -218,9 +218,9 @@ MODELS: dict[str, Preset] = {
         "the decoder of Vaswani et al. 2017 over a grid",
     ),
 }
-"""All presets, whatever they read."""
+"""All presets, for text and images."""
 
 
 def presets_for(head: str) -> dict[str, Preset]:
-    """Return the presets that a head can be put on."""
+    """Return the presets that can be built with a head."""
     return {name: preset for name, preset in MODELS.items() if preset.family.reads == HEADS[head].reads}

@@ -1,4 +1,4 @@
-"""What model families that are one Reader have in common."""
+"""Settings shared by the model families that consist of one CausalLayer."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from torch import nn
 
 from saccade.config import Depth, Share, Width
 from saccade.kernels.dropout import Dropout
+from saccade.layers.causal import CausalLayer
 from saccade.layers.encoder import Encoder, ReaderEncoder
-from saccade.layers.reader import Reader
 from saccade.models.family import Family, WordNetwork
-from saccade.models.settings import InitConfig
+from saccade.models.model_config import InitConfig
 
 __all__ = ["ReaderConfig"]
 
 
 class ReaderConfig(Family):
-    """Settings of a family whose `reader` reads from left to right; it writes and classifies with it."""
+    """Settings of a family with one causal network, `reader`, for language models and classifiers."""
 
     embedding: Width = 256
     width: Width = 256
     layers: Depth = 1
     dropout: Share = 0.0
-    """On the embeddings, between layers and before the output layer."""
+    """Dropout of the embeddings, between layers and before the output layer."""
     locked_dropout: bool = False
-    """Whether what is dropped stays dropped through all words of a sentence."""
+    """Whether all words of a sentence share one dropout mask (variational dropout)."""
     tied: bool = False
-    """Whether the output layer is the target embedding."""
+    """Whether the output layer shares the embedding matrix."""
     init: InitConfig = InitConfig()
 
     def drops(self) -> Dropout:
-        """A dropout of this kind."""
+        """Build the dropout layer."""
         return Dropout(self.dropout, locked=self.locked_dropout)
 
-    def reader(self) -> Reader:
-        """The network itself."""
-        raise TypeError(f"{type(self).__name__} does not say what it reads with: write reader()")
+    def reader(self) -> CausalLayer:
+        """Build the causal network."""
+        raise TypeError(f"{type(self).__name__} has no causal network: write reader()")
 
-    def reader_of_words(self, vocabulary: int) -> WordNetwork[Reader]:
+    def reader_of_words(self, vocabulary: int) -> WordNetwork[CausalLayer]:
         return WordNetwork(nn.Embedding(vocabulary, self.embedding), self.reader(), self.drops())
 
     def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:

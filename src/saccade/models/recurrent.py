@@ -1,4 +1,4 @@
-"""The recurrent encoder-decoder, with attention or without; the papers are rows in presets.py."""
+"""The recurrent encoder-decoder, with or without attention; presets.py has the settings of the papers."""
 
 from __future__ import annotations
 
@@ -9,61 +9,61 @@ import torch
 from pydantic import model_validator
 from torch import Tensor, nn
 
-from saccade import tree
-from saccade.attention import Attention, Bank, MultiHead, Past, Tape, name_sites, site_of
+from saccade import pytree
+from saccade.attention import Attention, AttentionState, Bank, MultiHead, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
 from saccade.config import Width
-from saccade.kernels.deferred import deferred_gradients
+from saccade.kernels.deferred_weight_grad import deferred_gradients
 from saccade.kernels.dropout import Dropout
+from saccade.layers.causal import CausalLayer, PlainReader
 from saccade.layers.cells import CellStack, Layered, StackAdvance
-from saccade.layers.encoder import Encoder, Reading
-from saccade.layers.reader import PlainReader, Reader
+from saccade.layers.encoder import Encoder, EncoderOutput
+from saccade.layers.initial_state import InitialState, build_initial_state
 from saccade.layers.readout import Readout, build_readout
-from saccade.layers.starts import Start, build_start
 from saccade.models.base import Seq2Seq, check_fed, inputs_of, source_of, tie
 from saccade.models.family import Family, WordNetwork
-from saccade.models.settings import AttentionConfig, DecoderConfig, EncoderConfig, InitConfig
+from saccade.models.model_config import AttentionConfig, DecoderConfig, EncoderConfig, InitConfig
 
 __all__ = ["Memory", "RecurrentConfig", "RecurrentSeq2Seq", "State", "attach_decoder"]
 
 
-@tree.node
+@pytree.node
 class Memory:
-    """A source, read: the first decoder state (B, L, W); the bank to attend to; the one fixed vector (B, D)."""
+    """An encoded source: the initial decoder state (B, L, W), the bank to attend to, the summary vector (B, D)."""
 
     start: Tensor
     bank: Bank | None
     summary: Tensor | None
 
 
-@tree.node
+@pytree.node
 class State:
-    """Between steps: cells (N, L, W); fed (N, R), the last read-out; position (N,); the attention's past."""
+    """State between steps: cells (N, L, W); fed (N, R), the last read-out; position (N,); the attention state."""
 
     cells: Tensor
     fed: Tensor | None
     position: Tensor
-    past: Past | None
+    past: AttentionState | None
 
 
 class Now(NamedTuple):
-    """A State while a loop has hold of it: its cells in their parts."""
+    """A State inside the loop over steps, with its cells split into layers and parts."""
 
     cells: Layered
     fed: Tensor | None
     position: Tensor
-    past: Past | None
+    past: AttentionState | None
 
 
 Read = Callable[[Tensor, Tensor | None, Tensor | None], Tensor]
-"""A read-out: state, context, word -> vector."""
+"""A read-out function: (state, context, word) -> vector."""
 
 
 class Loop(NamedTuple):
-    """The parts of a step, made ready for many steps: the model's own, or packed ones of `saccade.runtime`.
+    """The functions of a step, prepared once for many steps: the model's own, or packed ones of `saccade.runtime`.
 
-    add: to gates what a step reads beside its word. advance: gates to a state. attend and read: what does the work of
-    the model's attention and read-out; None for these themselves.
+    add: adds the contribution of inputs other than the word to the gates. advance: computes the new state from the
+    gates. attend and read: replacements of the model's attention and read-out; None uses the model's own.
     """
 
     add: Callable[[Tensor, Tensor], Tensor]
@@ -73,7 +73,7 @@ class Loop(NamedTuple):
 
 
 class RecurrentSeq2Seq(Seq2Seq):
-    """Encoder, attention and decoder, each of any kind.
+    """A recurrent encoder-decoder; encoder, attention, cells and read-out are exchangeable.
 
     One step, from the word y[t-1] and the state s[t-1]:
 
@@ -82,13 +82,15 @@ class RecurrentSeq2Seq(Seq2Seq):
         s[t] = cells([y ; c ; fed], s[t-1])           c = attention(s[t])
         vector = readout(s, c, y)                     vector = readout(s, c, y)
 
-    then logits = W_o vector. In a stack the uppermost layer asks and the lowest reads c. Attending from the previous
-    state, the lowest may ask instead (`query_layer`), all may read c (`beside_width` of the cells), and the read-out
-    may leave it out (`read_context`); GNMT does all three (Wu et al. 2016). Gated, c is multiplied by σ(w · s), of the
-    state that asked. Without attention c is left out, or is the same summary in every step (Cho). Where no step needs
-    what the one before computed beyond its state, that is without input feeding and attending from the current state,
-    teacher forcing is one recurrent call and one attention call. Elsewhere the words' share of the gates is computed
-    for all steps at once, and so are the read-outs and the logits.
+    then logits = W_o vector. By default the query is the state of the top layer, and the bottom layer reads c.
+    With attend_from previous there are three more options, all used by GNMT (Wu et al. 2016): the bottom layer's
+    state is the query (`query_layer`), all layers read c (`beside_width` of the cells), and the read-out omits c
+    (`read_context`). With `gated`, c is multiplied by σ(w · s), where s is the query. Without attention, c is
+    absent, or is the same summary in every step (Cho).
+
+    If `parallel`, teacher forcing is one recurrent call and one attention call. Otherwise it loops over the steps,
+    but computes the words' contribution to the gates and the logits for all steps at once, and without input
+    feeding also the read-outs.
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         source_embedding: nn.Embedding | None,
         target_embedding: nn.Embedding,
         encoder: Encoder,
-        start: Start,
+        start: InitialState,
         cells: CellStack,
         attention: Attention | MultiHead | None,
         readout: Readout,
@@ -128,7 +130,7 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     @property
     def parallel(self) -> bool:
-        """Whether a whole target can be read before any of it is attended from."""
+        """Whether teacher forcing can run the cells over the whole target before the attention."""
         return not self.from_previous and not self.input_feeding and not self.read_previous
 
     @property
@@ -136,20 +138,20 @@ class RecurrentSeq2Seq(Seq2Seq):
         return [] if self.attention is None else [site_of(self.attention)]
 
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
-        reading, mask = self.read_source(batch, tape)
-        bank = None if self.attention is None else self.attention.bank(reading.annotations, mask=mask)
-        summary = reading.last if self.summary else None
-        return Memory(self.first_state(reading, mask), bank, summary)
+        encoded, mask = self.read_source(batch, tape)
+        bank = None if self.attention is None else self.attention.bank(encoded.annotations, mask=mask)
+        summary = encoded.last if self.summary else None
+        return Memory(self.first_state(encoded, mask), bank, summary)
 
-    def read_source(self, batch: Batch, tape: Tape | None) -> tuple[Reading, Tensor]:
-        """Annotations, and which of them are there (B, S)."""
+    def read_source(self, batch: Batch, tape: Tape | None) -> tuple[EncoderOutput, Tensor]:
+        """Encode the source; return its annotations and the mask (B, S)."""
         tokens, mask = source_of(batch)
         assert self.source_embedding is not None
         check_tokens("source", tokens, self.source_embedding.num_embeddings)
         words = self.source_dropout(self.source_embedding(tokens))
         return self.encoder(words, mask, tape=tape), mask
 
-    def start(self, memory: Memory, max_length: int) -> State:
+    def init_state(self, memory: Memory, max_length: int) -> State:
         rows = memory.start.shape[0]
         fed = memory.start.new_zeros(rows, self.readout.width) if self.input_feeding else None
         past = None if self.attention is None or memory.bank is None else self.attention.start(memory.bank)
@@ -171,15 +173,16 @@ class RecurrentSeq2Seq(Seq2Seq):
         loop: Loop,
         tape: Tape | None,
     ) -> tuple[Tensor, State]:
-        """A step from an embedded word and its share of the gates: what the output layer reads (N, R), state."""
+        """Run a step from an embedded word and its share of the gates; return the read-out (N, R) and new state."""
         read, context, now = self._advance(memory, self._open(state), gates, tape, loop)
         vector = self._read(read, context, word, loop.read)
-        # as the start's: under autocast some of it is in half precision, and a read-out may be a view of the cells
+        # keep the dtype of the initial state: under autocast some parts are in half precision
+        # clone the read-out: it may be a view of the cells
         cells = self.cells.join(tuple(tuple(part.to(memory.start.dtype) for part in parts) for parts in now.cells))
         fed = vector.to(memory.start.dtype).clone(memory_format=torch.contiguous_format) if self.input_feeding else None
         return vector, State(cells, fed, now.position, now.past)
 
-    def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+    def hidden_states(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         memory = self.encode(batch, tape=tape)
         words = self._embed(inputs_of(batch))  # (B, T, E)
         vectors = self._all_at_once(memory, words, tape) if self.parallel else self._one_by_one(memory, words, tape)
@@ -198,8 +201,8 @@ class RecurrentSeq2Seq(Seq2Seq):
         return self._read(outputs, context, words)
 
     def _one_by_one(self, memory: Memory, words: Tensor, tape: Tape | None) -> Tensor:
-        gates = self.cells.first.project(words)  # the words' share of all steps in one product
-        now, loop = self._open(self.start(memory, words.shape[1])), self._loop()
+        gates = self.cells.first.project(words)  # the words' share for all steps in one matmul
+        now, loop = self._open(self.init_state(memory, words.shape[1])), self._loop()
         reads, contexts, vectors = [], [], []
         with deferred_gradients(words.device):
             for word, gates_now in zip(words.unbind(1), gates.unbind(1), strict=True):
@@ -221,12 +224,12 @@ class RecurrentSeq2Seq(Seq2Seq):
     def _advance(
         self, memory: Memory, now: Now, gates: Tensor, tape: Tape | None, loop: Loop
     ) -> tuple[Tensor, Tensor | None, Now]:
-        """One step up to the read-out: the state it reads (N, D), the context (N, Dc), the state after."""
+        """Run a step up to the read-out; return the state it reads (N, D), the context (N, Dc) and the new state."""
         before, past = now.cells[-1][0], now.past
         context = None
         if self.from_previous:
-            asks = now.cells[0][0] if self.query_bottom else before
-            context, past = self._attend(asks, memory, now, tape, loop)
+            query = now.cells[0][0] if self.query_bottom else before
+            context, past = self._attend(query, memory, now, tape, loop)
         elif memory.summary is not None:
             context = memory.summary.repeat_interleave(gates.shape[0] // memory.summary.shape[0], 0)
         late = [part for part in (context, now.fed) if part is not None]
@@ -238,13 +241,13 @@ class RecurrentSeq2Seq(Seq2Seq):
         return before if self.read_previous else output, context, Now(cells, now.fed, now.position + 1, past)
 
     def _loop(self) -> Loop:
-        """What every step of a loop needs of the cells' weights."""
+        """Prepare the functions of a step from the cells' weights."""
         project = self.cells.first.projection(self.target_embedding.embedding_dim)
         return Loop(lambda gates, late: gates + project(late), self.cells.recurrence())
 
     def _attend(
         self, query: Tensor, memory: Memory, now: Now, tape: Tape | None, loop: Loop
-    ) -> tuple[Tensor, Past | None]:
+    ) -> tuple[Tensor, AttentionState | None]:
         assert self.attention is not None
         assert memory.bank is not None
         if loop.attend is not None:
@@ -277,18 +280,18 @@ def _note(tape: Tape | None, states: Tensor, contexts: Tensor | None) -> None:
 
 
 class RecurrentConfig(Family):
-    """The recurrent family: sutskever, cho, bahdanau, luong, gnmt and all between them."""
+    """The recurrent family: sutskever, cho, bahdanau, luong, gnmt and their combinations."""
 
     embedding: Width = 256
     encoder: EncoderConfig = EncoderConfig(bidirectional=True)
     decoder: DecoderConfig = DecoderConfig()
     attention: AttentionConfig | None = AttentionConfig()
     tied: bool = False
-    """Whether the output layer is the target embedding."""
+    """Whether the output layer shares the target embedding matrix."""
     init: InitConfig = InitConfig()
 
     @model_validator(mode="after")
-    def _combines(self) -> RecurrentConfig:
+    def _check_combination(self) -> RecurrentConfig:
         if self.encoder.bidirectional and self.encoder.reverse:
             raise ValueError("encoder: bidirectional reads both ways already, so leave reverse out")
         if self.attention is not None:
@@ -296,7 +299,7 @@ class RecurrentConfig(Family):
         return self
 
     def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> RecurrentSeq2Seq:
-        """A translator."""
+        """Build an encoder-decoder."""
         encoder = self.encoder.build(self.embedding)
         source = nn.Embedding(source_vocabulary, self.embedding)
         model = attach_decoder(
@@ -307,8 +310,8 @@ class RecurrentConfig(Family):
         self.init.apply(model)
         return model
 
-    def reader_of_words(self, vocabulary: int) -> WordNetwork[Reader]:
-        """The decoder alone."""
+    def reader_of_words(self, vocabulary: int) -> WordNetwork[CausalLayer]:
+        """Build the decoder's cells as a causal network, without attention."""
         settings = self.decoder
         reader = PlainReader(
             settings.cell,
@@ -339,7 +342,7 @@ def attach_decoder(
     source_dropout: Dropout,
     family: type[RecurrentSeq2Seq] = RecurrentSeq2Seq,
 ) -> RecurrentSeq2Seq:
-    """A recurrent decoder on any encoder."""
+    """Build a recurrent decoder on any encoder."""
     attended = 0 if attention is None else encoder.width
     fixed = encoder.width if settings.summary else 0
     readout = build_readout(
@@ -364,7 +367,7 @@ def attach_decoder(
         source_embedding,
         nn.Embedding(target_vocabulary, embedding),
         encoder,
-        build_start(settings.start, encoder, cells),
+        build_initial_state(settings.start, encoder, cells),
         cells,
         None if attention is None else attention.build(settings.width, encoder.width),
         readout,

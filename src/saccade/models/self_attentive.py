@@ -7,39 +7,39 @@ from typing import Literal
 from pydantic import model_validator
 from torch import nn
 
+from saccade.layers.causal import CausalLayer, StackedReader
 from saccade.layers.encoder import ReaderEncoder
-from saccade.layers.reader import Reader, StackedReader
 from saccade.layers.self_attentive import SelfAttentiveRNN
 from saccade.models.base import tie
+from saccade.models.model_config import AttentionConfig, CellName, DecoderConfig, SelfAttentionConfig
 from saccade.models.reading import ReaderConfig
 from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
-from saccade.models.settings import AttentionConfig, CellName, DecoderConfig, SelfAttentionConfig
 
 __all__ = ["SelfAttentiveConfig"]
 
 
 class SelfAttentiveConfig(ReaderConfig):
-    """SimpleRNN + self-attention."""
+    """The family of the RNN with self-attention over its own states."""
 
     cell: CellName = "tanh"
     keep_state: bool = False
-    """Whether the last state enters beside the context."""
+    """Whether a step reads the last state in addition to the context."""
     output: Literal["state", "context", "both"] = "both"
     attention: SelfAttentionConfig = SelfAttentionConfig(score="concat")
-    """How a state looks back over the states so far."""
+    """Self-attention over the states so far."""
     decoder: DecoderConfig = DecoderConfig(attend_from="current", input_feeding=True)
-    """For sequence-to-sequence: the decoder that reads the states."""
+    """For sequence-to-sequence: the recurrent decoder."""
     cross: AttentionConfig = AttentionConfig()
-    """For sequence-to-sequence: how that decoder looks at them."""
+    """For sequence-to-sequence: the decoder's attention to the encoder's states."""
 
     @model_validator(mode="after")
-    def _combines(self) -> SelfAttentiveConfig:
+    def _check_combination(self) -> SelfAttentiveConfig:
         self.decoder.check_attending()
         return self
 
-    def reader(self) -> Reader:
-        """The recurrent network itself."""
-        layers: list[Reader] = []
+    def reader(self) -> CausalLayer:
+        """Build the causal network."""
+        layers: list[CausalLayer] = []
         for number in range(self.layers):
             layers.append(
                 SelfAttentiveRNN(
@@ -54,7 +54,7 @@ class SelfAttentiveConfig(ReaderConfig):
         return layers[0] if self.layers == 1 else StackedReader(layers, dropout=self.drops())
 
     def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> RecurrentSeq2Seq:
-        """The self-attentive RNN as encoder of a recurrent decoder."""
+        """Build an encoder-decoder with the self-attentive RNN as encoder and a recurrent decoder."""
         source = nn.Embedding(source_vocabulary, self.embedding)
         encoder = ReaderEncoder(self.reader())
         model = attach_decoder(

@@ -1,4 +1,4 @@
-"""The size of a model, known before it takes any memory."""
+"""Check the size of a model before its memory is allocated."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from saccade.errors import ConfigError, SaccadeError
 __all__ = ["build_within", "memory_here"]
 
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where Linux says what a container may use."""
+"""The files where Linux stores the memory limit of a container."""
 
 
 def build_within(make: Callable[[], nn.Module], room: int, whose: str) -> nn.Module:
-    """The model that `make` makes, if its parameters fit into so many bytes; `whose` says in errors what has them.
+    """Build a model with `make` if its parameters fit into `room` bytes; `whose` names the limit in the error.
 
-    A sketch of the model, which has shapes and no numbers, is made first. Modules of one's own that cannot be sketched
-    are made without this check.
+    The check first builds the model on the meta device, without allocating memory. It is skipped for custom modules
+    that cannot be built there.
     """
-    parameters = _sketched(make)
+    parameters = _meta_parameters(make)
     size = sum(parameter.numel() * parameter.element_size() for parameter in parameters)
     if size > room:
         count = sum(parameter.numel() for parameter in parameters)
@@ -36,10 +36,10 @@ def build_within(make: Callable[[], nn.Module], room: int, whose: str) -> nn.Mod
 
 
 def memory_here() -> int:
-    """The bytes of memory that this process may use at most."""
+    """Return the maximum number of bytes that this process may use."""
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for limit in _LIMITS:
-        with contextlib.suppress(OSError, ValueError):  # no such limit here, or it says "max"
+        with contextlib.suppress(OSError, ValueError):  # no such file, or its content is "max"
             found.append(int(Path(limit).read_text()))
     with contextlib.suppress(ImportError):
         import resource
@@ -49,13 +49,13 @@ def memory_here() -> int:
     return min(found)
 
 
-def _sketched(make: Callable[[], nn.Module]) -> list[nn.Parameter]:
-    """Return a model's parameters without numbers; none where only the model itself can say what they are."""
-    with torch.random.fork_rng(devices=[]), torch.device("meta"):  # the model itself draws the same numbers after it
+def _meta_parameters(make: Callable[[], nn.Module]) -> list[nn.Parameter]:
+    """Return the model's parameters on the meta device; none if it cannot be built there."""
+    with torch.random.fork_rng(devices=[]), torch.device("meta"):  # do not advance the RNG
         try:
             model = make()
         except SaccadeError:
             raise
-        except Exception:  # code from outside may ask for numbers, which a sketch does not have
+        except Exception:  # custom modules may read values, which meta tensors do not have
             return []
     return list(model.parameters())

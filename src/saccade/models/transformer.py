@@ -8,14 +8,14 @@ from typing import Any, Literal
 from pydantic import field_validator, model_validator
 from torch import Tensor, nn
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention import Bank, MultiHead, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
 from saccade.config import Depth, Share, Width, merge
 from saccade.errors import ConfigError
-from saccade.layers.encoder import Encoder, Reading
+from saccade.layers.causal import CausalLayer
+from saccade.layers.encoder import Encoder, EncoderOutput
 from saccade.layers.positions import Learned, Rotary, Sinusoidal
-from saccade.layers.reader import Reader
 from saccade.layers.transformer import (
     LayerState,
     PlacedEmbedding,
@@ -25,30 +25,30 @@ from saccade.layers.transformer import (
 )
 from saccade.models.base import Seq2Seq, check_fed, inputs_of, source_of, tie
 from saccade.models.family import Family, WordNetwork
-from saccade.models.settings import OF_SELF_ATTENTION, AttentionConfig, SelfAttentionConfig
+from saccade.models.model_config import OF_SELF_ATTENTION, AttentionConfig, SelfAttentionConfig
 
 __all__ = ["Memory", "State", "Transformer", "TransformerConfig"]
 
 
-@tree.node
+@pytree.node
 class Memory:
-    """A source, read: the banks of the decoder layers' cross attentions."""
+    """An encoded source: the bank of each decoder layer's cross-attention."""
 
     banks: tuple[Bank, ...]
 
 
-@tree.node
+@pytree.node
 class State:
-    """What each decoder layer has written."""
+    """The state of each decoder layer, with its KV cache."""
 
     layers: tuple[LayerState, ...]
 
 
 class Transformer(Seq2Seq):
-    """Self-attention over the source, masked self-attention over the target, and attention between them.
+    """Self-attention over the source, masked self-attention over the target, and cross-attention between them.
 
-    Embeddings are multiplied by √width, the output layer is not; with `tied` one matrix serves as both
-    embeddings and as output layer.
+    Embeddings are multiplied by √width, the output layer is not. With `tied`, both embeddings and the output layer
+    share one matrix.
     Paper: Vaswani et al. 2017, arXiv:1706.03762.
     """
 
@@ -84,7 +84,7 @@ class Transformer(Seq2Seq):
         words = self.source_place(self.source_embedding(tokens) * self.scale)
         return Memory(self.decoder.banks(self.encoder(words, mask, tape=tape).annotations, mask))
 
-    def start(self, memory: Memory, max_length: int) -> State:
+    def init_state(self, memory: Memory, max_length: int) -> State:
         self.target_place.check_length(max_length)
         values = memory.banks[0].values
         return State(self.decoder.start(values.shape[0], max_length, values, memory.banks))
@@ -95,7 +95,7 @@ class Transformer(Seq2Seq):
         x, layers = self.decoder.step(self._embed(tokens[:, None], positions), state.layers, memory.banks, tape=tape)
         return self.output(x[:, 0]), State(layers)
 
-    def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+    def hidden_states(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         inputs = inputs_of(batch)
         memory = self.encode(batch, tape=tape)
         out: Tensor = self.decoder(self._embed(inputs), memory.banks, tape=tape)
@@ -108,15 +108,15 @@ class Transformer(Seq2Seq):
 
 
 class PlacedEncoder(Encoder):
-    """A Transformer encoder with its positions, for embeddings that have none yet."""
+    """A Transformer encoder that adds positions to its inputs."""
 
     def __init__(self, place: PlacedEmbedding, encoder: TransformerEncoder) -> None:
         super().__init__()
         self.place, self.encoder, self.width = place, encoder, encoder.width
 
-    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> Reading:
-        reading: Reading = self.encoder(self.place(inputs), mask, tape=tape)
-        return reading
+    def forward(self, inputs: Tensor, mask: Tensor, *, tape: Tape | None = None) -> EncoderOutput:
+        encoded: EncoderOutput = self.encoder(self.place(inputs), mask, tape=tape)
+        return encoded
 
 
 class TransformerConfig(Family):
@@ -126,17 +126,17 @@ class TransformerConfig(Family):
     feed_forward: Width = 2048
     layers: Depth = 6
     decoder_layers: Depth | None = None
-    """As many as the encoder's when left out."""
+    """Default: as many as the encoder's."""
     dropout: Share = 0.1
     norm: Literal["post", "pre"] = "post"
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
     max_length: Width = 1024
-    """The length of the table of learned positions."""
+    """Size of the table of learned positions."""
     attention: SelfAttentionConfig = SelfAttentionConfig(score="scaled-dot", heads=8)
     cross: AttentionConfig | None = None
-    """Changes of the attention to the source; the rest is as in `attention`, without its `project` and `itself`."""
+    """Cross-attention settings that differ from `attention`, whose `project` and `itself` do not apply."""
     tied: bool = True
-    """One matrix for both embeddings and the output layer."""
+    """Whether both embeddings and the output layer share one matrix."""
 
     @model_validator(mode="before")
     @classmethod
@@ -158,7 +158,7 @@ class TransformerConfig(Family):
         return value
 
     def sequence_to_sequence(self, source_vocabulary: int, target_vocabulary: int) -> Transformer:
-        """Encoder and decoder."""
+        """Build an encoder-decoder."""
         target = self._embedding(target_vocabulary)
         if self.tied and source_vocabulary != target_vocabulary:
             raise ConfigError(
@@ -176,8 +176,8 @@ class TransformerConfig(Family):
             tied=self.tied,
         )
 
-    def reader_of_words(self, vocabulary: int) -> WordNetwork[Reader]:
-        """The decoder alone."""
+    def reader_of_words(self, vocabulary: int) -> WordNetwork[CausalLayer]:
+        """Build the decoder without cross-attention, as a causal network."""
         reader = TransformerReader(self._decoder(cross=False), self._place(), self.width)
         return WordNetwork(self._embedding(vocabulary), reader, scale=math.sqrt(self.width))
 

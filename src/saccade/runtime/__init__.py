@@ -1,8 +1,8 @@
-"""Fast twins of models for decoding. Each computes what the model's own `step` does, and a law holds the two equal.
+"""Decoding engines: fast paths that compute what a model's own `step` does; property tests compare the two.
 
-    writer_of(model).read(batch, width, max_length).step(tokens)    the fastest way to the model's own words
+    engine_of(model).read(batch, width, max_length).step(tokens)    decode with the fastest exact engine
 
-Models know nothing of this package: a model whose parts a twin does not compute exactly is decoded by its own `step`.
+Models do not import this package. A model with a part that no engine computes exactly is decoded by its own `step`.
 """
 
 from __future__ import annotations
@@ -14,39 +14,48 @@ from saccade.kernels.packed import Precision
 from saccade.models.base import Seq2Seq
 from saccade.models.recurrent import RecurrentSeq2Seq
 from saccade.models.transformer import Transformer
-from saccade.runtime.exact import Inexact, Structure, checksum, structure
+from saccade.runtime.engine import (
+    DecodingEngine,
+    DecodingState,
+    Places,
+    StepEngine,
+    check_finite,
+    fast_engine,
+    places,
+    step_engine,
+)
+from saccade.runtime.exactness import Inexact, Structure, checksum, structure
 from saccade.runtime.recurrent import pack_recurrent
 from saccade.runtime.transformer import pack_transformer
-from saccade.runtime.writer import Draft, Places, StepWriter, Writer, check_finite, fast_writer, places, step_writer
 
 __all__ = [
-    "WRITERS",
-    "Draft",
+    "ENGINES",
+    "DecodingEngine",
+    "DecodingState",
     "Inexact",
     "Places",
-    "StepWriter",
+    "StepEngine",
     "Structure",
-    "Writer",
     "check_finite",
     "checksum",
+    "engine_of",
     "places",
-    "step_writer",
+    "step_engine",
     "structure",
-    "writer_of",
 ]
 
-WRITERS: dict[type[Seq2Seq], Callable[[Any, Precision], Writer]] = {
+ENGINES: dict[type[Seq2Seq], Callable[[Any, Precision], DecodingEngine]] = {
     RecurrentSeq2Seq: pack_recurrent,
     Transformer: pack_transformer,
 }
-"""Families and what packs a model of theirs, or of a subclass; it raises Inexact for a model that it does not know."""
+"""Model families, and the function that packs a model of the family or a subclass; it raises Inexact if it cannot."""
 
 
-def writer_of(model: Seq2Seq, precision: Precision = "full") -> Writer:
-    """Return what a search writes with: a fast twin where that is exact, else the model's own `step`.
+def engine_of(model: Seq2Seq, precision: Precision = "full") -> DecodingEngine:
+    """Return the engine for decoding a model: a fast path where that is exact, else the model's own `step`.
 
-    With precision "int8" a writer may compute in eight bits; one that cannot writes as it always does.
+    With precision "int8" an engine may use int8 matmuls; one without them computes in full precision.
     """
-    make = next((WRITERS[kind] for kind in type(model).__mro__ if kind in WRITERS), None)
-    fast = None if make is None else fast_writer(model, precision, lambda: make(model, precision))
-    return fast or step_writer(model, precision)
+    make = next((ENGINES[kind] for kind in type(model).__mro__ if kind in ENGINES), None)
+    fast = None if make is None else fast_engine(model, precision, lambda: make(model, precision))
+    return fast or step_engine(model, precision)

@@ -1,8 +1,8 @@
-"""Writers: models made ready to write, and the answers in the making.
+"""Decoding engines, which are models prepared for decoding, and decoding states.
 
-A search runs the same few layers hundreds of times on a few rows, where the arithmetic is small and everything around
-it is not. So some families have a writer of their own (`WRITERS`), which packs the weights once and steps on flat
-tensors; StepWriter does the same with a model's `step` alone. Both write the same words.
+A search runs the same layers hundreds of times on a few rows, where overhead costs more than arithmetic. So some
+families have an engine of their own (`ENGINES`), which packs the weights once and steps on flat tensors. StepEngine
+calls the model's `step` instead. Both decode the same words.
 """
 
 from __future__ import annotations
@@ -16,81 +16,83 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import torch
 from torch import Tensor, nn
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention.tape import Tape
 from saccade.batch import Batch
 from saccade.errors import NumericsError
+from saccade.kernels.dispatch import is_fused_disabled
+from saccade.kernels.graph_capture import is_recorded
 from saccade.kernels.packed import Precision
-from saccade.kernels.recording import is_recorded
-from saccade.kernels.ways import is_plain
 from saccade.models.base import Seq2Seq
-from saccade.runtime.exact import Inexact, checksum, structure
+from saccade.runtime.exactness import Inexact, checksum, structure
 
 __all__ = [
-    "Draft",
+    "DecodingEngine",
+    "DecodingState",
     "Places",
-    "StepWriter",
-    "Writer",
+    "StepEngine",
     "check_finite",
     "check_weights",
-    "fast_writer",
+    "fast_engine",
     "fingerprint",
     "kept",
     "places",
     "rows_of",
-    "step_writer",
+    "step_engine",
 ]
 
 Made = TypeVar("Made")
 
 
-class Draft(ABC):
-    """Answers in the making: N = B·K hypotheses, K of each sentence in a run."""
+class DecodingState(ABC):
+    """The state of N = B·K hypotheses; the K hypotheses of a sentence are adjacent rows."""
 
     @abstractmethod
     def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
-        """Feed one word (N,) to each hypothesis: logits (N, V) of the next, good until the next step.
+        """Feed one word (N,) to each hypothesis; return logits (N, V), valid until the next step.
 
-        PAD is fed to hypotheses that nothing comes of; what is said of these means nothing.
+        Rows that are fed PAD are inactive; ignore their logits.
         """
 
     @abstractmethod
     def follow(self, rows: Tensor) -> None:
-        """Let hypothesis n go on from what hypothesis rows[n] was."""
+        """Reorder the hypotheses: hypothesis n continues hypothesis rows[n]."""
 
     @abstractmethod
     def keep(self, sentences: Tensor) -> None:
-        """Go on with some of the sentences alone."""
+        """Keep only these sentences, in this order."""
 
-    def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
-        """Let some of the sentences of a draft that has just begun take the places of some of this one's."""
-        raise TypeError(f"{type(self).__name__} does not say how sentences are replaced: write replace()")
+    def replace(self, sentences: Tensor, others: DecodingState, which: Tensor) -> None:
+        """Replace these sentences by the sentences `which` of `others`, a state that has made no step."""
+        raise TypeError(f"{type(self).__name__} does not support replacing sentences: write replace()")
 
 
-class Writer(ABC):
-    """writer.read(batch, …) reads the sources and begins a Draft."""
+class DecodingEngine(ABC):
+    """A model prepared for decoding: `read` encodes the sources and returns a DecodingState."""
 
     replaces: ClassVar[bool] = False
-    """Whether sentences can take the places of others while its drafts are being written."""
+    """Whether its states support `replace`."""
 
     @abstractmethod
-    def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:
-        """Begin `width` hypotheses of every sentence, each of at most `max_length` words."""
+    def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> DecodingState:
+        """Encode the sources; start `width` hypotheses per sentence, each of at most `max_length` words."""
 
 
-class StepWriter(Writer):
-    """Any model, by its `encode`, `start` and `step`."""
+class StepEngine(DecodingEngine):
+    """Engine for any model, by its `encode`, `init_state` and `step`."""
 
     def __init__(self, model: Seq2Seq) -> None:
         self._model = model
 
-    def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:
+    def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> DecodingState:
         memory = self._model.encode(batch, tape=tape)
-        return StepDraft(self._model, memory, tree.repeat_rows(self._model.start(memory, max_length), width), width)
+        return StepState(
+            self._model, memory, pytree.repeat_rows(self._model.init_state(memory, max_length), width), width
+        )
 
 
-class StepDraft(Draft):
-    """The memory and the state that a model's `step` asks for."""
+class StepState(DecodingState):
+    """The memory and the state of a model's own `step`."""
 
     def __init__(self, model: Seq2Seq, memory: Any, state: Any, width: int) -> None:
         self._model, self._memory, self._state, self._width = model, memory, state, width
@@ -100,44 +102,44 @@ class StepDraft(Draft):
         return logits
 
     def follow(self, rows: Tensor) -> None:
-        self._state = tree.take_rows(self._state, rows)
+        self._state = pytree.take_rows(self._state, rows)
 
     def keep(self, sentences: Tensor) -> None:
-        self._memory = tree.take_rows(self._memory, sentences)
-        self._state = tree.take_rows(self._state, rows_of(sentences, self._width))
+        self._memory = pytree.take_rows(self._memory, sentences)
+        self._state = pytree.take_rows(self._state, rows_of(sentences, self._width))
 
 
 def rows_of(sentences: Tensor, width: int) -> Tensor:
-    """(B,) -> (B·K,): the rows of all hypotheses of some sentences."""
+    """Return the rows (B·K,) of all hypotheses of sentences (B,)."""
     return (sentences[:, None] * width + torch.arange(width, device=sentences.device)).flatten()
 
 
 _kept: weakref.WeakKeyDictionary[nn.Module, dict[str, tuple[Any, Any]]] = weakref.WeakKeyDictionary()
 
 
-def fast_writer(model: Seq2Seq, precision: Precision, make: Callable[[], Writer]) -> Writer | None:
-    """A family's own writer, packed again whenever the model changes; None where it would not do what `step` does.
+def fast_engine(model: Seq2Seq, precision: Precision, make: Callable[[], DecodingEngine]) -> DecodingEngine | None:
+    """Return the family's own engine, packed again when the model changes; None where it would differ from `step`.
 
-    `make` raises Inexact where a part of the model is not one that the writer computes exactly. Autocast changes how
-    `step` computes, and no writer follows it.
+    `make` raises Inexact if the engine does not compute some part of the model exactly. Under autocast the result is
+    None: it changes how `step` computes, and engines do not follow it.
     """
     if torch.is_autocast_enabled(next(model.parameters()).device.type):
         return None
-    return kept(model, f"writer {precision}", lambda: _made(model, make))
+    return kept(model, f"engine {precision}", lambda: _made(model, make))
 
 
-def step_writer(model: Seq2Seq, precision: Precision = "full") -> Writer:
-    """Return what writes by a model's own `step`, in full precision.
+def step_engine(model: Seq2Seq, precision: Precision = "full") -> DecodingEngine:
+    """Return the engine that calls the model's own `step`, in full precision.
 
-    Parameters that are no numbers are refused here, since an align or a window can hide a NaN from the predictions.
+    Raises NumericsError for parameters that are not finite: an align or a window can hide their NaN from the logits.
     """
     check_finite(model)
     if precision == "int8":
-        logging.getLogger("saccade").warning("%s has no way to write in int8: it writes as it is", type(model).__name__)
-    return StepWriter(model)
+        logging.getLogger("saccade").warning("int8 unavailable for %s; using full precision", type(model).__name__)
+    return StepEngine(model)
 
 
-def _made(model: Seq2Seq, make: Callable[[], Writer]) -> Writer | None:
+def _made(model: Seq2Seq, make: Callable[[], DecodingEngine]) -> DecodingEngine | None:
     check_weights(model)
     try:
         return make()
@@ -149,12 +151,12 @@ def _made(model: Seq2Seq, make: Callable[[], Writer]) -> Writer | None:
 
 
 def check_finite(model: nn.Module) -> None:
-    """Refuse a model whose parameters are not all numbers; names the first that is not."""
+    """Raise NumericsError if a parameter is not finite; check again only after the model has changed."""
     kept(model, "finite", lambda: check_weights(model))
 
 
 def check_weights(model: nn.Module) -> None:
-    """Refuse parameters that are not all numbers; names the first that is not. A graph that is recorded has no look."""
+    """Raise NumericsError for the first parameter that is not finite; skipped during CUDA graph capture."""
     for name, parameter in model.named_parameters():
         if is_recorded(parameter):
             return
@@ -167,9 +169,9 @@ def check_weights(model: nn.Module) -> None:
 
 
 def kept(model: nn.Module, name: str, make: Callable[[], Made]) -> Made:
-    """What was made of a model, by name; made again once its parameters, modules or settings have changed.
+    """Return `make()`, cached by model and name until the model's parameters, modules or settings change.
 
-    What is made while a graph is recorded is the graph's: its numbers are there when it is replayed.
+    During CUDA graph capture nothing is cached: tensors made then get their values only when the graph is replayed.
     """
     name, parameters = f"{name} {way()}", list(model.parameters())
     if parameters and is_recorded(parameters[0]):
@@ -187,25 +189,25 @@ def kept(model: nn.Module, name: str, make: Callable[[], Made]) -> Made:
 
 
 def way() -> str:
-    """What decides, beside parameters, how they are packed: see `kernels.packed`."""
-    return f"plain {is_plain()}, alone {torch.get_num_threads() == 1}"
+    """Describe the settings outside the model that decide how weights are packed: see `kernels.packed`."""
+    return f"plain {is_fused_disabled()}, alone {torch.get_num_threads() == 1}"
 
 
 def fingerprint(model: nn.Module, parameters: Sequence[Tensor]) -> Any:
-    """Something else after every change of a model; None where changes of its parameters cannot be seen."""
+    """Return a value that differs after any change of the model; None if parameter changes cannot be detected."""
     where = places(parameters)
     return None if where is None else (where, structure(model), checksum(parameters).cpu().numpy().tobytes())
 
 
 class Places(NamedTuple):
-    """Where parameters lie, and how often each was changed in sight."""
+    """The memory addresses of parameters, and their version counters."""
 
     where: tuple[tuple[int, torch.dtype, torch.Size], ...]
     changes: tuple[int, ...]
 
 
 def places(parameters: Sequence[Tensor]) -> Places | None:
-    """The places of parameters; None where they do not tell when they change."""
+    """Return the places of parameters; None for tensor subclasses and inference tensors, which hide changes."""
     if not parameters or any(type(part) not in (nn.Parameter, Tensor) or part.is_inference() for part in parameters):
         return None
     where = tuple((part.data_ptr(), part.dtype, part.shape) for part in parameters)

@@ -23,11 +23,11 @@ Part = TypeVar("Part", bound=nn.Module)
 
 
 class Inexact(Exception):
-    """A fast path would compute something else than the model's own modules; the message says where."""
+    """A fast path would not compute the same as the model's own modules; the message gives the reason."""
 
 
 def exactly(part: object, *kinds: type[Part]) -> Part:
-    """Return a part that is of one of these types, subclasses excluded, and that nothing was hooked into."""
+    """Return `part`; raise Inexact unless its type is exactly one of `kinds`, without hooks or replaced methods."""
     if type(part) not in kinds:
         raise Inexact(
             f"it has a {type(part).__name__} where {' or '.join(kind.__name__ for kind in kinds)} is expected"
@@ -48,7 +48,7 @@ def own_methods(model: nn.Module, family: type[nn.Module], names: Iterable[str])
 
 
 def _replaced_method(module: nn.Module) -> str | None:
-    """The first method of a module's class that an attribute of the module itself hides."""
+    """Return the first method of the module's class that an instance attribute overrides."""
     hidden = (name for name, value in vars(module).items() if callable(value) and hasattr(type(module), name))
     return next(hidden, None)
 
@@ -58,7 +58,7 @@ def _hooks(module: nn.Module) -> int:
 
 
 class Structure(NamedTuple):
-    """What a model is made of beside its weights; equal as long as no module, setting or hook changes."""
+    """A model apart from its weights; equal as long as no module, setting or hook changes."""
 
     parts: tuple[Any, ...]
     hooked: bool
@@ -66,7 +66,7 @@ class Structure(NamedTuple):
 
 
 _STANDARD = frozenset(vars(nn.Module()))
-"""Attributes that every module has. Children are visited, weights have checksums, and the mode is the caller's."""
+"""Attributes of every module: `structure` visits children itself, checksums cover weights, the mode is ignored."""
 
 
 def structure(model: nn.Module) -> Structure:
@@ -81,24 +81,24 @@ def structure(model: nn.Module) -> Structure:
 
 
 def _comparable(value: Any) -> Any:
-    """A setting that can be compared later: plain values as they are, everything else by identity."""
+    """Return a setting in a form to compare later: plain values as they are, others by identity."""
     return value if type(value) in (bool, int, float, str, tuple, type(None)) else id(value)
 
 
 _SMALL = 1 << 13
-"""Tensors of fewer words are joined first: many small sums take longer than one copy."""
+"""Tensors of fewer words are concatenated first: many small sums take longer than one copy."""
 
 
 def checksum(tensors: Sequence[Tensor]) -> Tensor:
-    """Add up the bits of tensors: whole numbers on their device, different after any change of a single number.
+    """Sum the bits of tensors into integers on their device, which differ after a change of any single number.
 
-    A change through `tensor.data` or by a fused optimizer leaves no other trace. The sum is taken in columns, so that
-    numbers that trade places are noticed as well. It reads each weight once, as fast as memory allows.
+    Changes through `tensor.data` or by a fused optimizer do not raise the version counter, so only this detects them.
+    The sum is taken in columns, which also detects numbers that swap places. It reads each weight once.
     """
     if (native := native_checksum(tensors)) is not None:
         return native
     words = [_words(part.detach()) for part in tensors if part.numel()]
-    on_cpu = not words or words[0].device.type == "cpu"  # elsewhere launches cost more than copies
+    on_cpu = not words or words[0].device.type == "cpu"  # on a GPU launches cost more than copies
     large = [part for part in words if on_cpu and len(part) >= _SMALL]
     small = [part for part in words if not on_cpu or len(part) < _SMALL]
     sums = [_columns(part) for part in ([torch.cat(small)] if small else []) + large]
@@ -106,7 +106,7 @@ def checksum(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _words(tensor: Tensor) -> Tensor:
-    """The bits of a tensor as numbers of eight bytes."""
+    """Return the bits of a tensor as int64, padded with zeros."""
     flat = tensor.contiguous().view(-1)
     flat, offset = flat.view(torch.uint8), flat.storage_offset() * flat.itemsize
     missing = -len(flat) % 8
@@ -114,7 +114,7 @@ def _words(tensor: Tensor) -> Tensor:
 
 
 def _columns(words: Tensor) -> Tensor:
-    """(words,) -> (columns,): the sums of every so many words."""
+    """Return the sums (columns,) of every COLUMNS-th word."""
     whole = len(words) // COLUMNS * COLUMNS
     rest = F.pad(words[whole:], (0, COLUMNS - (len(words) - whole)))
     return words[:whole].view(-1, COLUMNS).sum(0) + rest

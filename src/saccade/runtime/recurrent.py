@@ -1,7 +1,7 @@
-"""The recurrent encoder-decoder made ready to write: its own step, with the cells' and the output's weights packed.
+"""The decoding engine of the recurrent encoder-decoder: its own step, with packed weights of cells and output layer.
 
-Parts that are packed are taken through `exactly`; any other type raises Inexact, and the model is decoded by its own
-`step`. Encoder and gate, and attentions and read-outs of other types than are packed here, are called as they are.
+Packed parts go through `exactly`: any other type raises Inexact, and the model is decoded by its own `step`. The
+encoder, the gate, and attentions and read-outs of types that are not packed here are called unchanged.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from saccade import tree
-from saccade.attention import Attention, AttentionalVector, Bank, MultiHead, Past, Tape
+from saccade import pytree
+from saccade.attention import Attention, AttentionalVector, AttentionState, Bank, MultiHead, Tape
 from saccade.attention.aligns import Softmax
 from saccade.attention.scores import Additive, Concat
 from saccade.attention.windows import Global
@@ -40,20 +40,20 @@ from saccade.layers.cells import (
 from saccade.layers.readout import Maxout, Readout, TanhReadout, side_by_side
 from saccade.layers.stack import Layers
 from saccade.models.recurrent import Loop, Read, RecurrentSeq2Seq
-from saccade.runtime.exact import Inexact, exactly, own_methods
-from saccade.runtime.writer import Draft, StepDraft, Writer, rows_of
+from saccade.runtime.engine import DecodingEngine, DecodingState, StepState, rows_of
+from saccade.runtime.exactness import Inexact, exactly, own_methods
 
-__all__ = ["RecurrentWriter", "pack_recurrent"]
-
-
-def pack_recurrent(model: RecurrentSeq2Seq, precision: Precision) -> Writer:
-    """Return the writer of a recurrent encoder-decoder; raises Inexact where its steps are its own."""
-    own_methods(model, RecurrentSeq2Seq, ("step", "_embed", "_loop"))  # the others are called as the model has them
-    return RecurrentWriter(model, precision)
+__all__ = ["RecurrentEngine", "pack_recurrent"]
 
 
-class RecurrentWriter(Writer):
-    """Any recurrent encoder-decoder; the attention is the model's own."""
+def pack_recurrent(model: RecurrentSeq2Seq, precision: Precision) -> DecodingEngine:
+    """Return the engine of a recurrent encoder-decoder; raise Inexact if the model overrides its steps."""
+    own_methods(model, RecurrentSeq2Seq, ("step", "_embed", "_loop"))  # the engine calls the other methods
+    return RecurrentEngine(model, precision)
+
+
+class RecurrentEngine(DecodingEngine):
+    """Engine for recurrent encoder-decoders."""
 
     replaces = True
 
@@ -65,11 +65,11 @@ class RecurrentWriter(Writer):
         for cell in exactly(exactly(model.cells, CellStack).cells, Layers):
             exactly(cell, GRU, LSTM, Tanh, ChoGRU, BahdanauGRU)
         weight = first.input_weight
-        self._model = weakref.ref(model)  # which keeps its writers
+        self._model = weakref.ref(model)  # weak: the cache of engines is keyed by the model
         self.words = pack(weight[:, :words].contiguous(), first.input_bias, precision=precision)
         late = weight[:, words:].contiguous()
         self.late = pack(late, None, precision=precision) if late.shape[1] else None
-        on_cpu = weight.device.type == "cpu"  # elsewhere attention and cells have kernels of their own
+        on_cpu = weight.device.type == "cpu"  # on a GPU attention and cells have fused kernels
         attend = packed_attention(model.attention, precision) if on_cpu else None
         cells = packed_stack(model.cells, precision) if on_cpu else model.cells.recurrence()
         self.loop = Loop(self.add, cells, attend, packed_readout(model.readout, precision))
@@ -77,55 +77,55 @@ class RecurrentWriter(Writer):
 
     @property
     def model(self) -> RecurrentSeq2Seq:
-        """The model whose weights these are."""
+        """The model whose weights are packed."""
         model = self._model()
-        assert model is not None, "a writer does not outlive its model"
+        assert model is not None, "the engine outlived its model"
         return model
 
-    def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:
+    def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> DecodingState:
         memory = self.model.encode(batch, tape=tape)
-        state = tree.repeat_rows(self.model.start(memory, max_length), width)
-        return RecurrentDraft(self, memory, state, width)
+        state = pytree.repeat_rows(self.model.init_state(memory, max_length), width)
+        return RecurrentDecodingState(self, memory, state, width)
 
     def add(self, gates: Tensor, late: Tensor) -> Tensor:
-        """The gates with the share of what a step reads beside its word."""
+        """Add the contribution of inputs other than the word to the gates."""
         assert self.late is not None
         return self.late.added(late, gates)
 
 
-class RecurrentDraft(StepDraft):
-    """The model's memory and state; every row has its own position, so sentences can be replaced at any time."""
+class RecurrentDecodingState(StepState):
+    """The model's memory and state. Each row has its own position, so sentences can be replaced at any time."""
 
-    def __init__(self, writer: RecurrentWriter, memory: Any, state: Any, width: int) -> None:
-        super().__init__(writer.model, memory, state, width)
-        self._writer = writer
+    def __init__(self, engine: RecurrentEngine, memory: Any, state: Any, width: int) -> None:
+        super().__init__(engine.model, memory, state, width)
+        self._engine = engine
 
     def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
-        writer = self._writer
-        word = F.embedding(tokens, writer.model.target_embedding.weight)
-        gates = writer.words(word)
-        vector, self._state = writer.model.advance(self._memory, self._state, word, gates, writer.loop, tape)
-        return writer.output(vector)
+        engine = self._engine
+        word = F.embedding(tokens, engine.model.target_embedding.weight)
+        gates = engine.words(word)
+        vector, self._state = engine.model.advance(self._memory, self._state, word, gates, engine.loop, tape)
+        return engine.output(vector)
 
     def follow(self, rows: Tensor) -> None:
-        # all hypotheses of a sentence stand at the same position
-        moved = tree.take_rows(dataclasses.replace(self._state, position=None), rows)
+        # positions need no reordering: they are equal for all hypotheses of a sentence
+        moved = pytree.take_rows(dataclasses.replace(self._state, position=None), rows)
         self._state = dataclasses.replace(moved, position=self._state.position)
 
-    def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
-        assert isinstance(others, RecurrentDraft)
+    def replace(self, sentences: Tensor, others: DecodingState, which: Tensor) -> None:
+        assert isinstance(others, RecurrentDecodingState)
         sizes = [0 if part._memory.bank is None else part._memory.bank.keys.shape[-2] for part in (self, others)]
         rows, theirs = rows_of(sentences, self._width), rows_of(which, self._width)
         longest = max(sizes)
         for name, mine, of_others in (("_memory", sentences, which), ("_state", rows, theirs)):
             old, new = (_padded(getattr(part, name), longest) for part in (self, others))
-            pairs = zip(tree.leaves(old), tree.leaves(new), strict=True)
+            pairs = zip(pytree.leaves(old), pytree.leaves(new), strict=True)
             made = iter([one.index_copy(0, mine, other.index_select(0, of_others)) for one, other in pairs])
-            setattr(self, name, tree.map_tensors(lambda _: next(made), old))  # noqa: B023 (used at once)
+            setattr(self, name, pytree.map_tensors(lambda _: next(made), old))  # noqa: B023 (used at once)
 
 
 def _padded(part: Any, size: int) -> Any:
-    """A memory or a state with room for `size` source words; what is added is hidden."""
+    """Pad a memory or a state to `size` source words; the padding is masked."""
     changes: dict[str, Any] = {}
     bank = getattr(part, "bank", None)
     if isinstance(bank, Bank) and bank.mask is not None:
@@ -133,9 +133,9 @@ def _padded(part: Any, size: int) -> Any:
         mask = F.pad(bank.mask, (0, more), value=False)
         changes["bank"] = Bank(F.pad(bank.keys, (0, 0, 0, more)), F.pad(bank.values, (0, 0, 0, more)), mask)
     past = getattr(part, "past", None)
-    if isinstance(past, Past):
+    if isinstance(past, AttentionState):
         more = size - past.previous.shape[-1]
-        changes["past"] = Past(F.pad(past.previous, (0, more)), F.pad(past.total, (0, more)))
+        changes["past"] = AttentionState(F.pad(past.previous, (0, more)), F.pad(past.total, (0, more)))
     fields = {name: getattr(part, name) for name in part.__dataclass_fields__}
     return type(part)(**{**fields, **changes})
 
@@ -143,11 +143,11 @@ def _padded(part: Any, size: int) -> Any:
 def packed_attention(
     attention: Attention | MultiHead | None, precision: Precision
 ) -> Callable[[Tensor, Bank, Tape | None], Tensor] | None:
-    """A step of the plain additive attention; None for others, which do it themselves.
+    """Pack a step of additive attention with softmax over all keys; return None for any other attention.
 
         tanh(q + k) = 1 - 2 / (e^2q e^2k + 1)
 
-    e^2k is the source's, so a step has one exponential for each number of the query and none for those of the keys.
+    e^2k depends only on the source, so a step computes exponentials of the query alone.
     """
     try:
         attention = exactly(attention, Attention)
@@ -157,22 +157,24 @@ def packed_attention(
             return None
     except Inexact:
         return None
-    ask = pack(score.query_weight, None, precision=precision)
+    project = pack(score.query_weight, None, precision=precision)
     v = score.v.detach().squeeze(0)
-    if v.dtype not in _FAR:
+    if v.dtype not in _MAX_QUERY:
         return None
-    far = _FAR[v.dtype]
-    grown = _Grown()
+    limit = _MAX_QUERY[v.dtype]
+    exponentials = _KeyExponentials()
 
     def attend(query: Tensor, bank: Bank, tape: Tape | None) -> Tensor:
         (sentences, size, width), rows = bank.keys.shape, query.shape[0]
-        powers = grown.of(bank.keys)
+        powers = exponentials.of(bank.keys)
         if powers is None:
             context: Tensor = attention(query[:, None], bank, tape=tape).context
             return context[:, 0]
-        asked = ask(query.contiguous()).clamp_(-far, far).mul_(2).exp_().view(sentences, -1, 1, width)
+        asked = project(query.contiguous()).clamp_(-limit, limit).mul_(2).exp_().view(sentences, -1, 1, width)
         inner = (powers[:, None] * asked).add_(1).reciprocal_()  # (B, K, S, A)
-        scores = torch.mv(inner.view(-1, width), v).mul_(-2).view(sentences, -1, size)  # v · 1 is the same for all keys
+        scores = (
+            torch.mv(inner.view(-1, width), v).mul_(-2).view(sentences, -1, size)
+        )  # the term v · 1 is equal for all keys
         if bank.mask is not None:
             scores.masked_fill_(~bank.mask, -torch.inf)
         weights = torch.softmax(scores, -1)
@@ -183,33 +185,33 @@ def packed_attention(
     return attend
 
 
-_NEAR = 20.0
-"""Keys beyond it are left to the attention itself."""
-_FAR = {torch.float32: _NEAR + 10.0, torch.float64: _NEAR + 20.0}
-"""Queries beyond it are as good as there: with any key that is near, tanh is ±1 to the last bit."""
+_MAX_KEY = 20.0
+"""If the magnitude of a key is greater, the model's own attention is called."""
+_MAX_QUERY = {torch.float32: _MAX_KEY + 10.0, torch.float64: _MAX_KEY + 20.0}
+"""Queries are clamped to this magnitude; with any key up to _MAX_KEY, tanh is ±1 there to the last bit."""
 
 
-class _Grown:
-    """e^2k of the keys seen last."""
+class _KeyExponentials:
+    """A cache of e^2k for the last keys."""
 
     def __init__(self) -> None:
         self._last: tuple[weakref.ref[Tensor], Tensor | None] | None = None
 
     def of(self, keys: Tensor) -> Tensor | None:
-        """Computed when the keys are others than before; a bank is never written to. None where some are not near."""
+        """Return e^2k, cached for the last keys tensor (banks are immutable); None if a key exceeds _MAX_KEY."""
         last = self._last  # read once: another thread may write it
         if last is not None and last[0]() is keys:
             return last[1]
-        grown = (keys * 2).exp_() if float(keys.abs().amax()) <= _NEAR else None
-        self._last = (weakref.ref(keys), grown)
-        return grown
+        exponentials = (keys * 2).exp_() if float(keys.abs().amax()) <= _MAX_KEY else None
+        self._last = (weakref.ref(keys), exponentials)
+        return exponentials
 
 
 def packed_readout(readout: Readout, precision: Precision) -> Read | None:
-    """A read-out with its layer packed; None for one that has none or is not known here."""
+    """Pack the layer of a read-out; return None for types that are not packed here."""
     if type(readout) is Maxout:
         exactly(exactly(readout, Maxout).layer, nn.Linear)
-        # the first of each pair, then the second of each: halves are compared faster than neighbours
+        # regroup the pairs of maxout into two halves: comparing halves is faster than comparing neighbors
         weight, bias = (
             None if part is None else part.unflatten(0, (-1, 2)).transpose(0, 1).flatten(0, 1).contiguous()
             for part in (readout.layer.weight, readout.layer.bias)
@@ -234,7 +236,7 @@ def packed_readout(readout: Readout, precision: Precision) -> Read | None:
 
 
 def packed_stack(stack: CellStack, precision: Precision) -> StackAdvance:
-    """`stack.recurrence()` without dropout, its weights packed."""
+    """Pack the weights of `stack.recurrence()`, without dropout."""
     exactly(stack.dropout, Dropout)
     steps = [packed_recurrence(cell, precision) for cell in stack.cells]
     inputs: list[Product] = [
@@ -256,12 +258,12 @@ def packed_stack(stack: CellStack, precision: Precision) -> StackAdvance:
 
 
 def packed_recurrence(cell: Cell, precision: Precision) -> Advance:
-    """`cell.recurrence()` with the weights of the state packed."""
-    ways: dict[type[Cell], Callable[[Product, int], Advance]] = {GRU: _gru, LSTM: _lstm, Tanh: _tanh}
-    if type(cell) in ways:
+    """Pack the recurrent weights of `cell.recurrence()`."""
+    makers: dict[type[Cell], Callable[[Product, int], Advance]] = {GRU: _gru, LSTM: _lstm, Tanh: _tanh}
+    if type(cell) in makers:
         own = dict(cell.named_parameters())
         recur = pack(own["rnn.weight_hh_l0"], own["rnn.bias_hh_l0"], precision=precision)
-        return ways[type(cell)](recur, cell.width)
+        return makers[type(cell)](recur, cell.width)
     assert isinstance(cell, ResetBeforeGRU)
     return _reset_before(cell, precision)
 

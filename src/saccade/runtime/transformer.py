@@ -1,4 +1,4 @@
-"""The Transformer made ready to write."""
+"""The decoding engine of the Transformer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from saccade.attention import Tape
 from saccade.batch import Batch, check_tokens
-from saccade.kernels.native.products import NativeProduct, is_native
+from saccade.kernels.native.gemm import NativeProduct, is_native
 from saccade.kernels.native.transformer import NativeDecoder, NativeEncoder, suits
 from saccade.kernels.packed import Precision, Product, pack
 from saccade.layers.stack import Layers
@@ -15,24 +15,27 @@ from saccade.layers.transformer import TransformerDecoder, TransformerEncoder
 from saccade.masks import is_full
 from saccade.models.base import source_of
 from saccade.models.transformer import Transformer
-from saccade.runtime.exact import exactly, own_methods
-from saccade.runtime.transformer_draft import PackedDecoder, TransformerDraft
+from saccade.runtime.engine import DecodingEngine, DecodingState
+from saccade.runtime.exactness import exactly, own_methods
 from saccade.runtime.transformer_packed import Norm, PackedDecoderLayer, PackedEncoderLayer, Words
-from saccade.runtime.writer import Draft, Writer
+from saccade.runtime.transformer_state import PackedDecoder, TransformerDecodingState
 
-__all__ = ["TransformerWriter", "pack_transformer"]
+__all__ = ["TransformerEngine", "pack_transformer"]
 
 
-def pack_transformer(model: Transformer, precision: Precision) -> Writer:
-    """Return the writer of a Transformer; raises Inexact where its layers or steps are others than the paper's."""
-    own_methods(model, Transformer, ("encode", "start", "step", "_embed"))
+def pack_transformer(model: Transformer, precision: Precision) -> DecodingEngine:
+    """Return the engine of a Transformer; raise Inexact if its layers or steps differ from the paper's."""
+    own_methods(model, Transformer, ("encode", "init_state", "step", "_embed"))
     source = Words(model.source_embedding, model.source_place, model.scale)
     target = Words(model.target_embedding, model.target_place, model.scale)
-    return TransformerWriter(source, target, model.encoder, model.decoder, model.output, precision)
+    return TransformerEngine(source, target, model.encoder, model.decoder, model.output, precision)
 
 
-class TransformerWriter(Writer):
-    """A Transformer of the paper's layers alone: softmax over inner products, ReLU, LayerNorm. Else raises Inexact."""
+class TransformerEngine(DecodingEngine):
+    """Engine for Transformers of the paper's layers: dot-product softmax attention, ReLU, LayerNorm.
+
+    Raises Inexact for others.
+    """
 
     replaces = True
 
@@ -59,39 +62,39 @@ class TransformerWriter(Writer):
         self.decoder = PackedDecoder(target, layers, norm, product, native)
         self._native = _native_encoder(self._words, self._layers, self._norm, layers, heads)
 
-    def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> Draft:
+    def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> DecodingState:
         tokens, mask = source_of(batch)
         check_tokens("source", tokens, self._words.embedding.num_embeddings)
         self.decoder.words.place.check_length(max_length)
         full = is_full(mask)
         banks = self._banks(tokens, mask, full, tape)
-        return TransformerDraft(self.decoder, banks, mask, full, width, max_length)
+        return TransformerDecodingState(self.decoder, banks, mask, full, width, max_length)
 
     def _banks(self, tokens: Tensor, mask: Tensor, full: bool, tape: Tape | None) -> list[tuple[Tensor, Tensor]]:
-        """What each layer of the decoder looks at."""
+        """Encode the source; return keys and values for the cross-attention of each decoder layer."""
         words = self._words
         if self._native is not None:
             words.place.check_length(tokens.shape[1])
-            looks = None if tape is None else self._room_for_looks(*tokens.shape)
-            banks = self._native.read(tokens, mask, words.places(tokens.shape[1]), looks)
-            if tape is not None and looks is not None:
-                for layer, weights in zip(self._layers, looks, strict=True):
+            attention = None if tape is None else self._attention_buffer(*tokens.shape)
+            banks = self._native.read(tokens, mask, words.places(tokens.shape[1]), attention)
+            if tape is not None and attention is not None:
+                for layer, weights in zip(self._layers, attention, strict=True):
                     layer.heads.record(weights, tape)
             return banks
         x = words.place(F.embedding(tokens, words.weight) * words.scale).flatten(0, 1)
         for layer in self._layers:
             x = layer(x, mask, full, tape)
-        read = self._norm(x)
-        return [layer.cross.bank(read, mask) for layer in self.decoder.layers]
+        annotations = self._norm(x)
+        return [layer.cross.bank(annotations, mask) for layer in self.decoder.layers]
 
-    def _room_for_looks(self, sentences: int, size: int) -> Tensor:
+    def _attention_buffer(self, sentences: int, size: int) -> Tensor:
         return self._words.weight.new_zeros(len(self._layers), sentences, self._layers[0].heads.count, size, size)
 
 
 def _native_decoder(
     words: Words, layers: list[PackedDecoderLayer], norm: Norm, output: Product, heads: int | None
 ) -> NativeDecoder | None:
-    """All of it by our own code; None where some part has none."""
+    """Return the whole decoder in native code; None if a part is not supported there."""
     parts = [part for layer in layers if (part := layer.native_parts()) is not None]
     if heads is None or len(parts) < len(layers) or not isinstance(output, NativeProduct):
         return None

@@ -1,7 +1,7 @@
-"""The layers of a Transformer made ready to write: packed weights, rows of words instead of sentences.
+"""Packed layers of a Transformer, which compute on rows of words instead of sentences.
 
-Each class packs one kind of layer. It takes its modules through `exactly`, so a part of any other type, a hooked one or
-one with a forward of its own raises Inexact, and the model is decoded by its own `step`.
+Each class packs one kind of layer. Its modules go through `exactly`: another type, a forward hook or a replaced
+method raises Inexact, and the model is decoded by its own `step`.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from saccade.attention.aligns import Softmax
 from saccade.attention.multihead import Rotate
 from saccade.attention.scores import DotScore, ScaledDot
 from saccade.attention.windows import Global
-from saccade.kernels.native.products import NativeProduct
+from saccade.kernels.dispatch import fusable
+from saccade.kernels.native.gemm import NativeProduct
 from saccade.kernels.native.transformer import Parts, suits
 from saccade.kernels.packed import Precision, Product, pack
 from saccade.kernels.residual import residual_norm
-from saccade.kernels.ways import fusable
 from saccade.layers.positions import Learned, Rotary, Sinusoidal
 from saccade.layers.transformer import DecoderLayer, EncoderLayer, FeedForward, PlacedEmbedding, Residual
-from saccade.runtime.exact import Inexact, exactly
+from saccade.runtime.exactness import Inexact, exactly
 
 __all__ = ["Norm", "PackedDecoderLayer", "PackedEncoderLayer", "Words", "close"]
 
 
 class Words:
-    """The embedding of one side, with its position code."""
+    """The word embedding of the source or the target, with its position codes."""
 
     def __init__(self, embedding: nn.Embedding, place: PlacedEmbedding, scale: float) -> None:
         self.embedding, self.place, self.scale = (
@@ -46,7 +46,7 @@ class Words:
         return self.embedding.weight
 
     def places(self, length: int) -> Tensor | None:
-        """The position codes (T, W) of the first words."""
+        """Return the position codes (T, W) of the first `length` positions; None if there are none to add."""
         if self.place.positions is None:
             return None
         table: Tensor = self.place.positions(torch.arange(length, device=self.weight.device)[None])[0]
@@ -54,7 +54,7 @@ class Words:
 
 
 class Norm:
-    """LayerNorm, or nothing."""
+    """LayerNorm or the identity."""
 
     def __init__(self, norm: nn.Module) -> None:
         exactly(norm, nn.LayerNorm, nn.Identity)
@@ -68,7 +68,7 @@ class Norm:
 
 
 class Around:
-    """The norm before a sub-layer and the one after it, of which one is nothing."""
+    """The norms before and after a sub-layer, one of which is the identity."""
 
     def __init__(self, around: Residual) -> None:
         self.pre, nothing = exactly(around, Residual).pre, nn.Identity()
@@ -77,13 +77,16 @@ class Around:
 
 
 def _check_alike(*around: Around) -> None:
-    """A layer computes the norm of one sub-layer together with the sum of the one before, so both stand alike."""
+    """Raise Inexact unless all sub-layers are pre-norm or all are post-norm, as the model's fused norms assume."""
     if len({each.pre for each in around}) > 1:
         raise Inexact("it has a layer with norms before some sub-layers and after others")
 
 
 class Heads:
-    """A MultiHead with its products packed: queries, keys and values of one input in one, the scale inside."""
+    """A MultiHead with packed matmuls and the scale of the score folded into the query projection.
+
+    Queries, keys and values of one input are one matmul; with `apart`, queries have their own.
+    """
 
     def __init__(self, attention: MultiHead, precision: Precision, *, apart: bool) -> None:
         query, key, value, output = _plain_layers(attention)
@@ -102,7 +105,7 @@ class Heads:
         self.output = pack(output.weight, output.bias, precision=precision)
 
     def bank(self, source: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys (B·H, D, S) and values (B·H, S, D) of a source (B·S, W)."""
+        """Return keys (B·H, D, S) and values (B·H, S, D) of a source (B·S, W)."""
         split = self.kept(source).view(*mask.shape, 2, self.count, -1)
         keys, values = split.permute(2, 0, 3, 1, 4)  # each (B, H, S, D)
         if self.rotate is not None:
@@ -110,12 +113,12 @@ class Heads:
         return keys.mT.flatten(0, 1).contiguous(), values.flatten(0, 1).contiguous()
 
     def record(self, weights: Tensor, tape: Tape) -> None:
-        """Put weights (N, H, T, S) on a tape."""
+        """Write attention weights (N, H, T, S) to a tape."""
         tape.write(self.site, weights, owner=self.owner)
 
 
 def _plain_layers(attention: MultiHead) -> list[nn.Linear]:
-    """The projections of scaled or unscaled inner products with a softmax over everything; refuse anything else."""
+    """Return the projections; raise Inexact unless this is (scaled) dot-product softmax attention over all keys."""
     inner = exactly(exactly(attention, MultiHead).inner, Attention)
     exactly(inner.score, DotScore, ScaledDot)
     exactly(inner.window, Global)
@@ -132,7 +135,7 @@ def _plain_layers(attention: MultiHead) -> list[nn.Linear]:
 
 
 def close(product: Product, inner: Tensor, x: Tensor, around: Around) -> Tensor:
-    """The end of a sub-layer: its last product, the sum with what it was given, and a norm after it."""
+    """Finish a sub-layer: compute its last matmul, the residual sum with `x`, and the norm after it."""
     norm = around.after.norm
     if norm is None or not fusable(x):
         return around.after(product.added(inner, x))
@@ -140,7 +143,7 @@ def close(product: Product, inner: Tensor, x: Tensor, around: Around) -> Tensor:
 
 
 class Feed:
-    """The feed-forward layers, packed."""
+    """Packed feed-forward layers."""
 
     def __init__(self, layers: FeedForward, precision: Precision) -> None:
         if len(exactly(layers, FeedForward)) != 3:
@@ -155,7 +158,7 @@ class Feed:
 
 
 class PackedEncoderLayer:
-    """An EncoderLayer on flat rows (B·S, W)."""
+    """A packed EncoderLayer on flat rows (B·S, W)."""
 
     def __init__(self, layer: EncoderLayer, precision: Precision) -> None:
         exactly(layer, EncoderLayer)
@@ -165,7 +168,7 @@ class PackedEncoderLayer:
         _check_alike(self.around_self, self.around_feed)
 
     def __call__(self, x: Tensor, mask: Tensor, full: bool, tape: Tape | None) -> Tensor:
-        """mask (B, S); `full`: whether it keeps everything."""
+        """Apply the layer to x (B·S, W); `full`: whether the mask (B, S) is all True."""
         heads, (sentences, size) = self.heads, mask.shape
         assert heads.joined is not None
         joined = heads.joined(self.around_self.before(x)).view(sentences, size, 3, heads.count, -1)
@@ -185,13 +188,13 @@ class PackedEncoderLayer:
         return self.feed(x, self.around_feed)
 
     def native_parts(self) -> Parts | None:
-        """What it is made of for our own code, where everything is such that there is one."""
-        products = (self.heads.joined, self.heads.output, self.feed.inner, self.feed.outer)
-        return _native_parts((self.around_self, self.around_feed), products, (self.heads,))
+        """Return the norms and matmuls for native code; None if a part is not supported there."""
+        matmuls = (self.heads.joined, self.heads.output, self.feed.inner, self.feed.outer)
+        return _native_parts((self.around_self, self.around_feed), matmuls, (self.heads,))
 
 
 class PackedDecoderLayer:
-    """A DecoderLayer for one word at a time on rows (N, W)."""
+    """A packed DecoderLayer for single steps on rows (N, W)."""
 
     def __init__(self, layer: DecoderLayer, precision: Precision) -> None:
         exactly(layer, DecoderLayer)
@@ -205,26 +208,26 @@ class PackedDecoderLayer:
         _check_alike(self.around_self, self.around_cross, self.around_feed)
 
     def native_parts(self) -> Parts | None:
-        """What it is made of for our own code, where everything is such that there is one."""
-        products = (
+        """Return the norms and matmuls for native code; None if a part is not supported there."""
+        matmuls = (
             self.heads.joined, self.heads.output, self.cross.query, self.cross.output, self.feed.inner, self.feed.outer
         )  # fmt: skip
         around = (self.around_self, self.around_cross, self.around_feed)
-        return _native_parts(around, products, (self.heads, self.cross))
+        return _native_parts(around, matmuls, (self.heads, self.cross))
 
 
 def _native_parts(
-    around: tuple[Around, ...], products: tuple[Product | None, ...], heads: tuple[Heads, ...]
+    around: tuple[Around, ...], matmuls: tuple[Product | None, ...], heads: tuple[Heads, ...]
 ) -> Parts | None:
-    ours = [product for product in products if isinstance(product, NativeProduct)]
+    ours = [product for product in matmuls if isinstance(product, NativeProduct)]
     norms = [norm.norm for each in around for norm in (each.before, each.after)]
-    if len(ours) < len(products) or any(each.rotate is not None for each in heads) or not all(map(suits, norms)):
+    if len(ours) < len(matmuls) or any(each.rotate is not None for each in heads) or not all(map(suits, norms)):
         return None
     return Parts(norms, ours)
 
 
 def _side_by_side(layers: list[tuple[Tensor, Tensor | None]]) -> tuple[Tensor, Tensor | None]:
-    """Weights and biases of several layers that read the same, as those of one."""
+    """Concatenate the weights and biases of layers with the same input into those of one layer."""
     weights, biases = zip(*layers, strict=True)
     bias = None if biases[0] is None else torch.cat([part for part in biases if part is not None])
     return torch.cat(weights), bias

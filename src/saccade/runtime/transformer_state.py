@@ -1,4 +1,4 @@
-"""What a Transformer has written so far: caches that grow with it, banks of the source."""
+"""The decoding state of a Transformer: growing KV caches, and keys and values of the source."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from torch import Tensor
 
 from saccade.attention import Tape
 from saccade.attention.multihead import Rotate
+from saccade.kernels.dispatch import fusable
 from saccade.kernels.native.transformer import Desk, NativeDecoder, Progress
 from saccade.kernels.packed import Product
-from saccade.kernels.ways import fusable
+from saccade.runtime.engine import DecodingState, rows_of
 from saccade.runtime.transformer_packed import Norm, PackedDecoderLayer, Words, close
-from saccade.runtime.writer import Draft, rows_of
 
-__all__ = ["PackedDecoder", "TransformerDraft"]
+__all__ = ["PackedDecoder", "TransformerDecodingState"]
 
 _FIRST_ROOM = 16
-"""The words that a cache has room for at first."""
+"""Initial capacity of a KV cache, in words."""
 
 
 @dataclass(frozen=True)
 class PackedDecoder:
-    """The side of a Transformer that writes."""
+    """The packed decoder of a Transformer."""
 
     words: Words
     layers: list[PackedDecoderLayer]
     norm: Norm
     output: Product
     native: NativeDecoder | None
-    """All of it as our own code, where there is such."""
+    """The whole decoder in native code, if supported."""
 
 
-class TransformerDraft(Draft):
-    """Caches (T, N, W) of what was written, first the time, so that what is filled lies together; banks of the source.
+class TransformerDecodingState(DecodingState):
+    """KV caches (T, N, W) of the target, with time first so that the filled part is contiguous; banks of the source.
 
     A bank has keys (B·H, D, S) and values (B·H, S, D); the K hypotheses of a sentence are K queries of its row.
-    Sentences that took the place of others began later: they are `ages` old and do not see what stands in the cache
-    from before their time (`_early`). Everybody's time is the same, so writing to the cache stays one copy.
+    Sentences that replaced others started later: `_ages` counts their steps, and `_early` masks the cache entries from
+    before their start. All rows write at the same time index, so a write to the cache is one copy.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class TransformerDraft(Draft):
         self._decoder, self._width, self._max_length = decoder, width, max_length
         self._sentences, self._size = mask.shape
         self._heads = decoder.layers[0].heads.count
-        self._first, self._t = 0, 0  # the cache is used from here to there
+        self._first, self._t = 0, 0  # the cache is in use from `_first` to `_t`
         self._places = decoder.words.places(max_length)
         self._banks, like = banks, banks[0][0]
-        self._hidden: Tensor | None = None  # (B·H, 1, S): what is added to scores
+        self._hidden: Tensor | None = None  # (B·H, 1, S), added to scores: -inf for padding
         if not full:
             hidden = torch.zeros(mask.shape, dtype=like.dtype, device=like.device).masked_fill_(~mask, -torch.inf)
             self._hidden = hidden.repeat_interleave(self._heads, 0)[:, None]
@@ -65,26 +65,28 @@ class TransformerDraft(Draft):
         shape = (room, self._sentences * width, decoder.layers[0].heads.width)
         self._caches = [(like.new_empty(shape), like.new_empty(shape)) for _ in decoder.layers]
         self._spare: list[tuple[Tensor, Tensor]] = []
-        # of the sources, where to ask is not to wait
+        # the lengths of the sources; not read on a GPU, where this would sync
         self._sizes = mask.sum(1).tolist() if mask.device.type == "cpu" else [self._size] * self._sentences
-        self._begun: list[int] | None = None  # when each sentence began, once that differs
-        self._ages: Tensor | None = None  # (N,)
+        self._begun: list[int] | None = None  # the step in which each sentence started, once they differ
+        self._ages: Tensor | None = None  # (N,): steps since the start of each row, once they differ
         self._by_kernels = False
         self._native: NativeDecoder | None = None
         self._desk = Desk()
-        self._starts: Tensor | None = None  # (N,): `begun` of every row
-        self._origins: Tensor | None = None  # (T, N): where in the caches a row's past is, if that is not its own row
-        self._other_origins: Tensor | None = None  # where the next ones are written
-        self._early: Tensor | None = None  # (N·H, 1, T): the same for torch's operations, as what is added to scores
+        self._starts: Tensor | None = None  # (N,): `_begun` of every row
+        self._origins: Tensor | None = None  # (T, N): the cache row with step t of each row's past; None: its own row
+        self._other_origins: Tensor | None = None  # buffer for the next `_origins`
+        self._early: Tensor | None = (
+            None  # (N·H, 1, T), added to scores: -inf before a row's start; without native code
+        )
 
     def step(self, tokens: Tensor, *, tape: Tape | None = None) -> Tensor:
         decoder, t = self._decoder, self._t
-        if t == 0:  # a search records all steps or none
+        if t == 0:  # fixed at the first step: a search passes a tape in all steps or in none
             rotates = decoder.layers[0].heads.rotate is not None
             self._by_kernels = tape is None and not rotates and fusable(decoder.words.weight)
             self._native = decoder.native
         if self._native is not None:
-            return self._step_at_once(self._native, tokens, tape)
+            return self._step_native(self._native, tokens, tape)
         x = F.embedding(tokens, decoder.words.weight)
         if self._places is None:
             x *= decoder.words.scale
@@ -96,39 +98,39 @@ class TransformerDraft(Draft):
         size = self._size if tape is not None else max(self._sizes)
         hidden = None if self._hidden is None else self._hidden[..., :size]
         for layer, cache, (keys, values) in zip(decoder.layers, self._caches, self._banks, strict=True):
-            x = self._look_back(layer, x, cache, tape)
-            x = self._look_at_source(layer, x, keys[..., :size], values[:, :size], hidden, tape)
+            x = self._attend_to_self(layer, x, cache, tape)
+            x = self._attend_to_source(layer, x, keys[..., :size], values[:, :size], hidden, tape)
             x = layer.feed(x, layer.around_feed)
-        self._pass_time()
+        self._advance_time()
         return decoder.output(decoder.norm(x))
 
-    def _step_at_once(self, native: NativeDecoder, tokens: Tensor, tape: Tape | None) -> Tensor:
-        """All of it by our own code."""
+    def _step_native(self, native: NativeDecoder, tokens: Tensor, tape: Tape | None) -> Tensor:
+        """Run the whole step in native code."""
         if self._t == self._caches[0][0].shape[0]:
             self._make_room()
         if self._begun is not None and self._starts is None:
             self._starts = torch.tensor(self._begun, device="cpu").repeat_interleave(self._width)
         at = Progress(
             self._places, self._ages, self._starts, self._origins, self._caches, self._banks, self._hidden,
-            self._width, self._t, max(self._sizes), None if tape is None else self._room_for_looks(len(tokens)),
+            self._width, self._t, max(self._sizes), None if tape is None else self._attention_buffers(len(tokens)),
         )  # fmt: skip
         logits = native.step(tokens, at, self._desk)
         if tape is not None and at.looks is not None:
             for layer, back, source in zip(self._decoder.layers, *at.looks, strict=True):
                 layer.heads.record(back, tape)
                 layer.cross.record(source, tape)
-        self._pass_time()
+        self._advance_time()
         return logits
 
-    def _room_for_looks(self, rows: int) -> tuple[Tensor, Tensor]:
+    def _attention_buffers(self, rows: int) -> tuple[Tensor, Tensor]:
         like, layers = self._caches[0][0], len(self._decoder.layers)
         back, source = (like.new_zeros(layers, rows, self._heads, 1, size) for size in (self._max_length, self._size))
         return back, source
 
-    def _pass_time(self) -> None:
+    def _advance_time(self) -> None:
         self._t += 1
         if self._ages is not None:
-            self._ages.add_(1).clamp_(max=self._max_length - 1)  # those that are done wait for others to replace them
+            self._ages.add_(1).clamp_(max=self._max_length - 1)  # rows of finished sentences stay until replaced
 
     def follow(self, rows: Tensor) -> None:
         if self._by_kernels or self._native is not None:
@@ -149,7 +151,7 @@ class TransformerDraft(Draft):
         self._caches, self._spare = self._spare, self._caches
 
     def keep(self, sentences: Tensor) -> None:
-        assert not self._by_kernels, "rows of a GPU cost little, and are kept"
+        assert not self._by_kernels, "finished rows are not removed on a GPU"
         self._gather()
         rows, of_heads = rows_of(sentences, self._width), rows_of(sentences, self._heads)
         self._caches = [(keys.index_select(1, rows), values.index_select(1, rows)) for keys, values in self._caches]
@@ -167,7 +169,7 @@ class TransformerDraft(Draft):
             self._early = self._early.index_select(0, rows_of(rows, self._heads))
 
     def _gather(self) -> None:
-        """Bring everybody's past to its own row."""
+        """Move the past of each row to its own row of the caches."""
         if self._origins is None:
             return
         used = slice(self._first, self._t)
@@ -177,9 +179,9 @@ class TransformerDraft(Draft):
                 cache[used] = cache[used].gather(1, places)
         self._origins = self._other_origins = None
 
-    def replace(self, sentences: Tensor, others: Draft, which: Tensor) -> None:
-        assert not self._by_kernels, "rows of a GPU cost little, and are not exchanged"
-        assert isinstance(others, TransformerDraft)
+    def replace(self, sentences: Tensor, others: DecodingState, which: Tensor) -> None:
+        assert not self._by_kernels, "sentences are not replaced on a GPU"
+        assert isinstance(others, TransformerDecodingState)
         like = self._caches[0][0]
         if self._begun is None or self._ages is None:
             self._begun = [0] * self._sentences
@@ -195,12 +197,12 @@ class TransformerDraft(Draft):
         for row in sentences.tolist():
             self._begun[row] = self._t
         self._first, self._starts = min(self._begun), None
-        self._read_instead(of_heads, others, rows_of(which, self._heads))
+        self._replace_banks(of_heads, others, rows_of(which, self._heads))
         for row, other in zip(sentences.tolist(), which.tolist(), strict=True):
             self._sizes[row] = others._sizes[other]
 
-    def _read_instead(self, places: Tensor, others: TransformerDraft, theirs: Tensor) -> None:
-        """Put the banks of other sentences in the places of some; shorter ones are hidden behind their end."""
+    def _replace_banks(self, places: Tensor, others: TransformerDecodingState, theirs: Tensor) -> None:
+        """Write the banks of other sentences into rows `places`; mask what is longer than their source."""
         if self._hidden is None:
             self._hidden = self._banks[0][0].new_zeros(self._sentences * self._heads, 1, self._size)
         more, size = others._size - self._size, others._size
@@ -214,7 +216,7 @@ class TransformerDraft(Draft):
             values[:, :size].index_copy_(0, places, new_values.index_select(0, theirs))
 
     def _make_room(self) -> None:
-        """Forget what nobody sees any more, or else double the cache."""
+        """Reallocate the caches at twice the used size, without the entries that no row attends to any more."""
         used = slice(self._first, self._t)
         room = max(_FIRST_ROOM, 2 * (self._t - self._first))
         for number, pair in enumerate(self._caches):
@@ -232,7 +234,7 @@ class TransformerDraft(Draft):
             self._origins, self._other_origins = origins, origins.clone()
         self._first, self._t, self._spare = 0, self._t - self._first, []
 
-    def _look_back(
+    def _attend_to_self(
         self, layer: PackedDecoderLayer, x: Tensor, cache: tuple[Tensor, Tensor], tape: Tape | None
     ) -> Tensor:
         heads, t, rows = layer.heads, self._t, x.shape[0]
@@ -252,18 +254,18 @@ class TransformerDraft(Draft):
         past_keys, past_values = (
             part[self._first : t + 1].view(t + 1 - self._first, rows * heads.count, -1) for part in cache
         )
-        asked, keys = query.reshape(rows * heads.count, 1, -1), past_keys.permute(1, 2, 0)
+        folded, keys = query.reshape(rows * heads.count, 1, -1), past_keys.permute(1, 2, 0)
         if self._early is None:
-            scores = torch.bmm(asked, keys)  # (N·H, 1, t+1)
+            scores = torch.bmm(folded, keys)  # (N·H, 1, t+1)
         else:
-            scores = torch.baddbmm(self._early[..., self._first : t + 1], asked, keys)
+            scores = torch.baddbmm(self._early[..., self._first : t + 1], folded, keys)
         weights = torch.softmax(scores, -1)
         if tape is not None:
             heads.record(F.pad(weights.view(rows, heads.count, 1, -1), (0, self._max_length - t - 1)), tape)
         context = torch.bmm(weights, past_values.transpose(0, 1)).view(rows, -1)
         return close(heads.output, context, x, layer.around_self)
 
-    def _look_at_source(
+    def _attend_to_source(
         self,
         layer: PackedDecoderLayer,
         x: Tensor,
@@ -293,6 +295,6 @@ class TransformerDraft(Draft):
         return close(heads.output, context.reshape(x.shape[0], -1), x, layer.around_cross)
 
     def _rotated(self, rotate: Rotate, x: Tensor) -> Tensor:
-        """(N, H, D) turned by the present position of each."""
+        """Rotate queries or keys (N, H, D) by the current position of each row."""
         position = torch.full((1, 1), self._t, device=x.device) if self._ages is None else self._ages[:, None]
         return rotate(x.unsqueeze(-2), position).squeeze(-2)

@@ -1,13 +1,13 @@
-"""Search: one entry, one loop for all models, and three ways to choose words in it."""
+"""Search: one entry point (`decode`), one loop for all models, and three strategies: greedy, sampling, beam."""
 
 from saccade.search.beam import Beam
 from saccade.search.constraints import Banned, Constraint, MaximumLengths, MinimumLength, Prefix, Required, Rule
 from saccade.search.decoding import decode
+from saccade.search.greedy import Greedy, Sample
 from saccade.search.history import Hypothesis
 from saccade.search.limits import Limits, Stop
 from saccade.search.loop import Strategy, run
-from saccade.search.settings import SearchConfig
-from saccade.search.walk import Greedy, Sample
+from saccade.search.search_config import SearchConfig
 
 __all__ = [
     "Banned",

@@ -11,18 +11,18 @@ from torch import Tensor
 
 from saccade.batch import EOS, PAD
 from saccade.errors import ConfigError
-from saccade.kernels.beams import Beams, Pool
-from saccade.kernels.ways import fusable
+from saccade.kernels.dispatch import fusable
+from saccade.kernels.search_update import Beams, Pool
 from saccade.search.constraints import Required, Rule
 from saccade.search.history import Ending
 from saccade.search.loop import Choice, Strategy
-from saccade.search.view import View
+from saccade.search.step_scores import StepScores
 
 __all__ = ["Beam"]
 
 
 class Candidates(NamedTuple):
-    """Continuations (B, n), best first: log-probability, the slot (beam) they go on from, and the word."""
+    """Continuations (B, n), best first: log-probability, the slot (beam) they continue, and the word."""
 
     logs: Tensor
     parents: Tensor
@@ -30,17 +30,18 @@ class Candidates(NamedTuple):
 
 
 class Beam(Strategy):
-    """The K best beginnings go on; those that end go to a pool of the best finished ones.
+    """Continue the K best hypotheses; those that end enter a pool of the best finished ones.
 
         score = log p / lp(length) + cp
         lp = ((5 + length) / 6)^α                     length counts EOS
-        cp = β Σ_s log min(Σ_t a[t, s], 1)            for every source word that was not looked at enough
+        cp = β Σ_s log min(Σ_t a[t, s], 1)            penalizes source words with little attention
 
-    A hypothesis ends when EOS is among the K best continuations of its sentence; the live ones stay K. A
-    sentence is done when no live one can still reach the pool: log p only falls and cp is at most 0, so the
-    best it can become is log p over the largest lp still to come. Nothing is stopped earlier than that.
-    Finished hypotheses come before unfinished ones; there are fewer than `nbest` where there are no more.
-    Papers: Wu et al. 2016, arXiv:1609.08144, section 7 (penalties); a word never looked at counts as 1e-10.
+    A hypothesis ends when EOS is among the K best continuations of its sentence; K live ones remain. A sentence is
+    done when no live one can still reach the pool: log p only falls and cp is at most 0, so its score can become at
+    most log p over the largest lp still to come. There is no other early stopping.
+    Finished hypotheses rank before unfinished ones. If fewer than `nbest` exist, fewer are returned.
+    Paper: Wu et al. 2016, arXiv:1609.08144, section 7 (penalties). Here the attention to a word counts as at least
+    1e-10.
     """
 
     begins_with_one = True
@@ -71,28 +72,28 @@ class Beam(Strategy):
     ) -> None:
         shape = (size, self.width)
         self._max_length = max_length
-        self._t = torch.zeros(size, 1, dtype=torch.long, device=device)  # choices made so far
+        self._t = torch.zeros(size, 1, dtype=torch.long, device=device)  # steps so far
         self._mask = visible
         self._required = _find_required(constraints)
         self._slots = torch.arange(self.width, device=device).expand(shape)
         self._logs = torch.full(shape, -torch.inf, device=device)
-        self._logs[:, 0] = 0.0  # all slots hold the same beginning, so one of them starts
+        self._logs[:, 0] = 0.0  # all slots hold the same prefix, so only slot 0 starts
         self._covered: Tensor | None = None
         nothing = torch.full(shape, -torch.inf, device=device)
         nowhere = torch.zeros_like(self._slots)
         self._finished = Pool(nothing, nothing, nowhere, nowhere)
         self._open = Pool(self._logs, self._logs, nowhere, self._slots)
         self._done = torch.zeros(size, dtype=torch.bool, device=device)
-        self._over = self._done  # nothing was left to be written, though there was room
-        self._divisors: Tensor | None = None  # by length, once a kernel asks
+        self._over = self._done  # sentences where no word was allowed before max_length
+        self._divisors: Tensor | None = None  # length penalties by length, for the kernel
 
-    def choose(self, view: View) -> Choice:
+    def choose(self, view: StepScores) -> Choice:
         if view.attended is not None:
             self._covered = view.attended if self._covered is None else self._covered + view.attended
         if self._required is None:
             logs, places = view.best_together(self._logs, 2 * self.width)  # at most K of them end, so K others remain
             if self._covered is None and fusable(logs) and logs.shape[1] == 2 * self.width:
-                return self._choose_at_once(logs, places, view)
+                return self._choose_fused(logs, places, view)
             best = Candidates(logs, *_slot_and_word(places, view.vocabulary))
             self._finish(Candidates(*(part[:, : self.width] for part in best)))
             live = _without_ends(best, self.width)
@@ -104,9 +105,9 @@ class Beam(Strategy):
         self._advance(live, view.stopped)
         return Choice(live.parents, torch.where(live.logs.isneginf(), PAD, live.tokens), live.logs)
 
-    def _choose_at_once(self, logs: Tensor, places: Tensor, view: View) -> Choice:
-        """All that follows, by a kernel."""
-        from saccade.kernels.beams.fused import advance
+    def _choose_fused(self, logs: Tensor, places: Tensor, view: StepScores) -> Choice:
+        """Run the rest of the step in one kernel."""
+        from saccade.kernels.search_update.fused import advance
 
         if self._divisors is None:
             self._divisors = self._length_divisor(torch.arange(self._max_length + 2, device=logs.device))
@@ -146,7 +147,7 @@ class Beam(Strategy):
         found = []
         for ended, going, nothing_left in zip(finished, unfinished, over.tolist(), strict=True):
             best = _endings(ended, EOS, self._nbest)
-            # where something ended and nothing is left, all that could be written was
+            # if nothing could continue, the pool holds all possible answers
             if len(best) < self._nbest and not (best and nothing_left):
                 best += _endings(going, None, self._nbest - len(best))
             found.append(best)
@@ -162,7 +163,7 @@ class Beam(Strategy):
         self._open = Pool(*(put(*pair) for pair in zip(self._open, others._open, strict=True)))
 
     def _finish(self, best: Candidates) -> None:
-        """Put the candidates that end into the pool, where they are better than what it holds."""
+        """Add the candidates that end to the pool, if they are better than its entries."""
         scores = self._score(best.logs, self._t + 1, _pick(self._covered, best.parents))
         scores = scores.masked_fill((best.tokens != EOS) | self._done[:, None], -torch.inf)
         logs = best.logs.masked_fill(scores.isneginf(), -torch.inf)
@@ -177,7 +178,7 @@ class Beam(Strategy):
         now = Pool(
             self._score(live.logs, self._t, self._covered), live.logs, self._t.expand_as(self._slots), self._slots
         )
-        alive = ~live.logs.isneginf().all(1, keepdim=True)  # else what was alive last stays on record
+        alive = ~live.logs.isneginf().all(1, keepdim=True)  # otherwise keep the last live hypotheses
         self._open = Pool(*(torch.where(alive, new, old) for new, old in zip(now, self._open, strict=True)))
         self._done = self._done | self._settled()
         if stopped is None:
@@ -198,7 +199,7 @@ class Beam(Strategy):
         return ((5 + length.double()) / 6) ** self._alpha
 
     def _settled(self) -> Tensor:
-        """Sentences whose n best finished hypotheses no live one can pass any more."""
+        """Return the sentences whose n best finished hypotheses cannot be beaten by live ones."""
         reachable = self._logs.amax(1)
         if self._alpha != 0:
             nearest = self._length_divisor(self._t[:, 0] + 1)
@@ -207,7 +208,7 @@ class Beam(Strategy):
 
 
 def _endings(row: tuple[list[float], list[float], list[int], list[int]], last: int | None, most: int) -> list[Ending]:
-    """Those of a sentence's pool, best first, each with a `last` word still to come."""
+    """Return the best entries of a sentence's pool, best first; each ends with the word `last`, if given."""
     scores, logs, steps, slots = row
     order = [k for k, log in enumerate(logs) if log > -math.inf]
     order.sort(key=scores.__getitem__, reverse=True)
@@ -219,12 +220,12 @@ def _find_required(constraints: Sequence[Rule]) -> Required | None:
 
 
 def _pick(values: Tensor | None, parents: Tensor) -> Tensor | None:
-    """Values (B, K, S) of the slots that candidates go on from."""
+    """Return the values (B, K, S) of the candidates' parent slots."""
     return None if values is None else values.gather(1, parents[..., None].expand(-1, -1, values.shape[-1]))
 
 
 def _best(totals: Tensor, count: int) -> Candidates:
-    """The `count` best of all continuations (B, K, V)."""
+    """Return the `count` best of all continuations (B, K, V)."""
     vocabulary = totals.shape[-1]
     best = totals.flatten(1).topk(min(count, totals[0].numel()))
     return Candidates(best.values, *_slot_and_word(best.indices, vocabulary))
@@ -240,16 +241,16 @@ def _without_ends(best: Candidates, width: int) -> Candidates:
 
 
 def _complete(required: Required, written: Tensor) -> Tensor:
-    """Which hypotheses (B, K) have all that their sentence requires."""
+    """Return which hypotheses (B, K) contain everything their sentence requires."""
     complete = [[not required.missing(row, words) for words in beams] for row, beams in enumerate(written.tolist())]
     return torch.tensor(complete, device=written.device)
 
 
 def _share_out(required: Required, totals: Tensor, written: Tensor) -> Candidates:
-    """The next beams, with room shared between hypotheses that have more and fewer of the required words.
+    """Choose the next hypotheses, sharing slots between those with more and those with fewer required words.
 
-    Candidates are the best continuations and all that bring a required word nearer. Each belongs to the bank
-    of those missing as many words; the best of every bank go first, then all second best, and so on.
+    Candidates are the best continuations and all that continue a required phrase. Each belongs to the bank of those
+    that miss the same number of words. The best of every bank come first, then all second best, and so on.
     """
     width, vocabulary = totals.shape[1:]
     going_on = totals.clone()

@@ -1,8 +1,8 @@
-"""Constraints: what a search may write.
+"""Constraints on the words a search may write.
 
-A constraint is called with log-probabilities (B, K, V), the words written so far (B, K, t) and how many steps
-are left, this one included. It gives the log-probabilities back with -inf where a word is not allowed. Any
-function of that form will do; a Constraint can also refuse a search it does not fit.
+A constraint is called with log-probabilities (B, K, V), the words written so far (B, K, t) and the number of steps
+left, including this one. It returns the log-probabilities with -inf where a word is not allowed. Any such function
+will do; a Constraint can also raise an error before a search that it does not fit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 Phrase = Sequence[int]
 Rule = Callable[[Tensor, Tensor, int], Tensor]
-"""A Constraint, or any function that is called like one."""
+"""A Constraint, or any function with the same signature."""
 OTHER = -1
 """Stands for any word that no phrase contains."""
 
@@ -39,23 +39,23 @@ class Constraint(ABC):
     """constraint(log_probabilities (B, K, V), written (B, K, t), steps_left) -> log_probabilities."""
 
     def check(self, sentences: int, vocabulary: int, max_length: int) -> None:  # noqa: B027 (most need none)
-        """Refuse what cannot work with this search, before it starts."""
+        """Raise an error, before the search starts, if the constraint cannot work with it."""
 
     @abstractmethod
     def __call__(self, log_probabilities: Tensor, written: Tensor, steps_left: int) -> Tensor:
-        """The same with -inf for words that may not come next."""
+        """Return the log-probabilities with -inf for words that may not come next."""
 
     def rests(self, written: int) -> bool:
-        """Whether it changes nothing when so many words are written: then it need not be asked."""
+        """Return whether it allows every word after `written` words, so that the call can be skipped."""
         return False
 
     def of(self, rows: Sequence[int]) -> Constraint | None:
-        """The same for some of the sentences alone; None: only for all of them."""
+        """Return the constraint for these sentences only; None if it cannot be split."""
         return None
 
 
 class MinimumLength(Constraint):
-    """No end before `length` words."""
+    """Forbids the end before `length` words."""
 
     def __init__(self, length: int) -> None:
         self.length = length
@@ -83,9 +83,9 @@ class MinimumLength(Constraint):
 
 
 class MaximumLengths(Constraint):
-    """Each sentence stops, finished or not, after so many words of its own, the end included.
+    """Stops each sentence, finished or not, after its own number of words, the end included.
 
-    Unlike a search's max_length, which is for all, this lets a sentence end alike in any company.
+    Unlike a search's max_length, which is shared by all sentences, this keeps decoding batch-invariant.
     """
 
     def __init__(self, lengths: Sequence[int]) -> None:
@@ -100,7 +100,7 @@ class MaximumLengths(Constraint):
         return log_probabilities.masked_fill(stopped[:, None, None], -torch.inf)
 
     def stopped(self, written: int, device: torch.device) -> Tensor:
-        """Which sentences (B,) may have no further word after so many."""
+        """Return which sentences (B,) may have no further word after `written` words."""
         return torch.tensor([length <= written for length in self.lengths], device=device)
 
     def rests(self, written: int) -> bool:
@@ -111,7 +111,7 @@ class MaximumLengths(Constraint):
 
 
 class Prefix(Constraint):
-    """Each sentence begins with given words (an empty list: anything). `banned`: what is banned beside it."""
+    """Begins each sentence with given words (an empty list: any). `banned`: the banned phrases of the same search."""
 
     def __init__(self, prefixes: Sequence[Phrase], *, banned: Sequence[Phrase] = ()) -> None:
         self.prefixes = _phrases("prefix", prefixes)
@@ -177,14 +177,14 @@ class Banned(Constraint):
 class Required(Constraint):
     """Words or phrases that each sentence must contain before it may end.
 
-    A word is allowed as long as after it there is still room for what is missing and the end. Before that
-    presses, a beam search keeps room for hypotheses that already have some of it (dynamic beam allocation,
-    after Post and Vilar 2018, arXiv:1804.06609), so phrases land where the model likes them best; greedy
-    search and sampling only have the deadline.
+    A word is allowed as long as max_length leaves room after it for the missing words and the end. Already before
+    this deadline, beam search reserves slots for hypotheses that have some of the words (dynamic beam allocation,
+    after Post and Vilar 2018, arXiv:1804.06609), so phrases appear where the model prefers them. Greedy search and
+    sampling have only the deadline.
 
-    `prefixes` and `banned`: what else is asked of the same search; it must stand before this one in the
-    list. Where nothing that keeps the deadline is left, this one gives way, and the hypothesis does not end.
-    `lengths`: the most words of each sentence, where that is not the same for all.
+    `prefixes` and `banned`: the other constraints of the same search, which must come before this one in the list. If
+    no word meets the deadline, any word but the end is allowed.
+    `lengths`: the maximum words of each sentence, if they differ.
     """
 
     def __init__(
@@ -232,25 +232,25 @@ class Required(Constraint):
         return Required(phrases, prefixes=prefixes, banned=self._banned, lengths=lengths)
 
     def _most(self, row: int, max_length: int) -> int:
-        """The most words of a sentence, the end included."""
+        """Return the maximum words of a sentence, the end included."""
         return max_length if self._lengths is None else min(max_length, self._lengths[row])
 
     def missing(self, row: int, words: Sequence[int]) -> int:
-        """With how many more words a sentence can have all it requires.
+        """Return how many more words are enough to contain all that a sentence requires.
 
-        There may be a shorter way, but the one that is counted exists, and each of its words brings it nearer.
+        Fewer words may be possible. But the counted words are a valid continuation, and each lowers the count.
         """
         unmet = [phrase for phrase in self.phrases[row] if not _contains(words, phrase)]
         orders = ([phrase, *unmet[:first], *unmet[first + 1 :]] for first, phrase in enumerate(unmet))
         return min((self._words_to_write(words, order) for order in orders), default=0)
 
     def following(self, row: int, words: Sequence[int]) -> set[int]:
-        """The words that would begin a missing phrase or carry it on."""
+        """Return the words that begin or continue a missing phrase."""
         unmet = (phrase for phrase in self.phrases[row] if not _contains(words, phrase))
         return {phrase[_overlap(words, phrase)] for phrase in unmet}
 
     def _words_to_write(self, words: Sequence[int], phrases: Sequence[Phrase]) -> int:
-        """For phrases in this order, each overlapping what stands before it or, if banned so, kept apart from it."""
+        """Count the words for phrases in this order; each overlaps the text before it unless that is banned."""
         text = list(words)
         for phrase in phrases:
             if _contains(text, phrase):
@@ -261,7 +261,7 @@ class Required(Constraint):
         return len(text) - len(words)
 
     def _in_time(self, logs: Tensor, row: int, words: list[int], room: int) -> Tensor:
-        """Log-probabilities (V,) without words after which `room` words would be too few for what is missing."""
+        """Mask words of log-probabilities (V,) after which `room` words cannot contain what is missing."""
         most = sum(len(phrase) + 1 for phrase in self.phrases[row])
         if most <= room:
             return logs
@@ -275,7 +275,7 @@ class Required(Constraint):
 
 
 def narrowed(rules: Sequence[Rule], rows: Sequence[int]) -> list[Rule] | None:
-    """The same rules for some of the sentences alone; None where one of them knows only how to rule all."""
+    """Return the rules for these sentences only; None if one of them cannot be split."""
     parts = [rule.of(rows) if isinstance(rule, Constraint) else None for rule in rules]
     kept: list[Rule] = [part for part in parts if part is not None]
     return kept if len(kept) == len(parts) else None
@@ -294,7 +294,7 @@ def _contains(words: Sequence[int], phrase: Phrase) -> bool:
 
 
 def _overlap(words: Sequence[int], phrase: Phrase) -> int:
-    """The length of the longest beginning of the phrase that the words end with."""
+    """Return the length of the longest prefix of the phrase that the words end with."""
     for size in range(min(len(words), len(phrase) - 1), 0, -1):
         if tuple(words[-size:]) == tuple(phrase[:size]):
             return size

@@ -1,7 +1,7 @@
-"""Many sentences through a few rows: as soon as some are done, others take their places.
+"""Continuous batching: the rows of finished sentences are refilled with other sentences.
 
-A batch that waits for its longest answer spends half its steps on a few rows, and a step on a few rows costs hardly
-less than one on many: the weights are read all the same. Here the rows stay full until no sentence is left.
+A batch that runs until its longest answer is done spends half its steps on a few rows. Such a step costs hardly less
+than a full one, because it reads all weights, too. Here the rows stay full until no sentence is waiting.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from torch import Tensor
 from saccade.batch import BOS, PAD, Batch
 from saccade.kernels.packed import Precision
 from saccade.models.base import Seq2Seq
-from saccade.runtime import Draft, Writer, writer_of
+from saccade.runtime import DecodingEngine, DecodingState, engine_of
 from saccade.search.history import Ending, Hypothesis
 from saccade.search.limits import Stop
 from saccade.search.loop import Strategy, check_numbers, check_search, evaluating
-from saccade.search.view import View
+from saccade.search.step_scores import StepScores
 
-__all__ = ["flow"]
+__all__ = ["continuous_search"]
 
 _SHARE = 8
-"""Others come when this part of the sentences, one in so many for each hypothesis of one, is done."""
+"""Free rows are refilled once they are 1/(_SHARE · width) of all; if no sentence waits, removed at 1/_SHARE."""
 
 
 @torch.no_grad()
-def flow(
+def continuous_search(
     model: Seq2Seq,
     batch: Batch,
     make: Callable[[], Strategy],
@@ -37,33 +37,32 @@ def flow(
     precision: Precision = "full",
     stop: Stop | None = None,
 ) -> list[list[Hypothesis]] | None:
-    """What a search would find for every sentence by itself, with `rows` of them searched at a time.
+    """Search all sentences with `rows` of them at a time; return None if the model's engine cannot replace them.
 
-    `lengths`: the most words of each, the end included. `stop`: see `limits.Stop`. No attention is returned. None
-    where the model's writer cannot replace sentences.
+    `lengths`: the maximum words of each, the end included. `stop`: see `limits.Stop`. No attention is returned.
     """
     longest = max(lengths)
     check_search(model, batch, make(), longest, ())
     with evaluating(model):
-        writer = writer_of(model, precision)
-        return _Stream(writer, batch, make, rows, list(lengths)).run(model, stop) if writer.replaces else None
+        engine = engine_of(model, precision)
+        return _Stream(engine, batch, make, rows, list(lengths)).run(model, stop) if engine.replaces else None
 
 
 class _Stream:
     def __init__(
-        self, writer: Writer, batch: Batch, make: Callable[[], Strategy], rows: int, lengths: list[int]
+        self, engine: DecodingEngine, batch: Batch, make: Callable[[], Strategy], rows: int, lengths: list[int]
     ) -> None:
-        self._writer, self._batch, self._make, self._lengths = writer, batch, make, lengths
+        self._engine, self._batch, self._make, self._lengths = engine, batch, make, lengths
         assert batch.source_mask is not None
         sizes = batch.source_mask.sum(1).tolist()
         self._longest, self._waiting = max(lengths), sorted(range(batch.size), key=lambda row: sizes[row])
         self._found: list[list[Hypothesis]] = [[] for _ in lengths]
         self._rows = rows
         self._here = [self._waiting.pop() for _ in range(min(rows, batch.size))]  # the sentence of each row
-        self.draft, self._strategy = self._begin(self._here)
-        self._ready: list[int] = []  # sentences that were read and wait for a row
-        self._read, self._fresh = self.draft, self._strategy
-        self._begun = [0] * len(self._here)
+        self._state, self._strategy = self._begin(self._here)
+        self._ready: list[int] = []  # encoded sentences that wait for a row
+        self._ready_state, self._ready_strategy = self._state, self._strategy
+        self._begun = [0] * len(self._here)  # the step in which each row's sentence started
         self._free: list[int] = []  # rows whose sentences are done
         self._tokens: list[list[list[int]]] = []
         self._parents: list[list[list[int]] | None] = []
@@ -77,7 +76,7 @@ class _Stream:
         while True:
             if stop is not None:
                 stop()
-            view = View(self.draft.step(tokens.flatten()), nothing, self._longest)
+            view = StepScores(self._state.step(tokens.flatten()), nothing, self._longest)
             parents, tokens, _ = self._strategy.choose(view)
             check_numbers(model, view.broken)
             self._tokens.append(tokens.tolist())
@@ -87,33 +86,33 @@ class _Stream:
                 return self._found
             if parents is not None:
                 origins = (torch.arange(len(tokens), device=device)[:, None] * width + parents).flatten()
-                self.draft.follow(origins)
-            often = _SHARE * width if self._waiting or self._ready else _SHARE  # to leave rows behind copies the others
-            if len(self._free) * often >= len(self._here):
+                self._state.follow(origins)
+            share = _SHARE * width if self._waiting or self._ready else _SHARE  # removing rows copies all others
+            if len(self._free) * share >= len(self._here):
                 tokens = self._exchange(tokens)
                 nothing = tokens.new_empty(*tokens.shape, 0)
             if self._free:
                 tokens = tokens.index_fill(0, torch.tensor(self._free, device=device), PAD)
 
     def _first_words(self, rows: int) -> Tensor:
-        """What rows are fed at their beginning; PAD where nothing may come of it, which a writer can pass over."""
+        """Return the words for the first step; PAD marks inactive rows, which an engine can skip."""
         assert self._batch.source is not None
         words = torch.full((rows, self._strategy.width), BOS, device=self._batch.source.device)
         if self._strategy.begins_with_one:
             words[:, 1:] = PAD
         return words
 
-    def _begin(self, sentences: list[int]) -> tuple[Draft, Strategy]:
-        """A draft and a strategy for some sentences, cut to the longest source among them."""
+    def _begin(self, sentences: list[int]) -> tuple[DecodingState, Strategy]:
+        """Begin a decoding state and a strategy for these sentences, trimmed to their longest source."""
         assert self._batch.source is not None
         device = self._batch.source.device
         part = self._batch.take(torch.tensor(sentences, device=device)).trimmed()
         strategy = self._make()
         strategy.begin(part.size, self._longest, (), device)
-        return self._writer.read(part, strategy.width, self._longest), strategy
+        return self._engine.read(part, strategy.width, self._longest), strategy
 
     def _finish(self) -> None:
-        """Write down the answers to sentences that need no further step or may have none."""
+        """Collect the answers of sentences that need or may have no further step."""
         now = len(self._tokens)
         done = [
             row
@@ -125,7 +124,7 @@ class _Stream:
         self._free += done
 
     def _follow(self, row: int, ending: Ending) -> Hypothesis:
-        """The words that lead to an ending."""
+        """Backtrack the words of an ending."""
         slot, words = ending.slot, [] if ending.last is None else [ending.last]
         slots = [] if ending.last is None else [slot]
         for step in range(self._begun[row] + ending.steps - 1, self._begun[row] - 1, -1):
@@ -138,7 +137,7 @@ class _Stream:
         return Hypothesis(words[::-1], ending.score, ending.log_probability, finished, {}, stood)
 
     def _exchange(self, tokens: Tensor) -> Tensor:
-        """Others for those that are done; where there are none any more, fewer rows. The words to be fed next."""
+        """Refill free rows, or remove them if no sentence waits; return the words to feed next."""
         device, news = tokens.device, self._admit(tokens.device)
         if news:
             tokens = tokens.index_copy(0, torch.tensor(news, device=device), self._first_words(len(news)))
@@ -150,29 +149,29 @@ class _Stream:
             return tokens
         left = [row for row in range(len(self._here)) if row not in gone]
         going = torch.tensor(left, device=device)
-        self.draft.keep(going)
+        self._state.keep(going)
         self._strategy.keep(going, ())
         self._compact(left)
         return tokens[going]
 
     def _admit(self, device: torch.device) -> list[int]:
-        """Give free rows to sentences that wait; these are read many at a time, which is cheaper. The rows given."""
+        """Give free rows to waiting sentences, which are encoded in batches; return these rows."""
         if not self._ready and self._waiting:
             self._ready = [self._waiting.pop() for _ in range(min(self._rows, len(self._waiting)))][::-1]
-            self._read, self._fresh = self._begin(self._ready)
+            self._ready_state, self._ready_strategy = self._begin(self._ready)
         news = self._free[: len(self._ready)]
         if not news:
             return []
         which = list(range(len(self._ready) - 1, -1, -1))[: len(news)]
         places, theirs = torch.tensor(news, device=device), torch.tensor(which, device=device)
-        self.draft.replace(places, self._read, theirs)
-        self._strategy.replace(places, self._fresh, theirs)
+        self._state.replace(places, self._ready_state, theirs)
+        self._strategy.replace(places, self._ready_strategy, theirs)
         for row in news:
             self._here[row], self._begun[row] = self._ready.pop(), len(self._tokens)
         return news
 
     def _compact(self, left: list[int]) -> None:
-        """Rows have new numbers, so what was written on them must be found there."""
+        """Renumber the rows in the recorded words and parents, after rows were removed."""
         self._here, self._begun = [self._here[row] for row in left], [self._begun[row] for row in left]
         oldest = min(self._begun)
         for step in range(oldest, len(self._tokens)):

@@ -1,8 +1,8 @@
-"""The one entry to searching: picks the fastest loop that gives the answers that were asked for.
+"""`decode`: pick the fastest search loop that supports the request.
 
-The loops, which all find the same hypotheses: `loop.run` takes anything; `flow` refills free rows on a CPU; `recorded`
-replays CUDA graphs. The last two take neither constraints nor interventions; attention is computed afterwards or not
-at all.
+All loops find the same hypotheses. `loop.run` supports everything; `continuous_search` refills free rows on a CPU;
+`graphed_search` replays CUDA graphs. The last two support neither constraints nor interventions, and record no
+attention; after `graphed_search` it is computed in one pass of teacher forcing.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from saccade.batch import Batch
 from saccade.errors import ConfigError
 from saccade.models.base import Seq2Seq
 from saccade.search.beam import Beam
-from saccade.search.flow import flow
+from saccade.search.continuous_batching import continuous_search
+from saccade.search.forced_attention import attend_again
+from saccade.search.graphed_search import graphed_search
+from saccade.search.greedy import Greedy, Sample
 from saccade.search.history import Hypothesis
 from saccade.search.limits import MAX_LENGTH, Limits
-from saccade.search.look_again import look_again
 from saccade.search.loop import Strategy, run
-from saccade.search.recorded import recorded
-from saccade.search.settings import SearchConfig
-from saccade.search.walk import Greedy, Sample
+from saccade.search.search_config import SearchConfig
 from saccade.threads import decoding_threads
 
 __all__ = ["decode"]
@@ -41,21 +41,21 @@ def decode(
     room: int | None = None,
     **options: Any,
 ) -> list[list[Hypothesis]]:
-    """Find the answers a config asks for, best first, `nbest` for each sentence.
+    """Return the hypotheses of each sentence, best first, `nbest` per sentence.
 
-    `lengths`: the most tokens of each answer; left out, `config.max_length` or 200. `room`: the most tokens the model
-    can write, where that is limited. For `options` see `Limits`. More sentences than `config.together` says are
-    searched so many at a time, each with its own limits; but all at once where one of the `constraints` has no `of`.
-    On the CPU a small model takes one thread for the time of the call (`saccade.threads`).
+    `lengths`: the maximum tokens of each answer; default: `config.max_length` or 200. `room`: the maximum tokens the
+    model can write, if it has such a limit. For `options` see `Limits`. The batch is split into parts of at most
+    `config.together` sentences, unless one of the `constraints` cannot be split (`Constraint.of`).
+    On a CPU a small model decodes in one thread (`saccade.threads`).
     """
     for name in ("max_length", "max_lengths", "min_length", "precision"):
-        if name in options:  # two places for one setting, of which one would be ignored
+        if name in options:  # these have a place of their own
             where = "lengths=" if name == "max_lengths" else f"SearchConfig({name}=…)"
             raise ConfigError(f"decode was given {name} as an option. Pass it as {where}.")
     config = config or SearchConfig()
     lengths = lengths or [config.max_length or MAX_LENGTH] * batch.size
     shortest = min(lengths)
-    if config.min_length >= shortest:  # of each by itself, so that the rest of the batch changes nothing
+    if config.min_length >= shortest:  # checked for each sentence, so decoding stays batch-invariant
         raise ConfigError(
             f"min_length is {config.min_length} words, but max_length {shortest} leaves no room for them and the end. "
             f"Make max_length at least {config.min_length + 1}."
@@ -85,7 +85,7 @@ def _decode(
 
 
 def _large(batch: Batch, limits: Limits) -> bool:
-    """Whether few sentences have room together: their attention is kept, or they are more than tokens."""
+    """Return whether sentences need much memory: their attention is kept, or their source is not only tokens."""
     return limits.attention or any(name != "source" for name in batch.reads)
 
 
@@ -96,12 +96,12 @@ def _search(
     if (found := _replayed(model, batch, config, limits, room)) is not None:
         return found
     assert limits.max_lengths is not None
-    if min(limits.max_lengths) == max(limits.max_lengths):  # then no rule is needed for them
+    if min(limits.max_lengths) == max(limits.max_lengths):  # then max_length is enough
         limits = replace(limits, max_length=limits.longest, max_lengths=None)
     if config.sample:
-        chance = _generators(batch, config.seed, limits.prefix, next(model.parameters()).device)
+        generators = _generators(batch, config.seed, limits.prefix, next(model.parameters()).device)
         drawn: dict[str, Any] = {"temperature": config.temperature, "top_k": config.top_k, "top_p": config.top_p}
-        return run(model, batch, Sample(config.nbest, generator=chance, **drawn), limits)
+        return run(model, batch, Sample(config.nbest, generator=generators, **drawn), limits)
     return run(model, batch, _strategy(config)(), limits)
 
 
@@ -118,36 +118,36 @@ def _strategy(config: SearchConfig) -> Callable[[], Strategy]:
 
 
 def _is_simple(config: SearchConfig, limits: Limits) -> bool:
-    """Whether the faster loops find what is asked for."""
+    """Return whether the faster loops support the request."""
     return not config.sample and not config.coverage_penalty and limits.only_lengths
 
 
 def _replayed(
     model: Seq2Seq, batch: Batch, config: SearchConfig, limits: Limits, room: int | None
 ) -> list[list[Hypothesis]] | None:
-    """Search by replaying CUDA graphs; None where there is no GPU or something needs the processor in each step."""
+    """Search by replaying CUDA graphs; return None without a GPU or if a step needs the CPU."""
     if not _is_simple(config, limits):
         return None
     key = (config.beam, config.nbest, config.length_penalty)
     options: dict[str, Any] = {"room": room, "precision": limits.precision, "stop": limits.stop}
-    found = recorded(model, batch, _strategy(config), key, lengths=list(limits.max_lengths or ()), **options)
+    found = graphed_search(model, batch, _strategy(config), key, lengths=list(limits.max_lengths or ()), **options)
     if found is None or not limits.attention:
         return found
-    return look_again(model, batch, found)
+    return attend_again(model, batch, found)
 
 
 def _continuous(
     model: Seq2Seq, batch: Batch, config: SearchConfig, limits: Limits, rows: int
 ) -> list[list[Hypothesis]] | None:
-    """Search by continuous batching; None where something needs a batch to stay together."""
+    """Search by continuous batching; return None if the device or the request does not support it."""
     if not _is_simple(config, limits) or limits.attention or batch.source is None or batch.source.device.type != "cpu":
         return None
     options: dict[str, Any] = {"precision": limits.precision, "stop": limits.stop}
-    return flow(model, batch, _strategy(config), rows=rows, lengths=limits.max_lengths or (), **options)
+    return continuous_search(model, batch, _strategy(config), rows=rows, lengths=limits.max_lengths or (), **options)
 
 
 def _generators(batch: Batch, seed: int, prefixes: Sequence[Any] | None, device: torch.device) -> list[torch.Generator]:
-    """Make a generator for each sentence, seeded by what it reads: its draws are the same in every batch and row."""
+    """Make a generator per sentence, seeded by its source and prefix, so that sampling is batch-invariant."""
     starts = prefixes or [None] * batch.size
     seeds = [zlib.crc32(f"{key}{start}".encode()) ^ seed for key, start in zip(batch.row_keys(), starts, strict=True)]
     return [torch.Generator(device).manual_seed(number) for number in seeds]

@@ -1,4 +1,4 @@
-"""Greedy search and sampling: hypotheses that walk on their own."""
+"""Greedy search and sampling, where hypotheses are independent of each other."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from torch import Tensor
 
 from saccade.batch import EOS, PAD
 from saccade.errors import ConfigError
-from saccade.kernels.beams import Walks
-from saccade.kernels.ways import fusable
+from saccade.kernels.dispatch import fusable
+from saccade.kernels.search_update import Walks
 from saccade.search.constraints import Rule
 from saccade.search.history import Ending
 from saccade.search.loop import Choice, Strategy
-from saccade.search.view import View
+from saccade.search.step_scores import StepScores
 
 __all__ = ["Greedy", "Sample"]
 
 
 class Greedy(Strategy):
-    """The likeliest word, every time. A hypothesis for which no word is allowed stops there, unfinished."""
+    """Choose the most likely word in each step. A hypothesis without an allowed word stops unfinished."""
 
     width = 1
 
@@ -37,30 +37,30 @@ class Greedy(Strategy):
     ) -> None:
         shape = (size, self.width)
         self._logs = torch.zeros(shape, device=device)
-        self._steps = torch.zeros(shape, dtype=torch.long, device=device)  # words without EOS
+        self._steps = torch.zeros(shape, dtype=torch.long, device=device)  # number of words, without EOS
         self._ended = torch.zeros(shape, dtype=torch.bool, device=device)
         self._stopped = self._ended  # by EOS or because nothing is allowed
 
-    def pick(self, view: View) -> tuple[Tensor, Tensor]:
-        """The next words (B, K) and their log-probabilities; any word where none is allowed."""
+    def pick(self, view: StepScores) -> tuple[Tensor, Tensor]:
+        """Return the next words (B, K) and their log-probabilities; any word where none is allowed."""
         logs, tokens = view.best(1)
         return tokens.squeeze(-1), logs.squeeze(-1)
 
-    def choose(self, view: View) -> Choice:
+    def choose(self, view: StepScores) -> Choice:
         tokens, gained = self.pick(view)
         if fusable(gained):
-            from saccade.kernels.beams.fused import walk_on
+            from saccade.kernels.search_update.fused import walk_on
 
             before = Walks(self._logs, self._steps, self._ended, self._stopped)
             words, (self._logs, self._steps, self._ended, self._stopped) = walk_on(tokens, gained, before)
             return Choice(None, words, self._logs)
         going = ~self._stopped & (gained > -torch.inf)
         ends = tokens == EOS
-        on = going & ~ends
+        goes_on = going & ~ends
         self._logs = self._logs + torch.where(going, gained, 0.0)
-        self._steps = self._steps + on
+        self._steps = self._steps + goes_on
         self._ended = self._ended | (going & ends)
-        self._stopped = ~on
+        self._stopped = ~goes_on
         return Choice(None, torch.where(going, tokens, PAD), self._logs)
 
     def done(self) -> Tensor:
@@ -90,10 +90,10 @@ class Greedy(Strategy):
 
 
 class Sample(Greedy):
-    """Words drawn from the model: at a temperature, from the best `top_k`, or from the best that hold `top_p`.
+    """Sample words from the model: with a temperature, from the best `top_k`, or from the best that hold `top_p`.
 
-    The temperature comes first: `top_p` is a share of the probabilities that it leaves. Of several generators each
-    sentence has its own, so that what is drawn for it does not depend on its company.
+    The temperature is applied first, so `top_p` is a share of the resulting probabilities. With one generator per
+    sentence, sampling is batch-invariant.
     """
 
     def __init__(
@@ -119,38 +119,38 @@ class Sample(Greedy):
         self._temperature, self._top_k, self._top_p = temperature, top_k, top_p
         self._generator = generator
 
-    def pick(self, view: View) -> tuple[Tensor, Tensor]:
+    def pick(self, view: StepScores) -> tuple[Tensor, Tensor]:
         tokens = self._draw(view.log_probabilities)
         return tokens, view.log_probabilities.gather(-1, tokens[..., None]).squeeze(-1)
 
     def keep(self, rows: Tensor, constraints: Sequence[Rule]) -> bool:
-        if not isinstance(self._generator, Sequence):  # one for all draws other numbers for fewer sentences
+        if not isinstance(self._generator, Sequence):  # a shared one would draw other numbers for fewer sentences
             return False
         self._generator = [self._generator[row] for row in rows.tolist()]
         return super().keep(rows, constraints)
 
     def _draw(self, log_probabilities: Tensor) -> Tensor:
-        best = log_probabilities.amax(-1, keepdim=True)  # taken off first: nothing overflows at low temperatures
+        best = log_probabilities.amax(-1, keepdim=True)  # subtracted first to prevent overflow at low temperatures
         logs = (log_probabilities - best) / self._temperature
         if self._top_k is not None and self._top_k < logs.shape[-1]:
             kept = logs.topk(self._top_k)
             logs = torch.full_like(logs, -torch.inf).scatter(-1, kept.indices, kept.values)
         if self._top_p is not None and self._top_p < 1:
             logs = _nucleus(logs, self._top_p)
-        # the first of several clocks to ring, each as fast as its word is likely; unlike torch.multinomial this
-        # neither fails nor waits for a GPU where nothing is allowed
-        rings = torch.empty_like(logs)
+        # argmax of p / Exp(1), equivalent to Gumbel-max sampling; unlike torch.multinomial, it does not sync the GPU
+        # and does not fail where no word is allowed
+        noise = torch.empty_like(logs)
         if isinstance(self._generator, Sequence):
-            for row, generator in zip(rings, self._generator, strict=True):
+            for row, generator in zip(noise, self._generator, strict=True):
                 row.exponential_(generator=generator)
         else:
-            rings.exponential_(generator=self._generator)
-        return (torch.softmax(logs, -1) / rings).argmax(-1)
+            noise.exponential_(generator=self._generator)
+        return (torch.softmax(logs, -1) / noise).argmax(-1)
 
 
 def _nucleus(logs: Tensor, share: float) -> Tensor:
-    """Only the fewest best words that together hold `share` of the probability."""
+    """Keep only the fewest most likely words that together hold `share` of the probability."""
     ordered, order = torch.softmax(logs, -1).sort(-1, descending=True)
-    before = ordered.cumsum(-1) - ordered  # what the better ones hold already
+    before = ordered.cumsum(-1) - ordered  # the probability of better words
     outside = (before >= share).scatter(-1, order, before >= share)
     return logs.masked_fill(outside, -torch.inf)

@@ -1,4 +1,4 @@
-"""Hypotheses, and the way back to what they looked at."""
+"""Hypotheses, and the history of a search from which they are backtracked."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from saccade.attention.tape import Tape
 from saccade.batch import Batch
 from saccade.models.base import Seq2Seq
 
-__all__ = ["Cut", "Ending", "History", "Hypothesis", "Kept", "walk"]
+__all__ = ["Ending", "History", "Hypothesis", "Kept", "PaddingCrop", "walk"]
 
 Steps = list[list[list[int]]]
-"""By step, sentence and slot."""
+"""Indexed by step, sentence and slot."""
 
 
 class Kept(NamedTuple):
-    """The K hypotheses of a sentence after a step: the word each took, the slot it came from, its log-probability."""
+    """The K hypotheses of a sentence after a step: their last word, parent slot and log-probability."""
 
     tokens: list[int]
     parents: list[int]
@@ -33,11 +33,10 @@ class Kept(NamedTuple):
 class Hypothesis:
     """One answer of a search.
 
-    tokens end with EOS if `finished`; without it the search reached max_length first, or constraints left it
-    no word to go on with. score is what the search ranks by, log_probability the model's own. attention: by
-    site, (H, T, S) with a row per token and a column for each word it could see, padding left out; an encoder's
-    sites have a row per source word. slots: where it stood after each step. beams: all that was kept beside it, step
-    by step, where the search was told to remember.
+    tokens end with EOS if `finished`; otherwise the search reached max_length, or constraints allowed no word.
+    score: what the search ranks by. log_probability: the model's own. attention: by site, (H, T, S), with a row per
+    token and a column for each word it could attend to, without padding; an encoder's sites have a row per source
+    word. slots: its slot after each step. beams: the K hypotheses of each step, if the search recorded them.
     """
 
     tokens: list[int]
@@ -50,7 +49,7 @@ class Hypothesis:
 
 
 class Ending(NamedTuple):
-    """Where a hypothesis ends: after `steps` choices it stands in `slot`; `last` is a word it ends with, if any."""
+    """The end of a hypothesis: its slot after `steps` steps; `last` is a final word after these, if any."""
 
     steps: int
     slot: int
@@ -59,8 +58,8 @@ class Ending(NamedTuple):
     log_probability: float
 
 
-class Cut:
-    """Cuts from attention what stands for padding of a source, or for words that were never written."""
+class PaddingCrop:
+    """Removes padding of the source and unused positions of the target from attention."""
 
     def __init__(self, model: Seq2Seq, batch: Batch) -> None:
         visible = model.visible(batch)
@@ -68,7 +67,7 @@ class Cut:
         self._lengths: dict[str, list[int]] = {name: mask.sum(-1).tolist() for name, mask in visible.items()}
 
     def read(self, site: str, weights: Tensor, row: int) -> Tensor:
-        """Attention (H, R, S) of an encoder; what it attends to beside positions of a source is kept whole."""
+        """Crop attention (H, R, S) of an encoder; other shapes than the source's are returned unchanged."""
         sides = self._sides(site)
         if weights.shape[-2:] != tuple(self._sizes.get(name) for name in sides):
             return weights
@@ -76,7 +75,7 @@ class Cut:
         return weights[:, :rows, :columns]
 
     def wrote(self, site: str, weights: Tensor, row: int, *, unused: int) -> Tensor:
-        """Attention (H, T, S) of a decoder that had room for `unused` words more than it wrote."""
+        """Crop attention (H, T, S) of a decoder; `unused`: the reserved target positions without a word."""
         name = self._sides(site)[1]
         if name == "written":
             return weights[..., : weights.shape[-1] - unused]
@@ -84,27 +83,27 @@ class Cut:
 
 
 class History:
-    """What was chosen in each step, from which slot, and where the model looked while choosing.
+    """The words, parent slots and attention of each step.
 
-    encoding, cut: attention of the encoder, and how padding is cut off; None where attention is not wanted. Sites that
-    look back at the answer have room for `max_length` words.
+    encoding, cut: attention of the encoder, and the crop of padding; None if attention is not wanted. Sites that attend
+    to the target have `max_length` columns.
     """
 
-    def __init__(self, encoding: Tape | None, cut: Cut | None, max_length: int) -> None:
+    def __init__(self, encoding: Tape | None, cut: PaddingCrop | None, max_length: int) -> None:
         self._encoding, self._cut, self._max_length = encoding, cut, max_length
         self._parents: list[Tensor | None] = []
         self._tokens: list[Tensor] = []
         self._logs: list[Tensor] = []
-        self._looks: list[Tape] = []
-        self._place: dict[int, int] | None = None  # of each sentence that is left, once some are not
+        self._tapes: list[Tape] = []
+        self._place: dict[int, int] | None = None  # the row of each remaining sentence, once some were removed
         self._places: list[dict[int, int] | None] = []
 
     def look(self, tape: Tape) -> None:
-        """Remember the attention (B·K, H, 1, S) of a step."""
-        self._looks.append(tape)
+        """Record the attention (B·K, H, 1, S) of a step."""
+        self._tapes.append(tape)
 
     def choose(self, parents: Tensor | None, tokens: Tensor, logs: Tensor | None = None) -> None:
-        """Remember the slot each hypothesis came from (None: its own), the word it took, and how likely it is so."""
+        """Record the parent slot (None: its own), the word and the log-probability of each hypothesis."""
         self._parents.append(parents)
         self._tokens.append(tokens)
         self._places.append(self._place)
@@ -112,11 +111,11 @@ class History:
             self._logs.append(logs)
 
     def keep(self, sentences: Sequence[int]) -> None:
-        """From now on only these sentences are told of, in this order."""
+        """Record only these sentences from now on, in this order."""
         self._place = {sentence: place for place, sentence in enumerate(sentences)}
 
     def follow(self, endings: list[list[Ending]]) -> list[list[Hypothesis]]:
-        """Walk from each ending back to the start."""
+        """Backtrack from each ending to the start."""
         if self._encoding is None and not self._logs and all(place is None for place in self._places):
             return self._follow_all(endings)
         tokens = [step.tolist() for step in self._tokens]
@@ -125,18 +124,20 @@ class History:
             [own] * len(step) if step_parents is None else step_parents.tolist()
             for step, step_parents in zip(tokens, self._parents, strict=True)
         ]
-        looks = self._all_looks()
+        weights = self._all_weights()
         return [
-            [self._follow(row, ending, parents, tokens, looks) for ending in row_endings]
+            [self._follow(row, ending, parents, tokens, weights) for ending in row_endings]
             for row, row_endings in enumerate(endings)
         ]
 
     def _follow_all(self, endings: list[list[Ending]]) -> list[list[Hypothesis]]:
-        """The same for all of them at once, where there is nothing to tell but words."""
+        """Backtrack all endings at once, if only words are wanted."""
         parents = None if None in self._parents else torch.stack(self._parents).cpu().numpy()  # type: ignore[arg-type]
         return walk(torch.stack(self._tokens).cpu().numpy(), parents, endings)
 
-    def _follow(self, row: int, ending: Ending, parents: Steps, tokens: Steps, looks: dict[str, Tensor]) -> Hypothesis:
+    def _follow(
+        self, row: int, ending: Ending, parents: Steps, tokens: Steps, weights: dict[str, Tensor]
+    ) -> Hypothesis:
         slot = ending.slot
         words: list[int] = [] if ending.last is None else [ending.last]
         slots = [] if ending.last is None else [slot]  # the slot that each word was chosen from
@@ -154,30 +155,30 @@ class History:
             ending.score,
             ending.log_probability,
             finished,
-            self._attention(row, slots, looks),
+            self._attention(row, slots, weights),
             stood,
             self._beams(row, parents, tokens),
         )
 
     def _at(self, step: int, row: int) -> int:
-        """The place of a sentence among those that were there in a step."""
+        """Return the row of a sentence in a step."""
         places = self._places[step]
         return row if places is None else places[row]
 
     def _beams(self, row: int, parents: Steps, tokens: Steps) -> list[Kept]:
-        steps = zip(tokens, parents, self._logs, strict=False)  # there are no logs where nobody asked for them
+        steps = zip(tokens, parents, self._logs, strict=False)  # no logs, and so no result, unless beams are wanted
         return [
             Kept(step_tokens[row], step_parents[row], logs[row].tolist()) for step_tokens, step_parents, logs in steps
         ]
 
-    def _all_looks(self) -> dict[str, Tensor]:
-        """By site, what all hypotheses looked at in all steps, one below the other: (ΣN, H, 1, S)."""
-        if self._encoding is None or not self._looks:
+    def _all_weights(self) -> dict[str, Tensor]:
+        """Concatenate, by site, the attention of all hypotheses in all steps: (ΣN, H, 1, S)."""
+        if self._encoding is None or not self._tapes:
             return {}
-        return {site: torch.cat([tape[site] for tape in self._looks]) for site in self._looks[0]}
+        return {site: torch.cat([tape[site] for tape in self._tapes]) for site in self._tapes[0]}
 
-    def _attention(self, row: int, slots: list[int], looks: dict[str, Tensor]) -> dict[str, Tensor]:
-        """By site, without columns that stand for padding or for words that were never written."""
+    def _attention(self, row: int, slots: list[int], recorded: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return attention by site, without padding and unused positions of the target."""
         if self._encoding is None or self._cut is None:
             return {}
         found = {site: self._cut.read(site, self._encoding[site][row], row) for site in self._encoding}
@@ -186,7 +187,7 @@ class History:
         for step, slot in enumerate(slots):
             rows.append(first + self._at(step, row) * width + slot)
             first += self._tokens[step].numel()
-        for site, every in looks.items():
+        for site, every in recorded.items():
             index = torch.tensor(rows, dtype=torch.long, device=every.device)
             weights = every.index_select(0, index).squeeze(2).transpose(0, 1)  # (H, T, S)
             found[site] = self._cut.wrote(site, weights, row, unused=self._max_length - len(slots))
@@ -196,7 +197,7 @@ class History:
 def walk(
     tokens: NDArray[np.int64], parents: NDArray[np.int64] | None, endings: list[list[Ending]]
 ) -> list[list[Hypothesis]]:
-    """From endings back to the start, through tokens and parents (T, B, K); without parents each slot has its own."""
+    """Backtrack endings through tokens and parents (T, B, K); without parents each slot continues itself."""
     flat = [ending for row_endings in endings for ending in row_endings]
     width = tokens.shape[2]
     firsts = np.repeat(width * np.arange(len(endings)), [len(row_endings) for row_endings in endings])
@@ -221,7 +222,7 @@ def walk(
 
 
 def _bare(ending: Ending, words: list[int], slots: list[int]) -> Hypothesis:
-    """A hypothesis of which nothing is known but its words, and where it stood after each."""
+    """Return a hypothesis with its words and slots only."""
     finished = ending.last is not None
     tokens = [*words, ending.last] if ending.last is not None else words
     return Hypothesis(tokens, ending.score, ending.log_probability, finished, {}, slots)

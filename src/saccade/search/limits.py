@@ -1,4 +1,4 @@
-"""Limits: what is asked of a search beside how it chooses words."""
+"""Limits: the options of a search apart from its strategy, such as lengths and constraints."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from saccade.search.constraints import (
 __all__ = ["Limits", "Stop"]
 
 Stop = Callable[[], None]
-"""Called between steps: raises an Interruption when the answers are no longer wanted, say for want of time."""
+"""Called between steps; raises an Interruption to cancel the search, for example at a timeout."""
 MAX_LENGTH = 200
-"""The most tokens of an answer, the end included, where no other limit is given."""
+"""Default maximum tokens of an answer, the end included."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a search is asked for. A phrase is a list of tokens, also if it is one token.
+    """Options of a search. A phrase is a list of tokens, even if it is a single token.
 
-    Options with an entry for each sentence (`max_lengths`, `prefix`, `required`, and rules that have an `of`) travel
-    with their sentences when a batch is split.
+    Options with an entry for each sentence (`max_lengths`, `prefix`, `required`, and rules that have an `of`) are split
+    together with the batch.
     """
 
     max_length: int | None = None
-    """The most tokens of an answer, the end included; left out, the largest of `max_lengths`, or 200."""
+    """Maximum tokens of an answer, the end included; default: the largest of `max_lengths`, or 200."""
     max_lengths: Sequence[int] | None = None
-    """The same for each sentence by itself."""
+    """Maximum tokens of each sentence's answer."""
     min_length: int = 0
-    """The fewest tokens of an answer, the end not counted."""
+    """Minimum tokens of an answer, without the end."""
     prefix: Sequence[Phrase] | None = None
     """For each sentence, the tokens its answer begins with."""
     banned: Sequence[Phrase] = ()
@@ -49,15 +49,15 @@ class Limits:
     required: Sequence[Sequence[Phrase]] | None = None
     """For each sentence, the phrases its answer must contain."""
     constraints: Sequence[Rule] = ()
-    """Rules of your own, applied before the others."""
+    """Your own rules, applied before the others."""
     attention: bool = True
     """Whether to return the attention of each answer."""
     beams: bool = False
-    """Whether to return the hypotheses that were dropped, too."""
+    """Whether to return all hypotheses of each step, too."""
     steering: Steering | None = None
     """An intervention in the attention."""
     precision: Precision = "full"
-    """What the model computes in: "full", as it is, or "int8" where it can."""
+    """Precision of matmuls: "full", the model's own, or "int8" where it is available."""
     stop: Stop | None = None
     """Called before each step; raises an Interruption to end the search."""
 
@@ -72,16 +72,16 @@ class Limits:
 
     @property
     def longest(self) -> int:
-        """The most tokens that any answer may have."""
+        """Maximum tokens of any answer."""
         if self.max_length is not None:
             return self.max_length
         return MAX_LENGTH if self.max_lengths is None else max(self.max_lengths)
 
     @property
     def only_lengths(self) -> bool:
-        """Whether nothing is asked that a step has to look at but `max_lengths`: then faster loops may be taken."""
-        asked = (self.prefix, self.required, self.steering)
-        return not (self.min_length or self.banned or self.constraints or self.beams) and all(a is None for a in asked)
+        """Whether no option except `max_lengths` affects the steps, so that the faster loops may be used."""
+        others = (self.prefix, self.required, self.steering)
+        return not (self.min_length or self.banned or self.constraints or self.beams) and all(o is None for o in others)
 
     def rules(self) -> list[Rule]:
         """Return all constraints, in the order in which they are applied."""
@@ -99,7 +99,7 @@ class Limits:
         return made
 
     def of(self, rows: Sequence[int]) -> Limits | None:
-        """Return the limits of some of the sentences; None where a rule knows only how to rule all of them."""
+        """Return the limits of these sentences; None if one of the constraints cannot be split."""
         rules = narrowed(self.constraints, rows)
         if rules is None:
             return None

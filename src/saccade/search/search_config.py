@@ -1,4 +1,4 @@
-"""SearchConfig: how answers are looked for."""
+"""SearchConfig: the settings of decoding."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from saccade.config import Config, Count
 __all__ = ["SearchConfig"]
 
 _FEW, _MANY, _HYPOTHESES = 32, 256, 2560
-"""Sentences searched together where nobody says how many: at least, at most, and the hypotheses of a GPU's."""
+"""Defaults of `together`: minimum and maximum sentences, and the hypotheses wanted in a batch on a GPU."""
 
 
 class SearchConfig(Config):
-    """Greedy search at width 1, beam search above it, sampling if asked for."""
+    """Greedy search if `beam` is 1, beam search if it is more; sampling if `sample`."""
 
     beam: int = Field(1, ge=1, le=1000)
     nbest: int = Field(1, ge=1, le=1000)
     length_penalty: float = Field(0.6, ge=0, le=100)
-    """For beams: 0 prefers short answers; Wu et al. 2016, arXiv:1609.08144, have 0.6 to 0.7."""
+    """For beam search: 0 prefers short answers; Wu et al. 2016, arXiv:1609.08144, use 0.6 to 0.7."""
     coverage_penalty: float = Field(0.0, ge=0, le=1e6)
     sample: bool = False
     temperature: float = Field(1.0, ge=1e-3, le=1e3)
@@ -30,21 +30,21 @@ class SearchConfig(Config):
     seed: int = Field(1, ge=0, lt=2**63)
     """For sampling."""
     max_length: int | None = Field(None, ge=1, le=100_000)
-    """The most tokens of an answer; left out, twice those of its source and 20 more."""
+    """Maximum tokens of an answer; default: twice the tokens of its source, plus 20."""
     min_length: int = Field(0, ge=0, le=100_000)
     batch: Count | None = None
-    """Sentences searched together; left out, 32, and more on a GPU, which they are to fill."""
+    """Sentences searched together; default: 32, and up to 256 on a GPU."""
     precision: Literal["full", "int8"] = "full"
-    """What products are computed in: "full", as the model is, or in eight bits where processor and model allow it."""
+    """Precision of matmuls: "full", the model's own, or "int8" where processor and model support it."""
 
     @model_validator(mode="after")
-    def _combines(self) -> SearchConfig:
+    def _check_combination(self) -> SearchConfig:
         if self.nbest > 1 and not self.sample and self.nbest > self.beam:
             raise ValueError(f"nbest is {self.nbest}, but a beam of {self.beam} finds at most {self.beam}: raise beam")
         return self
 
     def together(self, device: torch.device, *, large: bool) -> int:
-        """Sentences searched together there; `large`: pictures, or attention that is asked for, so few have room."""
+        """Return the number of sentences searched together; `large`: each needs much memory (images, attention)."""
         if self.batch is not None:
             return self.batch
         if device.type == "cpu" or large:

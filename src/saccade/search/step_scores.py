@@ -1,4 +1,4 @@
-"""What a strategy decides on, no more of it computed than it asks for."""
+"""StepScores: the scores of one search step, computed only as far as the strategy needs them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from saccade.batch import BOS
 from saccade.kernels.ranking import best, best_together
 from saccade.search.constraints import Constraint, MaximumLengths, Rule
 
-__all__ = ["View", "top"]
+__all__ = ["StepScores", "top"]
 
 
-class View:
-    """One step of a search: what may come next, and how likely it is.
+class StepScores:
+    """One step of a search: the log-probabilities of the next words.
 
-    written (B, K, t): the words so far. steps_left counts this step. attended (B, K, S): how much attention
-    each source word got in this step, where the strategy asked for it. stopped (B,): sentences that may have no further
-    word.
+    written (B, K, t): the words so far. steps_left includes this step. attended (B, K, S): the attention to each
+    source word in this step, if the strategy wants it. stopped (B,): sentences that may have no further word.
     """
 
     def __init__(
@@ -34,21 +33,21 @@ class View:
     ) -> None:
         self.written, self.steps_left, self.attended = written, steps_left, attended
         self._logits, self.stopped = logits, stopped  # (B·K, V), (B,)
-        asked = [rule for rule in constraints if not _rests(rule, written.shape[-1])]
-        self._constraints = [rule for rule in asked if not isinstance(rule, MaximumLengths)]
-        for rule in asked:
+        active = [rule for rule in constraints if not _rests(rule, written.shape[-1])]
+        self._constraints = [rule for rule in active if not isinstance(rule, MaximumLengths)]
+        for rule in active:
             if isinstance(rule, MaximumLengths):
                 over = rule.stopped(written.shape[-1], logits.device)
                 self.stopped = over if self.stopped is None else self.stopped | over
 
     @property
     def vocabulary(self) -> int:
-        """How many words there are to choose from."""
+        """Number of words to choose from."""
         return self._logits.shape[-1]
 
     @cached_property
     def log_probabilities(self) -> Tensor:
-        """(B, K, V): of the next word, -inf where it is not allowed."""
+        """Log-probabilities (B, K, V) of the next word, -inf where it is not allowed."""
         logits = self._logits.float() if self._logits.dtype.itemsize < 4 else self._logits
         logs = torch.log_softmax(logits, -1).view(*self.written.shape[:2], -1)
         self.questionable = logs
@@ -58,59 +57,61 @@ class View:
         return logs if self.stopped is None else logs.masked_fill(self.stopped[:, None, None], -torch.inf)
 
     def best(self, count: int) -> tuple[Tensor, Tensor]:
-        """The best continuations of every hypothesis: log-probabilities and words, both (B, K, count), best first."""
+        """Return the best continuations of each hypothesis, best first: log-probabilities and words (B, K, count)."""
         found = None if self._constraints else best(self._logits, BOS + 1, count)
         if found is None:
             logs = self.log_probabilities
             found = top(logs.flatten(0, 1), min(count, logs.shape[-1]))
         values, words = (part.view(*self.written.shape[:2], -1) for part in found)
-        self._look_at(values)
-        return self._unless_stopped(values), words
+        self._note_scores(values)
+        return self._mask_stopped(values), words
 
     def best_together(self, before: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        """The best continuations of every sentence, from hypotheses that are `before` (B, K) likely already.
+        """Return the best continuations of each sentence, best first.
 
-        Log-probabilities and places k·V + word, both (B, count), best first.
+        `before` (B, K): the log-probabilities of its hypotheses. Returns the total log-probabilities and the indices
+        k·V + word, both (B, count).
         """
         found = None if self._constraints else best_together(self._logits, before, BOS + 1, count)
         if found is None:
             logs = self.log_probabilities
             found = top(logs, min(count, logs[0].numel()), before)
         values, places = found
-        self._look_at(values)
-        return self._unless_stopped(values), places
+        self._note_scores(values)
+        return self._mask_stopped(values), places
 
-    def _unless_stopped(self, values: Tensor) -> Tensor:
-        """(B, ...): nothing for sentences that may have no further word."""
+    def _mask_stopped(self, values: Tensor) -> Tensor:
+        """Set values (B, ...) to -inf for sentences that may have no further word."""
         if self.stopped is None:
             return values
         return values.masked_fill(self.stopped.view(-1, *[1] * (values.dim() - 1)), -torch.inf)
 
-    def _look_at(self, values: Tensor) -> None:
+    def _note_scores(self, values: Tensor) -> None:
         if not self._constraints:
-            self.questionable = values  # a row with a NaN is NaN throughout, and NaN is above all numbers
+            self.questionable = values  # log_softmax spreads a NaN over its row, and topk ranks NaN first
 
     @property
     def broken(self) -> Tensor:
-        """Whether any of the numbers that were asked for was none."""
+        """True if any score used in this step is NaN."""
         return self.questionable.isnan().any()
 
     @cached_property
     def questionable(self) -> Tensor:
-        """Numbers that were asked for: where a prediction was none, one of these is none."""
+        """Scores used in this step; if a prediction was NaN, one of these is NaN."""
         return self._logits[:0]
 
 
 def top(values: Tensor, count: int, before: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """`values.topk(count)` of rows (N, V), for counts far below V: only blocks with the greatest maxima are searched.
+    """Return `values.topk(count)` of rows (N, V), searching only the blocks with the greatest maxima.
 
-    With `before` (B, K), that of (before + values).flatten(1) for values (B, K, V).
+    This is fast for counts far below V. With `before` (B, K), return the top of (before + values).flatten(1) for
+    values (B, K, V).
 
-    The blocks are every C-th column, so that maxima are taken along memory. The greatest `count` numbers lie in the
-    `count` blocks with the greatest maxima, or in the columns that are left over, which count as a block each.
+    A block is every C-th column, so that maxima are taken along contiguous memory. The greatest `count` numbers lie
+    in the `count` blocks with the greatest maxima, or in the columns left over, which are all searched.
     """
     size = values.shape[-1]
-    blocks = 64 * round((size * count) ** 0.5 / 64)  # of whole vectors
+    blocks = 64 * round((size * count) ** 0.5 / 64)  # a multiple of 64, for SIMD
     if blocks == 0 or 4 * blocks > size:
         found = (values if before is None else (values + before[..., None]).flatten(1)).topk(count)
         return found.values, found.indices

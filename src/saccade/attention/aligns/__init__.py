@@ -1,4 +1,4 @@
-"""Aligns: one idea a file, one line each in `ALIGNS`. A new entry is tested by being listed."""
+"""Aligns, each registered in `ALIGNS`; the tests cover every registered entry."""
 
 from saccade.attention.aligns.base import Align
 from saccade.attention.aligns.entmax import AlphaEntmax, Entmax15, Sparsemax

@@ -1,7 +1,7 @@
-"""Sparse aligns: keys that score too low get exactly nothing.
+"""Sparse aligns: keys with low scores get exactly zero weight.
 
 All three solve  a = argmax_p p·e + H_α(p)  over distributions p, with Tsallis entropy H_α; softmax is α = 1.
-The answer is a[s] = ((α-1) e[s] - τ)₊ ^ (1/(α-1)) with the threshold τ that makes it sum to one.
+The solution is a[s] = ((α-1) e[s] - τ)₊ ^ (1/(α-1)) with the threshold τ that makes it sum to one.
 """
 
 from typing import Any
@@ -10,21 +10,21 @@ import torch
 from torch import Tensor, nn
 
 from saccade.attention.aligns.base import Align
-from saccade.attention.scores.base import Past
+from saccade.attention.scores.base import AttentionState
 from saccade.errors import ConfigError
 
 __all__ = ["AlphaEntmax", "Entmax15", "Sparsemax"]
 
 
 class Sparsemax(Align):
-    """Sparsemax: the nearest point of the simplex.
+    """Sparsemax: the Euclidean projection of the scores onto the simplex.
 
         a[s] = (e[s] - τ)₊
 
     Paper: Martins and Astudillo 2016, arXiv:1602.02068.
     """
 
-    def share(self, scores: Tensor, past: Past | None) -> Tensor:
+    def share(self, scores: Tensor, past: AttentionState | None) -> Tensor:
         out: Tensor = _Sparsemax.apply(scores)  # type: ignore[no-untyped-call]
         return out
 
@@ -37,13 +37,13 @@ class Entmax15(Align):
     Paper: Peters et al. 2019, arXiv:1905.05702; exact, by sorting.
     """
 
-    def share(self, scores: Tensor, past: Past | None) -> Tensor:
+    def share(self, scores: Tensor, past: AttentionState | None) -> Tensor:
         out: Tensor = _Entmax15.apply(scores)  # type: ignore[no-untyped-call]
         return out
 
 
 class AlphaEntmax(Align):
-    """α-entmax whose α is learned, per head: each finds how sparse it wants to be.
+    """α-entmax with a learned α per head, so each head learns its sparsity.
 
         a[s] = ((α-1) e[s] - τ)₊ ^ (1/(α-1)),   α = 1 + σ(w) between softmax (1) and sparsemax (2)
 
@@ -59,11 +59,11 @@ class AlphaEntmax(Align):
 
     @property
     def alpha(self) -> Tensor:
-        """The present α, one per head; never so close to 1 that the power 1/(α-1) loses all precision."""
+        """The current α, one per head; kept away from 1, where the power 1/(α-1) loses all precision."""
         logit = self.alpha_logit.float() if self.alpha_logit.dtype.itemsize < 4 else self.alpha_logit
         return 1 + torch.sigmoid(logit).clamp_min(1e-3)
 
-    def share(self, scores: Tensor, past: Past | None) -> Tensor:
+    def share(self, scores: Tensor, past: AttentionState | None) -> Tensor:
         out: Tensor = _AlphaEntmax.apply(scores, self.alpha.to(scores.dtype))  # type: ignore[no-untyped-call]
         return out
 
@@ -84,16 +84,16 @@ class _Sparsemax(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Tensor:
         (weights,) = ctx.saved_tensors
-        return _centre(grads[0], (weights > 0).to(weights.dtype))
+        return _apply_jacobian(grads[0], (weights > 0).to(weights.dtype))
 
 
 class _Entmax15(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor) -> Tensor:
-        # τ of the k largest solves Σ (z - τ)² = 1, a quadratic in their mean and their variance; the true k
-        # is how many of the sorted scores lie above the τ they give.
+        # For the k largest scores, τ_k solves Σ (z - τ_k)² = 1, a quadratic in their mean and variance. The size of
+        # the support is the number of k whose τ_k does not exceed the k-th largest score.
         z = (scores - scores.amax(-1, keepdim=True)) / 2
-        # nothing below -1 can be in the support; so far down, squares would overflow
+        # scores below -1 are never in the support; the clamp keeps their squares from overflowing
         ordered = z.sort(-1, descending=True).values.clamp_min(-2)
         count = torch.arange(1, z.shape[-1] + 1, device=z.device, dtype=z.dtype)
         mean = ordered.cumsum(-1) / count
@@ -107,7 +107,7 @@ class _Entmax15(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Tensor:
         (weights,) = ctx.saved_tensors
-        return _centre(grads[0], weights.sqrt())
+        return _apply_jacobian(grads[0], weights.sqrt())
 
 
 class _AlphaEntmax(torch.autograd.Function):
@@ -115,10 +115,10 @@ class _AlphaEntmax(torch.autograd.Function):
     def forward(ctx: Any, scores: Tensor, alpha: Tensor) -> Tensor:
         power = 1 / (alpha - 1)
         z = (scores - scores.amax(-1, keepdim=True)) * (alpha - 1)
-        # at τ = -1 the best key alone reaches 1; at τ = -(1/S)^(α-1) all keys together cannot pass it
+        # at τ = -1 the best key alone gives a sum of 1; at τ = -(1/S)^(α-1) all keys together give at most 1
         low = torch.full_like(z[..., :1], -1.0)
         high = -(z.new_tensor(1 / z.shape[-1]) ** (alpha - 1)).expand_as(low)
-        for _ in range(24 if z.dtype == torch.float32 else 54):  # halvings until the interval is one ulp
+        for _ in range(24 if z.dtype == torch.float32 else 54):  # bisect until the interval is one ulp
             middle = (low + high) / 2
             over = ((z - middle).clamp_min(0) ** power).sum(-1, keepdim=True) >= 1
             low, high = torch.where(over, middle, low), torch.where(over, high, middle)
@@ -131,17 +131,17 @@ class _AlphaEntmax(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
         weights, alpha = ctx.saved_tensors
         grad = grads[0]
-        slope = torch.where(weights > 0, weights.clamp_min(1e-38) ** (2 - alpha), 0.0)
-        grad_scores = _centre(grad, slope)
-        # da/dα = (a - s)/(α-1)² - (a log a - s Σ a log a)/(α-1), with s the slope made to sum to one
-        share = slope / slope.sum(-1, keepdim=True)
+        diagonal = torch.where(weights > 0, weights.clamp_min(1e-38) ** (2 - alpha), 0.0)
+        grad_scores = _apply_jacobian(grad, diagonal)
+        # da/dα = (a - s)/(α-1)² - (a log a - s Σ a log a)/(α-1), with s the diagonal normalized to sum to one
+        share = diagonal / diagonal.sum(-1, keepdim=True)
         entropy = torch.xlogy(weights, weights)
         by_alpha = (weights - share) / (alpha - 1) ** 2
         by_alpha = by_alpha - (entropy - share * entropy.sum(-1, keepdim=True)) / (alpha - 1)
         return grad_scores, (grad * by_alpha).sum_to_size(alpha.shape)
 
 
-def _centre(grad: Tensor, slope: Tensor) -> Tensor:
-    """The Jacobian of every entmax: slope · (grad - its mean under slope)."""
-    moved = grad * slope
-    return moved - slope * (moved.sum(-1, keepdim=True) / slope.sum(-1, keepdim=True))
+def _apply_jacobian(grad: Tensor, diagonal: Tensor) -> Tensor:
+    """Apply the Jacobian of any entmax: diagonal · (grad - its mean weighted by the diagonal)."""
+    moved = grad * diagonal
+    return moved - diagonal * (moved.sum(-1, keepdim=True) / diagonal.sum(-1, keepdim=True))

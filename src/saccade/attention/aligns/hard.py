@@ -1,4 +1,4 @@
-"""Hard attention: one key at a time."""
+"""Hard attention: one key per query."""
 
 from typing import Literal
 
@@ -14,15 +14,15 @@ Estimator = Literal["reinforce", "gumbel"]
 
 
 class Hard(Softmax):
-    """Look at one key: drawn from the softmax while training, the best one when evaluating.
+    """Attend to one key: sampled from the softmax in training, the most probable one in evaluation.
 
         s ~ softmax(e / τ),   a = one-hot(s)
 
-    `reinforce` passes no gradient through the draw: the scores learn from `reinforce_loss`, which reads the
+    `reinforce` passes no gradient through the sample: the scores learn from `reinforce_loss`, which reads the
     weights and the distribution from a Tape (`site` and `site + ".distribution"`).
-    `gumbel` draws with Gumbel noise and lets the gradient through as if the softmax had been used
-    (straight-through; Jang et al. 2017, arXiv:1611.01144); the temperature shapes the distribution and, once
-    more, the softmax the gradient takes.
+    `gumbel` samples with Gumbel noise and passes the gradient as if the softmax had been used
+    (straight-through; Jang et al. 2017, arXiv:1611.01144). The temperature divides the scores, and once more the
+    noisy log-probabilities in the softmax of the backward pass.
     Paper: Xu et al. 2015, arXiv:1502.03044, section 4.1.
     """
 
@@ -37,7 +37,7 @@ class Hard(Softmax):
             raise unknown_name("estimator", estimator, ("reinforce", "gumbel"))
         self.estimator = estimator
         self.expecting: Tensor | None = None
-        """While training: which rows (B,) look at all keys by their chances instead of at one; set for a call."""
+        """Mask (B,) of the rows that use the whole distribution instead of a sample in training; set per call."""
 
     def choose(self, distribution: Tensor) -> Tensor:
         visible = distribution > 0
@@ -46,7 +46,7 @@ class Hard(Softmax):
         wide = distribution.float() if distribution.dtype.itemsize < 4 else distribution
         chances = wide.clamp_min(torch.finfo(wide.dtype).tiny)
         noise = -torch.empty_like(chances).exponential_().log()
-        noisy = chances.log() + noise  # the largest is a fair draw
+        noisy = chances.log() + noise  # Gumbel-max: the argmax is a sample
         noisy = noisy.masked_fill(~visible, torch.finfo(noisy.dtype).min)
         drawn = _one_hot(noisy.argmax(-1), noisy)
         if self.estimator == "gumbel":
@@ -70,11 +70,11 @@ def reinforce_loss(
     entropy: float = 0.0,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The loss whose gradient teaches hard attention where to look, per sentence.
+    """Compute the REINFORCE loss of hard attention, per sentence.
 
         -(reward - baseline) · Σ_t log distribution[t, drawn_t]  -  entropy · Σ_t H(distribution[t])
 
-    weights, distribution (B, H, T, S) from a Tape; reward (B,), such as the log-probability of the answer;
+    weights, distribution (B, H, T, S) from a Tape; reward (B,), such as the log-probability of the output;
     mask (B, T) of the real output steps -> (B,).
     """
     if weights.dim() != 4 or weights.shape != distribution.shape or reward.shape != weights.shape[:1]:
@@ -101,7 +101,7 @@ class MovingBaseline(nn.Module):
         self.register_buffer("value", torch.zeros(()))
 
     def forward(self, reward: Tensor, real: Tensor | None = None) -> Tensor:
-        """The baseline before this reward (B,); training moves it along. real (B,): which rows are sentences at all."""
+        """Return the baseline before this reward (B,); training updates it. real (B,): the rows that are sentences."""
         baseline = self.value.clone()
         if self.training:
             reward = reward.detach()

@@ -1,11 +1,11 @@
-"""Smooth aligns: every visible key gets something."""
+"""Smooth aligns: every visible key gets a positive weight."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from saccade.attention.aligns.base import Align
-from saccade.attention.scores.base import Past
+from saccade.attention.scores.base import AttentionState
 from saccade.errors import ConfigError
 
 __all__ = ["SigmoidSmoothing", "Softmax"]
@@ -29,7 +29,7 @@ class Softmax(Align):
     def fusable(self) -> bool:  # type: ignore[override]
         return self.temperature == 1.0
 
-    def share(self, scores: Tensor, past: Past | None) -> Tensor:
+    def share(self, scores: Tensor, past: AttentionState | None) -> Tensor:
         return torch.softmax(scores if self.temperature == 1.0 else scores / self.temperature, -1)
 
     def extra_repr(self) -> str:
@@ -37,13 +37,13 @@ class Softmax(Align):
 
 
 class SigmoidSmoothing(Align):
-    """Sigmoids made to sum to one: many keys can share the attention, as several sound frames should.
+    """Normalized sigmoids: many keys can share the attention, as several frames of speech should.
 
         a[s] = σ(e[s]) / Σ_s' σ(e[s'])
 
     Paper: Chorowski et al. 2015, arXiv:1506.07503, section 2.3. Computed as the softmax of log σ, which is
-    the same and stays right where every σ underflows.
+    equal and stays correct where every σ underflows.
     """
 
-    def share(self, scores: Tensor, past: Past | None) -> Tensor:
+    def share(self, scores: Tensor, past: AttentionState | None) -> Tensor:
         return torch.softmax(F.logsigmoid(scores), -1)

@@ -1,7 +1,7 @@
-"""Scores: one idea a file, one line each in `SCORES`. A new entry is tested by being listed."""
+"""Scores, each registered in `SCORES`; the tests cover every registered entry."""
 
 from saccade.attention.scores.additive import Additive, Concat, Coverage
-from saccade.attention.scores.base import Dot, Past, Score
+from saccade.attention.scores.base import AttentionState, Dot, Score
 from saccade.attention.scores.cosine import Cosine
 from saccade.attention.scores.dot import DotScore, ScaledDot
 from saccade.attention.scores.general import General
@@ -11,6 +11,7 @@ from saccade.attention.scores.projected import ProjectedDot
 __all__ = [
     "SCORES",
     "Additive",
+    "AttentionState",
     "Concat",
     "Cosine",
     "Coverage",
@@ -19,7 +20,6 @@ __all__ = [
     "General",
     "Location",
     "LocationAware",
-    "Past",
     "ProjectedDot",
     "ScaledDot",
     "Score",

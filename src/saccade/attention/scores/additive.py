@@ -1,9 +1,9 @@
-"""Scores that compare query and key by a small network."""
+"""Scores that compare query and key with a small network."""
 
 import torch
 from torch import Tensor, nn
 
-from saccade.attention.scores.base import Past, Score, matrix
+from saccade.attention.scores.base import AttentionState, Score, matrix
 from saccade.kernels.additive import (
     additive_attend,
     additive_collect,
@@ -23,7 +23,7 @@ class Additive(Score):
 
     q (B, T, Dq), k (B, S, Dk) -> e (B, T, S).   W (A, Dq), U (A, Dk), v (A,), b (A,)
     Paper: Bahdanau et al. 2015, arXiv:1409.0473, appendix A.1.2; b is left out there (`bias=False`).
-    Cost: B·T·S·A tanh, never all in memory (`kernels/additive`); U k is done once in `prepare`.
+    Cost: B·T·S·A tanh, never all in memory (`kernels/additive`); U k is computed once in `prepare`.
     """
 
     def __init__(
@@ -49,39 +49,39 @@ class Additive(Score):
 
     def prepare(self, keys: Tensor) -> Tensor:
         prepared = keys @ self.key_weight.mT
-        return prepared if self.bias is None else prepared + self.bias.to(prepared.dtype)  # as autocast has it
+        return prepared if self.bias is None else prepared + self.bias.to(prepared.dtype)  # differs under autocast
 
-    def forward(self, query: Tensor, keys: Tensor, past: Past | None = None) -> Tensor:
-        asked, features = self._ask(query, past)
-        v = self.v.squeeze(-2).to(asked.dtype)
+    def forward(self, query: Tensor, keys: Tensor, past: AttentionState | None = None) -> Tensor:
+        projected, features = self._project_query(query, past)
+        v = self.v.squeeze(-2).to(projected.dtype)
         if features is None:
-            return additive_scores(asked, keys, v)
-        return naive_scores(asked, keys, v, features, self.feature_weight())
+            return additive_scores(projected, keys, v)
+        return naive_scores(projected, keys, v, features, self.feature_weight())
 
     def attend(
-        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: Past | None
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: AttentionState | None
     ) -> tuple[Tensor, Tensor] | None:
         if not attends_at_once(query.shape[-2], keys, values):
             return None
-        (asked, features), v = self._ask(query, past), self.v.squeeze(-2)
+        (projected, features), v = self._project_query(query, past), self.v.squeeze(-2)
         matrix = None if features is None else collected_matrix(keys, values, v)
         if features is not None and matrix is None:
             matrix = self.feature_weight()
-        return additive_attend(asked, keys, values, v, mask, features, matrix)
+        return additive_attend(projected, keys, values, v, mask, features, matrix)
 
     def collect(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         return additive_collect(keys, values, self.v.squeeze(-2), self.feature_weight())
 
-    def features(self, past: Past) -> Tensor | None:
-        """What a key is seen by beside itself, (..., T, S, C), from what was attended to before."""
+    def features(self, past: AttentionState) -> Tensor | None:
+        """Return further features of the keys, (..., T, S, C), computed from earlier attention, or None."""
         return None
 
     def feature_weight(self) -> Tensor | None:
-        """What brings the features to the width of the tanh, ([H,] A, C)."""
+        """Return the weight ([H,] A, C) that projects the features to the width of the tanh, or None."""
         return None
 
-    def _ask(self, query: Tensor, past: Past | None) -> tuple[Tensor, Tensor | None]:
-        """What stands inside the tanh beside the keys: the projected query and features."""
+    def _project_query(self, query: Tensor, past: AttentionState | None) -> tuple[Tensor, Tensor | None]:
+        """Return what is added to the keys inside the tanh: the projected query and the features."""
         return query @ self.query_weight.mT, None if past is None else self.features(past)
 
 
@@ -92,8 +92,8 @@ class Concat(Additive):
 
     q (B, T, Dq), k (B, S, Dk) -> e (B, T, S).   W (A, Dq + Dk), v (A,)
     Paper: Luong et al. 2015, arXiv:1508.04025, "concat". W [q; k] = W_q q + W_k k, so this is the additive
-    score by another name, kept as the two column blocks of W. Differs: the authors' own program fixed
-    W_k to the identity, which is why their concat did badly; `identity_keys=True` does as they did.
+    score with W stored as two column blocks. Differs: the authors' own code fixed W_k to the identity, which is why
+    their concat did badly; `identity_keys=True` does the same.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Concat(Additive):
 
 
 class Coverage(Additive):
-    """Additive score that knows how much attention each key has had.
+    """Additive score that also reads how much attention each key has received.
 
         e[t, s] = v · tanh(W q[t] + U k[s] + w cov[t, s] + b),   cov[t] = Σ_{t' < t} weights[t']
 
@@ -135,7 +135,7 @@ class Coverage(Additive):
         super().__init__(query_width, key_width, width=width, bias=bias, heads=heads)
         self.coverage_weight = matrix(heads, 1, self.width)
 
-    def features(self, past: Past) -> Tensor:
+    def features(self, past: AttentionState) -> Tensor:
         return past.total.unsqueeze(-1)
 
     def feature_weight(self) -> Tensor:

@@ -1,4 +1,4 @@
-"""Score: how well a key answers a query."""
+"""Score: how well a key matches a query."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from saccade import tree
+from saccade import pytree
 from saccade.errors import ConfigError, ShapeError
 from saccade.kernels.dot import few_collect
 
-__all__ = ["Dot", "Past", "Score", "matrix"]
+__all__ = ["AttentionState", "Dot", "Score", "matrix"]
 
 
-@tree.node
-class Past:
-    """What one attention did in the steps before: all that a sequential part may look at.
+@pytree.node
+class AttentionState:
+    """Weights of an attention's earlier steps: all that a sequential part may depend on.
 
-    previous (N, [H,] 1, S): the weights of the last one that saw anything, before it an even spread over what
-    the first query can see. total (N, [H,] 1, S): the sum of the weights of all of them.
+    previous (N, [H,] 1, S): the weights of the last step with a visible key; before the first such step, uniform
+    over the keys visible to the first query. total (N, [H,] 1, S): the sum of the weights of all steps.
     """
 
     previous: Tensor
@@ -36,14 +36,14 @@ class Dot(NamedTuple):
 
 
 class Score(nn.Module):
-    """score(query, keys) -> scores: how well each key answers each query.
+    """score(query, keys) -> scores: how well each key matches each query.
 
     query (..., T, Dq), keys (..., S, Dk) -> scores (..., T, S). Leading axes broadcast, so heads are just
-    one more: built with `heads`, a score keeps parameters for each and takes (B, H, T, Dq), (B, H, S, Dk).
+    one more: a score built with `heads` has parameters for each head and takes (B, H, T, Dq), (B, H, S, Dk).
 
-    A score that is an inner product writes `as_dot` and gets its forward and the fused path from it; others
-    write `forward`. `prepare` does the half that needs no query, once per source; it works position by
-    position, so that a growing tape of keys can be prepared piece by piece.
+    A score that is an inner product implements `as_dot`, which gives it `forward` and the fused path; others
+    implement `forward`. `prepare` does the work that needs no query, once per source. It treats each position alone,
+    so that a growing cache of keys can be prepared step by step.
     """
 
     sequential: ClassVar[bool] = False
@@ -61,31 +61,31 @@ class Score(nn.Module):
         return self.key_width
 
     def prepare(self, keys: Tensor) -> Tensor:
-        """The half of the work that needs no query: (..., S, Dk) -> (..., S, prepared_width)."""
+        """Do the work that needs no query: keys (..., S, Dk) -> (..., S, prepared_width)."""
         return keys
 
     def as_dot(self, query: Tensor, keys: Tensor) -> Dot | None:
-        """The score as an inner product, or None where it is not one. `keys` are prepared."""
+        """Return the score as an inner product with prepared keys, or None if it is not one."""
         return None
 
     def attend(
-        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: Past | None
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, past: AttentionState | None
     ) -> tuple[Tensor, Tensor] | None:
-        """Context and weights by plain softmax where a kernel does it all at once, else None.
+        """Return context and softmax weights if one kernel computes both, else None.
 
         values (..., S, Dv), mask broadcastable to (..., T, S) -> (..., T, Dv), (..., T, S).
         """
         return None
 
     def collect(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """The same prepared keys and values, made ready to be attended to many times."""
+        """Return the same keys and values; kernels for loops sum the gradients of all steps at the end."""
         return (keys, values) if type(self).as_dot is Score.as_dot else few_collect(keys, values)
 
-    def forward(self, query: Tensor, keys: Tensor, past: Past | None = None) -> Tensor:
-        """Scores (..., T, S) of prepared keys."""
+    def forward(self, query: Tensor, keys: Tensor, past: AttentionState | None = None) -> Tensor:
+        """Return scores (..., T, S) of prepared keys."""
         dot = self.as_dot(query, keys)
         if dot is None:
-            raise TypeError(f"{type(self).__name__} does not say how it scores: write as_dot() or forward()")
+            raise TypeError(f"{type(self).__name__} must implement as_dot() or forward()")
         return dot.scale * (dot.query @ dot.keys.mT)
 
     def extra_repr(self) -> str:
@@ -101,9 +101,9 @@ class Score(nn.Module):
 
 
 def matrix(heads: int | None, rows: int, columns: int) -> nn.Parameter:
-    """A weight matrix (rows, columns), one per head where there are heads, with torch's usual spread."""
+    """Create a weight matrix (rows, columns), one per head if there are heads, initialized like nn.Linear."""
     if rows < 1 or columns < 1:
-        raise ConfigError(f"a weight matrix of {rows} by {columns} cannot be: widths and sizes are at least 1.")
+        raise ConfigError(f"a weight matrix cannot be {rows} by {columns}: widths and sizes are at least 1.")
     bound = 1 / math.sqrt(columns)
     shape = (rows, columns) if heads is None else (heads, rows, columns)
     return nn.Parameter(torch.empty(shape).uniform_(-bound, bound))

@@ -1,4 +1,4 @@
-"""The score that looks at directions alone."""
+"""The cosine score."""
 
 import torch
 import torch.nn.functional as F
@@ -35,6 +35,6 @@ class Cosine(Score):
 
 
 def _unit(vectors: Tensor) -> Tensor:
-    # in float32, since squares of half-precision numbers overflow early
+    # in float32: squares of half-precision numbers overflow
     wide = vectors.float() if vectors.dtype.itemsize < 4 else vectors
     return F.normalize(wide, dim=-1, eps=1e-6).to(vectors.dtype)

@@ -1,4 +1,4 @@
-"""Scores that compare query and key as they are."""
+"""Inner-product scores without parameters."""
 
 import math
 
@@ -10,7 +10,7 @@ __all__ = ["DotScore", "ScaledDot"]
 
 
 class DotScore(Score):
-    """Inner product: the score with nothing to learn.
+    """Inner product: a score without parameters.
 
         e[t, s] = q[t] · k[s]
 
@@ -27,7 +27,7 @@ class DotScore(Score):
 
 
 class ScaledDot(DotScore):
-    """Inner product divided by the root of the width, so that wide vectors do not saturate the softmax.
+    """Inner product divided by the square root of the width, so that wide vectors do not saturate the softmax.
 
         e[t, s] = q[t] · k[s] / √D
 

@@ -8,7 +8,7 @@ __all__ = ["General"]
 
 
 class General(Score):
-    """Bilinear score: a matrix says which entries of query and key belong together.
+    """Bilinear score: a learned matrix between query and key.
 
         e[t, s] = q[t] · W k[s]
 

@@ -1,4 +1,4 @@
-"""Scores that know where a key stands."""
+"""Scores that depend on the position of a key."""
 
 from typing import Any
 
@@ -7,17 +7,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from saccade.attention.scores.additive import Additive
-from saccade.attention.scores.base import Past, Score, matrix
+from saccade.attention.scores.base import AttentionState, Score, matrix
 from saccade.errors import ConfigError, ShapeError
 
 __all__ = ["Location", "LocationAware", "windows"]
 
 SHORT = 16
-"""Numbers a kernel multiplies at the least, so that fewer filters than these save nothing."""
+"""Smallest inner dimension of a matmul kernel: fewer filters than this save no work."""
 
 
 class Location(Score):
-    """The query alone says where to look; what stands there is not asked.
+    """The query alone predicts which positions to attend to; the keys' contents are not used.
 
         e[t, s] = (W q[t])[s]
 
@@ -37,25 +37,25 @@ class Location(Score):
         return 0
 
     def prepare(self, keys: Tensor) -> Tensor:
-        return keys[..., :0]  # only their number is needed
+        return keys[..., :0]  # only the number of keys is needed
 
-    def forward(self, query: Tensor, keys: Tensor, past: Past | None = None) -> Tensor:
+    def forward(self, query: Tensor, keys: Tensor, past: AttentionState | None = None) -> Tensor:
         size = keys.shape[-2]
         if size > self.max_length:
             raise ShapeError(
-                f"there are {size} keys, but this location score knows {self.max_length} places. "
-                "Build it with a larger max_length, or use a score that looks at the keys."
+                f"there are {size} keys, but this location score has {self.max_length} positions. "
+                "Build it with a larger max_length, or use a score that compares keys."
             )
         return query @ self.weight[..., :size, :].mT
 
 
 class LocationAware(Additive):
-    """Additive score that also sees where the step before looked.
+    """Additive score that also reads the weights of the previous step.
 
         e[t, s] = v · tanh(W q[t] + U k[s] + L f[t, s] + b),   f[t] = F * weights[t-1]
 
-    q (B, T, Dq), k (B, S, Dk) -> e (B, T, S).   F (filters, 1, kernel) a centred convolution over the
-    keys, L (A, filters), the rest as in Additive. The first step convolves an even spread.
+    q (B, T, Dq), k (B, S, Dk) -> e (B, T, S).   F (filters, 1, kernel) a centered convolution over the
+    keys, L (A, filters), the rest as in Additive. The first step convolves uniform weights.
     Paper: Chorowski et al. 2015, arXiv:1506.07503, the hybrid of content and location.
     """
 
@@ -75,20 +75,20 @@ class LocationAware(Additive):
     ) -> None:
         super().__init__(query_width, key_width, width=width, bias=bias, heads=heads)
         if kernel < 1 or kernel % 2 == 0:
-            raise ConfigError(f"kernel is {kernel}, but a centred convolution needs an odd one: try {kernel + 1}.")
+            raise ConfigError(f"kernel is {kernel}, but a centered convolution needs an odd one: try {kernel + 1}.")
         self.filters = nn.Conv1d(1, filters, kernel, padding=kernel // 2, bias=False)
         self.filter_weight = matrix(heads, self.width, filters)
 
     @property
     def _short(self) -> bool:
-        """Whether L F, as wide as the convolution is long, is no more work than L after F."""
+        """Whether to apply the matrix L F to windows of the kernel's size: no more work than F, then L."""
         return self.filters.kernel_size[0] <= max(SHORT, self.filters.out_channels)
 
-    def features(self, past: Past) -> Tensor:
+    def features(self, past: AttentionState) -> Tensor:
         previous, size = past.previous, self.filters.kernel_size[0]  # (..., T, S)
         if self._short:
             return windows(previous, size)
-        if previous.is_cuda:  # a convolution of so few numbers takes longer to prepare than a product
+        if previous.is_cuda:  # setting up such a small convolution takes longer than a matmul
             return F.linear(windows(previous, size), self.filters.weight[:, 0])
         seen: Tensor = self.filters(previous.reshape(-1, 1, previous.shape[-1]))  # (rows, filters, S)
         return seen.mT.reshape(*previous.shape, -1)  # (..., T, S, filters)
@@ -98,21 +98,21 @@ class LocationAware(Additive):
 
 
 def windows(weights: Tensor, size: int) -> Tensor:
-    """What stands around each place, (..., S) -> (..., S, size), with zeros beyond the ends; size is odd."""
+    """Return the values around each position, (..., S) -> (..., S, size), zero beyond the ends; size is odd."""
     found: Tensor = _Windows.apply(weights, size)  # type: ignore[no-untyped-call]
     return found
 
 
 class _Windows(torch.autograd.Function):
-    """A view of the padded weights. Torch's own gradient of such a view goes through it number by number."""
+    """A view of the padded weights; torch's own backward of such a view is slow, one number at a time."""
 
     @staticmethod
     def forward(ctx: Any, weights: Tensor, size: int) -> Tensor:
         return F.pad(weights, (size // 2, size // 2)).unfold(-1, size, 1)
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None]:
-        places, size = slope.shape[-2:]
-        columns = slope.flatten(0, -3).mT  # (rows, size, S)
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        places, size = grad.shape[-2:]
+        columns = grad.flatten(0, -3).mT  # (rows, size, S)
         folded = F.fold(columns, (1, places), (1, size), padding=(0, size // 2))
-        return folded.view(slope.shape[:-1]), None
+        return folded.view(grad.shape[:-1]), None

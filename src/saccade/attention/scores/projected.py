@@ -1,4 +1,4 @@
-"""Query and key meet in a space of their own."""
+"""The inner product of projected query and key."""
 
 import math
 
@@ -15,7 +15,7 @@ class ProjectedDot(Score):
         e[t, s] = (W_Q q[t]) · (W_K k[s])            divided by √A if scaled
 
     q (B, T, Dq), k (B, S, Dk) -> e (B, T, S).   W_Q (A, Dq), W_K (A, Dk)
-    The second of the three steps from plain self-attention to query, key and value.
+    The second of three steps from self-attention without projections to query, key and value projections.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Which way additive scores, and attention by them, are computed."""
+"""Choose the implementation of additive scores and of attention with them."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from saccade.kernels.additive import collect
 from saccade.kernels.additive.blocked import blocked_scores
 from saccade.kernels.additive.naive import naive_scores
 from saccade.kernels.additive.parts import Parts, Way
-from saccade.kernels.ways import fusable
+from saccade.kernels.dispatch import fusable
 
 __all__ = ["additive_attend", "additive_collect", "additive_scores", "attends_at_once"]
 
 Scores = Callable[[Tensor, Tensor, Tensor], Tensor]
 SMALL = 1 << 17
-"""So many numbers fit into a core's own cache, and then the definition is as fast as anything."""
+"""Up to this many numbers fit into a core's own cache, where the naive form is as fast as the others."""
 FEW = 4
-"""Queries for which blocks do not pay: their exponentials cost as much as the tanh they save."""
+"""Up to this many queries, blocks do not pay: their exponentials cost as much as the tanh they save."""
 ASKED = 8
-"""Queries of a sentence up to which reading keys and values costs more than the tanh."""
+"""Up to this many queries per sentence, reading keys and values costs more than the tanh."""
 
 
 def additive_scores(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
-    """scores[t, s] = v · tanh(query[t] + keys[s]).
+    """Compute scores[t, s] = v · tanh(query[t] + keys[s]).
 
     query (..., T, A), keys (..., S, A), v (A,), or (H, A) for leading axes (B, H) -> (..., T, S)
-    On a GPU with Triton the fused kernels do it, on the CPU blocks that fit into the cache. Small ones, those inside
-    torch.compile and those of other precisions are done by definition, which can also be differentiated twice.
+    A GPU with Triton uses fused kernels; the CPU uses blocks that fit into the cache. Small inputs, unsupported dtypes
+    and torch.compile use `naive_scores`, which also has second derivatives.
     """
     way = _scores_way(query, keys, v)
     if way is None:
@@ -49,25 +49,25 @@ def additive_attend(
     features: Tensor | None = None,
     matrix: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Softmax and weighted sum with the scores in one go: context (..., T, D) and weights (..., T, S).
+    """Compute scores, softmax and weighted sum in one kernel: context (..., T, D) and weights (..., T, S).
 
-    Shapes as in `naive_attend`; `query` is projected. For what `attends_at_once` says is worth it.
+    `query` is already projected; shapes as in `Parts`. Call it only where `attends_at_once` is true.
     """
     return collect.attend(_few(), Parts(query, keys, values, v, mask, features, matrix))
 
 
 def additive_collect(keys: Tensor, values: Tensor, v: Tensor, matrix: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """The same keys and values, with gradients that `additive_attend` leaves for the end where it does the work."""
+    """Return the same keys and values; `additive_attend` then sums their gradients once, after the last step."""
     if torch.is_grad_enabled() and _fits(keys, values):
         return collect.collect(_few(), keys, values, v, matrix)
     return keys, values
 
 
 def attends_at_once(length: int, keys: Tensor, values: Tensor) -> bool:
-    """Whether `additive_attend` is worth it for so many queries; else the definition is as good."""
+    """Return whether `additive_attend` is worth it for `length` queries; else the naive form is as good."""
     if length > ASKED or not _fits(keys, values):
         return False
-    # by definition it has a second derivative
+    # small inputs keep the naive form, which has second derivatives
     return not torch.is_grad_enabled() or keys.numel() * length > SMALL
 
 
@@ -76,7 +76,7 @@ def _fits(keys: Tensor, values: Tensor) -> bool:
 
 
 def _scores_way(query: Tensor, keys: Tensor, v: Tensor) -> Scores | None:
-    """What is worth it for these, None for the definition."""
+    """Return the fastest implementation for these inputs, or None for `naive_scores`."""
     rows = torch.broadcast_shapes(query.shape[:-2], keys.shape[:-2]).numel()
     numbers = rows * query.shape[-2] * keys.shape[-2] * query.shape[-1]
     if numbers <= SMALL or len({query.dtype, keys.dtype, v.dtype}) > 1 or torch.compiler.is_compiling():
@@ -89,14 +89,14 @@ def _scores_way(query: Tensor, keys: Tensor, v: Tensor) -> Scores | None:
 
 
 def _fused() -> Scores:
-    """The fused kernels; imported when first needed, since Triton takes seconds to load."""
+    """Return the fused kernels; imported on first use, since Triton takes seconds to load."""
     from saccade.kernels.additive.fused import fused_scores
 
     return fused_scores
 
 
 def _few() -> Way:
-    """The kernels for few queries."""
+    """Return the module with the kernels for few queries."""
     from saccade.kernels.additive import one_query
 
     return one_query

@@ -1,14 +1,14 @@
-"""Additive attention that a loop asks again and again, with the gradients of what it reads summed up once.
+"""Additive attention in a decoder loop, with the gradients of keys and values summed once for all steps.
 
-A decoder asks the same keys and values at every step. Autograd would make a gradient as large as all of them for each
-step and add it up. But those sums have a better form, in which the keys are read once while the queries of all steps
-go by, and the values' is a product of two matrices:
+A decoder attends to the same keys and values at every step. Autograd would compute gradients as large as both for each
+step and add them up. The sums over all steps are cheaper at once: one pass over the keys with the queries of all
+steps, and one matmul for the values. With g[t, s] = ∂scores[t, s]:
 
-    ∂keys[s] = Σ_t slope[t, s] · v · (1 - tanh²(q[t] + k[s]))        ∂values[s] = Σ_t weight[t, s] · ∂context[t]
+    ∂keys[s] = Σ_t g[t, s] · v · (1 - tanh²(q[t] + k[s]))        ∂values[s] = Σ_t weight[t, s] · ∂context[t]
 
-So `collect` puts a node between the keys and whoever asks them. A step gives its query the gradient at once and leaves
-a line in the node's ledger; autograd comes to the node after the last of the steps, and there the sums are made. Keys
-that also go another way get that gradient as well, so that nothing has to know who asks how.
+So `collect` puts an autograd node between the keys and the attention calls. The backward pass of a step returns the
+gradient of its query and appends a line to the node's ledger. Autograd reaches the node after all steps, and the node
+computes the sums. Gradients that reach the keys through other operations are added.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["attend", "collect", "collected_matrix"]
 
 
 class Line(NamedTuple):
-    """What a step leaves for the sums: query, features, weights, the gradients of scores and context."""
+    """What one step contributes to the sums: query, features, weights, and the gradients of scores and context."""
 
     query: Tensor
     features: Tensor | None
@@ -35,10 +35,10 @@ class Line(NamedTuple):
 
 
 class Ledger:
-    """The lines of one backward pass; what a pass that never came to the sums left behind is forgotten."""
+    """The lines of the current backward pass; lines of an earlier pass that never reached the sums are dropped."""
 
     def __init__(self, v: Tensor, matrix: Tensor | None) -> None:
-        self.place = v.data_ptr()  # whose parameters get the sums
+        self.place = v.data_ptr()  # identifies the score whose parameters get the sums
         self.matrix = matrix
         self._lines: list[tuple[int, Line]] = []
 
@@ -56,7 +56,7 @@ def _this_pass() -> int:
 
 
 def collect(way: Way, keys: Tensor, values: Tensor, v: Tensor, matrix: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """The same keys and values, for a loop that asks them with this v and this matrix; shapes as for `attend`."""
+    """Return the same keys and values, for a loop that attends to them with this v and matrix; shapes: `Parts`."""
     parts = (keys, values, v, matrix)
     if not torch.is_grad_enabled() or not any(part is not None and part.requires_grad for part in parts):
         return keys, values
@@ -65,7 +65,7 @@ def collect(way: Way, keys: Tensor, values: Tensor, v: Tensor, matrix: Tensor | 
 
 
 def attend(way: Way, parts: Parts) -> tuple[Tensor, Tensor]:
-    """Context (B, [H,] T, D) and weights (B, [H,] T, S); keys and values as they are, or as `collect` gave them."""
+    """Return context (B, [H,] T, D) and weights (B, [H,] T, S); keys and values may come from `collect`."""
     query, keys, values, v, mask, features, matrix = parts
     found: tuple[Tensor, Tensor] = _Attend.apply(  # type: ignore[no-untyped-call]
         way, _ledger(keys, values, v), mask, query, keys, values, v, features, matrix
@@ -74,7 +74,7 @@ def attend(way: Way, parts: Parts) -> tuple[Tensor, Tensor]:
 
 
 def collected_matrix(keys: Tensor, values: Tensor, v: Tensor) -> Tensor | None:
-    """The matrix that `collect` was given with these, so that no step has to make it again."""
+    """Return the matrix that `collect` got with these keys and values, so that steps need not recompute it."""
     ledger = _ledger(keys, values, v)
     return None if ledger is None else ledger.matrix
 
@@ -98,7 +98,7 @@ class _Collect(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, to_keys: Tensor | None, to_values: Tensor | None) -> tuple[Tensor | None, ...]:
         lines = ctx.ledger.take()
-        if not lines:  # everybody went another way, which may well have a second derivative
+        if not lines:  # no step used `attend`; the operations used instead may have second derivatives
             return None, None, to_keys, to_values, None, None
         keys, values, v, matrix = _sums((ctx.way, lines), *ctx.saved_tensors)
         return None, None, _both(to_keys, keys), _both(to_values, values), v, matrix
@@ -122,11 +122,11 @@ class _Attend(torch.autograd.Function):
             return (None,) * 9
         given = query.new_zeros(*query.shape[:-1], values.shape[-1]) if to_context is None else to_context
         slopes = ctx.way.slopes(Parts(query, keys, values, v, None, features, matrix), kept, given, to_weights)
-        apart = None if features is None else features.detach()  # or the ledger would hold its own graph
-        line = Line(query.detach(), apart, kept.detach(), slopes.scores, to_context)
+        detached = None if features is None else features.detach()  # else the ledger would keep its own graph alive
+        line = Line(query.detach(), detached, kept.detach(), slopes.scores, to_context)
         shared: tuple[Tensor | None, ...] = (None, None, None, None)
         if ctx.ledger is not None:
-            ctx.ledger.write(line)  # v and the matrix get theirs from there as well
+            ctx.ledger.write(line)  # the gradients of v and the matrix are summed there too
         elif any(ctx.needs_input_grad[i] for i in (4, 5, 6, 8)):
             shared = _sums((ctx.way, [line]), keys, values, v, matrix)
         to_keys, to_values, to_v, to_matrix = shared
@@ -137,7 +137,7 @@ class _Attend(torch.autograd.Function):
 def _sums(
     found: tuple[Way, list[Line]], keys: Tensor, values: Tensor, v: Tensor, matrix: Tensor | None
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of keys, values, v and matrix, each in its precision."""
+    """Return the gradients of keys, values, v and matrix, each in its own dtype."""
     way, lines = found
     sums: list[Tensor | None] = [None] * 4
     for group in ([x for x in lines if x.features is not None], [x for x in lines if x.features is None]):
@@ -149,7 +149,7 @@ def _sums(
 
 
 def _sum(way: Way, lines: list[Line], parts: Parts) -> tuple[Tensor | None, ...]:
-    """The same for lines that all have features, or all have none."""
+    """Return the gradients for lines that all have features, or all have none."""
     features = [line.features for line in lines if line.features is not None]
     parts = parts._replace(
         query=torch.cat([line.query for line in lines], -2),
@@ -160,9 +160,9 @@ def _sum(way: Way, lines: list[Line], parts: Parts) -> tuple[Tensor | None, ...]
     contexts = [(line.kept, line.to_context) for line in lines if line.to_context is not None]
     to_values = None
     if contexts:
-        slope = torch.cat([to_context for _, to_context in contexts], -2)  # (B, [H,] T, D)
+        grad = torch.cat([to_context for _, to_context in contexts], -2)  # (B, [H,] T, D)
         kept = torch.cat([kept for kept, _ in contexts], -2)  # (B, [H,] T, S)
-        to_values = kept.to(slope.dtype).mT @ slope
+        to_values = kept.to(grad.dtype).mT @ grad
     return gathered.keys, to_values, gathered.v, gathered.matrix
 
 

@@ -1,14 +1,14 @@
-"""Additive scores on a GPU: T·S·A numbers are never written, and a tanh costs about half a special function.
+"""Additive scores on a GPU: the T·S·A tensor is never written, and a tanh costs about half a special function.
 
     tanh(q + k) = 1 - 2 / (1 + e^2q e^2k)
 
-so exponentials are needed once for each row and not for each pair of rows, and two features share one reciprocal:
+so exponentials are needed once per row instead of once per pair of rows, and two features share one reciprocal:
 
     v/x + w/y = (v y + w x) / (x y)
 
-With |q| and |k| up to LIMIT the product x y stays finite in float32. A sentence that goes beyond is done by a form that
-needs two special functions for each number but takes any input; which of the two does the work is decided on the
-device, sentence by sentence. float32 inputs go a third way, with a tanh of full precision.
+With |q| and |k| up to LIMIT, x y stays finite in float32 (SHARING). A row of the batch with larger values uses a form
+that takes any input but needs two special functions per number (PLAIN). The kernels choose between the two on the
+device, row by row. float32 inputs use a tanh of full precision (PRECISE).
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
@@ -27,14 +27,14 @@ from triton.language.extra import libdevice
 __all__ = ["fused_scores"]
 
 LIMIT = 10.0
-"""Of |q| and |k| in the form that shares: (1 + e^40)² is 5.5e34, and float32 ends at 3.4e38."""
+"""Largest |q| and |k| for SHARING: (1 + e^40)² is 5.5e34, and float32 ends at 3.4e38."""
 SHARING, PLAIN, PRECISE = 0, 1, 2
 FORWARD, BACKWARD, WARPS = (16, 128), (16, 128), 4
-"""Tiles: queries and keys; rows and features."""
+"""Tile sizes: (queries, keys) forward, (rows, features) backward."""
 
 
 def fused_scores(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:
-    """What `naive_scores` computes, in float32; query (N, T, A), keys (N, S, A), v (H, A): row n has head n % H."""
+    """Compute `naive_scores` in float32; query (N, T, A), keys (N, S, A), v (H, A): row n has head n % H."""
     scores: Tensor = _Scores.apply(query, keys, v)
     return scores
 
@@ -53,16 +53,16 @@ class _Scores(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         query, keys, v = ctx.saved_tensors
-        slopes = grads[0].contiguous()
+        to_scores = grads[0].contiguous()
         to_query, to_keys = torch.empty_like(query), torch.empty_like(keys)
         blocks = triton.cdiv(query.shape[1], BACKWARD[0])
         shares = torch.empty(query.shape[0], blocks, query.shape[2], device=query.device, dtype=torch.float32)
         for left, right, wild, how in _passes(query, keys, feature_major=False):
-            _slope(left, right, v, slopes, wild, to_query, shares, how)
-            _slope(right, left, v, slopes.mT, wild, to_keys, None, how)
-        to_v = shares.sum(1)  # Σ slope · tanh, or what is missing from Σ slope - 2 Σ slope / (1 + e^2x)
+            _gradient(left, right, v, to_scores, wild, to_query, shares, how)
+            _gradient(right, left, v, to_scores.mT, wild, to_keys, None, how)
+        to_v = shares.sum(1)  # PRECISE: Σ g · tanh; else Σ g / (1 + e^2x), for Σ g · tanh = Σ g - 2 Σ g / (1 + e^2x)
         if query.dtype != torch.float32:
-            to_v = slopes.sum((1, 2))[:, None] - 2 * to_v
+            to_v = to_scores.sum((1, 2))[:, None] - 2 * to_v
         return to_query, to_keys, to_v.unflatten(0, (-1, len(v))).sum(0).to(v.dtype)
 
 
@@ -70,9 +70,10 @@ Pass = tuple[Tensor, Tensor, Tensor, int]
 
 
 def _passes(query: Tensor, keys: Tensor, *, feature_major: bool) -> list[Pass]:
-    """Who does the work: both sides as a form wants them, which rows (N,) are wild, and the form.
+    """Return the kernel launches, one per form: both sides as it reads them, which rows (N,) are wild, and the form.
 
-    Each row is done by one of the forms; which one is known to the device alone, so that nobody waits for it.
+    A row is wild if its |q| or |k| exceeds LIMIT. Each launch skips the rows of the other form, so that the host
+    never has to wait for the flags.
     """
     if query.dtype == torch.float32:
         return [(query, keys, torch.empty(len(query), device=query.device, dtype=torch.int32), PRECISE)]
@@ -83,7 +84,7 @@ def _passes(query: Tensor, keys: Tensor, *, feature_major: bool) -> list[Pass]:
 
 
 def _exponentials(x: Tensor, *, feature_major: bool) -> tuple[Tensor, Tensor]:
-    """e^2x (N, L, A) in float32, and which rows are wild; feature-major it lies in memory as (N, A, L)."""
+    """Compute e^2x (N, L, A) in float32, and which rows are wild; `feature_major` stores it as (N, A, L)."""
     rows, length, width = x.shape
     out = torch.empty(rows, *((width, length) if feature_major else (length, width)), device=x.device)
     out = out.mT if feature_major else out
@@ -107,22 +108,23 @@ def _score(query: Tensor, keys: Tensor, v: Tensor, wild: Tensor, scores: Tensor,
     )  # fmt: skip
 
 
-def _slope(
-    own: Tensor, other: Tensor, v: Tensor, slopes: Tensor, wild: Tensor, out: Tensor, shares: Tensor | None, how: int
+def _gradient(
+    own: Tensor, other: Tensor, v: Tensor, to_scores: Tensor, wild: Tensor, out: Tensor, shares: Tensor | None, how: int
 ) -> None:
-    """The gradient of one side, from slopes (N, own, other) of the scores; `shares` gathers what v's gradient needs."""
+    """Compute the gradient of one side from the scores' gradient (N, own, other); `shares` gets the sums for v."""
     rows, length, width = own.shape
     size = other.shape[1]
     tile_t, tile_a = BACKWARD
     grid = (triton.cdiv(width, tile_a), triton.cdiv(length, tile_t), rows)
-    _slope_kernel[grid](
-        own, other, v, slopes, wild, out, out if shares is None else shares, length, size, width, len(v),
-        *slopes.stride(), TILE_T=tile_t, TILE_A=tile_a, HOW=how, SHARES=shares is not None, FAST=_FAST, num_warps=WARPS,
+    _gradient_kernel[grid](
+        own, other, v, to_scores, wild, out, out if shares is None else shares, length, size, width, len(v),
+        *to_scores.stride(), TILE_T=tile_t, TILE_A=tile_a, HOW=how, SHARES=shares is not None, FAST=_FAST,
+        num_warps=WARPS,
     )  # fmt: skip
 
 
 _FAST = not triton.knobs.runtime.interpret
-"""Whether the processor's own functions can be called: the interpreter has none of them."""
+"""Whether the GPU's special functions (PTX, libdevice) can be called: Triton's interpreter has none of them."""
 
 
 @triton.jit
@@ -154,7 +156,7 @@ def _exponential_kernel(
     inside = (rows < length)[:, None] & (columns < width)[None, :]
     value = tl.load(x + n * x_n + rows[:, None] * x_l + columns[None, :], inside, 0.0).to(tl.float32)
     tl.store(out + n * out_n + rows[:, None] * out_l + columns[None, :] * out_a, tl.exp(2 * value), inside)
-    beyond = tl.where(tl.abs(value) <= LIMIT, 0, 1)  # NaN is beyond too
+    beyond = tl.where(tl.abs(value) <= LIMIT, 0, 1)  # 1 for NaN too
     place = (n * tl.num_programs(0) + tl.program_id(0)) * tl.num_programs(1) + tl.program_id(1)
     tl.store(wild + place, tl.max(tl.max(beyond, 1), 0))
 
@@ -170,7 +172,7 @@ def _load(place, inside, EVEN: tl.constexpr):
 
 @triton.jit
 def _feature(q, k, v, HOW: tl.constexpr, FAST: tl.constexpr):
-    """What a feature adds to a tile (T, S): v · tanh if PRECISE, else v / (1 + e^2x)."""
+    """Compute a feature's part of a tile (T, S): v · tanh if PRECISE, else v / (1 + e^2x)."""
     if HOW == 0:
         made = v * _reciprocal(1 + q[:, None] * k[None, :], FAST)
     elif HOW == 1:
@@ -182,7 +184,7 @@ def _feature(q, k, v, HOW: tl.constexpr, FAST: tl.constexpr):
 
 @triton.jit
 def _two_features(q0, q1, k0, k1, v0, v1, HOW: tl.constexpr, FAST: tl.constexpr):
-    """What two features add; if they can, they share a reciprocal."""
+    """Compute the part of two features, which share a reciprocal if SHARING."""
     if HOW == 0:
         x, y = 1 + q0[:, None] * k0[None, :], 1 + q1[:, None] * k1[None, :]
         made = (v0 * y + v1 * x) * _reciprocal(x * y, FAST)
@@ -196,7 +198,7 @@ def _score_kernel(
     query, keys, v, wild, scores, length, size, width, heads, q_n, q_t, q_a, k_n, k_s, k_a,
     TILE_T: tl.constexpr, TILE_S: tl.constexpr, EVEN: tl.constexpr, HOW: tl.constexpr, FAST: tl.constexpr,
 ):  # fmt: skip
-    """A tile of scores, feature by feature, so that nothing has to be summed across threads."""
+    """Compute a tile of scores, feature by feature, so that nothing is summed across threads."""
     n = tl.program_id(2).to(tl.int64)
     mine = True
     if HOW < 2:
@@ -208,7 +210,7 @@ def _score_kernel(
         q, k, w = query + n * q_n + t * q_t, keys + n * k_n + s * k_s, v + (n % heads) * width
         total = tl.zeros((TILE_T, TILE_S), tl.float32)
         sum_v = 0.0
-        for _ in range(width // 4):  # by four: loads are in flight together, and the sum is rounded less often
+        for _ in range(width // 4):  # four at a time: their loads overlap, and the sum is rounded less often
             q0, q1 = _load(q, there, EVEN), _load(q + q_a, there, EVEN)
             q2, q3 = _load(q + 2 * q_a, there, EVEN), _load(q + 3 * q_a, there, EVEN)
             k0, k1 = _load(k, here, EVEN), _load(k + k_a, here, EVEN)
@@ -241,7 +243,7 @@ def _score_kernel(
 
 @triton.jit
 def _one_row(q, k, HOW: tl.constexpr, FAST: tl.constexpr):
-    """For a row of the other side: tanh if PRECISE, else r = 1 / (1 + e^2x)."""
+    """Compute tanh if PRECISE, else r = 1 / (1 + e^2x), for one row of the other side."""
     if HOW == 0:
         r = _reciprocal(1 + q * k[None, :], FAST)
     elif HOW == 1:
@@ -253,7 +255,7 @@ def _one_row(q, k, HOW: tl.constexpr, FAST: tl.constexpr):
 
 @triton.jit
 def _two_rows(q, k0, k1, HOW: tl.constexpr, FAST: tl.constexpr):
-    """For two rows; if they can, they share a reciprocal."""
+    """Compute the same for two rows, which share a reciprocal if SHARING."""
     if HOW == 0:
         x, y = 1 + q * k0[None, :], 1 + q * k1[None, :]
         both = _reciprocal(x * y, FAST)
@@ -264,21 +266,21 @@ def _two_rows(q, k0, k1, HOW: tl.constexpr, FAST: tl.constexpr):
 
 
 @triton.jit
-def _slope_of(r, HOW: tl.constexpr):
-    """The slope of tanh: 1 - tanh², or a quarter of it, r - r²."""
+def _tanh_derivative(r, HOW: tl.constexpr):
+    """Compute the derivative of tanh: 1 - tanh² if PRECISE, else a quarter of it, r - r²."""
     if HOW == 2:  # noqa: SIM108 (the compiler drops the other branch)
-        slope = 1 - r * r
+        derivative = 1 - r * r
     else:
-        slope = r - r * r
-    return slope
+        derivative = r - r * r
+    return derivative
 
 
 @triton.jit
-def _slope_kernel(
-    own, other, v, slopes, wild, out, shares, length, size, width, heads, g_n, g_t, g_s,
+def _gradient_kernel(
+    own, other, v, to_scores, wild, out, shares, length, size, width, heads, g_n, g_t, g_s,
     TILE_T: tl.constexpr, TILE_A: tl.constexpr, HOW: tl.constexpr, SHARES: tl.constexpr, FAST: tl.constexpr,
 ):  # fmt: skip
-    """A tile of one side's gradient, (rows, features), going through the rows of the other side."""
+    """Compute a tile of one side's gradient, (rows, features), in a loop over the rows of the other side."""
     n = tl.program_id(2).to(tl.int64)
     mine = True
     if HOW < 2:
@@ -290,13 +292,13 @@ def _slope_kernel(
         whole = there[:, None] & inside[None, :]
         place = n * length * width + t[:, None] * width + a[None, :]
         q = tl.load(own + place, whole, 0.0).to(tl.float32)
-        k, g = other + n * size * width + a, slopes + n * g_n + t * g_t
+        k, g = other + n * size * width + a, to_scores + n * g_n + t * g_t
         total, share = tl.zeros((TILE_T, TILE_A), tl.float32), tl.zeros((TILE_T, TILE_A), tl.float32)
         for _ in range(size // 2):
             k0, k1 = tl.load(k, inside, 0.0).to(tl.float32), tl.load(k + width, inside, 0.0).to(tl.float32)
             g0, g1 = tl.load(g, there, 0.0).to(tl.float32), tl.load(g + g_s, there, 0.0).to(tl.float32)
             r0, r1 = _two_rows(q, k0, k1, HOW, FAST)
-            total += g0[:, None] * _slope_of(r0, HOW) + g1[:, None] * _slope_of(r1, HOW)
+            total += g0[:, None] * _tanh_derivative(r0, HOW) + g1[:, None] * _tanh_derivative(r1, HOW)
             if SHARES:
                 share += g0[:, None] * r0 + g1[:, None] * r1
             k += 2 * width
@@ -304,7 +306,7 @@ def _slope_kernel(
         if size % 2 == 1:
             k0, g0 = tl.load(k, inside, 0.0).to(tl.float32), tl.load(g, there, 0.0).to(tl.float32)
             r0 = _one_row(q, k0, HOW, FAST)
-            total += g0[:, None] * _slope_of(r0, HOW)
+            total += g0[:, None] * _tanh_derivative(r0, HOW)
             if SHARES:
                 share += g0[:, None] * r0
         scale = tl.load(v + (n % heads) * width + a, inside, 0.0).to(tl.float32)

@@ -1,4 +1,4 @@
-"""Additive scores by their definition: what the other files must agree with."""
+"""Additive scores by definition: the reference for the other files."""
 
 from torch import Tensor, tanh
 
@@ -8,11 +8,11 @@ __all__ = ["naive_scores"]
 def naive_scores(
     query: Tensor, keys: Tensor, v: Tensor, features: Tensor | None = None, matrix: Tensor | None = None
 ) -> Tensor:
-    """scores[t, s] = v · tanh(query[t] + keys[s] + matrix features[t, s]).
+    """Compute scores[t, s] = v · tanh(query[t] + keys[s] + matrix features[t, s]).
 
     query (..., T, A) and keys (..., S, A), both projected; v (A,) or (H, A) for leading axes (B, H);
     features (..., T, S, C) with matrix (A, C) or (H, A, C), or neither
-    -> (..., T, S), by way of (..., T, S, A).
+    -> (..., T, S), with an intermediate tensor (..., T, S, A).
     """
     inner = query.unsqueeze(-2) + keys.unsqueeze(-3)
     if features is not None and matrix is not None:

@@ -1,14 +1,13 @@
-"""Additive attention of few queries on a GPU: scores, softmax and weighted sum in one launch.
+"""Additive attention of few queries on a GPU: scores, softmax and weighted sum in one kernel launch.
 
-A decoder that asks once a step is not held up by its tanh but by the keys and values it reads, and, with a dozen small
-kernels a step, by launching them. Here one program does one query of one sentence: it goes through keys and values side
-by side where whole rows of both fit into tiles, else through the values when the scores of its row are known. Where
-there are too few queries to fill the device the keys are split among several programs, and a second small launch joins
-what they found.
+A decoder with one query per step is limited by reading keys and values and by launching a dozen small kernels, not by
+its tanh. Here one program handles one query of one sentence. If whole rows of keys and values fit into tiles, it reads
+both in one loop; else it reads the values after all scores of its row are known. With too few queries to fill the
+device, the keys are split among several programs, and a second small launch joins their partial sums.
 
-Backward, `slopes` gives what the step before is waiting for, again in one launch. What the keys, v and the matrix get
-is a sum over all the steps of a loop, so `gather` takes many queries at once and goes through them with a tile of keys
-in its registers. Sums across programs are left to torch, in a fixed order: the same numbers every time.
+In the backward pass, `slopes` computes the gradients of one call in one launch. The gradients of the keys, v and the
+matrix are sums over all decoder steps. So `gather` handles many queries at once, with a tile of keys in registers.
+torch adds up the partial sums of programs in a fixed order, so results are reproducible bit for bit.
 """
 
 from __future__ import annotations
@@ -24,22 +23,23 @@ from saccade.kernels.additive.parts import Gathered, Parts, Slopes
 __all__ = ["attend", "gather", "slopes"]
 
 TILE_BYTES, WARPS, STAGES = 1 << 15, 4, 1
-"""Of a tile of keys or values; of a program; tiles in flight: several programs on a processor hide the waiting."""
+"""Bytes of a tile of keys or values, warps of a program, and pipeline stages: with several programs on one
+multiprocessor, one stage hides the latency of loads."""
 ROW_BYTES, PAIR_BYTES, SLOPE_BYTES = 1 << 9, 1 << 12, 1 << 13
-"""Where tiles hold whole rows, what one warp reads of a row at a time, and what it has of a tile: of keys beside which
-values are read, and of either while there are gradients."""
+"""For tiles of whole rows, bytes per warp: of a row; of a key tile when values are read in the same loop; of a key or
+value tile in the backward pass."""
 DOT_TILE, DOT_WARPS, DOT_STAGES = (64, 64), 4, 3
-"""Rows and columns of a tile that features are multiplied into; the same of its program."""
+"""Tile (rows, columns), warps and stages when there are several features, which need a matmul."""
 GATHER_TILE, GATHER_WARPS = (32, 64), 4
-"""Keys and features, while queries go by."""
+"""Tile (keys, columns) and warps of `gather`."""
 ENOUGH, CHUNK = 128, 16
-"""Queries of which more keep a device busy as they are; keys of a program where those of fewer are split."""
+"""More than ENOUGH queries fill a device; for fewer, the keys are split among programs, about CHUNK or more to each."""
 
 
 def attend(parts: Parts, *, dot: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-    """Context (B, [H,] T, D), weights (B, [H,] T, S) in the query's precision, and the same weights in float32.
+    """Return context (B, [H,] T, D), weights (B, [H,] T, S) in the query's dtype, and the same weights in float32.
 
-    `dot`: scores are inner products, and v is not looked at.
+    With `dot`, scores are inner products and v is ignored.
     """
     query, keys, values = parts.query.contiguous(), _even(parts.keys), _even(parts.values)
     heads, length, width = _sizes(query)
@@ -81,7 +81,7 @@ def attend(parts: Parts, *, dot: bool = False) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def slopes(parts: Parts, kept: Tensor, to_context: Tensor, to_weights: Tensor | None, *, dot: bool = False) -> Slopes:
-    """The gradients of the scores, the query and the features, from those of context and weights."""
+    """Return the gradients of the scores, the query and the features, from those of context and weights."""
     query, keys, values = parts.query.contiguous(), _even(parts.keys), _even(parts.values)
     heads, length, width = _sizes(query)
     size, depth = keys.shape[-2], values.shape[-1]
@@ -92,7 +92,7 @@ def slopes(parts: Parts, kept: Tensor, to_context: Tensor, to_weights: Tensor | 
     tile_x, tile_d = _tile(size, depth, values)
     warps = DOT_WARPS if count > 1 else WARPS
     rows, whole = query.numel() // width, count < 2 and tile_a >= width and tile_d >= depth
-    if whole and rows > ENOUGH:  # of fewer, each has a processor to itself, and fills it better with all its warps
+    if whole and rows > ENOUGH:  # fewer rows have a multiprocessor each, and fill it better with all WARPS
         warps = _warps(min(tile_a, tile_d) * keys.element_size())
         tile_s = min(tile_s, max(1, warps * SLOPE_BYTES // keys.element_size() // tile_a))
         tile_x = min(tile_x, max(1, warps * SLOPE_BYTES // keys.element_size() // tile_d))
@@ -110,7 +110,7 @@ def slopes(parts: Parts, kept: Tensor, to_context: Tensor, to_weights: Tensor | 
 
 
 def gather(parts: Parts, to_scores: Tensor) -> Gathered:
-    """The gradients of the keys, v and the matrix from those of all scores."""
+    """Return the gradients of the keys, v and the matrix from those of all scores."""
     query, keys = parts.query.contiguous(), _even(parts.keys)
     heads, length, width = _sizes(query)
     batch, size, (count, features, matrix) = len(query), keys.shape[-2], _extra(parts)
@@ -130,23 +130,23 @@ def gather(parts: Parts, to_scores: Tensor) -> Gathered:
 
 
 def _sizes(query: Tensor) -> tuple[int, int, int]:
-    """Heads, queries of a sentence, width."""
+    """Return the number of heads, the queries of a sentence, and the width."""
     return 1 if query.dim() == 3 else query.shape[1], query.shape[-2], query.shape[-1]
 
 
 def _even(x: Tensor) -> Tensor:
-    """Any strides but the last will do."""
+    """Return `x`, or a contiguous copy unless its last stride is 1; the kernels take any other strides."""
     return x if x.stride(-1) == 1 else x.contiguous()
 
 
 def _strides(x: Tensor) -> tuple[int, ...]:
-    """From sentence to sentence, head to head, row to row."""
+    """Return the strides of sentences, heads and rows."""
     strides = x.stride()
     return strides[:3] if len(strides) == 4 else (strides[0], 0, strides[1])
 
 
 def _mask_strides(mask: Tensor | None, rank: int) -> tuple[int, ...]:
-    """Sentences, heads, queries, keys; 0 where one is for all of them."""
+    """Return the strides of sentences, heads, queries and keys; 0 where the mask is broadcast."""
     if mask is None:
         return 0, 0, 0, 0
     steps = [0 if n == 1 else step for n, step in zip(mask.shape, mask.stride(), strict=True)]
@@ -155,12 +155,12 @@ def _mask_strides(mask: Tensor | None, rank: int) -> tuple[int, ...]:
 
 
 def _pad(count: int) -> int:
-    """The power of two that holds so many, at least what a product of matrices takes."""
+    """Return the next power of two, at least 16, the smallest size of `tl.dot`."""
     return max(16, 1 << max(0, count - 1).bit_length())
 
 
 def _tile(size: int, width: int, tensor: Tensor, features: int = 0) -> tuple[int, int]:
-    """Rows and columns of a tile: whole rows where they fit, since then the loop over rows is all there is."""
+    """Return rows and columns of a tile: whole rows where they fit, which saves the inner loop over columns."""
     if features > 1:
         return min(_pad(size), DOT_TILE[0]), min(_pad(width), DOT_TILE[1])
     numbers = TILE_BYTES // tensor.element_size()
@@ -169,18 +169,18 @@ def _tile(size: int, width: int, tensor: Tensor, features: int = 0) -> tuple[int
 
 
 def _warps(row_bytes: int) -> int:
-    """As many as read a row side by side; more were slower for most widths that were measured, see README.md."""
+    """Return how many warps read one row together; more were slower for most widths measured, see README.md."""
     return max(1, min(WARPS, row_bytes // ROW_BYTES))
 
 
 def _columns(features: Tensor) -> Tensor:
-    """Room for as many, all keys of a feature side by side: what writes them and what sums them goes along the keys."""
+    """Return an empty tensor of the same shape, stored feature by feature: its writer and reader run along the keys."""
     *lead, size, count = features.shape
     return features.new_empty(*lead, count, size).mT
 
 
 def _extra(parts: Parts) -> tuple[int, Tensor, Tensor]:
-    """How many features there are, they (rows, S, C) and their matrix (H, A, C); or something to point at."""
+    """Return the number of features, the features (rows, S, C) and their matrix (H, A, C); without any, dummies."""
     if parts.features is None or parts.matrix is None:
         nothing = parts.query.flatten(0, -3)
         return 0, nothing, nothing

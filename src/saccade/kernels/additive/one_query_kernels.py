@@ -1,9 +1,9 @@
 """The Triton kernels of `one_query.py`.
 
-A row is one query of one head of one sentence. In all of them `b` and `h` are its sentence and head, `s` some of the
-keys, `a` some of their width A, `d` some of the values' width D, `c` the features. What differs from batch to batch is
-not specialised for, or every length would be compiled anew. With DOT a score is the inner product of query and key, and
-v is not read: `kernels/dot/few.py`.
+A row is one query of one head of one sentence. In all kernels `b` and `h` are its sentence and head, `s` a tile of
+keys, `a` a tile of their width A, `d` a tile of the values' width D, `c` the features. Arguments that differ between
+batches are excluded from specialization; else every length would be compiled anew. With DOT, a score is the inner
+product of query and key, and v is not read (see `kernels/dot/few.py`).
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
@@ -21,7 +21,7 @@ __all__ = ["attend_kernel", "gather_kernel", "join_kernel", "slopes_kernel"]
 
 @triton.jit
 def _squash(x, PRECISE: tl.constexpr, FAST: tl.constexpr):
-    """The tanh; where 16 bits are kept of it, the processor's own, which has 11 that are right."""
+    """Compute tanh; unless PRECISE, with the GPU's own instruction, which has 11 correct bits."""
     if PRECISE or not FAST:
         y = _tanh(x, FAST)
     else:
@@ -31,7 +31,7 @@ def _squash(x, PRECISE: tl.constexpr, FAST: tl.constexpr):
 
 @triton.jit
 def _exp(x, PRECISE: tl.constexpr, FAST: tl.constexpr):
-    """The exponential; the processor's own is off by more the further from 0 it is asked."""
+    """Compute e^x; the error of the fast version, used unless PRECISE, grows with |x|."""
     if PRECISE and FAST:  # noqa: SIM108 (the compiler drops the other branch)
         y = libdevice.exp(x)
     else:
@@ -41,7 +41,7 @@ def _exp(x, PRECISE: tl.constexpr, FAST: tl.constexpr):
 
 @triton.jit
 def _dot(left, right, PRECISE: tl.constexpr):
-    """A product of small matrices; tf32 holds what 16 bits hold."""
+    """Multiply two small matrices; tf32 has enough digits for 16-bit inputs."""
     if PRECISE:  # noqa: SIM108 (the compiler drops the other branch)
         made = tl.dot(left, right, input_precision="ieee")
     else:
@@ -51,7 +51,7 @@ def _dot(left, right, PRECISE: tl.constexpr):
 
 @triton.jit
 def _by_feature(matrix, a, inside, u_a, u_c, C: tl.constexpr, TILE_C: tl.constexpr):
-    """The matrix for some of the width, (TILE_C, TILE_A)."""
+    """Load the matrix for a tile of the width, (TILE_C, TILE_A)."""
     c = tl.arange(0, TILE_C)
     place = matrix + a[None, :] * u_a + c[:, None] * u_c
     return tl.load(place, (c < C)[:, None] & inside[None, :], 0.0).to(tl.float32)
@@ -59,7 +59,7 @@ def _by_feature(matrix, a, inside, u_a, u_c, C: tl.constexpr, TILE_C: tl.constex
 
 @triton.jit
 def _of_features(features, s, here, f_s, f_c, C: tl.constexpr, TILE_C: tl.constexpr):
-    """The features of some keys, (TILE_S, TILE_C), or (TILE_S,) of one; nothing of none."""
+    """Load the features of a tile of keys: (TILE_S, TILE_C), (TILE_S,) if C is 1, or 0.0 if C is 0."""
     if C == 0:
         f = 0.0
     elif C == 1:
@@ -75,7 +75,7 @@ def _of_features(features, s, here, f_s, f_c, C: tl.constexpr, TILE_C: tl.conste
 def _inner(
     q, k, f, matrix, a, inside, u_a, u_c, C: tl.constexpr, TILE_C: tl.constexpr, PRECISE: tl.constexpr
 ):  # fmt: skip
-    """What stands inside the tanh, (TILE_S, TILE_A)."""
+    """Compute the argument of tanh, (TILE_S, TILE_A)."""
     x = q[None, :] + k
     if C == 1:
         x += f[:, None] * tl.load(matrix + a * u_a, inside, 0.0).to(tl.float32)[None, :]
@@ -90,7 +90,7 @@ def _weigh(
     D: tl.constexpr, TILE_X: tl.constexpr, TILE_D: tl.constexpr, PRECISE: tl.constexpr, FAST: tl.constexpr,
     STAGES: tl.constexpr,
 ):  # fmt: skip
-    """The weighted sum of values when all scores are known."""
+    """Compute the weighted sum of the values from the finished scores."""
     for step in range((D + TILE_D - 1) // TILE_D):
         d = step * TILE_D + tl.arange(0, TILE_D)
         within = d < D
@@ -112,10 +112,10 @@ def attend_kernel(
     ONCE: tl.constexpr, TWICE: tl.constexpr, DOT: tl.constexpr, PRECISE: tl.constexpr, FAST: tl.constexpr,
     STAGES: tl.constexpr,
 ):  # fmt: skip
-    """One query and its share of the keys: all of them, or a chunk whose part of the sums is left for `join_kernel`.
+    """Attend from one query to its share of the keys: all, or a chunk whose partial sums `join_kernel` adds up.
 
-    ONCE: rows are as wide as a tile, so keys and values are read side by side, and what has been summed is weighed
-    anew whenever a higher score turns up. Else the values' turn comes when all scores are known.
+    With ONCE, a tile holds whole rows, so one loop reads keys and values and rescales the running sum when a higher
+    score appears (online softmax). Else the values are read after all scores are known.
     """
     row, part = tl.program_id(0).to(tl.int64), tl.program_id(1)
     n, t = row // length, row % length
@@ -129,7 +129,7 @@ def attend_kernel(
         s = first + tl.arange(0, TILE_S)
         here = s < high
         found = tl.zeros((TILE_S,), tl.float32)
-        if ONCE:  # asked for now, so that it arrives while the scores are made
+        if ONCE:  # load the values early, so that the load overlaps with the scores
             aside = values + b * x_b + h * x_h + s[:, None] * x_s + d[None, :]
             beside = tl.load(aside, here[:, None] & (d < D)[None, :], 0.0)
         f = _of_features(features + row * f_r, s, here, f_s, f_c, C, TILE_C)
@@ -152,12 +152,12 @@ def attend_kernel(
         tl.store(scores + row * size + s, found, here)
         before = peak
         peak = tl.maximum(peak, tl.max(found, 0))
-        base = tl.where(peak == float("-inf"), 0.0, peak)  # nothing seen yet: all exponentials are 0
+        base = tl.where(peak == float("-inf"), 0.0, peak)  # every key masked so far: all exponentials are 0
         fade, share = _exp(before - base, PRECISE, FAST), _exp(found - base, PRECISE, FAST)
         total = total * fade + tl.sum(share, 0)
         if ONCE:
             summed = summed * fade + tl.sum(share[:, None] * beside.to(tl.float32), 0)
-    tl.debug_barrier()  # what a thread reads below another one wrote
+    tl.debug_barrier()  # the scores read below were written by other threads
     base = tl.where(peak == float("-inf"), 0.0, peak)
     scale = 1.0
     if SPLIT:
@@ -165,7 +165,7 @@ def attend_kernel(
         tl.store(marks + row * splits + part, peak)
         tl.store(marks + (tl.num_programs(0) + row) * splits + part, total)
     else:
-        scale = tl.where(total == 0, 0.0, 1 / tl.where(total == 0, 1.0, total))  # nothing seen: zeros
+        scale = tl.where(total == 0, 0.0, 1 / tl.where(total == 0, 1.0, total))  # every key masked: zeros
         for first in range(low, high, TILE_S):
             s = first + tl.arange(0, TILE_S)
             share = _exp(tl.load(scores + row * size + s, s < high, float("-inf")) - base, PRECISE, FAST) * scale
@@ -187,7 +187,7 @@ def join_kernel(
     scores, marks, found, kept, weights, context, size, splits, depth,
     SPLITS: tl.constexpr, TILE: tl.constexpr, TWICE: tl.constexpr, PRECISE: tl.constexpr, FAST: tl.constexpr,
 ):  # fmt: skip
-    """A row's chunks as one: their sums weighed against each other, and the weights."""
+    """Join the chunks of a row: rescale and add their partial sums, and write the attention weights."""
     row = tl.program_id(0).to(tl.int64)
     part = tl.arange(0, SPLITS)
     peaks = tl.load(marks + row * splits + part, part < splits, float("-inf"))
@@ -196,7 +196,7 @@ def join_kernel(
     base = tl.where(peak == float("-inf"), 0.0, peak)
     shares = _exp(peaks - base, PRECISE, FAST)
     total = tl.sum(shares * sums, 0)
-    scale = tl.where(total == 0, 0.0, 1 / tl.where(total == 0, 1.0, total))  # nothing seen: zeros
+    scale = tl.where(total == 0, 0.0, 1 / tl.where(total == 0, 1.0, total))  # every key masked: zeros
     d = tl.program_id(1) * TILE + tl.arange(0, TILE)
     place = found + (row * splits + part[:, None]) * depth + d[None, :]
     sum_of = tl.load(place, (part < splits)[:, None] & (d < depth)[None, :], 0.0)
@@ -212,8 +212,8 @@ def join_kernel(
 
 
 @triton.jit
-def _slope(raw, kept, row, s, here, size, mean):
-    """The gradient of some scores: w (g - Σ w g)."""
+def _score_gradient(raw, kept, row, s, here, size, mean):
+    """Compute the gradient of a tile of scores: w (g - Σ w g)."""
     w = tl.load(kept + row * size + s, here, 0.0)
     return w * (tl.load(raw + row * size + s, here, 0.0) - mean)
 
@@ -224,7 +224,7 @@ def _without_features(
     A: tl.constexpr, TILE_S: tl.constexpr, TILE_A: tl.constexpr, DOT: tl.constexpr, PRECISE: tl.constexpr,
     FAST: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    """The gradient of the query, some of its width at a time."""
+    """Compute the gradient of the query, a tile of its width at a time."""
     for step in range((A + TILE_A - 1) // TILE_A):
         a = step * TILE_A + tl.arange(0, TILE_A)
         inside = a < A
@@ -234,12 +234,12 @@ def _without_features(
             s = first + tl.arange(0, TILE_S)
             here = s < size
             k = tl.load(keys + s[:, None] * k_s + a[None, :], here[:, None] & inside[None, :], 0.0).to(tl.float32)
-            slope = _slope(raw, kept, row, s, here, size, mean)
+            grad = _score_gradient(raw, kept, row, s, here, size, mean)
             if DOT:
-                summed += tl.sum(slope[:, None] * k, 0)
+                summed += tl.sum(grad[:, None] * k, 0)
             else:
                 y = _squash(q[None, :] + k, PRECISE, FAST)
-                summed += tl.sum(slope[:, None] * (1 - y * y), 0)
+                summed += tl.sum(grad[:, None] * (1 - y * y), 0)
         if not DOT:
             summed *= tl.load(v + a, inside, 0.0).to(tl.float32)
         tl.store(to_query + row * A + a, summed.to(to_query.dtype.element_ty), inside)
@@ -251,14 +251,14 @@ def _with_features(
     k_s, f_s, f_c, u_a, u_c, A: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr, TILE_S: tl.constexpr,
     TILE_A: tl.constexpr, PRECISE: tl.constexpr, FAST: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of query and features, some keys at a time, so that every tanh is made once for both.
+    """Compute the gradients of query and features, a tile of keys at a time, with each tanh computed once for both.
 
-    The query's is a sum over the keys: what it comes to before the last of them stands in `so_far`.
+    The query's gradient is a sum over the keys; `so_far` holds the partial sum until the last tile.
     """
     for first in tl.range(0, size, TILE_S):
         s = first + tl.arange(0, TILE_S)
         here = s < size
-        slope = _slope(raw, kept, row, s, here, size, mean)
+        grad = _score_gradient(raw, kept, row, s, here, size, mean)
         f = _of_features(features, s, here, f_s, f_c, C, TILE_C)
         alone, several = tl.zeros((TILE_S,), tl.float32), tl.zeros((TILE_S, TILE_C), tl.float32)
         for step in tl.range(0, (A + TILE_A - 1) // TILE_A, num_stages=STAGES):
@@ -269,7 +269,7 @@ def _with_features(
             x = _inner(q, k, f, matrix, a, inside, u_a, u_c, C, TILE_C, PRECISE)
             y = _squash(x, PRECISE, FAST)
             g = tl.load(v + a, inside, 0.0).to(tl.float32)[None, :] * (1 - y * y)
-            summed = tl.sum(slope[:, None] * g, 0)
+            summed = tl.sum(grad[:, None] * g, 0)
             if first > 0:
                 summed += tl.load(so_far + row * A + a, inside, 0.0)
             if first + TILE_S < size:
@@ -281,13 +281,13 @@ def _with_features(
             else:
                 several += _dot(g, tl.trans(_by_feature(matrix, a, inside, u_a, u_c, C, TILE_C)), PRECISE)
         if C == 1:
-            tl.store(to_features + row * size + s, (slope * alone).to(to_features.dtype.element_ty), here)
+            tl.store(to_features + row * size + s, (grad * alone).to(to_features.dtype.element_ty), here)
         else:
             c = tl.arange(0, TILE_C)
             place = to_features + row * size * C + s[:, None] + c[None, :] * size
-            made = (slope[:, None] * several).to(to_features.dtype.element_ty)
+            made = (grad[:, None] * several).to(to_features.dtype.element_ty)
             tl.store(place, made, here[:, None] & (c < C)[None, :])
-        tl.debug_barrier()  # what a thread reads of `so_far` another one may have written
+        tl.debug_barrier()  # a thread may read values of `so_far` that another thread wrote
 
 
 @triton.jit(do_not_specialize=["size", "f_r"])
@@ -298,7 +298,7 @@ def slopes_kernel(
     TILE_A: tl.constexpr, TILE_X: tl.constexpr, TILE_D: tl.constexpr, GIVEN: tl.constexpr, DOT: tl.constexpr,
     PRECISE: tl.constexpr, FAST: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    """One query: through the values for the gradients of its weights, then through the keys."""
+    """Compute the gradients of one query: a loop over the values for its weights, then one over the keys."""
     row = tl.program_id(0).to(tl.int64)
     n = row // length
     b, h = n // heads, n % heads
@@ -315,13 +315,13 @@ def slopes_kernel(
         if GIVEN:
             found += tl.load(to_weights + row * size + s, here, 0.0).to(tl.float32)
         w = tl.load(kept + row * size + s, here, 0.0)
-        found = tl.where(w == 0, 0.0, found)  # whatever stands behind the mask
+        found = tl.where(w == 0, 0.0, found)  # masked values may hold anything, even NaN
         mean += tl.sum(w * found, 0)
         tl.store(raw + row * size + s, found, here)
-    tl.debug_barrier()  # what a thread reads below another one wrote
+    tl.debug_barrier()  # the values read below were written by other threads
     for first in range(0, size, TILE_S):
         s = first + tl.arange(0, TILE_S)
-        tl.store(to_scores + row * size + s, _slope(raw, kept, row, s, s < size, size, mean), s < size)
+        tl.store(to_scores + row * size + s, _score_gradient(raw, kept, row, s, s < size, size, mean), s < size)
     if C == 0:
         _without_features(
             query, keys + b * k_b + h * k_h, v + h * A, raw, kept, to_query, row, size, mean, k_s,
@@ -342,7 +342,7 @@ def gather_kernel(
     A: tl.constexpr, C: tl.constexpr, TILE_C: tl.constexpr, TILE_S: tl.constexpr, TILE_A: tl.constexpr,
     PRECISE: tl.constexpr, FAST: tl.constexpr,
 ):  # fmt: skip
-    """A tile of keys while the queries go by: its gradient, and its share of those of v and the matrix."""
+    """Compute the gradient of a tile of keys in a loop over the queries, and its share for v and the matrix."""
     n = tl.program_id(2).to(tl.int64)
     b, h = n // heads, n % heads
     s = tl.program_id(0) * TILE_S + tl.arange(0, TILE_S)
@@ -356,13 +356,13 @@ def gather_kernel(
     for t in range(length):
         row = n * length + t
         q = tl.load(query + row * A + a, inside, 0.0).to(tl.float32)
-        slope = tl.load(to_scores + row * size + s, here, 0.0)
+        grad = tl.load(to_scores + row * size + s, here, 0.0)
         f = _of_features(features + row * f_r, s, here, f_s, f_c, C, TILE_C)
         x = _inner(q, k, f, matrix + h * u_h, a, inside, u_a, u_c, C, TILE_C, PRECISE)
         y = _squash(x, PRECISE, FAST)
-        g = slope[:, None] * (1 - y * y)
+        g = grad[:, None] * (1 - y * y)
         summed += g
-        squashed += slope[:, None] * y
+        squashed += grad[:, None] * y
         if C == 1:
             alone += g * f[:, None]
         elif C > 1:

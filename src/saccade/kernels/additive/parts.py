@@ -1,4 +1,4 @@
-"""What additive attention is made of, and what it gives back in pieces."""
+"""The inputs and gradients of additive attention, and the interface of its implementations."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ __all__ = ["Gathered", "Parts", "Slopes", "Way"]
 
 
 class Parts(NamedTuple):
-    """query (B, [H,] T, A), keys (B, [H,] S, A), values (B, [H,] S, D), v ([H,] A), a mask that broadcasts to
-    (B, [H,] T, S) or None, features (B, [H,] T, S, C) and their matrix ([H,] A, C), or neither: tanh(q + k + U f).
+    """The inputs of one call: scores are v · tanh(q + k + U f), with features f and their matrix U, or neither.
+
+    query (B, [H,] T, A), keys (B, [H,] S, A), values (B, [H,] S, D), v ([H,] A), a mask that broadcasts to
+    (B, [H,] T, S) or None, features (B, [H,] T, S, C) and their matrix ([H,] A, C).
     """
 
     query: Tensor
@@ -24,7 +26,7 @@ class Parts(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """The gradients that belong to one call: scores (B, [H,] T, S) in float32 or wider, query, features."""
+    """The gradients of one call: scores (B, [H,] T, S) in float32 or wider, query, features."""
 
     scores: Tensor
     query: Tensor
@@ -32,7 +34,7 @@ class Slopes(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """The gradients that are sums over all calls: keys, v, matrix; these two in float32 or wider."""
+    """The gradients summed over all calls: keys; v and matrix in float32 or wider."""
 
     keys: Tensor
     v: Tensor | None
@@ -40,13 +42,13 @@ class Gathered(NamedTuple):
 
 
 class Way(Protocol):
-    """How the work is done: a module with these three functions."""
+    """An implementation: a module or object with these three functions."""
 
     def attend(self, parts: Parts) -> tuple[Tensor, Tensor, Tensor]:
-        """Context (B, [H,] T, D), weights (B, [H,] T, S) in the query's precision, and in float32 or wider."""
+        """Return context (B, [H,] T, D), weights (B, [H,] T, S) in the query's dtype, and in float32 or wider."""
 
     def slopes(self, parts: Parts, kept: Tensor, to_context: Tensor, to_weights: Tensor | None) -> Slopes:
-        """The gradients of one call, from its weights and from those of its context and weights."""
+        """Return the gradients of one call from its weights `kept` and the gradients of its context and weights."""
 
     def gather(self, parts: Parts, to_scores: Tensor) -> Gathered:
-        """The gradients of what all calls share, from those of all their scores."""
+        """Return the gradients of the inputs that all calls share, from the gradients of all scores."""

@@ -1,4 +1,4 @@
-"""What a recurrent cell does after its products."""
+"""LSTM and GRU cells after their matmuls: gates and states."""
 
 from saccade.kernels.cells.choose import gru_cell, lstm_cell
 from saccade.kernels.cells.naive import mix

@@ -1,7 +1,7 @@
-"""Gates to states on a GPU: one kernel forward and one backward, where torch's operations take a dozen.
+"""LSTM and GRU cells on a GPU: one kernel forward and one backward, instead of a dozen by torch's operations.
 
-In a loop over steps that is most of what is to be gained: these tensors are small, and starting a kernel takes as long
-as running it. Memory cells are kept in float32, whatever the products are in.
+In a loop over time steps the tensors are small, and launching a kernel takes as long as running it. Memory cells stay
+in float32, whatever the dtype of the matmuls.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
@@ -26,19 +26,19 @@ BLOCK = 512
 def fused_lstm_cell(
     gates: Tensor, of_hidden: Tensor, memory: Tensor, extra: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """What `naive_lstm_cell` computes; h' has the precision of the gates, c' at least that of float32."""
+    """Compute `naive_lstm_cell`; h' has the dtype of the gates, c' is float32 or wider."""
     hidden, kept = _LSTM.apply(gates, of_hidden, memory, extra)
     return hidden, kept
 
 
 def fused_gru_cell(gates: Tensor, of_hidden: Tensor, hidden: Tensor) -> Tensor:
-    """What `naive_gru_cell` computes, in the precision of the hidden state."""
+    """Compute `naive_gru_cell` in the dtype of the hidden state."""
     after: Tensor = _GRU.apply(gates, of_hidden, hidden)
     return after
 
 
 def _rows(x: Tensor) -> Tensor:
-    """With numbers of a row side by side; rows may be apart."""
+    """Return `x`, or a contiguous copy unless each row is contiguous; rows may be strided."""
     return x if x.stride(-1) == 1 else x.contiguous()
 
 
@@ -70,13 +70,13 @@ class _LSTM(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *slopes: Any) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
         opened, memory, after = ctx.saved_tensors
-        to_hidden, to_after = slopes
+        to_hidden, to_after = grads
         to_gates, to_memory = torch.empty_like(opened), torch.empty_like(after)
         to_extra = None if ctx.dtypes[2] is None else torch.empty_like(after)
-        one, other = (after if slope is None else _rows(slope) for slope in (to_hidden, to_after))
-        _lstm_slope_kernel[_grid(memory)](
+        one, other = (after if grad is None else _rows(grad) for grad in (to_hidden, to_after))
+        _lstm_backward_kernel[_grid(memory)](
             opened, memory, after, one, other, to_gates, to_memory, to_memory if to_extra is None else to_extra,
             memory.shape[1], memory.stride(0), one.stride(0), other.stride(0),
             HIDDEN=to_hidden is not None, AFTER=to_after is not None, EXTRA=to_extra is not None,
@@ -102,14 +102,14 @@ class _GRU(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, ...]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
         opened, of_hidden, hidden = ctx.saved_tensors
-        slope = _rows(slopes[0])
+        grad = _rows(grads[0])
         to_gates, to_hidden = torch.empty_like(opened), torch.empty_like(hidden, memory_format=torch.contiguous_format)
         to_of_hidden = torch.empty_like(opened, dtype=of_hidden.dtype)
-        _gru_slope_kernel[_grid(hidden)](
-            opened, of_hidden, hidden, slope, to_gates, to_of_hidden, to_hidden, hidden.shape[1],
-            of_hidden.stride(0), hidden.stride(0), slope.stride(0), BLOCK=BLOCK, num_warps=4,
+        _gru_backward_kernel[_grid(hidden)](
+            opened, of_hidden, hidden, grad, to_gates, to_of_hidden, to_hidden, hidden.shape[1],
+            of_hidden.stride(0), hidden.stride(0), grad.stride(0), BLOCK=BLOCK, num_warps=4,
         )  # fmt: skip
         return to_gates, to_of_hidden, to_hidden
 
@@ -145,8 +145,8 @@ def _lstm_kernel(
 
 
 @triton.jit
-def _lstm_slope_kernel(
-    opened, memory, after, to_hidden, to_after, to_gates, to_memory, to_extra, width, memory_row, slope_row, after_row,
+def _lstm_backward_kernel(
+    opened, memory, after, to_hidden, to_after, to_gates, to_memory, to_extra, width, memory_row, grad_row, after_row,
     HIDDEN: tl.constexpr, AFTER: tl.constexpr, EXTRA: tl.constexpr, FAST: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
@@ -157,23 +157,23 @@ def _lstm_slope_kernel(
     f = tl.load(opened + width + place, inside, 0.0).to(tl.float32)
     g = tl.load(opened + 2 * width + place, inside, 0.0).to(tl.float32)
     o = tl.load(opened + 3 * width + place, inside, 0.0).to(tl.float32)
-    slope = tl.zeros((BLOCK,), tl.float32)  # of c'
+    grad = tl.zeros((BLOCK,), tl.float32)  # gradient of c'
     to_o = tl.zeros((BLOCK,), tl.float32)
     if AFTER:
-        slope += tl.load(to_after + row * after_row + place, inside, 0.0).to(tl.float32)
+        grad += tl.load(to_after + row * after_row + place, inside, 0.0).to(tl.float32)
     if HIDDEN:
-        dh = tl.load(to_hidden + row * slope_row + place, inside, 0.0).to(tl.float32)
+        dh = tl.load(to_hidden + row * grad_row + place, inside, 0.0).to(tl.float32)
         t = _tanh(tl.load(after + row * width + place, inside, 0.0).to(tl.float32), FAST)
-        slope += dh * o * (1 - t * t)
+        grad += dh * o * (1 - t * t)
         to_o += dh * t
     c = tl.load(memory + row * memory_row + place, inside, 0.0).to(tl.float32)
-    tl.store(to_gates + place, slope * g * i * (1 - i), inside)
-    tl.store(to_gates + width + place, slope * c * f * (1 - f), inside)
-    tl.store(to_gates + 2 * width + place, slope * i * (1 - g * g), inside)
+    tl.store(to_gates + place, grad * g * i * (1 - i), inside)
+    tl.store(to_gates + width + place, grad * c * f * (1 - f), inside)
+    tl.store(to_gates + 2 * width + place, grad * i * (1 - g * g), inside)
     tl.store(to_gates + 3 * width + place, to_o * o * (1 - o), inside)
-    tl.store(to_memory + row * width + place, slope * f, inside)
+    tl.store(to_memory + row * width + place, grad * f, inside)
     if EXTRA:
-        tl.store(to_extra + row * width + place, slope, inside)
+        tl.store(to_extra + row * width + place, grad, inside)
 
 
 @triton.jit
@@ -198,8 +198,8 @@ def _gru_kernel(
 
 
 @triton.jit
-def _gru_slope_kernel(
-    opened, of_hidden, hidden, slope, to_gates, to_of_hidden, to_hidden, width, of_row, hidden_row, slope_row,
+def _gru_backward_kernel(
+    opened, of_hidden, hidden, grad, to_gates, to_of_hidden, to_hidden, width, of_row, hidden_row, grad_row,
     BLOCK: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
@@ -215,7 +215,7 @@ def _gru_slope_kernel(
     n = tl.load(opened + 2 * width + place, inside, 0.0).to(tl.float32)
     own = tl.load(of_hidden + row * of_row + 2 * width + place, inside, 0.0).to(tl.float32)
     h = tl.load(hidden + row * hidden_row + place, inside, 0.0).to(tl.float32)
-    dh = tl.load(slope + row * slope_row + place, inside, 0.0).to(tl.float32)
+    dh = tl.load(grad + row * grad_row + place, inside, 0.0).to(tl.float32)
     dn = dh * (1 - z) * (1 - n * n)
     dr = dn * own * r * (1 - r)
     dz = dh * (h - n) * z * (1 - z)

@@ -1,1 +1,1 @@
-"""Sums of columns, which are the gradients of biases."""
+"""Column sums, which are the gradients of biases."""

@@ -1,4 +1,4 @@
-"""Sums of columns on a GPU, and the slope of a ReLU made on the way: each number is read once."""
+"""Column sums on a GPU, optionally with the backward pass of a ReLU: each number is read once."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
 
@@ -9,23 +9,23 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from saccade.kernels.ways import multiprocessors
+from saccade.kernels.dispatch import multiprocessors
 
 __all__ = ["column_sums", "gate_"]
 
 TILE_ROWS, TILE_COLUMNS, WARPS = 128, 128, 8
 PROGRAMS = 2
-"""For each multiprocessor: enough loads under way to fill the memory's pipes."""
+"""Programs per multiprocessor: enough loads in flight to use the memory bandwidth."""
 
 
 def column_sums(x: Tensor) -> Tensor:
-    """(N, D) -> (D,) in float32; rows may lie apart."""
+    """Sum the columns of (N, D) -> (D,) in float32; rows may be strided."""
     return _sums(x, None)
 
 
-def gate_(slope: Tensor, inner: Tensor) -> Tensor:
-    """Clear, in place, what a ReLU that gave `inner` lets nothing through of, both (N, D); then as `column_sums`."""
-    return _sums(slope, inner)
+def gate_(grad: Tensor, inner: Tensor) -> Tensor:
+    """Zero the gradient (N, D) in place where the ReLU output `inner` (N, D) is 0; return its `column_sums`."""
+    return _sums(grad, inner)
 
 
 def _sums(x: Tensor, inner: Tensor | None) -> Tensor:
@@ -36,7 +36,7 @@ def _sums(x: Tensor, inner: Tensor | None) -> Tensor:
     parts = triton.cdiv(rows, share)
     shares = torch.empty(parts, width, device=x.device, dtype=torch.float32)
     other = x if inner is None else inner
-    assert x.stride(1) == other.stride(1) == 1, "rows may lie apart, the numbers in them not"
+    assert x.stride(1) == other.stride(1) == 1, "rows may be strided, but each must be contiguous"
     _sums_kernel[(blocks, parts)](
         x, other, shares, rows, width, share, x.stride(0), other.stride(0),
         GATED=inner is not None, TILE_ROWS=TILE_ROWS, TILE_COLUMNS=TILE_COLUMNS, num_warps=WARPS,
@@ -49,7 +49,7 @@ def _sums_kernel(
     x, inner, shares, rows, width, share, x_row, inner_row,
     GATED: tl.constexpr, TILE_ROWS: tl.constexpr, TILE_COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """Some columns through a share of the rows."""
+    """Sum a block of columns over a share of the rows."""
     column = tl.program_id(0) * TILE_COLUMNS + tl.arange(0, TILE_COLUMNS)
     begin = tl.program_id(1) * share
     total = tl.zeros((TILE_ROWS, TILE_COLUMNS), tl.float32)

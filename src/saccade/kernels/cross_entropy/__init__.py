@@ -1,4 +1,4 @@
-"""The loss of an output layer over many classes, with label smoothing: a few rows of logits at a time."""
+"""Cross-entropy of an output layer over many classes, with label smoothing, a few rows of logits at a time."""
 
 from saccade.kernels.cross_entropy.choose import cross_entropy
 from saccade.kernels.cross_entropy.chunked import chunked_from_logits as from_logits

@@ -1,4 +1,4 @@
-"""Which way the cross-entropy of an output layer is computed."""
+"""Choose the implementation of the cross-entropy of an output layer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import Tensor
 from saccade.kernels.cross_entropy.chunked import chunked_cross_entropy
 from saccade.kernels.cross_entropy.losses import Losses, check_chunk, check_classes, check_layer
 from saccade.kernels.cross_entropy.rows import Target
-from saccade.kernels.ways import fusable
+from saccade.kernels.dispatch import fusable
 
 __all__ = ["cross_entropy"]
 
@@ -23,16 +23,16 @@ def cross_entropy(
     padding: int = 0,
     chunk: int | None = None,
 ) -> Losses:
-    """What `naive_cross_entropy` computes, with `chunk` rows of logits in memory instead of N.
+    """Compute the cross-entropy of an output layer, with `chunk` rows of logits in memory instead of N.
 
         target[n] = (1 - ε) · [expected[n]] + ε · uniform over all classes but padding
         smoothed  = -Σ_n target[n] · log softmax(hidden[n] weightᵀ + bias)
 
     hidden (N, D), weight (V, D), bias (V,), expected (N,) -> three scalars
-    Rows that expect padding count nothing. The gradients are made in the forward pass, while a chunk's logits
-    are at hand; the backward pass scales them. So they cannot be differentiated once more.
-    Under autocast to bfloat16 the products are in bfloat16, softmax and sums in float32.
-    On a GPU with Triton one kernel does what lies between the products.
+    Rows whose expected class is padding are ignored. The forward pass computes the gradients of each chunk while its
+    logits are in memory, and the backward pass only scales them. So there are no second derivatives.
+    Under autocast to bfloat16 the matmuls are in bfloat16, softmax and sums in float32.
+    On a GPU with Triton, one kernel handles everything between the matmuls.
     """
     if chunk is not None:
         check_chunk(chunk)
@@ -49,9 +49,9 @@ def cross_entropy(
 
 
 def _product_dtype(hidden: Tensor, weight: Tensor) -> torch.dtype:
-    """In which dtype to multiply: what autocast says, and never float16.
+    """Return the dtype of the matmuls: autocast's, but float32 instead of float16.
 
-    Gradients made before the loss is scaled up would vanish in float16.
+    The gradients are computed before loss scaling, and would underflow in float16.
     """
     kind = hidden.device.type
     dtype = torch.promote_types(hidden.dtype, weight.dtype)

@@ -1,4 +1,4 @@
-"""Cross-entropy of an output layer that goes over a few rows at a time and never holds all logits."""
+"""Cross-entropy of an output layer, a chunk of rows at a time, without ever storing all logits."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from saccade.kernels.cross_entropy.losses import (
     check_classes,
     refuse_second_derivatives,
 )
-from saccade.kernels.cross_entropy.rows import Target, add_up, row_losses, slope_
+from saccade.kernels.cross_entropy.rows import Target, add_up, gradient_, row_losses
 
 __all__ = ["chunked_cross_entropy", "chunked_from_logits"]
 
@@ -31,9 +31,9 @@ def chunked_cross_entropy(
     dtype: torch.dtype,
     wanted: Sequence[bool],
 ) -> Losses:
-    """What `naive_cross_entropy` computes, with `chunk` rows of logits in memory instead of N; products in `dtype`."""
+    """Compute the cross-entropy with `chunk` rows of logits in memory instead of N; matmuls in `dtype`."""
     chunk = CHUNK if chunk is None else chunk
-    with torch.autocast(hidden.device.type, enabled=False):  # the dtypes are chosen here, not at each product
+    with torch.autocast(hidden.device.type, enabled=False):  # `dtype` decides, not autocast at each matmul
         sums = _Layer.apply(hidden, weight, bias, expected, target, chunk, dtype, wanted)  # type: ignore[no-untyped-call]
     return Losses(*sums)
 
@@ -41,7 +41,7 @@ def chunked_cross_entropy(
 def chunked_from_logits(
     logits: Tensor, expected: Tensor, smoothing: float = 0.0, padding: int = 0, *, chunk: int = CHUNK
 ) -> Losses:
-    """The same for logits (N, V) that exist already; beside them only their gradient takes N·V numbers."""
+    """Compute the cross-entropy of given logits (N, V); only their gradient takes another N·V numbers."""
     if logits.dim() != 2:
         raise ShapeError(f"logits are {tuple(logits.shape)}, but must be (N, V). Select the real positions first.")
     check_chunk(chunk)
@@ -66,7 +66,7 @@ class _Layer(torch.autograd.Function):
         work = _Workplace(hidden.to(dtype), weight.to(dtype), bias, wanted, min(chunk, len(hidden)))
         parts = [work.do(rows, expected[rows], target) for rows in _slices(len(hidden), chunk)]
         sums = add_up(parts, like=work.logits)
-        ctx.save_for_backward(work.hidden_slope, work.weight_slope, work.bias_slope)
+        ctx.save_for_backward(work.hidden_grad, work.weight_grad, work.bias_grad)
         ctx.dtypes = hidden.dtype, weight.dtype, None if bias is None else bias.dtype
         ctx.mark_non_differentiable(sums.plain, sums.correct)
         return tuple(sums)
@@ -75,44 +75,44 @@ class _Layer(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         refuse_second_derivatives()
         made = zip(ctx.saved_tensors, ctx.dtypes, strict=True)
-        scaled = (None if slope is None else (slope * grads[0]).to(dtype) for slope, dtype in made)
+        scaled = (None if grad is None else (grad * grads[0]).to(dtype) for grad, dtype in made)
         return (*scaled, None, None, None, None, None)
 
 
 class _Workplace:
-    """Memory that every chunk uses again, and the gradients that grow there: fresh memory is slow to touch."""
+    """Buffers that all chunks reuse, since first use of new memory is slow, and the gradients summed over chunks."""
 
     def __init__(self, hidden: Tensor, weight: Tensor, bias: Tensor | None, wanted: Sequence[bool], rows: int) -> None:
         wide = torch.promote_types(weight.dtype, torch.float32)
         self.hidden, self.weight, self.bias = hidden, weight, None if bias is None else bias.to(wide)
         self.logits = weight.new_empty(rows, len(weight), dtype=wide)
         self.narrow = None if weight.dtype == wide else torch.empty_like(self.logits, dtype=weight.dtype)
-        self.hidden_slope = torch.empty_like(hidden) if wanted[0] else None
-        self.weight_slope = torch.zeros_like(weight, dtype=wide) if wanted[1] else None
-        self.bias_slope = weight.new_zeros(len(weight), dtype=wide) if wanted[2] else None
+        self.hidden_grad = torch.empty_like(hidden) if wanted[0] else None
+        self.weight_grad = torch.zeros_like(weight, dtype=wide) if wanted[1] else None
+        self.bias_grad = weight.new_zeros(len(weight), dtype=wide) if wanted[2] else None
 
     def do(self, rows: slice, expected: Tensor, target: Target) -> Losses:
-        """The losses of each row of a chunk; adds the chunk's share to the gradients."""
+        """Return the losses of each row of a chunk, and add the chunk's part to the gradients."""
         logits = self._project(self.hidden[rows])
         losses, sums = row_losses(logits, expected, target)
-        if self.hidden_slope is None and self.weight_slope is None and self.bias_slope is None:
+        if self.hidden_grad is None and self.weight_grad is None and self.bias_grad is None:
             return losses
-        slope = slope_(logits, sums, expected, target)
-        if self.bias_slope is not None:
-            self.bias_slope += slope.sum(0)
+        grad = gradient_(logits, sums, expected, target)
+        if self.bias_grad is not None:
+            self.bias_grad += grad.sum(0)
         if self.narrow is not None:
-            slope = self.narrow[: len(slope)].copy_(slope)
-        if self.hidden_slope is not None:
-            torch.mm(slope, self.weight, out=self.hidden_slope[rows])
-        if self.weight_slope is not None:
+            grad = self.narrow[: len(grad)].copy_(grad)
+        if self.hidden_grad is not None:
+            torch.mm(grad, self.weight, out=self.hidden_grad[rows])
+        if self.weight_grad is not None:
             if self.narrow is None:
-                self.weight_slope.addmm_(slope.mT, self.hidden[rows])
-            else:  # a sum over chunks in bfloat16 would lose the small ones
-                self.weight_slope += slope.mT @ self.hidden[rows]
+                self.weight_grad.addmm_(grad.mT, self.hidden[rows])
+            else:  # a sum over chunks in bfloat16 would lose small terms
+                self.weight_grad += grad.mT @ self.hidden[rows]
         return losses
 
     def _project(self, hidden: Tensor) -> Tensor:
-        """(n, D) -> (n, V), in float32 or wider."""
+        """Compute the logits of (n, D) -> (n, V), in float32 or wider."""
         logits = self.logits[: len(hidden)]
         if self.narrow is None:
             torch.mm(hidden, self.weight.mT, out=logits)
@@ -138,15 +138,15 @@ class _Logits(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         refuse_second_derivatives()
-        # The softmax is made again rather than kept, so that between the passes nothing lies beside the logits.
+        # Recompute the softmax, so that only the logits are kept between the passes.
         logits, expected = ctx.saved_tensors
-        slopes = torch.empty_like(logits, memory_format=torch.contiguous_format)
+        to_logits = torch.empty_like(logits, memory_format=torch.contiguous_format)
         buffer = logits.new_empty(min(ctx.chunk, len(logits)), logits.shape[1], dtype=grads[0].dtype)
         for rows in _slices(len(logits), ctx.chunk):
             part = _copy(logits[rows], buffer)
             _, sums = row_losses(part, expected[rows], ctx.target)
-            torch.mul(slope_(part, sums, expected[rows], ctx.target), grads[0], out=slopes[rows])
-        return slopes, None, None, None
+            torch.mul(gradient_(part, sums, expected[rows], ctx.target), grads[0], out=to_logits[rows])
+        return to_logits, None, None, None
 
 
 def _copy(rows: Tensor, buffer: Tensor) -> Tensor:

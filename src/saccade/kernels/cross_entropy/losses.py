@@ -1,4 +1,4 @@
-"""What a cross-entropy hands back, and what it refuses to be given."""
+"""The result of the cross-entropy, and checks of its arguments."""
 
 from typing import NamedTuple
 
@@ -14,15 +14,15 @@ class Losses(NamedTuple):
     """Sums over the rows whose expected class is not padding; divide by their number for a mean."""
 
     smoothed: Tensor
-    """() what training descends: the cross-entropy against the smoothed target."""
+    """() the training loss: cross-entropy against the smoothed target."""
     plain: Tensor
     """() the negative log-likelihood of the expected classes, for perplexity; carries no gradient."""
     correct: Tensor
-    """() int64: in how many rows no class beats the expected one; a tie for the first place counts."""
+    """() int64: the number of rows where no class has a larger logit than the expected one; ties count."""
 
 
 def check_classes(rows: int, classes: int, expected: Tensor, smoothing: float, padding: int) -> None:
-    """Refuse expected classes, a smoothing or a padding that do not fit `rows` rows of `classes` logits."""
+    """Raise an error if expected classes, smoothing or padding do not fit `rows` rows of `classes` logits."""
     if expected.shape != (rows,) or expected.dtype != torch.int64:
         raise ShapeError(
             f"expected is {tuple(expected.shape)} of {expected.dtype}, but {rows} rows need ({rows},) of torch.int64. "
@@ -32,7 +32,7 @@ def check_classes(rows: int, classes: int, expected: Tensor, smoothing: float, p
         raise ConfigError(f"smoothing is {smoothing}, but the share taken from the right class is in [0, 1).")
     if not 0 <= padding < classes:
         raise ConfigError(f"padding is {padding}, but must be one of the {classes} classes, 0 to {classes - 1}.")
-    # reading the numbers makes an accelerator wait, and there the lookup itself reports a wrong index
+    # on an accelerator, reading the values forces a sync; there a wrong class gives NaN or an error of the lookup
     if rows and expected.device.type == "cpu" and not torch.compiler.is_compiling():
         low, high = (int(end) for end in expected.aminmax())
         if low < 0 or high >= classes:
@@ -41,7 +41,7 @@ def check_classes(rows: int, classes: int, expected: Tensor, smoothing: float, p
 
 
 def check_layer(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    """Refuse an output layer whose parts do not go together."""
+    """Raise ShapeError if the shapes of an output layer do not match."""
     if hidden.dim() != 2 or weight.dim() != 2 or hidden.shape[1] != weight.shape[1]:
         raise ShapeError(
             f"hidden is {tuple(hidden.shape)} and weight {tuple(weight.shape)}, but they must be (N, D) and (V, D) "
@@ -52,13 +52,16 @@ def check_layer(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> None:
 
 
 def check_chunk(chunk: int) -> None:
-    """Refuse to go over the rows in steps of none."""
+    """Raise ConfigError if a chunk has less than one row."""
     if chunk < 1:
         raise ConfigError(f"chunk is {chunk}, but at least 1 row must be done at a time.")
 
 
 def refuse_second_derivatives() -> None:
-    """Autograd runs a backward pass in grad mode only to differentiate it; ours would count as a constant there."""
+    """Raise ConfigError under create_graph=True, where autograd would treat these gradients as constants.
+
+    Autograd runs a backward pass in grad mode only to differentiate it again.
+    """
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():
         raise ConfigError(
             "create_graph=True asks to differentiate the gradient of this cross-entropy, but it is made without a "

@@ -1,4 +1,4 @@
-"""The losses of some rows of logits and their slope, in place: what both entries of the kernel share."""
+"""Losses of rows of logits and their gradient, in place; shared by both functions of `chunked.py`."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from torch import Tensor
 
 from saccade.kernels.cross_entropy.losses import Losses
 
-__all__ = ["Target", "add_up", "row_losses", "slope_"]
+__all__ = ["Target", "add_up", "gradient_", "row_losses"]
 
 
 @dataclass(frozen=True)
 class Target:
-    """The distribution a row is compared with: `share` on every class but padding, and `right` on the expected one."""
+    """The target distribution of a row: `share` on every class but padding, plus `right` on the expected class."""
 
     right: float
     share: float
@@ -20,23 +20,23 @@ class Target:
 
     @classmethod
     def smooth(cls, smoothing: float, padding: int, classes: int) -> "Target":
-        """ε = `smoothing` taken from the expected class and spread evenly over all classes but padding."""
+        """Return the target that spreads ε = `smoothing` evenly over all classes but padding."""
         return cls(1 - smoothing, smoothing / max(classes - 1, 1), padding)
 
     def real(self, expected: Tensor) -> Tensor:
-        """(n,) -> (n, 1): which rows count."""
+        """Return the mask (n, 1) of rows whose expected class (n,) is not padding."""
         return (expected != self.padding)[:, None]
 
 
 def row_losses(logits: Tensor, expected: Tensor, target: Target) -> tuple[Losses, Tensor]:
-    """The losses of each row, and the sum of what stands in the logits afterwards: exp(logits - their maximum).
+    """Overwrite the logits with exp(logits - their maximum); return the losses and sums of each row.
 
     logits (n, V), expected (n,) -> Losses of (n, 1), sums (n, 1)
     """
     real = target.real(expected)
     logits.sub_(logits.amax(1, keepdim=True))
     chosen = logits.gather(1, expected[:, None])
-    if target.share:  # around the padding, whose logit may be as low as -inf
+    if target.share:  # skip the padding class, whose logit may be -inf
         sides = logits[:, : target.padding], logits[:, target.padding + 1 :]
         others = target.share * sum(side.sum(1, keepdim=True) for side in sides)
     else:
@@ -47,18 +47,18 @@ def row_losses(logits: Tensor, expected: Tensor, target: Target) -> tuple[Losses
     return Losses(smoothed * real, plain * real, (chosen == 0) & real), sums
 
 
-def slope_(exponentials: Tensor, sums: Tensor, expected: Tensor, target: Target) -> Tensor:
-    """softmax - target, zero in rows of padding, written over what `row_losses` left; (n, V)."""
+def gradient_(exponentials: Tensor, sums: Tensor, expected: Tensor, target: Target) -> Tensor:
+    """Overwrite the result of `row_losses` (n, V) with the gradient: softmax - target, zero in rows of padding."""
     real = target.real(expected).to(exponentials.dtype)
-    slope = exponentials.mul_(real / sums)
+    grad = exponentials.mul_(real / sums)
     if target.share:
-        slope.sub_(target.share * real)
-        slope[:, target.padding, None] += target.share * real
-    return slope.scatter_add_(1, expected[:, None], -target.right * real)
+        grad.sub_(target.share * real)
+        grad[:, target.padding, None] += target.share * real
+    return grad.scatter_add_(1, expected[:, None], -target.right * real)
 
 
 def add_up(parts: list[Losses], like: Tensor) -> Losses:
-    """The sums over rows that were done in parts; `like` gives dtype and device where there are none."""
+    """Return the sums over all rows of all parts; `like` gives dtype and device if there are no parts."""
     if not parts:
         return Losses(like.new_zeros(()), like.new_zeros(()), like.new_zeros((), dtype=torch.int64))
     return Losses(*(torch.cat(column).sum() for column in zip(*parts, strict=True)))

@@ -1,5 +1,5 @@
-"""Gradients of weights that a loop uses in every step."""
+"""Deferred gradients of weights that a loop uses in every step."""
 
-from saccade.kernels.deferred.products import deferred_gradients
+from saccade.kernels.deferred_weight_grad.products import deferred_gradients
 
 __all__ = ["deferred_gradients"]

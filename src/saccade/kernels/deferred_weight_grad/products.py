@@ -1,7 +1,7 @@
-"""Products with the same weights in every step of a loop, whose gradients are one product at the end.
+"""Deferred weight gradients: a weight used in every step of a loop gets its gradient from one matmul at the end.
 
-Autograd would make the gradient of a weight in each step, a product over as few rows as there are sentences, and add
-it to what the steps before had made: T times as much memory is gone through as the weight has.
+In each of T steps, autograd would compute the gradient of a weight by a matmul over few rows, one per sentence, and
+add it to the sum so far. That reads and writes memory of the weight's size T times.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ _MATMULS = (torch.Tensor.__matmul__, torch.Tensor.matmul, torch.matmul)
 
 
 def deferred_gradients(device: torch.device | None = None) -> AbstractContextManager[object]:
-    """Inside, F.linear(x, weight, bias) and x @ weight.mT put the gradients of weight and bias off.
+    """Defer the gradients of weight and bias in F.linear(x, weight, bias) and x @ weight.mT inside this context.
 
-    They give what they give outside, and so do the gradients, except that a second derivative is refused. Only products
-    with a matrix are meant; whatever else happens inside is left alone. Where the loop's `device` is given and is a
-    CPU, nothing is put off: there it gains nothing.
+    Outputs and gradients stay the same, except that second derivatives raise an error. Only matmuls with a 2-D weight
+    are affected. On a CPU `device` nothing is deferred, because there it saves no time.
     """
     slow = device is not None and device.type == "cpu"
     if slow or not torch.is_grad_enabled() or torch.compiler.is_compiling():
@@ -57,14 +56,14 @@ class _Deferring(TorchFunctionMode):
 
 
 def _identity(weight: Tensor) -> Identity:
-    """What a weight is known by; a loop may cut the same part out of a parameter in every step."""
+    """Return the key of a weight: its parameter and place in it, since a loop may slice it anew in every step."""
     base = weight._base
     owner = base if base is not None and base.is_leaf else weight
     return id(owner), weight.storage_offset(), weight.shape, weight.stride()
 
 
 def _transposed(matrix: object) -> Tensor | None:
-    """The parameter that this is the transpose of."""
+    """Return the parameter whose transpose this matrix is, or None."""
     base = matrix._base if isinstance(matrix, Tensor) and matrix.dim() == 2 else None
     if base is None or base.dim() != 2 or not base.is_leaf or not base.requires_grad:
         return None
@@ -73,35 +72,35 @@ def _transposed(matrix: object) -> Tensor | None:
 
 
 class _Box:
-    """What came of a weight's products in the backward pass."""
+    """The inputs and output gradients of a weight's matmuls, gathered in the backward pass."""
 
     def __init__(self) -> None:
         self.inputs: list[Tensor] = []
-        self.slopes: list[Tensor] = []
+        self.output_grads: list[Tensor] = []
 
     def take(self) -> tuple[Tensor, Tensor]:
-        """All inputs (n, I) and the gradients of all outputs (n, O), and forget them."""
-        taken = torch.cat(self.inputs), torch.cat(self.slopes)
-        self.inputs, self.slopes = [], []
+        """Return and clear all inputs (n, I) and the gradients of all outputs (n, O)."""
+        taken = torch.cat(self.inputs), torch.cat(self.output_grads)
+        self.inputs, self.output_grads = [], []
         return taken
 
 
 class _Weight:
-    """A weight, ready for many products. Nothing of the graph leads here, so that the graph ends with its tensors."""
+    """A weight for many matmuls. The graph must not refer to this object: the cycle would keep the graph alive."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> None:
-        self._dtype, self._kept = dtype, (weight, bias)  # kept alive, since they are known by their ids
+        self._dtype, self._kept = dtype, (weight, bias)  # kept alive, since the cache key contains their ids
         self._box = _Box()
         self._weight, self._bias = _Collect.apply(weight, bias, self._box, dtype)  # type: ignore[no-untyped-call]
 
     def times(self, x: Tensor) -> Tensor:
-        """(…, I) -> (…, O)."""
+        """Compute x Wᵀ + b: (…, I) -> (…, O)."""
         product: Tensor = _Product.apply(x.to(self._dtype), self._weight, self._bias, self._box)  # type: ignore[no-untyped-call]
         return product
 
 
 class _Collect(torch.autograd.Function):
-    """Hands a weight to the products of a loop; autograd comes back here when all of them are done."""
+    """Passes a weight to the matmuls of a loop; autograd calls backward here after all of theirs."""
 
     @staticmethod
     def forward(
@@ -116,11 +115,11 @@ class _Collect(torch.autograd.Function):
     def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
         if not ctx.box.inputs:
             return None, None, None, None
-        inputs, slopes = ctx.box.take()
+        inputs, output_grads = ctx.box.take()
         to_weight, to_bias = ctx.needs_input_grad[:2]
         return (
-            (slopes.mT @ inputs).to(ctx.dtypes[0]) if to_weight else None,
-            slopes.sum(0).to(ctx.dtypes[1]) if to_bias else None,
+            (output_grads.mT @ inputs).to(ctx.dtypes[0]) if to_weight else None,
+            output_grads.sum(0).to(ctx.dtypes[1]) if to_bias else None,
             None,
             None,
         )
@@ -138,7 +137,7 @@ class _Product(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
         collect = ctx.next_functions[1][0]
-        if collect is not None and torch._C._will_engine_execute_node(collect):  # else nobody wants this gradient
+        if collect is not None and torch._C._will_engine_execute_node(collect):  # else this gradient is not needed
             ctx.box.inputs.append(x.flatten(0, -2))
-            ctx.box.slopes.append(grads[0].flatten(0, -2))
+            ctx.box.output_grads.append(grads[0].flatten(0, -2))
         return grads[0] @ weight if ctx.needs_input_grad[0] else None, None, None, None

@@ -1,4 +1,4 @@
-"""Softmax attention over inner products: the fused form where nobody needs the weights."""
+"""Softmax attention over inner products: fused kernels for callers that need no attention weights."""
 
 from saccade.kernels.dot.few import few_collect
 from saccade.kernels.dot.sdpa import Sight, fused_attention

@@ -1,8 +1,8 @@
-"""Attention by inner products of few wide queries on a GPU: what a recurrent decoder asks in each step.
+"""Dot-product attention of few wide queries on a GPU, as in a step of a recurrent decoder.
 
-torch's kernels are made for many queries of narrow heads. Here one launch does scores, softmax and weighted sum, as it
-does for additive scores, and the steps of a loop leave the gradients of keys and values to be summed at its end:
-launches and ledger are those of `kernels/additive`, and what is summed there is a product here.
+torch's kernels are made for many queries and narrow heads. Here one launch computes scores, softmax and weighted sum,
+with the kernels of `kernels/additive`. Its ledger also defers the gradients of keys and values to the end of the loop,
+where each is one matmul.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from torch import Tensor
 
 from saccade.kernels.additive import collect
 from saccade.kernels.additive.parts import Gathered, Parts, Slopes
-from saccade.kernels.ways import fusable
+from saccade.kernels.dispatch import fusable
 
 __all__ = ["few_attention", "few_collect"]
 
 FEW, WIDE = 8, 128
-"""Queries up to which these launches are worth it, and the width beyond which."""
+"""Used for at most FEW queries, and only if queries or values are wider than WIDE."""
 
 
 def few_attention(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float) -> Tensor | None:
-    """Context (B, [H,] T, D) as by `naive_attention`, or None where torch's kernels are as good."""
+    """Compute the context (B, [H,] T, D) of dot-product attention, or return None where torch's kernels are as good."""
     if query.shape[-2] > FEW or not _fits(query, keys, values):
         return None
     query = (query if scale == 1 else query * scale).to(keys.dtype)
@@ -29,7 +29,7 @@ def few_attention(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | No
 
 
 def few_collect(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """The same keys and values, with gradients that `few_attention` leaves for the end where it does the work."""
+    """Return the same keys and values; `few_attention` then sums their gradients once, after the last step."""
     if not torch.is_grad_enabled() or not _fits(keys, keys, values):
         return keys, values
     return collect.collect(_Way(), keys, values, keys.detach())
@@ -40,7 +40,7 @@ def _fits(query: Tensor, keys: Tensor, values: Tensor) -> bool:
 
 
 class _Way:
-    """As `collect` wants them; v stands for nothing but whose keys these are."""
+    """The functions that `collect` calls (`parts.Way`); here v only identifies the keys."""
 
     def attend(self, parts: Parts) -> tuple[Tensor, Tensor, Tensor]:
         from saccade.kernels.additive import one_query

@@ -1,19 +1,19 @@
-"""Softmax attention over inner products by torch's scaled_dot_product_attention."""
+"""Softmax attention over inner products, by torch's scaled_dot_product_attention or by kernels for special cases."""
 
 from typing import Literal
 
 import torch.nn.functional as F
 from torch import Tensor
 
+from saccade.kernels.dispatch import fusable
 from saccade.kernels.dot.few import few_attention
-from saccade.kernels.ways import fusable
 
 __all__ = ["Sight", "fused_attention"]
 
 Sight = Literal["any", "some", "causal"]
-"""What is known of a mask beside the mask: nothing; that every query sees some key; that query t sees keys 0..t."""
+"""What the caller knows about a mask: nothing; every query sees some key; query t sees exactly keys 0..t."""
 LONGEST, WIDEST = 128, 64
-"""Queries or keys, and width of a head, that a single program can hold in the shared memory of any recent GPU."""
+"""Most queries or keys, and largest head width, that fit into one program's shared memory on any recent GPU."""
 
 
 def fused_attention(
@@ -25,21 +25,21 @@ def fused_attention(
     dropout: float = 0.0,
     sight: Sight = "any",
 ) -> Tensor:
-    """What `naive_attention` computes, without writing the weights to memory.
+    """Compute softmax attention over inner products without writing the weights to memory.
 
-    For a query whose mask keeps nothing some of torch's kernels give zeros and others a mean of all values, so
-    such rows are cleared here, which clears their gradient too. On a GPU that pass is saved where `sight` promises
-    that there are none, and a causal mask is left to the kernel, which then skips what nobody sees.
+    If a query's mask hides every key, some of torch's kernels return zeros and others a mean of all values. So such
+    rows are zeroed here, which also zeroes their gradient. On a GPU this pass is skipped if `sight` rules such rows
+    out. With sight "causal" the kernel gets no mask and skips the keys after each query.
     """
     few = None if dropout else few_attention(query, keys, values, mask, scale)
     if few is not None:
         return few
-    if query.dim() == 3:  # torch's fast kernels want an axis of heads
+    if query.dim() == 3:  # torch's fast kernels need an axis of heads
         query, keys, values = (x.unsqueeze(1) for x in (query, keys, values))
         mask = None if mask is None else mask.unsqueeze(-3)
         return fused_attention(query, keys, values, mask, scale, dropout, sight).squeeze(1)
     lead = query.shape[:-2]
-    if keys.shape[:-2] != lead:  # queries or keys shared along an axis: the fused kernels want them spelled out
+    if keys.shape[:-2] != lead:  # the fused kernels do not broadcast keys and values
         keys, values = keys.expand(*lead, *keys.shape[-2:]), values.expand(*lead, *values.shape[-2:])
     if not dropout and _is_short(query, keys, values, mask, sight):
         from saccade.kernels.dot.short import short_attention
@@ -59,7 +59,7 @@ def fused_attention(
 
 
 def _is_short(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, sight: Sight) -> bool:
-    """Whether all queries and keys of a head fit into one program, and the mask is one for all queries, or causal."""
+    """Return whether a head fits into one program, and the mask is causal or the same for all queries."""
     if not fusable(query, keys, values) or not (query.dtype == keys.dtype == values.dtype) or query.dim() != 4:
         return False
     length, size = query.shape[-2], keys.shape[-2]

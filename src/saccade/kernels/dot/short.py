@@ -1,8 +1,7 @@
-"""Attention over short sequences on a GPU: a program has all queries and keys of a head, so nothing is done twice.
+"""Attention over short sequences on a GPU: one program holds all queries and keys of a head.
 
-For sentences the work is reading and writing. Here each of query, keys, values and context is read or written once in
-each direction, nothing but the inputs is kept for the backward pass, and gradients are written where a joint projection
-wants them.
+For sentences, time is spent on memory access. Here each pass reads or writes query, keys, values and context once. The
+backward pass needs only the inputs, and writes gradients in the memory layout of a joint projection.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
@@ -23,10 +22,10 @@ __all__ = ["short_attention"]
 def short_attention(
     query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float, causal: bool
 ) -> Tensor:
-    """What `naive_attention` computes: query (B, H, T, D), keys and values (B, H, S, D) -> (B, H, T, D).
+    """Compute attention: query (B, H, T, D), keys and values (B, H, S, D) -> (B, H, T, D).
 
-    All in one half precision; T and S at most 128, D at most 64. mask (B or 1, 1, 1, S); `causal`: query t sees keys
-    0..t.
+    All have the same half-precision dtype; T and S at most 128, D at most 64. mask (B or 1, 1, 1, S). With `causal`,
+    query t sees keys 0..t.
     """
     return _Short.apply(query, keys, values, mask, scale, causal)
 
@@ -47,20 +46,20 @@ class _Short(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         query, keys, values, mask = ctx.saved_tensors
-        slope = grads[0] if grads[0].stride(-1) == 1 else grads[0].contiguous()
+        grad = grads[0] if grads[0].stride(-1) == 1 else grads[0].contiguous()
         made = _gradients(query, keys, values)
-        _run(_backward_kernel, [query, keys, values, slope, *made], mask, ctx.scale, ctx.causal)
+        _run(_backward_kernel, [query, keys, values, grad, *made], mask, ctx.scale, ctx.causal)
         return *made, None, None, None
 
 
 def _by_position(like: Tensor) -> Tensor:
-    """Empty (B, H, T, D) that lies in memory as (B, T, H, D), so that the heads of a position are joined already."""
+    """Return an empty (B, H, T, D) stored as (B, T, H, D), so that joining the heads needs no copy."""
     rows, heads, length, width = like.shape
     return like.new_empty(rows, length, heads, width).transpose(1, 2)
 
 
 def _gradients(query: Tensor, keys: Tensor, values: Tensor) -> list[Tensor]:
-    """Empty gradients; those of inputs that lie side by side, because one product made them, lie side by side too."""
+    """Return empty gradients; inputs that are slices of one joint projection get gradients in the same layout."""
     if _beside(keys, values):
         together = [query, keys, values] if _beside(query, keys) else [keys, values]
         rows, heads, size, width = keys.shape
@@ -71,13 +70,13 @@ def _gradients(query: Tensor, keys: Tensor, values: Tensor) -> list[Tensor]:
 
 
 def _beside(left: Tensor, right: Tensor) -> bool:
-    """Whether the heads of `right` follow those of `left` in the same memory, position by position."""
+    """Return whether at each position the heads of `right` follow those of `left` in memory."""
     same = left.shape == right.shape and left.stride() == right.stride()
     return same and right.data_ptr() - left.data_ptr() == left.shape[1] * left.shape[3] * left.element_size()
 
 
 def _run(kernel: Any, parts: list[Tensor], mask: Tensor | None, scale: float, causal: bool) -> None:
-    """Start a program for each head of each row; every part comes with its strides by row, head and position."""
+    """Launch one program per head and row; each tensor is passed with its strides of row, head and position."""
     query, keys = parts[:2]
     rows, heads, length, width = query.shape
     size = keys.shape[2]
@@ -88,39 +87,39 @@ def _run(kernel: Any, parts: list[Tensor], mask: Tensor | None, scale: float, ca
     kernel[(rows * heads,)](
         *parts, shown, heads, length, size, width, scale, *strides, *apart,
         MASK=mask is not None, CAUSAL=causal, TILE_T=tiles[0], TILE_S=tiles[1], TILE_D=tiles[2],
-        PLAY=PLAYED, num_warps=4 if max(tiles) <= 64 else 8, num_stages=1,
+        INTERPRET=INTERPRETED, num_warps=4 if max(tiles) <= 64 else 8, num_stages=1,
     )  # fmt: skip
 
 
-PLAYED = bool(triton.knobs.runtime.interpret)
-"""Whether Triton's interpreter plays the GPU: it multiplies matrices of bfloat16 as if they were whole numbers."""
+INTERPRETED = bool(triton.knobs.runtime.interpret)
+"""Whether Triton's interpreter runs the kernels: its matmul treats bfloat16 as integers, so inputs become float32."""
 
 
 @triton.jit
-def product(left, right, PLAY: tl.constexpr):
-    """A product of matrices, added up in float32."""
-    if PLAY:
+def product(left, right, INTERPRET: tl.constexpr):
+    """Multiply two matrices with float32 sums."""
+    if INTERPRET:
         left, right = left.to(tl.float32), right.to(tl.float32)
     return tl.dot(left, right, input_precision="ieee")
 
 
 @triton.jit
 def _tile(x, n, h, by_row, by_head, by_position, position, column, inside):
-    """A head's vectors, one a position."""
+    """Load the vectors of a head, one per position."""
     return tl.load(x + n * by_row + h * by_head + position[:, None] * by_position + column[None, :], inside, 0.0)
 
 
 @triton.jit
 def _exponentials(
-    q, k, t, s, shown, n, size, scale, m_n, m_s, MASK: tl.constexpr, CAUSAL: tl.constexpr, PLAY: tl.constexpr
+    q, k, t, s, shown, n, size, scale, m_n, m_s, MASK: tl.constexpr, CAUSAL: tl.constexpr, INTERPRET: tl.constexpr
 ):
-    """exp(score - the largest of its row), 0 for what is not seen, and their sums, 1 in rows that see nothing."""
+    """Compute exp(score - row maximum), 0 for masked keys, and the row sums, 1 for rows with every key masked."""
     sees = (s < size)[None, :]
     if MASK:
         sees = sees & (tl.load(shown + n * m_n + s * m_s, s < size, 0) != 0)[None, :]
     if CAUSAL:
         sees = sees & (s[None, :] <= t[:, None])
-    scores = tl.where(sees, product(q, tl.trans(k), PLAY) * scale, -float("inf"))
+    scores = tl.where(sees, product(q, tl.trans(k), INTERPRET) * scale, -float("inf"))
     top = tl.max(scores, 1)
     e = tl.exp(scores - tl.where(top == -float("inf"), 0.0, top)[:, None])
     total = tl.sum(e, 1)
@@ -132,44 +131,44 @@ def _forward_kernel(
     query, keys, values, context, shown, heads, length, size, width, scale,
     q_n, q_h, q_t, k_n, k_h, k_s, v_n, v_h, v_s, c_n, c_h, c_t, m_n, m_s,
     MASK: tl.constexpr, CAUSAL: tl.constexpr, TILE_T: tl.constexpr, TILE_S: tl.constexpr, TILE_D: tl.constexpr,
-    PLAY: tl.constexpr,
+    INTERPRET: tl.constexpr,
 ):  # fmt: skip
     n, h = (tl.program_id(0) // heads).to(tl.int64), tl.program_id(0) % heads
     t, s, d = tl.arange(0, TILE_T), tl.arange(0, TILE_S), tl.arange(0, TILE_D)
-    asks = (t < length)[:, None] & (d < width)[None, :]
+    query_mask = (t < length)[:, None] & (d < width)[None, :]
     there = (s < size)[:, None] & (d < width)[None, :]
-    q = _tile(query, n, h, q_n, q_h, q_t, t, d, asks)
+    q = _tile(query, n, h, q_n, q_h, q_t, t, d, query_mask)
     k = _tile(keys, n, h, k_n, k_h, k_s, s, d, there)
     v = _tile(values, n, h, v_n, v_h, v_s, s, d, there)
-    e, total = _exponentials(q, k, t, s, shown, n, size, scale, m_n, m_s, MASK, CAUSAL, PLAY)
-    made = product(e.to(v.dtype), v, PLAY) / total[:, None]
+    e, total = _exponentials(q, k, t, s, shown, n, size, scale, m_n, m_s, MASK, CAUSAL, INTERPRET)
+    made = product(e.to(v.dtype), v, INTERPRET) / total[:, None]
     place = context + n * c_n + h * c_h + t[:, None] * c_t + d[None, :]
-    tl.store(place, made.to(v.dtype), asks)
+    tl.store(place, made.to(v.dtype), query_mask)
 
 
 @triton.jit(do_not_specialize=["length", "size", "m_n"])
 def _backward_kernel(
-    query, keys, values, slope, to_query, to_keys, to_values, shown, heads, length, size, width, scale,
+    query, keys, values, grad, to_query, to_keys, to_values, shown, heads, length, size, width, scale,
     q_n, q_h, q_t, k_n, k_h, k_s, v_n, v_h, v_s, g_n, g_h, g_t,
     tq_n, tq_h, tq_t, tk_n, tk_h, tk_s, tv_n, tv_h, tv_s, m_n, m_s,
     MASK: tl.constexpr, CAUSAL: tl.constexpr, TILE_T: tl.constexpr, TILE_S: tl.constexpr, TILE_D: tl.constexpr,
-    PLAY: tl.constexpr,
+    INTERPRET: tl.constexpr,
 ):  # fmt: skip
     n, h = (tl.program_id(0) // heads).to(tl.int64), tl.program_id(0) % heads
     t, s, d = tl.arange(0, TILE_T), tl.arange(0, TILE_S), tl.arange(0, TILE_D)
-    asks = (t < length)[:, None] & (d < width)[None, :]
+    query_mask = (t < length)[:, None] & (d < width)[None, :]
     there = (s < size)[:, None] & (d < width)[None, :]
-    q = _tile(query, n, h, q_n, q_h, q_t, t, d, asks)
+    q = _tile(query, n, h, q_n, q_h, q_t, t, d, query_mask)
     k = _tile(keys, n, h, k_n, k_h, k_s, s, d, there)
     v = _tile(values, n, h, v_n, v_h, v_s, s, d, there)
-    g = _tile(slope, n, h, g_n, g_h, g_t, t, d, asks)
-    e, total = _exponentials(q, k, t, s, shown, n, size, scale, m_n, m_s, MASK, CAUSAL, PLAY)
+    g = _tile(grad, n, h, g_n, g_h, g_t, t, d, query_mask)
+    e, total = _exponentials(q, k, t, s, shown, n, size, scale, m_n, m_s, MASK, CAUSAL, INTERPRET)
     weights = e / total[:, None]
-    to_v = product(tl.trans(weights.to(v.dtype)), g, PLAY)
+    to_v = product(tl.trans(weights.to(v.dtype)), g, INTERPRET)
     tl.store(to_values + n * tv_n + h * tv_h + s[:, None] * tv_s + d[None, :], to_v.to(v.dtype), there)
-    to_weights = product(g, tl.trans(v), PLAY)
+    to_weights = product(g, tl.trans(v), INTERPRET)
     level = tl.sum(weights * to_weights, 1)
     to_scores = (weights * (to_weights - level[:, None]) * scale).to(v.dtype)
-    to_q, to_k = product(to_scores, k, PLAY), product(tl.trans(to_scores), q, PLAY)
-    tl.store(to_query + n * tq_n + h * tq_h + t[:, None] * tq_t + d[None, :], to_q.to(v.dtype), asks)
+    to_q, to_k = product(to_scores, k, INTERPRET), product(tl.trans(to_scores), q, INTERPRET)
+    tl.store(to_query + n * tq_n + h * tq_h + t[:, None] * tq_t + d[None, :], to_q.to(v.dtype), query_mask)
     tl.store(to_keys + n * tk_n + h * tk_h + s[:, None] * tk_s + d[None, :], to_k.to(v.dtype), there)

@@ -1,8 +1,8 @@
-"""One word's attention on a GPU, in one launch: over what was written so far, and over a source.
+"""Attention of one decoding step on a GPU, one launch each: over the KV cache of earlier tokens, and over a source.
 
-A program has one head of one hypothesis. Its keys and values are few, so that starting kernels is what takes time, and
-moving caches around when a beam goes on from other hypotheses: `origins` says instead which row of the cache holds a
-hypothesis' past at each time.
+Each program handles one head of one hypothesis. Keys and values are few, so launching kernels and reordering the cache
+after a beam step would take most of the time. So the cache is not reordered: `origins` gives the row of the cache that
+holds a hypothesis's token at each time.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
@@ -14,19 +14,20 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from saccade.kernels.dot.short import PLAYED, product
+from saccade.kernels.dot.short import INTERPRETED, product
 
 __all__ = ["attend_source", "attend_written"]
 
 BLOCK, WARPS = 16, 1
-"""Keys at a time, and warps of a program: there are many small programs, so few threads each keep a device busy."""
+"""Keys per block and warps per program: with many small programs, few threads each keep the device busy."""
 
 
 def attend_written(joined: Tensor, keys: Tensor, values: Tensor, origins: Tensor | None, t: int, heads: int) -> Tensor:
-    """joined (N, 3·W): queries, keys and values of the words at time t, which are put into the caches (T, N, W) there.
+    """Write the keys and values of time t into the caches, and attend to times 0..t.
 
-    -> context (N, W). origins (T, N) int64: the row of each time before t, None where it is everybody's own. The scale
-    is in the queries already.
+    joined (N, 3·W): queries, keys and values at time t; caches `keys`, `values` (T, N, W) -> context (N, W).
+    origins (T, N) int64: the cache row of each hypothesis at each time before t; None: its own row. The queries are
+    already scaled.
     """
     rows, width = keys.shape[1:]
     context = joined.new_empty(rows, width)
@@ -40,9 +41,10 @@ def attend_written(joined: Tensor, keys: Tensor, values: Tensor, origins: Tensor
 
 
 def attend_source(query: Tensor, keys: Tensor, values: Tensor, hidden: Tensor | None, heads: int) -> Tensor:
-    """query (N, W) of K hypotheses of B sentences; keys (B·H, D, S), values (B·H, S, D) -> context (N, W).
+    """Attend from one query per hypothesis to the source of its sentence.
 
-    hidden (B·H, 1, S) is added to scores. The scale is in the queries already.
+    query (N, W) of K hypotheses of B sentences; keys (B·H, D, S), values (B·H, S, D) -> context (N, W).
+    hidden (B·H, 1, S) is added to the scores, as a mask. The queries are already scaled.
     """
     rows, width = query.shape
     size = width // heads
@@ -57,8 +59,8 @@ def attend_source(query: Tensor, keys: Tensor, values: Tensor, hidden: Tensor | 
     if beams == 1:
         _source_kernel[(rows * heads,)](*given, SIZE=triton.next_power_of_2(size), **options)
     else:
-        taken = max(16, triton.next_power_of_2(beams)), max(16, triton.next_power_of_2(size))  # a product's least
-        _beams_kernel[(len(keys),)](*given, BEAMS=taken[0], SIZE=taken[1], PLAY=PLAYED, **options)
+        tile = max(16, triton.next_power_of_2(beams)), max(16, triton.next_power_of_2(size))  # tl.dot needs 16
+        _beams_kernel[(len(keys),)](*given, BEAMS=tile[0], SIZE=tile[1], INTERPRET=INTERPRETED, **options)
     return context
 
 
@@ -77,7 +79,7 @@ def _written_kernel(
     here = (t * rows + n) * width + column
     tl.store(keys + here, k, inside)
     tl.store(values + here, v, inside)
-    # the word itself first; those before it are added in blocks
+    # start with the token itself, then add the earlier ones in blocks
     largest, total = tl.sum(q * k.to(tl.float32), 0), 1.0
     summed = v.to(tl.float32)
     for first in range(0, t, BLOCK):
@@ -86,7 +88,7 @@ def _written_kernel(
         row = tl.load(origins + time * rows + n, past, 0) if ORIGINS else tl.zeros((BLOCK,), tl.int64) + n
         place = ((time * rows + row) * width)[:, None] + column[None, :]
         there = past[:, None] & inside[None, :]
-        old_k, old_v = tl.load(keys + place, there, 0.0), tl.load(values + place, there, 0.0)  # one wait for both
+        old_k, old_v = tl.load(keys + place, there, 0.0), tl.load(values + place, there, 0.0)  # overlapping loads
         scores = tl.where(past, tl.sum(old_k.to(tl.float32) * q[None, :], 1), -float("inf"))
         top = tl.maximum(largest, tl.max(scores, 0))
         weights, shrunk = tl.exp(scores - top), tl.exp(largest - top)
@@ -119,7 +121,7 @@ def _source_kernel(
             scores += tl.load(hidden + bank * hidden_row + s, s < length, 0.0).to(tl.float32)
         scores = tl.where(s < length, scores, -float("inf"))
         top = tl.maximum(largest, tl.max(scores, 0))
-        base = tl.where(top == -float("inf"), 0.0, top)  # nothing seen yet
+        base = tl.where(top == -float("inf"), 0.0, top)  # every key masked so far
         weights, shrunk = tl.exp(scores - base), tl.exp(largest - base)
         total = total * shrunk + tl.sum(weights, 0)
         summed = summed * shrunk + tl.sum(weights[:, None] * v.to(tl.float32), 0)
@@ -130,9 +132,9 @@ def _source_kernel(
 @triton.jit(do_not_specialize=["length"])
 def _beams_kernel(
     query, keys, values, hidden, context, length, heads, beams, size, apart, k_row, k_size, v_row, v_place, hidden_row,
-    HIDDEN: tl.constexpr, BEAMS: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr, PLAY: tl.constexpr,
+    HIDDEN: tl.constexpr, BEAMS: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr, INTERPRET: tl.constexpr,
 ):  # fmt: skip
-    """The same for all hypotheses of a sentence at once: what they look at is read once, and products are products."""
+    """Attend from all hypotheses of a sentence at once: keys and values are read once, and `tl.dot` multiplies."""
     bank = tl.program_id(0).to(tl.int64)
     n, h = bank // heads * beams + tl.arange(0, BEAMS), bank % heads
     d = tl.arange(0, SIZE)
@@ -148,7 +150,7 @@ def _beams_kernel(
         seen = s < length
         k = tl.load(keys + bank * k_row + d[:, None] * k_size + s[None, :], inside[:, None] & seen[None, :], 0.0)
         v = tl.load(values + bank * v_row + s[:, None] * v_place + d[None, :], seen[:, None] & inside[None, :], 0.0)
-        scores = product(q, k, PLAY)
+        scores = product(q, k, INTERPRET)
         if HIDDEN:
             scores += tl.load(hidden + bank * hidden_row + s, seen, 0.0).to(tl.float32)[None, :]
         scores = tl.where(seen[None, :], scores, -float("inf"))
@@ -156,7 +158,7 @@ def _beams_kernel(
         base = tl.where(top == -float("inf"), 0.0, top)
         weights, shrunk = tl.exp(scores - base[:, None]), tl.exp(largest - base)
         total = total * shrunk + tl.sum(weights, 1)
-        summed = summed * shrunk[:, None] + product(weights.to(v.dtype), v, PLAY)
+        summed = summed * shrunk[:, None] + product(weights.to(v.dtype), v, INTERPRET)
         largest = top
     made = summed / tl.where(total == 0, 1.0, total)[:, None]
     tl.store(context + n[:, None] * heads * size + column[None, :], made, own)

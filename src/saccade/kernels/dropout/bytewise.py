@@ -1,4 +1,4 @@
-"""Dropout on the CPU with one random byte a number: a draw of 64 bits decides about eight of them."""
+"""Dropout on the CPU with one random byte per number: a draw of 64 bits decides about eight numbers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,14 +12,14 @@ from saccade.errors import ConfigError
 __all__ = ["Dropout", "dropout"]
 
 LEVELS = 256
-"""How many values a random byte has, and so how many probabilities there are."""
+"""Values of a random byte; probabilities are multiples of 1 / LEVELS."""
 
 
 def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
-    """Each number is zero with probability k/256, the nearest to p, else scaled up so that the expected value is x.
+    """Zero each number with probability k/256, the nearest to p; scale the others so that the expected value is x.
 
-    Asked for less than 1/512 from 0 or 1, on other devices and inside torch.compile this is torch's own dropout, with
-    p itself. Randomness comes from torch's generator: same seed, same numbers; a saved state of it resumes.
+    If p is within 1/512 of 0 or 1, on other devices and inside torch.compile, this is torch's own dropout with p
+    itself. Random bits come from torch's generator, so its seed and its saved state reproduce them.
     """
     if not 0 <= p <= 1:
         raise ConfigError(f"dropout is {p}, but the share of numbers to drop is in [0, 1].")
@@ -33,11 +33,11 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
 
 
 class Dropout(nn.Module):
-    """`dropout` as a layer, of two kinds: every number by itself, or `locked`.
+    """`dropout` as a layer: independent for every number, or `locked`.
 
-    Locked, a feature that is dropped stays dropped through all steps of a sentence: x (B, T, D) shares one mask
-    (B, 1, D), the "variational" dropout of Gal and Ghahramani (2016). Where the steps come one by one, `over_steps`
-    gives the function to call in each.
+    If locked, a dropped feature stays dropped through all steps of a sentence: x (B, T, D) shares one mask (B, 1, D),
+    the "variational" dropout of Gal and Ghahramani (2016). In a loop over steps, call the function that `over_steps`
+    returns.
     """
 
     def __init__(self, p: float, *, locked: bool = False) -> None:
@@ -52,7 +52,7 @@ class Dropout(nn.Module):
         return dropout(x, self.p, self.training)
 
     def over_steps(self) -> Callable[[Tensor], Tensor]:
-        """For a loop over steps (N, D): itself, or locked the first call's mask in all of them."""
+        """Return the dropout for a loop over steps (N, D); if locked, all steps share the first call's mask."""
         if not (self.locked and self.training and self.p > 0):
             return self
         mask: Tensor | None = None
@@ -73,10 +73,10 @@ class Dropout(nn.Module):
 
 
 def _mask(shape: torch.Size, keep: int) -> Tensor:
-    """uint8: 1 with probability keep/256, else 0; independent."""
+    """Draw a uint8 mask: independently 1 with probability keep/256, else 0."""
     numbers = shape.numel()
     words = torch.empty((numbers + 7) // 8, dtype=torch.int64).random_(-(2**63), None)  # without bounds the sign is 0
-    # Kept as uint8, not bool: torch converts and compares those with vector instructions, bools one by one.
+    # uint8, not bool: torch converts and compares uint8 with vector instructions, but bools one by one.
     return words.view(torch.uint8)[:numbers].lt_(keep).view(shape)
 
 

@@ -1,4 +1,4 @@
-"""Two linear layers with a ReLU between them, as one operation where they learn on a GPU."""
+"""Two linear layers with a ReLU between them; one operation when training on a GPU."""
 
 from saccade.kernels.feed_forward.choose import feed_forward
 

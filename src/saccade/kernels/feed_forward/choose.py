@@ -1,4 +1,4 @@
-"""Which way the feed-forward sub-layer is computed."""
+"""Choose the implementation of the feed-forward sub-layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["feed_forward"]
 
 
 def feed_forward(first: nn.Linear, between: nn.ReLU, second: nn.Linear, x: Tensor) -> Tensor:
-    """second(ReLU(first(x))): x (..., D) -> (..., D)."""
+    """Compute second(ReLU(first(x))): x (..., D) -> (..., D)."""
     if first.bias is None or not learns(x, first, second) or between._forward_hooks or between._forward_pre_hooks:
         out: Tensor = second(between(first(x)))
         return out

@@ -1,4 +1,4 @@
-"""Linear layers with a fast gradient of the bias, and several over one input as one product."""
+"""Linear layers with a fast bias gradient, and several layers over one input as one matmul."""
 
 from saccade.kernels.linear.choose import bare, learns, linear, together
 

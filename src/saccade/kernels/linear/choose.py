@@ -1,23 +1,23 @@
-"""Which way linear layers are computed."""
+"""Choose the implementation of linear layers."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
+from saccade.kernels.dispatch import DTYPES, fusable
 from saccade.kernels.products import product_dtype
-from saccade.kernels.ways import DTYPES, fusable
 
 __all__ = ["bare", "learns", "linear", "together"]
 
 
 def linear(layer: nn.Linear, x: Tensor) -> Tensor:
-    """layer(x); where it learns on a GPU, with a faster gradient of the bias."""
+    """Compute layer(x), with a faster bias gradient when training on a GPU."""
     return together([layer], x)[0]
 
 
 def together(layers: list[nn.Linear], x: Tensor) -> tuple[Tensor, ...]:
-    """layer(x) of each; where they learn on a GPU, as one product with their weights under each other."""
+    """Compute layer(x) of each layer; when training on a GPU, as one matmul with their weights concatenated."""
     if not learns(x, *layers):
         return tuple(layer(x) for layer in layers)
     from saccade.kernels.linear.fused import fused_linear, side_by_side
@@ -32,7 +32,7 @@ def together(layers: list[nn.Linear], x: Tensor) -> tuple[Tensor, ...]:
 
 
 def learns(x: Tensor, *layers: nn.Linear) -> bool:
-    """Whether our kernels do these layers: where there will be a backward pass, since that is what they speed up."""
+    """Return whether the fused kernels run these layers: only with gradients, since they speed up the backward pass."""
     if not (torch.is_grad_enabled() and fusable(x) and all(bare(layer) for layer in layers)):
         return False
     first = layers[0]
@@ -45,5 +45,5 @@ def learns(x: Tensor, *layers: nn.Linear) -> bool:
 
 
 def bare(layer: nn.Module) -> bool:
-    """Whether a module is a linear layer and nothing else: a hook would want to be called."""
+    """Return whether a module is exactly nn.Linear without hooks, which a kernel would not call."""
     return type(layer) is nn.Linear and not layer._forward_hooks and not layer._forward_pre_hooks

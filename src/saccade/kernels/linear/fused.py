@@ -1,4 +1,4 @@
-"""A linear layer whose bias learns by a kernel of ours, and whose weight's gradient is rounded once."""
+"""A linear layer with a fused bias gradient, and a weight gradient that is rounded once."""
 
 # mypy: disable-error-code="no-untyped-call,no-any-return"
 
@@ -17,17 +17,17 @@ __all__ = ["fused_linear", "rows_of", "side_by_side"]
 
 
 def fused_linear(x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
-    """What `naive_linear` computes, with products in `dtype`."""
+    """Compute x Wᵀ + b with matmuls in `dtype`."""
     return _Linear.apply(x, weight, bias, dtype)
 
 
 def side_by_side(joint: Tensor, widths: list[int]) -> tuple[Tensor, ...]:
-    """`joint.split(widths, -1)`, but gradients that lie side by side already are not copied together."""
+    """Compute `joint.split(widths, -1)`; backward, gradients that are adjacent in memory are joined without a copy."""
     return _Split.apply(joint, widths)
 
 
 def rows_of(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """(..., D) -> (N, D) in `dtype`, without gaps."""
+    """Flatten (..., D) -> (N, D) in `dtype`, contiguous."""
     return x.reshape(-1, x.shape[-1]).to(dtype).contiguous()
 
 
@@ -45,12 +45,12 @@ class _Linear(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         rows, narrow = ctx.saved_tensors
         shape, dtype = ctx.x
-        slope = rows_of(grads[0], rows.dtype)
+        grad = rows_of(grads[0], rows.dtype)
         wanted = ctx.needs_input_grad
         return (
-            torch.mm(slope, narrow).view(shape).to(dtype) if wanted[0] else None,
-            product(slope.mT, rows, ctx.weight_dtype) if wanted[1] else None,
-            column_sums(slope).to(ctx.bias_dtype) if wanted[2] else None,
+            torch.mm(grad, narrow).view(shape).to(dtype) if wanted[0] else None,
+            product(grad.mT, rows, ctx.weight_dtype) if wanted[1] else None,
+            column_sums(grad).to(ctx.bias_dtype) if wanted[2] else None,
             None,
         )
 
@@ -75,7 +75,7 @@ class _Split(torch.autograd.Function):
 
 
 def _joined(parts: list[Tensor], shape: torch.Size) -> Tensor | None:
-    """The tensor of which the parts are slices of the last axis, if they are."""
+    """Return the tensor of which the parts are adjacent slices along the last axis, or None."""
     first = parts[0]
     strides = torch.empty(shape, device="meta").stride()
     place = first.data_ptr()

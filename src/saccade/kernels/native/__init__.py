@@ -1,4 +1,4 @@
-"""Kernels in C for one thread of a CPU, built by the machine's own compiler when they are first needed."""
+"""Single-threaded CPU kernels in C, built by the machine's C compiler on first use."""
 
 from saccade.kernels.native.library import coarse_products, library
 

@@ -1,4 +1,4 @@
-"""The checksum of weights by writer.c: one call for all tensors."""
+"""The checksum of weights by writer.c, in one call for all tensors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from saccade.kernels.native.library import library
 __all__ = ["COLUMNS", "native_checksum"]
 
 COLUMNS = 251
-"""A prime, so that rows of no usual width trade places without changing a checksum."""
+"""A prime, so that swapped rows of any usual width change the checksum."""
 
 
 def native_checksum(tensors: Sequence[Tensor]) -> Tensor | None:
-    """Add up the words of eight bytes of all tensors in columns; tensor k begins in column 7 k.
+    """Add up the 8-byte words of all tensors in columns; tensor k begins in column 7 k.
 
-    None without a compiler, or where a tensor is not contiguous on the CPU.
+    Return None without a C compiler, or if a tensor is not contiguous on the CPU.
     """
     loaded = library()
     if loaded is None or any(part.device.type != "cpu" or not part.is_contiguous() for part in tensors):

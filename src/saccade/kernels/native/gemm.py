@@ -1,4 +1,4 @@
-"""x Wᵀ + b by writer.c: weights in panels, as its vectors read them."""
+"""x Wᵀ + b by writer.c, with weights packed in panels."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["Linear", "NativeProduct", "is_native"]
 
 
 def is_native(tensor: Tensor) -> bool:
-    """Whether C can read it as it is: numbers in float32, on the CPU, side by side."""
+    """Return whether the C code can read a tensor: float32, on the CPU, contiguous."""
     return tensor.dtype == torch.float32 and tensor.device.type == "cpu" and tensor.is_contiguous()
 
 
 class Linear(ctypes.Structure):
-    """`Linear` of writer.c."""
+    """The struct `Linear` of writer.c."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("weight", "coarse", "scale", "shift", "bias")),
@@ -30,10 +30,10 @@ class Linear(ctypes.Structure):
 
 
 class NativeProduct(Product):
-    """Weights (N, K) in panels of as many outputs as two vectors hold; in eight bits where `coarse`.
+    """Weights (N, K) in panels of two SIMD vectors of outputs; int8 if `coarse`.
 
-    Then W ≈ s[n] · w[n, k], w whole numbers in -127..127; x ≈ s_x[m] · (u[m, k] - 128), u whole numbers in 1..255, so
-    that a row's answer does not depend on the rows beside it. Σ_k 128 w is taken off at the end.
+    int8: W ≈ s[n] · w[n, k], w integers in -127..127; x ≈ s_x[m] · (u[m, k] - 128), u integers in 1..255. Each input
+    row has its own scale, so results are batch-invariant. Σ_k 128 w is subtracted at the end.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None, *, coarse: bool) -> None:
@@ -74,7 +74,7 @@ class NativeProduct(Product):
         x = x.contiguous()
         if not is_native(x) or x.shape[-1] != self._width:
             raise ShapeError(
-                f"this product reads rows of {self._width} float32 numbers on the CPU, but was given {x.dtype} "
+                f"this matmul reads rows of {self._width} float32 numbers on the CPU, but was given {x.dtype} "
                 f"{tuple(x.shape)} on {x.device}."
             )
         rows = x.numel() // self._width

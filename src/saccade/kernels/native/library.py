@@ -1,4 +1,4 @@
-"""Builds writer.c with the compiler that is there, once for a machine, and loads it."""
+"""Build writer.c with the machine's C compiler, once per processor, and load it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["coarse_products", "library"]
 _SOURCE = Path(__file__).with_name("writer.c")
 _FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-std=gnu11", "-fPIC", "-shared")
 _PATIENCE = 120
-"""Seconds for the compiler."""
+"""Time limit for the compiler, in seconds."""
 
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The functions of writer.c, or None where they cannot be had; a log entry says why."""
+    """Return the functions of writer.c, or None if they cannot be built or loaded; log the reason."""
     try:
         path = _built()
         loaded = ctypes.CDLL(str(path))
@@ -36,25 +36,25 @@ def library() -> ctypes.CDLL | None:
         return None
     for name in ("best", "checksum", "encode", "product"):
         getattr(loaded, name).restype = None
-    place, number = ctypes.c_void_p, ctypes.c_int  # with types told once, a call takes addresses as they are
+    place, number = ctypes.c_void_p, ctypes.c_int  # declared types let a call pass addresses as plain integers
     loaded.product.argtypes = [place, place, number, place, place, place, number, place]
     return loaded
 
 
 def coarse_products() -> bool:
-    """Whether there are products of eight bits among them."""
+    """Return whether the C code has an int8 matmul on this processor."""
     loaded = library()
     return loaded is not None and bool(loaded.coarse_products())
 
 
 class _Missing(RuntimeError):
-    """Something that building needs is not there."""
+    """The library cannot be built or must not be loaded."""
 
 
 def _built() -> Path:
-    """The shared library, made unless it is there; it has the name of all that it depends on."""
+    """Return the shared library, built if missing; a hash of everything it depends on is part of its name."""
     if os.name != "posix":
-        raise _Missing("they are built on POSIX systems alone")
+        raise _Missing("they are built only on POSIX systems")
     compiler = next((found for name in (os.environ.get("CC"), "cc", "gcc", "clang") if (found := _which(name))), None)
     if compiler is None:
         raise _Missing("there is no C compiler")
@@ -77,13 +77,13 @@ def _compile(compiler: str, out: Path) -> None:
     command = [compiler, *_FLAGS, "-o", str(out), str(_SOURCE), "-lm"]
     done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)
     if done.returncode:
-        told = done.stderr.decode("utf-8", "replace").strip() or "it does not say why"
-        raise _Missing(f"{compiler} cannot build them: {told.splitlines()[0]}")
+        reason = done.stderr.decode("utf-8", "replace").strip() or "no error message"
+        raise _Missing(f"{compiler} cannot build them: {reason.splitlines()[0]}")
     out.chmod(0o700)
 
 
 def _check_ours(path: Path) -> None:
-    """Refuse to load what somebody else could have put there."""
+    """Raise an error if another user could have written the library."""
     for place in (path, path.parent):
         facts = place.stat()
         if facts.st_uid != os.getuid() or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -91,8 +91,8 @@ def _check_ours(path: Path) -> None:
 
 
 def _processor() -> str:
-    """What the code is built for: a folder of caches may be shared by machines that differ."""
+    """Return a description of the processor for the hash: different machines may share a cache folder."""
     described = Path("/proc/cpuinfo")
     lines = described.read_text().splitlines() if described.exists() else []
-    told = {line for line in lines if line.startswith(("flags", "Features", "model name", "CPU part"))}
-    return f"{platform.machine()} {platform.processor()} {sorted(told)}"
+    features = {line for line in lines if line.startswith(("flags", "Features", "model name", "CPU part"))}
+    return f"{platform.machine()} {platform.processor()} {sorted(features)}"

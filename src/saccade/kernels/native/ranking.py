@@ -1,4 +1,4 @@
-"""The best words of a step by writer.c."""
+"""The best words of a decoding step by writer.c."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ __all__ = ["best_words"]
 
 
 def best_words(logits: Tensor, before: Tensor | None, first: int, count: int) -> tuple[Tensor, Tensor]:
-    """`naive_best`, or with `before` (B, K) `naive_best_together`, of logits (B·K, V) in float32 on the CPU."""
+    """Return the best words of each row, or with `before` (B, K) of each sentence's K rows together.
+
+    logits (B·K, V) in float32 on the CPU -> (·, count): log-probabilities, and places: word, or k · V + word.
+    """
     loaded = library()
     assert loaded is not None
     rows, words = logits.shape

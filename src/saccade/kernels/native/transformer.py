@@ -1,4 +1,4 @@
-"""A Transformer by writer.c: what it is made of, sources read, and one word further."""
+"""Transformer inference by writer.c: encode sources, and run single decoding steps."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from saccade.kernels.native.gemm import Linear, NativeProduct, is_native
 from saccade.kernels.native.library import library
-from saccade.kernels.native.products import Linear, NativeProduct, is_native
 
 __all__ = ["Desk", "NativeDecoder", "NativeEncoder", "Parts", "Progress", "suits"]
 
@@ -42,7 +42,10 @@ class _Step(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("tokens", "places", "ages", "begun", "origins")),
         *((name, ctypes.POINTER(ctypes.c_void_p)) for name in ("keys", "values", "source_keys", "source_values")),
-        *((name, ctypes.c_void_p) for name in ("hidden", "logits", "room", "at", "live", "looked_back", "looked_at")),
+        *(
+            (name, ctypes.c_void_p)
+            for name in ("hidden", "logits", "room", "at", "live", "self_weights", "source_weights")
+        ),
         *((name, ctypes.c_int32) for name in ("rows", "beams", "t", "size", "stride", "most")),
     )
 
@@ -69,20 +72,20 @@ class _Source(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("tokens", "columns", "begins", "places")),
         *((name, ctypes.POINTER(ctypes.c_void_p)) for name in ("keys", "values")),
-        *((name, ctypes.c_void_p) for name in ("room", "looked_around")),
+        *((name, ctypes.c_void_p) for name in ("room", "self_weights")),
         *((name, ctypes.c_int32) for name in ("sentences", "stride")),
     )
 
 
 class Parts(NamedTuple):
-    """A layer: its norms, None where there is none, and products, in the order of the layers in writer.c."""
+    """The norms (None for a missing one) and matmuls of a layer, in the order of the structs in writer.c."""
 
     norms: Sequence[nn.LayerNorm | None]
     products: Sequence[NativeProduct]
 
 
 class Progress(NamedTuple):
-    """Where a search is, N rows for B sentences: as `Step` of writer.c has it. Everything is contiguous."""
+    """The state of a search with N rows for B sentences; fields as in `Step` of writer.c, all contiguous."""
 
     places: Tensor | None
     ages: Tensor | None
@@ -95,11 +98,11 @@ class Progress(NamedTuple):
     t: int
     size: int
     looks: tuple[Tensor, Tensor] | None = None
-    """Zeros for the weights over what was written (L, N, H, 1, T), and over the source (L, N, H, 1, S)."""
+    """Zeros to write attention weights into: self-attention (L, N, H, 1, T), and cross-attention (L, N, H, 1, S)."""
 
 
 def _numbers(*shape: int) -> Tensor:
-    """Room for float32 on the CPU, whatever torch's defaults are."""
+    """Return an empty float32 tensor on the CPU, whatever torch's defaults are."""
     return torch.empty(*shape, dtype=torch.float32, device="cpu")
 
 
@@ -108,39 +111,39 @@ def _whole(count: int, kind: torch.dtype = torch.long) -> Tensor:
 
 
 class Desk:
-    """Room to work in: one for each search, since several may go on at the same time."""
+    """Work buffers of a search; each search has its own, since several may run at the same time."""
 
     def __init__(self) -> None:
         self._room, self._logits = _numbers(0), _numbers(0)
         self._times, self._live = _whole(0), _whole(0, torch.int32)
 
     def times(self, count: int) -> Tensor:
-        """A whole number for each of so many times, at least."""
+        """Return an int64 buffer for at least `count` time steps."""
         if len(self._times) < count:
             self._times = _whole(2 * count)
         return self._times
 
     def live(self, rows: int) -> Tensor:
-        """A small whole number for each row, at least."""
+        """Return an int32 buffer for at least `rows` rows."""
         if len(self._live) < rows:
             self._live = _whole(rows, torch.int32)
         return self._live
 
     def room(self, numbers: int) -> Tensor:
-        """At least so many numbers."""
+        """Return a float32 buffer for at least `numbers` numbers."""
         if self._room.numel() < numbers:
             self._room = _numbers(numbers)
         return self._room
 
     def logits(self, rows: int, words: int) -> Tensor:
-        """(rows, words); the last ones are written over."""
+        """Return a buffer (rows, words), which each step overwrites."""
         if self._logits.shape != (rows, words):
-            self._logits = _numbers(rows, words).zero_()  # rows that are passed over hold numbers, if old ones
+            self._logits = _numbers(rows, words).zero_()  # skipped rows keep old values, but finite ones
         return self._logits
 
 
 class _Stack:
-    """Layers as C has them, and all that they and what stands beside them point at; `others`: products beside them."""
+    """Layers as C structs, and references to every tensor they point to; `others`: matmuls outside the layers."""
 
     def __init__(
         self,
@@ -161,7 +164,7 @@ class _Stack:
 
 
 class NativeDecoder(_Stack):
-    """All that a step needs and that stays the same."""
+    """The constant inputs of decoding steps: embeddings, layers, norm and output layer."""
 
     def __init__(
         self,
@@ -178,27 +181,28 @@ class NativeDecoder(_Stack):
         self._decoder = _Decoder(words.data_ptr(), self._layers, _norm(norm), output.linear, scale, *sizes)
 
     def step(self, tokens: Tensor, at: Progress, desk: Desk) -> Tensor:
-        """Logits (N, V) of the next words, on the desk until the next step; the caches are filled at `t`.
+        """Compute logits (N, V) of the next words, and write keys and values of time `t` into the caches.
 
-        Rows whose token is PAD are passed over: nothing may come of what stands there.
+        The logits are a buffer of `desk`, which the next step overwrites. Rows whose token is PAD are skipped; their
+        logits are meaningless.
         """
         rows = len(tokens)
         room = desk.room(2 * (rows * (2 * self._width + self._deep) + max(at.t + 1, at.size) + 2 * self._lanes))
         logits, tokens = desk.logits(rows, self._vocabulary), tokens.long().contiguous()
         back, source = (None, None) if at.looks is None else at.looks
-        told = _Step(
+        state = _Step(
             *map(_place, (tokens, at.places, at.ages, at.begun, at.origins)),
             *(_places(parts) for parts in (*zip(*at.caches, strict=True), *zip(*at.banks, strict=True))),
             *map(_place, (at.hidden, logits, room, desk.times(at.t + 1), desk.live(rows), back, source)),
             *(rows, at.beams, at.t, at.size, at.banks[0][0].shape[-1], 0 if back is None else back.shape[-1]),
         )
-        if self._loaded.step(ctypes.byref(self._decoder), ctypes.byref(told)):
-            raise IndexError(f"a word is not one of the {self._words} that this model knows")
+        if self._loaded.step(ctypes.byref(self._decoder), ctypes.byref(state)):
+            raise IndexError(f"a token is not one of the {self._words} of the model's vocabulary")
         return logits
 
 
 class NativeEncoder(_Stack):
-    """All that reading needs and that stays the same; `kept`: the products that make a source's keys and values."""
+    """The constant inputs of encoding; `kept`: the matmuls for the decoder's cross-attention keys and values."""
 
     def __init__(
         self,
@@ -219,9 +223,9 @@ class NativeEncoder(_Stack):
     def read(
         self, tokens: Tensor, mask: Tensor, places: Tensor | None, looks: Tensor | None = None
     ) -> list[tuple[Tensor, Tensor]]:
-        """The banks of sources (B, S): keys (B·H, D, S) and values (B·H, S, D) for each layer of the decoder.
+        """Encode sources (B, S) into keys (B·H, D, S) and values (B·H, S, D) for each layer of the decoder.
 
-        looks: zeros (L, B, H, S, S), where the weights of the encoder's layers are written.
+        looks: zeros (L, B, H, S, S) to write the self-attention weights of the encoder's layers into.
         """
         (sentences, size), each = mask.shape, self._width // self._heads
         found, columns = tokens[mask].long(), mask.nonzero()[:, 1].contiguous()
@@ -229,22 +233,22 @@ class NativeEncoder(_Stack):
         many = sentences * self._heads
         banks = [(_numbers(many, each, size).zero_(), _numbers(many, size, each).zero_()) for _ in range(self._banks)]
         room = _numbers(2 * (len(found) * (2 * self._width + self._deep) + size + 2 * self._lanes))
-        told = _Source(
+        source = _Source(
             *map(_place, (found, columns, begins, places)),
             *(_places(parts) for parts in zip(*banks, strict=True)),
             *(room.data_ptr(), _place(looks), sentences, size),
         )
-        self._loaded.encode(ctypes.byref(self._encoder), ctypes.byref(told))
+        self._loaded.encode(ctypes.byref(self._encoder), ctypes.byref(source))
         return banks
 
 
 def suits(norm: nn.LayerNorm | None) -> bool:
-    """Whether a norm is one that C can do: none, or one with weights."""
+    """Return whether the C code supports a norm: None, or one with float32 weights on the CPU."""
     return norm is None or (norm.weight is not None and is_native(norm.weight))
 
 
 def _kept(layers: Sequence[Parts], norm: nn.LayerNorm | None) -> list[Any]:
-    """All that layers and a norm point at as it is now: modules may get other tensors."""
+    """Return the tensors that the C structs point to, to keep them alive if the modules get others."""
     norms = [each for part in layers for each in part.norms] + [norm]
     held = [
         tensor.detach()

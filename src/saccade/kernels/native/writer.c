@@ -1,7 +1,6 @@
-/* What a Transformer does to read sources and to write one word for each of its rows: products with weights that stay,
-   attention over what was written and over a source, norms; and the best words of a step. One thread; float32, and eight
-   bits where the processor multiplies those. The vectors are the compiler's own, as wide as the processor's. library.py
-   builds this, transformer.py and products.py fill the structures: what changes here changes there. */
+/* Transformer inference: encoding of sources, decoding steps, the best words of a step, and a checksum of weights. One
+   thread; float32, and int8 where the processor has VNNI. SIMD uses the compiler's vector types. library.py builds this
+   file; transformer.py and gemm.py mirror its structs, so change them together. */
 
 #include <math.h>
 #include <stdint.h>
@@ -23,18 +22,18 @@ typedef int32_t ints __attribute__((vector_size(4 * LANES), aligned(4)));
 
 INLINE vec choose(ints mask, vec one, vec other) { return (vec)((mask & (ints)one) | (~mask & (ints)other)); }
 
-/* ---- products */
+/* ---- matmuls */
 
 typedef struct {
-    const float *weight;   /* (panels, in, COLUMNS), or NULL in eight bits */
-    const int8_t *coarse;  /* (panels, in / 4, COLUMNS, 4) */
-    const float *scale;    /* of a column in eight bits, (panels, COLUMNS) */
-    const float *shift;    /* what 128 in all inputs would add, the same */
+    const float *weight;   /* (panels, in, COLUMNS), or NULL with int8 weights */
+    const int8_t *coarse;  /* int8 weights (panels, in / 4, COLUMNS, 4), or NULL */
+    const float *scale;    /* int8: scale of each column, (panels, COLUMNS) */
+    const float *shift;    /* int8: the result for inputs that are all 128, (panels, COLUMNS) */
     const float *bias;     /* (panels, COLUMNS) */
     int32_t in, out;
 } Linear;
 
-/* The end of a row of a tile: what is added to it, nothing below 0, and no more columns than there are. */
+/* Add `added`, apply the ReLU if `rectify`, and store a row of a tile, at most `width` columns. */
 INLINE void finish(vec left, vec right, float *y, const float *added, int rectify, int width) {
     float whole[COLUMNS];
     if (width >= COLUMNS) {
@@ -43,7 +42,7 @@ INLINE void finish(vec left, vec right, float *y, const float *added, int rectif
             right += *(const vec *)(added + LANES);
         }
         if (rectify) {
-            left = (vec)((ints)left & ~(left < 0)); /* what is no number stays none */
+            left = (vec)((ints)left & ~(left < 0)); /* NaN stays NaN */
             right = (vec)((ints)right & ~(right < 0));
         }
         *(vec *)y = left;
@@ -58,8 +57,8 @@ INLINE void finish(vec left, vec right, float *y, const float *added, int rectif
     }
 }
 
-/* A few rows with the weights of one panel. Their number is a constant, so that all sums stay in registers. Meanwhile a
-   part of the next panel is fetched, `stride` bytes at a time from `soon` on: weights come from far away. */
+/* Multiply a few rows with the weights of one panel. `rows` is a compile-time constant, so that all sums stay in
+   registers. Prefetch a part of the next panel from `soon` on, `stride` bytes at a time, to hide memory latency. */
 INLINE void tile(const int rows, const Linear *l, int panel, const char *soon, int stride, const float *x, float *y,
                  const int32_t *to, const float *added, int rectify) {
     const float *w = l->weight + (int64_t)panel * l->in * COLUMNS, *bias = l->bias + panel * COLUMNS;
@@ -104,14 +103,14 @@ INLINE void coarse_tile(const int rows, const Linear *l, int panel, const char *
     }
 }
 
-/* Numbers in eight bits, 128 for 0, and what one of them is worth: by the largest of each row. */
+/* Quantize each row to uint8, with zero at 128 and a scale from the row's largest absolute value. */
 static void coarsen(const float *x, int rows, int width, uint8_t *coarse, float *scales) {
     for (int r = 0; r < rows; r++, x += width, coarse += width) {
         vec most = {0}, odd = {0};
-        for (int k = 0; k < width; k += LANES) {  /* a width is a multiple of LANES, see products.py */
+        for (int k = 0; k < width; k += LANES) {  /* a width is a multiple of LANES, see prepacked.py */
             const vec one = *(const vec *)(x + k), size = (vec)((ints)one & 0x7fffffff);
             most = choose(size > most, size, most);
-            odd += one - one;  /* not 0 where something is no number */
+            odd += one - one;  /* NaN if a number is NaN or infinite */
         }
         float top = 0, wrong = 0;
         for (int k = 0; k < LANES; k++) top = most[k] > top ? most[k] : top, wrong += odd[k];
@@ -120,7 +119,7 @@ static void coarsen(const float *x, int rows, int width, uint8_t *coarse, float 
         for (int k = 0; k < width; k++) coarse[k] = (uint8_t)(int32_t)(x[k] * by + 128.5f);
     }
 }
-#else /* never asked for, see coarse_products() */
+#else /* never called, see coarse_products() */
 #define coarse_tile(...) ((void)coarse)
 #define coarsen(...) ((void)0)
 #endif
@@ -137,8 +136,8 @@ static void coarsen(const float *x, int rows, int width, uint8_t *coarse, float 
         default: call(ROWS);    \
     }
 
-/* y (rows, out) = x (rows, in) Wᵀ + b [+ added] [not below 0]; `to`: which row of y each is, or NULL: its own; `room`
-   holds rows · (in + 4) bytes for eight bits */
+/* y (rows, out) = x (rows, in) Wᵀ + b [+ added] [ReLU if `rectify`]. Row r is stored in row to[r] of y, or in row r if
+   `to` is NULL. With int8 weights, `room` holds rows · (in + 4) bytes. */
 void product(const Linear *l, const float *x, int rows, float *y, const int32_t *to, const float *added, int rectify,
              void *room) {
     const int panels = (l->out + COLUMNS - 1) / COLUMNS;
@@ -149,7 +148,7 @@ void product(const Linear *l, const float *x, int rows, float *y, const int32_t 
     if (l->coarse) coarsen(x, rows, l->in, coarse, scales);
     if (rows == 0) return;
     const int tiles = (rows + ROWS - 1) / ROWS;
-    const int stride = (int)sizeof(float) * COLUMNS / tiles; /* of the next panel while a row of this one is used */
+    const int stride = (int)sizeof(float) * COLUMNS / tiles; /* bytes to prefetch per row of this panel */
     for (int p = 0; p < panels; p++)
         for (int r = 0; r < rows; r += ROWS) {
             const int left = rows - r < ROWS ? rows - r : ROWS;
@@ -172,14 +171,14 @@ void product(const Linear *l, const float *x, int rows, float *y, const int32_t 
 /* ---- norms, exponentials, sums */
 
 typedef struct {
-    const float *weight, *bias; /* no weight: no norm */
+    const float *weight, *bias; /* weight NULL: no norm */
     float eps;
 } Norm;
 
-/* e^x for x <= 0, right to about 1e-7; 0 where that is less than float32 has, and none where x is none. */
+/* e^x for x <= 0, with an error of about 1e-7; 0 on underflow, NaN for NaN. */
 INLINE vec exponential(vec x) {
     const ints small = x < -87.0f, none = x != x;
-    const vec shift = (vec){0} + 12582912.0f; /* 1.5 · 2^23: adding it rounds to whole numbers */
+    const vec shift = (vec){0} + 12582912.0f; /* 1.5 · 2^23: adding it rounds to integers */
     const vec there = choose(small | none, (vec){0}, x), turns = there * 1.44269504f + shift;
     const vec whole = turns - shift, rest = (there - whole * 0.693359375f) + whole * 2.12194440e-4f;
     vec sum = (vec){0} + 1.9875691500e-4f;
@@ -231,11 +230,11 @@ static void norm(const Norm *n, const float *x, int rows, int width, float *y) {
     }
 }
 
-/* Scores to weights; `scores` has room up to the next whole vector. */
+/* Replace scores by their softmax; `scores` has room for a multiple of LANES. */
 static void softmax(float *scores, int count) {
     float most = -INFINITY, sum = 0;
     for (int s = 0; s < count; s++) most = scores[s] > most ? scores[s] : most;
-    if (most == -INFINITY) most = 0; /* nothing is seen, or nothing is a number */
+    if (most == -INFINITY) most = 0; /* every score is -inf or NaN */
     for (int s = count; s % LANES; s++) scores[s] = -INFINITY;
     vec sums = {0};
     for (int s = 0; s < count; s += LANES) sums += *(vec *)(scores + s) = exponential(*(vec *)(scores + s) - most);
@@ -244,7 +243,7 @@ static void softmax(float *scores, int count) {
     for (int s = 0; s < count; s++) scores[s] *= by;
 }
 
-/* ---- a step */
+/* ---- a decoding step */
 
 typedef struct {
     Norm before_self, after_self, before_cross, after_cross, before_feed, after_feed;
@@ -256,31 +255,31 @@ typedef struct {
     const Layer *layers;
     Norm norm;
     Linear output;
-    float scale; /* of the words */
-    int32_t count, width, heads, deep, known; /* layers; W; heads; the most numbers between two products of a row; V */
+    float scale; /* of the embeddings */
+    int32_t count, width, heads, deep, known; /* layers; W; heads; widest output of a layer's matmuls; V */
 } Decoder;
 
 typedef struct {
-    const int64_t *tokens;  /* (N,); nothing is done for rows that have none (PAD) */
-    const float *places;    /* (T, W), or NULL */
-    const int64_t *ages;    /* (N,): the place of each row, or NULL: t */
-    const int64_t *begun;   /* (N,): when each row began, or NULL: 0 */
-    const int64_t *origins; /* (T, N): the row of the caches with the past of each, or NULL: its own */
-    float *const *keys;     /* of each layer (T, N, W) */
+    const int64_t *tokens;  /* (N,); rows with PAD are skipped */
+    const float *places;    /* position encodings (T, W), or NULL */
+    const int64_t *ages;    /* (N,): the position of each row, or NULL: t */
+    const int64_t *begun;   /* (N,): the time of each row's first token, or NULL: 0 */
+    const int64_t *origins; /* (T, N): the cache row of each hypothesis at earlier times, or NULL: its own row */
+    float *const *keys;     /* KV cache of each layer (T, N, W) */
     float *const *values;
     const float *const *source_keys;   /* of each layer (B · H, D, S) */
     const float *const *source_values; /* (B · H, S, D) */
-    const float *hidden;               /* (B · H, S), or NULL: added to scores */
+    const float *hidden;               /* mask added to the scores (B · H, S), or NULL */
     float *logits;                     /* (N, V) */
-    float *room;                       /* N · (2 W + deep) + longest + LANES numbers, and for eight bits as many again */
-    int64_t *at;                       /* t + 1 numbers */
-    int32_t *live;                     /* N numbers */
-    float *looked_back;                /* (layers, N, H, most): weights are written here, or NULL */
-    float *looked_at;                  /* (layers, N, H, S) */
-    int32_t rows, beams, t, size, stride, most; /* N; K; the time; S that is used and S of the banks; the last time */
+    float *room;                       /* buffer: N · (2 W + deep) + longest + LANES numbers; twice that for int8 */
+    int64_t *at;                       /* buffer: t + 1 numbers */
+    int32_t *live;                     /* buffer: N numbers */
+    float *self_weights;               /* output: attention weights (layers, N, H, most), or NULL */
+    float *source_weights;             /* output: attention weights (layers, N, H, S), or NULL */
+    int32_t rows, beams, t, size, stride, most; /* N; K; time; S in use; S of the source keys; T of self_weights */
 } Step;
 
-/* sum (width) = Σ_s weights[s] · rows[s]; rows are `apart` from each other, or where `at` says. */
+/* sum (width) = Σ_s weights[s] · rows[s]; row s is at offset at[s], or s · apart if `at` is NULL. */
 INLINE void weigh(const float *rows, const int64_t *at, int64_t apart, const float *weights, int count, float *sum, int width) {
     int k = 0;
     for (; k + 4 * LANES <= width; k += 4 * LANES) {
@@ -298,8 +297,9 @@ INLINE void weigh(const float *rows, const int64_t *at, int64_t apart, const flo
     }
 }
 
-static void look_back(const Decoder *d, const Step *s, int layer, int rows, const float *joined, float *context,
-                      float *scores) {
+/* Append keys and values of time t to the caches; attend from each live row to times begun..t. */
+static void attend_written(const Decoder *d, const Step *s, int layer, int rows, const float *joined, float *context,
+                           float *scores) {
     const int width = d->width, size = width / d->heads;
     float *keys = s->keys[layer], *values = s->values[layer];
     const int64_t apart = (int64_t)s->rows * width;
@@ -315,44 +315,44 @@ static void look_back(const Decoder *d, const Step *s, int layer, int rows, cons
         for (int h = 0; h < d->heads; h++) {
             for (int t = 0; t < count; t++) scores[t] = inner(joined + h * size, keys + at[t] + h * size, size);
             softmax(scores, count);
-            if (s->looked_back)
-                memcpy(s->looked_back + (((int64_t)layer * s->rows + n) * d->heads + h) * s->most, scores,
+            if (s->self_weights)
+                memcpy(s->self_weights + (((int64_t)layer * s->rows + n) * d->heads + h) * s->most, scores,
                        sizeof(float) * count);
             weigh(values + h * size, at, 0, scores, count, context + (int64_t)i * width + h * size, size);
         }
     }
 }
 
-/* scores (count) = Σ_k asked[k] · keys[k], for keys (width, stride): whole vectors, which read on into the row behind,
-   and number by number where there is none. */
-INLINE void ask(const float *keys, int stride, const float *asked, int width, float *scores, int count) {
+/* scores (count) = Σ_k query[k] · keys[k], for keys (width, stride). Vector loads may run into the next row; near the
+   end of the last rows the loop reads single numbers instead. */
+INLINE void score_keys(const float *keys, int stride, const float *query, int width, float *scores, int count) {
     for (int s = 0; s < count; s += LANES) {
         vec sums[4] = {{0}};
-        const int64_t last = (int64_t)width * stride - s - LANES; /* where a vector can still be read */
+        const int64_t last = (int64_t)width * stride - s - LANES; /* last offset of a whole vector */
         const int whole = last < 0 ? 0 : (int)(last / stride) + 1;
         int k = 0;
         for (; k + 4 <= whole && k + 4 <= width; k += 4)
-            for (int i = 0; i < 4; i++) sums[i] += *(const vec *)(keys + (int64_t)(k + i) * stride + s) * asked[k + i];
+            for (int i = 0; i < 4; i++) sums[i] += *(const vec *)(keys + (int64_t)(k + i) * stride + s) * query[k + i];
         *(vec *)(scores + s) = (sums[0] + sums[1]) + (sums[2] + sums[3]);
         for (; k < width; k++)
-            for (int i = s; i < count && i < s + LANES; i++) scores[i] += keys[(int64_t)k * stride + i] * asked[k];
+            for (int i = s; i < count && i < s + LANES; i++) scores[i] += keys[(int64_t)k * stride + i] * query[k];
     }
 }
 
-static void look_at_source(const Decoder *d, const Step *s, int layer, int rows, const float *query, float *context,
-                           float *scores) {
+static void attend_source(const Decoder *d, const Step *s, int layer, int rows, const float *query, float *context,
+                          float *scores) {
     const int width = d->width, size = width / d->heads;
     for (int i = 0; i < rows; i++)
         for (int h = 0; h < d->heads; h++) {
             const int64_t bank = (int64_t)(s->live[i] / s->beams) * d->heads + h, at = (int64_t)i * width + h * size;
             const float *keys = s->source_keys[layer] + bank * size * s->stride;
             const float *values = s->source_values[layer] + bank * size * s->stride;
-            ask(keys, s->stride, query + at, size, scores, s->size);
+            score_keys(keys, s->stride, query + at, size, scores, s->size);
             if (s->hidden)
                 for (int k = 0; k < s->size; k++) scores[k] += s->hidden[bank * s->stride + k];
             softmax(scores, s->size);
-            if (s->looked_at)
-                memcpy(s->looked_at + (((int64_t)layer * s->rows + s->live[i]) * d->heads + h) * s->stride, scores,
+            if (s->source_weights)
+                memcpy(s->source_weights + (((int64_t)layer * s->rows + s->live[i]) * d->heads + h) * s->stride, scores,
                        sizeof(float) * s->size);
             weigh(values, 0, size, scores, s->size, context + at, size);
         }
@@ -364,7 +364,8 @@ static const float *normed(const Norm *n, const float *x, int rows, int width, f
     return y;
 }
 
-/* One word further: tokens to logits, and the caches filled at time t. Not 0, and nothing done, where one is no word. */
+/* One decoding step: compute logits from tokens and fill the caches at time t. Return 1 without doing anything if a
+   token is outside the vocabulary, else 0. */
 int step(const Decoder *d, const Step *s) {
     const int width = d->width;
     int rows = 0;
@@ -385,11 +386,11 @@ int step(const Decoder *d, const Step *s) {
     for (int i = 0; i < d->count; i++) {
         const Layer *l = d->layers + i;
         product(&l->joined, normed(&l->before_self, x, rows, width, some), rows, deep, 0, 0, 0, coarse);
-        look_back(d, s, i, rows, deep, some, scores);
+        attend_written(d, s, i, rows, deep, some, scores);
         product(&l->self_output, some, rows, x, 0, x, 0, coarse);
         normed(&l->after_self, x, rows, width, x);
         product(&l->query, normed(&l->before_cross, x, rows, width, some), rows, deep, 0, 0, 0, coarse);
-        look_at_source(d, s, i, rows, deep, some, scores);
+        attend_source(d, s, i, rows, deep, some, scores);
         product(&l->cross_output, some, rows, x, 0, x, 0, coarse);
         normed(&l->after_cross, x, rows, width, x);
         product(&l->inner, normed(&l->before_feed, x, rows, width, some), rows, deep, 0, 0, 1, coarse);
@@ -400,7 +401,7 @@ int step(const Decoder *d, const Step *s) {
     return 0;
 }
 
-/* ---- reading */
+/* ---- the encoder */
 
 typedef struct {
     Norm before_self, after_self, before_feed, after_feed;
@@ -410,38 +411,38 @@ typedef struct {
 typedef struct {
     const float *words; /* (V, W) */
     const EncoderLayer *layers;
-    const Linear *kept; /* of each layer of the decoder: keys and values of a source */
+    const Linear *kept; /* for each decoder layer: projection to cross-attention keys and values */
     Norm norm;
     float scale;
-    int32_t count, banks, width, heads, deep; /* layers; those of the decoder; W; heads; as in Decoder */
+    int32_t count, banks, width, heads, deep; /* layers; decoder layers; W; heads; as in Decoder */
 } Encoder;
 
 typedef struct {
     const int64_t *tokens;  /* of all sentences together, without padding */
-    const int64_t *columns; /* where in its sentence each stands */
-    const int64_t *begins;  /* (B + 1): where the tokens of each sentence begin, and where the last ends */
-    const float *places;    /* (S, W), or NULL */
-    float *const *keys;     /* of each layer of the decoder (B · H, D, S) */
-    float *const *values;   /* (B · H, S, D) */
-    float *room;            /* tokens · (2 W + deep) + S + LANES numbers, and for eight bits as many again */
-    float *looked_around;   /* (layers, B, H, S, S): weights are written here, or NULL */
+    const int64_t *columns; /* the position of each token in its padded sentence */
+    const int64_t *begins;  /* (B + 1): index of the first token of each sentence, and the number of all tokens */
+    const float *places;    /* position encodings (S, W), or NULL */
+    float *const *keys;     /* output, for each decoder layer (B · H, D, S) */
+    float *const *values;   /* output (B · H, S, D) */
+    float *room;            /* buffer: tokens · (2 W + deep) + S + LANES numbers; twice that for int8 */
+    float *self_weights;    /* output: attention weights (layers, B, H, S, S), or NULL */
     int32_t sentences, stride; /* B; S */
 } Source;
 
-static void look_around(const Encoder *e, const Source *s, int layer, const float *joined, float *context,
-                        float *scores) {
+static void attend_sentences(const Encoder *e, const Source *s, int layer, const float *joined, float *context,
+                             float *scores) {
     const int width = e->width, size = width / e->heads;
     for (int b = 0; b < s->sentences; b++) {
         const int count = (int)(s->begins[b + 1] - s->begins[b]);
         const float *here = joined + s->begins[b] * 3 * width;
         for (int h = 0; h < e->heads; h++)
             for (int i = 0; i < count; i++) {
-                const float *asked = here + (int64_t)i * 3 * width + h * size, *keys = here + width + h * size;
-                for (int k = 0; k < count; k++) scores[k] = inner(asked, keys + (int64_t)k * 3 * width, size);
+                const float *query = here + (int64_t)i * 3 * width + h * size, *keys = here + width + h * size;
+                for (int k = 0; k < count; k++) scores[k] = inner(query, keys + (int64_t)k * 3 * width, size);
                 softmax(scores, count);
-                if (s->looked_around) {
+                if (s->self_weights) {
                     const int64_t *columns = s->columns + s->begins[b];
-                    float *row = s->looked_around +
+                    float *row = s->self_weights +
                         ((((int64_t)layer * s->sentences + b) * e->heads + h) * s->stride + columns[i]) * s->stride;
                     for (int k = 0; k < count; k++) row[columns[k]] = scores[k];
                 }
@@ -451,7 +452,7 @@ static void look_around(const Encoder *e, const Source *s, int layer, const floa
     }
 }
 
-/* Keys and values (tokens, 2 W) to where a step looks for them. */
+/* Copy keys and values (tokens, 2 W) into the layout that a decoding step reads. */
 static void bank(const Encoder *e, const Source *s, int layer, const float *kept) {
     const int width = e->width, size = width / e->heads;
     for (int b = 0; b < s->sentences; b++)
@@ -464,7 +465,7 @@ static void bank(const Encoder *e, const Source *s, int layer, const float *kept
             }
 }
 
-/* Sources to banks. */
+/* Encode sources, and compute the cross-attention keys and values of every decoder layer. */
 void encode(const Encoder *e, const Source *s) {
     const int rows = (int)s->begins[s->sentences], width = e->width;
     float *x = s->room, *some = x + (int64_t)rows * width, *deep = some + (int64_t)rows * width;
@@ -477,7 +478,7 @@ void encode(const Encoder *e, const Source *s) {
     for (int i = 0; i < e->count; i++) {
         const EncoderLayer *l = e->layers + i;
         product(&l->joined, normed(&l->before_self, x, rows, width, some), rows, deep, 0, 0, 0, coarse);
-        look_around(e, s, i, deep, some, scores);
+        attend_sentences(e, s, i, deep, some, scores);
         product(&l->self_output, some, rows, x, 0, x, 0, coarse);
         normed(&l->after_self, x, rows, width, x);
         product(&l->inner, normed(&l->before_feed, x, rows, width, some), rows, deep, 0, 0, 1, coarse);
@@ -493,7 +494,8 @@ void encode(const Encoder *e, const Source *s) {
 
 /* ---- the best words */
 
-INLINE float normaliser(const float *x, int words) {
+/* log Σ exp x over all words. */
+INLINE float normalizer(const float *x, int words) {
     vec most = (vec){0} - INFINITY, sums = {0};
     float top = -INFINITY, sum = 0;
     int k = 0;
@@ -503,24 +505,24 @@ INLINE float normaliser(const float *x, int words) {
     if (top == -INFINITY) top = 0;
     for (k = 0; k + LANES <= words; k += LANES) sums += exponential(*(const vec *)(x + k) - top);
     for (sum = total(sums); k < words; k++) sum += expf(x[k] - top);
-    return sum == 0 ? NAN : top + logf(sum); /* nothing is possible: nor has torch an answer */
+    return sum == 0 ? NAN : top + logf(sum); /* every logit is -inf: NaN, as in torch */
 }
 
 /* The best `count` words, from `first` on, of the `beams` rows of each sentence together: log-probabilities and places
-   k · words + word, best first. `before` (sentences · beams): what the rows are worth already, or NULL. Where a row is no
-   number, nor is any answer of its sentence. */
+   k · words + word, best first. `before` (sentences · beams): log-probabilities of the rows so far, or NULL. If a row
+   has a NaN, all values of its sentence are NaN. */
 void best(const float *logits, int sentences, int beams, int words, int first, int count, const float *before,
           float *values, int64_t *places) {
     for (int b = 0; b < sentences; b++, values += count, places += count) {
         for (int i = 0; i < count; i++) values[i] = -INFINITY, places[i] = first + i;
         for (int k = 0; k < beams; k++, logits += words) {
-            if (before && before[b * beams + k] == -INFINITY) continue; /* nothing comes of it, whatever stands there */
-            const float more = (before ? before[b * beams + k] : 0.0f) - normaliser(logits, words);
+            if (before && before[b * beams + k] == -INFINITY) continue; /* inactive row: ignore its logits */
+            const float more = (before ? before[b * beams + k] : 0.0f) - normalizer(logits, words);
             if (more != more) values[0] = more;
             if (values[0] != values[0]) continue;
             for (int w = first; w < words;) {
                 const float least = values[count - 1] - more;
-                for (; w + STRETCH <= words; w += STRETCH) { /* past all that is no better */
+                for (; w + STRETCH <= words; w += STRETCH) { /* skip stretches without a better word */
                     ints better = {0};
                     int32_t any = 0;
                     for (int i = 0; i < STRETCH; i += LANES) better |= *(const vec *)(logits + w + i) > least;
@@ -543,10 +545,10 @@ void best(const float *logits, int sentences, int beams, int words, int first, i
     }
 }
 
-/* ---- whether weights have changed */
+/* ---- the checksum of weights, to detect changes */
 
-/* Adds the words of eight bytes of all tensors up in columns; each tensor begins in another column, and a last word that
-   is not whole is filled with zeros. */
+/* Add up the 8-byte words of all tensors in columns. Tensor k begins in column 7 k, and an incomplete last word is
+   padded with zeros. */
 void checksum(const char *const *tensors, const int64_t *bytes, int count, uint64_t *sums, int columns) {
     for (int k = 0; k < count; k++) {
         const int64_t whole = bytes[k] / 8, rest = bytes[k] % 8;

@@ -1,4 +1,4 @@
-"""x Wᵀ + b as torch has it: what packed products must agree with, and what stands in where none can be had."""
+"""x Wᵀ + b by torch: the reference for packed matmuls, and the fallback."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ __all__ = ["PlainProduct", "Product"]
 
 
 class Product(ABC):
-    """product(x (M, K)) -> x Wᵀ + b (M, N), for M rows of any number."""
+    """A matmul with constant weights: product(x (M, K)) -> x Wᵀ + b (M, N), for any number of rows M."""
 
     @abstractmethod
     def __call__(self, x: Tensor) -> Tensor:
-        """The product itself."""
+        """Compute x Wᵀ + b."""
 
     def rectified(self, x: Tensor) -> Tensor:
-        """max(0, product)."""
+        """Compute max(0, x Wᵀ + b)."""
         return self(x).relu_()
 
     def added(self, x: Tensor, to: Tensor) -> Tensor:
-        """to + product."""
+        """Compute to + x Wᵀ + b."""
         return self(x).add_(to)
 
 
 class PlainProduct(Product):
-    """The weights as they are."""
+    """Unpacked weights, multiplied by torch."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self._weight, self._bias = weight, bias
@@ -39,9 +39,9 @@ class PlainProduct(Product):
     def rectified(self, x: Tensor) -> Tensor:
         if self._bias is None or not x.is_cuda:
             return super().rectified(x)
-        return torch._addmm_activation(self._bias, x, self._weight.mT)  # bias and ReLU while it is written
+        return torch._addmm_activation(self._bias, x, self._weight.mT)  # bias and ReLU fused
 
     def added(self, x: Tensor, to: Tensor) -> Tensor:
         if self._bias is not None or not x.is_cuda:
             return super().added(x, to)
-        return torch.addmm(to, x, self._weight.mT)  # the sum while it is written
+        return torch.addmm(to, x, self._weight.mT)  # the sum fused

@@ -1,4 +1,4 @@
-"""The best of many words, without the probabilities of all."""
+"""The best words of rows of logits, without computing all log-probabilities."""
 
 from saccade.kernels.ranking.choose import best, best_together
 

@@ -1,4 +1,4 @@
-"""Rows of logits on a GPU, read once: the greatest of each block, sums of exponentials, and then the best words."""
+"""Best words on a GPU: one pass over the logits for block maxima and sums of exponentials, then a selection."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
 
@@ -14,17 +14,17 @@ from torch import Tensor
 __all__ = ["Summaries", "select", "summaries"]
 
 LEAST = tl.constexpr(-(1 << 63))
-"""The key of what has been taken."""
+"""The key of an entry that was already selected."""
 BLOCKS, WARPS = 16, 8
-"""Blocks at a time, and warps of a program."""
+"""Blocks per pass of a program, and its warps."""
 PROGRAMS = 512
-"""A device is busy with so many; of fewer rows each is the work of several."""
+"""Programs that fill a device; with fewer rows, several programs share a row."""
 
 
 class Summaries(NamedTuple):
-    """Of rows (N, V) in blocks of `size` words: the greatest of each block, and log Σ exp of each of C parts of a row.
+    """Summaries of rows (N, V): the maximum of each block of `size` words, and log Σ exp of each of C parts of a row.
 
-    A part with a NaN has a sum that is none.
+    A part that contains NaN has a NaN sum.
     """
 
     maxima: Tensor
@@ -33,7 +33,7 @@ class Summaries(NamedTuple):
 
 
 def summaries(logits: Tensor, first: int, size: int) -> Summaries:
-    """maxima (N, ⌈V / size⌉) of the words from `first` on, sums (N, C) of all; both in float32."""
+    """Compute maxima (N, ⌈V / size⌉) of the words from `first` on, and sums (N, C) over all words; both float32."""
     rows, vocabulary = logits.shape
     blocks = triton.cdiv(vocabulary, size)
     passes = triton.cdiv(blocks, BLOCKS)
@@ -50,7 +50,10 @@ def summaries(logits: Tensor, first: int, size: int) -> Summaries:
 
 
 def select(logits: Tensor, seen: Summaries, before: Tensor | None, first: int, count: int) -> tuple[Tensor, Tensor]:
-    """The best of each row, or with `before` (B, K) of the K rows of each sentence: (·, count) float32 and places."""
+    """Return the best words of each row, or with `before` (B, K) of each sentence's K rows together.
+
+    -> (N or B, count): log-probabilities in float32, and places: word, or k · V + word.
+    """
     (rows, vocabulary), together = logits.shape, 1 if before is None else before.shape[1]
     values = torch.empty(rows // together, count, device=logits.device, dtype=torch.float32)
     places = torch.empty_like(values, dtype=torch.int64)
@@ -69,7 +72,7 @@ def select(logits: Tensor, seen: Summaries, before: Tensor | None, first: int, c
 def _summary_kernel(
     logits, maxima, sums, vocabulary, blocks, share, first, apart, BLOCKS: tl.constexpr, SIZE: tl.constexpr
 ):
-    """The sums of the BLOCKS blocks of a pass go on in the next one, each for itself: only the last adds them up."""
+    """Summarize a part of a row; the BLOCKS running sums stay separate until the last pass, which adds them up."""
     row, part = tl.program_id(0).to(tl.int64), tl.program_id(1)
     largest, total = tl.full((BLOCKS,), -float("inf"), tl.float32), tl.zeros((BLOCKS,), tl.float32)
     for start in range(part * share, tl.minimum((part + 1) * share, blocks), BLOCKS):
@@ -78,7 +81,7 @@ def _summary_kernel(
         z = tl.load(logits + row * apart + word, word < vocabulary, -float("inf")).to(tl.float32)
         highest = tl.max(z, 1)
         shown = highest
-        if start * SIZE < first:  # where the first words are
+        if start * SIZE < first:  # exclude words below `first` from the maxima
             shown = tl.max(tl.where(word < first, -float("inf"), z), 1)
         tl.store(maxima + row * blocks + block, shown, block < blocks)
         top = tl.maximum(largest, highest)
@@ -96,10 +99,10 @@ def _select_kernel(
     BEFORE: tl.constexpr, SIZE: tl.constexpr, TALL: tl.constexpr, WIDE: tl.constexpr, PARTS: tl.constexpr,
     COUNT: tl.constexpr,
 ):  # fmt: skip
-    """The best `count` of the rows of a sentence.
+    """Select the `count` best words of the rows of a sentence.
 
-    They lie in the `count` blocks whose greatest are greatest, which are found one after the other and then looked into
-    all at once. Of several that are equal, the first is taken.
+    They lie in the `count` blocks with the largest maxima. The kernel finds these blocks one by one and then searches
+    all of them at once. Among equal values, the first wins.
     """
     group = tl.program_id(0).to(tl.int64)
     k, block, part = tl.arange(0, TALL), tl.arange(0, WIDE), tl.arange(0, PARTS)
@@ -136,7 +139,7 @@ def _select_kernel(
 
 @triton.jit
 def _key(x, number):
-    """x and its number in one, by which they are ordered: the greater x first, of equal ones the lesser number."""
+    """Pack x and its number into an int64 that sorts by x, and among equal x by the smaller number first."""
     bits = x.to(tl.int32, bitcast=True)
     return ((bits ^ ((bits >> 31) & 0x7FFFFFFF)).to(tl.int64) << 32) | (0x7FFFFFFF - number).to(tl.int64)
 

@@ -1,4 +1,4 @@
-"""x + Dropout(out) and LayerNorm, in one pass over the numbers where there is a GPU."""
+"""x + Dropout(out) and LayerNorm, fused into one pass on a GPU."""
 
 from saccade.kernels.residual.choose import (
     layer_norm,

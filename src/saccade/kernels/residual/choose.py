@@ -1,21 +1,21 @@
-"""Which way the sum around a sub-layer and its norm are computed."""
+"""Choose the implementation of the residual connection around a sub-layer and its norm."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from saccade.kernels.dispatch import fusable
 from saccade.kernels.residual.naive import naive_layer_norm, naive_residual, naive_residual_norm
-from saccade.kernels.ways import fusable
 
 __all__ = ["layer_norm", "residual", "residual_and_norm", "residual_norm", "residual_norm_twice"]
 
 WIDEST = 8192
-"""Beyond, a row no longer fits into a program's registers."""
+"""The largest width; a wider row does not fit into a program's registers."""
 
 
 def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
-    """LayerNorm(x) over the last axis; x (..., D), weight and bias (D,)."""
+    """Compute LayerNorm(x) over the last axis; x (..., D), weight and bias (D,)."""
     if not _fits(x, x, weight, bias):
         return naive_layer_norm(x, weight, bias, eps)
     from saccade.kernels.residual.fused import fused_layer_norm
@@ -24,7 +24,7 @@ def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
 
 
 def residual(x: Tensor, out: Tensor, p: float, training: bool) -> Tensor:
-    """x + Dropout(out), both (..., D); under autocast to bfloat16 on a GPU the sum is in bfloat16."""
+    """Compute x + Dropout(out), both (..., D); under autocast to bfloat16 on a GPU the sum is bfloat16."""
     if not _fits(x, out):
         return naive_residual(x, out, p, training)
     from saccade.kernels.residual.fused import fused_residual
@@ -33,7 +33,7 @@ def residual(x: Tensor, out: Tensor, p: float, training: bool) -> Tensor:
 
 
 def residual_norm(x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float, training: bool) -> Tensor:
-    """LayerNorm(x + Dropout(out)); x and out (..., D), weight and bias (D,)."""
+    """Compute LayerNorm(x + Dropout(out)); x and out (..., D), weight and bias (D,)."""
     if not _fits(x, out, weight, bias):
         return naive_residual_norm(x, out, weight, bias, eps, p, training)[1]
     from saccade.kernels.residual.fused import fused_residual_norm
@@ -44,7 +44,7 @@ def residual_norm(x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: flo
 def residual_norm_twice(
     x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float, training: bool
 ) -> tuple[Tensor, Tensor]:
-    """`residual_norm` for two uses, the next sub-layer and the sum around it: the same numbers twice."""
+    """Return `residual_norm` twice: for the next sub-layer and for the residual connection around it."""
     if not _fits(x, out, weight, bias):
         y = naive_residual_norm(x, out, weight, bias, eps, p, training)[1]
         return y, y
@@ -56,7 +56,7 @@ def residual_norm_twice(
 def residual_and_norm(
     x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float, training: bool
 ) -> tuple[Tensor, Tensor]:
-    """x + Dropout(out), and LayerNorm of that."""
+    """Compute x + Dropout(out), and its LayerNorm."""
     if not _fits(x, out, weight, bias):
         return naive_residual_norm(x, out, weight, bias, eps, p, training)
     from saccade.kernels.residual.fused import fused_residual_and_norm
@@ -65,7 +65,7 @@ def residual_and_norm(
 
 
 def stream_dtype(x: Tensor, out: Tensor) -> torch.dtype:
-    """What a sum is kept in: bfloat16 under autocast to it; float16 would overflow, and is left to its inputs."""
+    """Return the sum's dtype: bfloat16 under autocast to it, else that of the inputs, as float16 would overflow."""
     kind = x.device.type
     if torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == torch.bfloat16:
         return torch.bfloat16

@@ -1,7 +1,7 @@
-"""The sum around a sub-layer and its norm on a GPU: a tile of whole rows is read once and written once.
+"""The residual connection around a sub-layer and its norm on a GPU: tiles of whole rows, read and written once.
 
-Which numbers are dropped is drawn inside, from a seed that torch's generator gives. The backward pass draws the same
-numbers again from that seed, so no mask is kept.
+The kernel draws the dropout mask from a seed by torch's generator. The backward pass draws the same mask again from
+that seed, so no mask is stored.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
@@ -16,7 +16,7 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from saccade.kernels.ways import multiprocessors
+from saccade.kernels.dispatch import multiprocessors
 
 __all__ = [
     "fused_layer_norm",
@@ -31,57 +31,57 @@ LEVELS = 1 << 16
 TILE = 2048
 """Numbers that a program holds at a time, in whole rows."""
 PROGRAMS = 4
-"""In the backward pass, for each multiprocessor; each adds up its own part of the norm's gradients."""
+"""Backward programs per multiprocessor; each sums its own part of the gradients of the norm's weight and bias."""
 
 
 def fused_layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float, dtype: torch.dtype) -> Tensor:
-    """LayerNorm(x), in `dtype`."""
+    """Compute LayerNorm(x) in `dtype`."""
     return _apply(x, None, weight, bias, eps, 0.0, dtype, False, False)
 
 
 def fused_residual(x: Tensor, out: Tensor, p: float, dtype: torch.dtype) -> Tensor:
-    """x + Dropout(out), in `dtype`."""
+    """Compute x + Dropout(out) in `dtype`."""
     return _apply(x, out, None, None, 0.0, p, dtype, True, False)
 
 
 def fused_residual_norm(
     x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float, dtype: torch.dtype
 ) -> Tensor:
-    """LayerNorm(x + Dropout(out)), in `dtype`."""
+    """Compute LayerNorm(x + Dropout(out)) in `dtype`."""
     return _apply(x, out, weight, bias, eps, p, dtype, False, False)
 
 
 def fused_residual_norm_twice(
     x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
-    """The same, twice, for two uses: the backward pass adds up their slopes on its way."""
+    """Return LayerNorm(x + Dropout(out)) twice, for two uses; the backward kernel adds up their gradients."""
     return _apply(x, out, weight, bias, eps, p, dtype, False, True)
 
 
 def fused_residual_and_norm(
     x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
-    """x + Dropout(out) and LayerNorm of it, in `dtype`."""
+    """Compute x + Dropout(out) and its LayerNorm in `dtype`."""
     return _apply(x, out, weight, bias, eps, p, dtype, True, False)
 
 
 def _apply(*parts: Any) -> Any:
-    return _Residual.apply(*parts, torch.is_grad_enabled())  # inside, it always is off
+    return _Residual.apply(*parts, torch.is_grad_enabled())  # always off inside forward
 
 
 def _seed(device: torch.device) -> Tensor:
-    """(1,) int64 from torch's generator; it stays on the device, so that each replay of a CUDA graph draws anew."""
+    """Draw (1,) int64 by torch's generator on the device, so that each replay of a CUDA graph draws a new seed."""
     return torch.empty(1, dtype=torch.int64, device=device).random_()
 
 
 def _levels(p: float) -> tuple[int, float]:
-    """Below which level a number is dropped, and what the others are multiplied with."""
+    """Return the level below which a number is dropped, and the scale of the others."""
     dropped = round(p * LEVELS)
     return dropped, LEVELS / (LEVELS - dropped) if dropped < LEVELS else 0.0
 
 
 class _Residual(torch.autograd.Function):
-    """What is asked for of: the sum (`summed`), its norm (if there is a weight), and that once more (`twice`)."""
+    """Returns the sum (if `summed`) and its norm (if there is a weight), or the norm twice (if `twice`)."""
 
     @staticmethod
     def forward(
@@ -101,7 +101,7 @@ class _Residual(torch.autograd.Function):
         out = None if out is None else out.contiguous()
         dropped, scale = (0, 1.0) if out is None else _levels(p)
         seed = _seed(x.device) if dropped else None
-        # What the backward pass of the norm reads is the sum: an input, an output, or kept for it alone.
+        # The norm's backward pass reads the sum: without `out` the input x, if `summed` an output, else kept for it.
         keep = out is not None and (summed or learns)
         total = torch.empty_like(x, dtype=dtype) if keep else x
         y = None if weight is None else torch.empty_like(x, dtype=dtype)
@@ -142,7 +142,7 @@ class _Residual(torch.autograd.Function):
         to_x = torch.empty(shape, dtype=dtype, device=like.device)
         apart = out_dtype is not None and (ctx.dropped > 0 or out_dtype != dtype)
         to_out = torch.empty(shape, dtype=out_dtype, device=like.device) if apart else to_x
-        shares = _slopes(
+        shares = _gradients(
             to_total, to_y, also, total, weight, moments, seed, to_x, to_out, apart, ctx.dropped, ctx.scale
         )
         to_weight = to_bias = None
@@ -152,7 +152,7 @@ class _Residual(torch.autograd.Function):
         return to_x, None if out_dtype is None else to_out, to_weight, to_bias, *[None] * 6
 
 
-def _slopes(
+def _gradients(
     to_total: Tensor | None,
     to_y: Tensor | None,
     also: Tensor | None,
@@ -166,7 +166,7 @@ def _slopes(
     dropped: int,
     scale: float,
 ) -> Tensor | None:
-    """Fill `to_x` and, if it lies apart, `to_out`; each program's share of the norm's gradients (programs, 2, D)."""
+    """Fill `to_x` and, if `apart`, `to_out`; return each program's part of the norm's gradients (programs, 2, D)."""
     width = to_x.shape[-1]
     rows = to_x.numel() // width
     block, tile, warps = _shape(width)
@@ -183,14 +183,14 @@ def _slopes(
 
 
 def _shape(width: int) -> tuple[int, int, int]:
-    """Columns of a tile, its rows, and the warps for it."""
+    """Return the columns, rows and warps of a tile."""
     block = max(16, triton.next_power_of_2(width))
     return block, max(1, TILE // block) if block >= 64 else 8, 4 if block <= TILE else 8
 
 
 @triton.jit
 def _kept(seed, row, dropped, TILE: tl.constexpr, BLOCK: tl.constexpr):
-    """(TILE, BLOCK): which numbers of these rows are kept. Eight neighbours share a draw."""
+    """Draw the mask (TILE, BLOCK) of numbers to keep in these rows; one draw serves eight neighbors."""
     draw = row[:, None] * (BLOCK // 8) + tl.arange(0, BLOCK // 8)[None, :]
     a, b, c, d = tl.randint4x(tl.load(seed), draw, n_rounds=7)
     words = tl.interleave(tl.interleave(a, c), tl.interleave(b, d)).to(tl.uint32)
@@ -234,7 +234,7 @@ def _backward_kernel(
     SUMMED: tl.constexpr, NORM: tl.constexpr, TWICE: tl.constexpr, DROP: tl.constexpr, APART: tl.constexpr,
     TILE: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Tiles of rows, one after the other; the norm's own gradients grow in registers until the last."""
+    """Process tiles of rows in a loop; registers hold the sums for the norm's weight and bias until its end."""
     column = tl.arange(0, BLOCK)
     here = column < width
     if NORM:
@@ -245,7 +245,7 @@ def _backward_kernel(
         inside = (row < rows)[:, None] & here[None, :]
         place = row[:, None].to(tl.int64) * width + column[None, :]
         if SUMMED:
-            slope = tl.load(to_total + place, inside, 0.0).to(tl.float32)
+            grad = tl.load(to_total + place, inside, 0.0).to(tl.float32)
         if NORM:
             g = tl.load(to_y + place, inside, 0.0).to(tl.float32)
             if TWICE:
@@ -260,14 +260,14 @@ def _backward_kernel(
             along, level = tl.sum(g * unit, 1) / width, tl.sum(g, 1) / width
             g = (g - unit * along[:, None] - level[:, None]) * spread[:, None]
             if SUMMED:
-                slope += g
+                grad += g
             else:
-                slope = g
-        tl.store(to_x + place, slope.to(to_x.dtype.element_ty), inside)
+                grad = g
+        tl.store(to_x + place, grad.to(to_x.dtype.element_ty), inside)
         if APART:
             if DROP:
-                slope = tl.where(_kept(seed, row, dropped, TILE, BLOCK), slope * scale, 0.0)
-            tl.store(to_out + place, slope.to(to_out.dtype.element_ty), inside)
+                grad = tl.where(_kept(seed, row, dropped, TILE, BLOCK), grad * scale, 0.0)
+            tl.store(to_out + place, grad.to(to_out.dtype.element_ty), inside)
     if NORM:
         mine = shares + tl.program_id(0) * 2 * width + column
         tl.store(mine, tl.sum(to_w, 0), here)

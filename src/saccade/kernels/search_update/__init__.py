@@ -1,5 +1,5 @@
-"""A step of a search by its bookkeeping: who goes on, who has ended, who is done."""
+"""The state update of a search after each step: live hypotheses, finished hypotheses and finished sentences."""
 
-from saccade.kernels.beams.state import Beams, Pool, Walks
+from saccade.kernels.search_update.state import Beams, Pool, Walks
 
 __all__ = ["Beams", "Pool", "Walks"]

@@ -1,4 +1,4 @@
-"""The bookkeeping of a step on a GPU, in one launch: what takes torch thirty is a few numbers for each sentence."""
+"""The state update of a search step on a GPU: one launch instead of thirty small torch operations."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,no-any-return,unused-ignore"
 
@@ -10,7 +10,7 @@ import triton.language as tl
 from torch import Tensor
 
 from saccade.batch import EOS, PAD
-from saccade.kernels.beams.state import Beams, Pool, Walks
+from saccade.kernels.search_update.state import Beams, Pool, Walks
 
 __all__ = ["advance", "walk_on"]
 
@@ -26,10 +26,10 @@ def advance(
     nbest: int,
     max_length: int,
 ) -> tuple[Tensor, Tensor, Beams]:
-    """What `Beam.choose` makes of the 2K best continuations: parents and tokens (B, K), and the state after them.
+    """Compute `Beam.choose` for the 2K best continuations: parents and tokens (B, K), and the next state.
 
-    logs, places (B, 2K): best first, a place being slot · vocabulary + word. divisors (max_length + 2,) float64: what
-    the log-probability of so many words is divided by. stopped (B,): sentences that may have no further word.
+    logs, places (B, 2K): best first; a place is slot · vocabulary + word. divisors (max_length + 2,) float64: the
+    length normalization of the log-probability, by number of words. stopped (B,): sentences at their length limit.
     """
     sentences, width = beams.logs.shape
     device = logs.device
@@ -54,7 +54,7 @@ def advance(
 
 
 def walk_on(tokens: Tensor, gained: Tensor, walks: Walks) -> tuple[Tensor, Walks]:
-    """What `Greedy.choose` makes of the next words and their log-probabilities (B, K): words, and the state after."""
+    """Compute `Greedy.choose` for the next words and their log-probabilities (B, K): words, and the next state."""
     after = Walks(*(torch.empty_like(part) for part in walks))
     words, size = torch.empty_like(tokens), tokens.numel()
     given = (tokens.contiguous(), gained.contiguous(), *(part.contiguous() for part in walks))
@@ -81,7 +81,7 @@ def _advance_kernel(
     slot, word = place // vocabulary, place % vocabulary
     divisor = tl.load(divisors + now + 1)
 
-    # those that end go to the pool: each at the place that the number of better ones says
+    # merge ended hypotheses into the sorted pool: the position of each is the number of better ones
     ends = there & (word == END)
     enters = ends & (c < width) & (is_done == 0)
     score = tl.where(enters, log.to(tl.float64) / divisor, -float("inf"))
@@ -89,7 +89,7 @@ def _advance_kernel(
     old_first = (old[None, :] > old[:, None]) | ((old[None, :] == old[:, None]) & (k[None, :] < k[:, None]))
     old_rank = tl.sum(old_first.to(tl.int32), 1) + tl.sum((score[None, :] > old[:, None]).to(tl.int32), 1)
     new_first = (score[None, :] > score[:, None]) | ((score[None, :] == score[:, None]) & (c[None, :] < c[:, None]))
-    # what is beyond the width stands behind everything
+    # masked entries beyond the width must not count as ahead
     ahead = (old[None, :] >= score[:, None]) & kept[None, :]
     new_rank = tl.sum(new_first.to(tl.int32), 1) + tl.sum(ahead.to(tl.int32), 1)
     stays, comes = kept & (old_rank < width), new_rank < width
@@ -103,7 +103,7 @@ def _advance_kernel(
     tl.store(nf_steps + first + new_rank, now + c * 0, comes)
     tl.store(nf_slots + first + new_rank, slot, comes)
 
-    # the others go on, in their order
+    # the other hypotheses stay live, in their order
     goes = there & (word != END)
     earlier = c[None, :] < c[:, None]
     order = tl.sum((earlier & goes[None, :]).to(tl.int32), 1)
@@ -115,7 +115,7 @@ def _advance_kernel(
     tl.store(parents + first + order, slot, lives)
     tl.store(tokens + first + order, tl.where(log == -float("inf"), PADDING, word), lives)
     tl.store(live_after + first + order, log, lives)
-    # what was alive last stays on record
+    # if no hypothesis is live, keep the last live ones in the open pool
     if alive > 0:
         tl.store(no_scores + first + order, log.to(tl.float64) / divisor, lives)
         tl.store(no_logs + first + order, log, lives)
@@ -127,7 +127,7 @@ def _advance_kernel(
         tl.store(no_steps + row, tl.load(o_steps + row, kept, 0), kept)
         tl.store(no_slots + row, tl.load(o_slots + row, kept, 0), kept)
 
-    # done: what is alive cannot pass the n-th best any more
+    # done: no live hypothesis can still beat the n-th best finished one
     reach = tl.max(tl.where(lives, log, -float("inf")), 0).to(tl.float64)
     reach = reach / tl.maximum(tl.load(divisors + now + 2), tl.load(divisors + max_length))
     nth = tl.maximum(

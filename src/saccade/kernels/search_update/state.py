@@ -1,4 +1,4 @@
-"""What searches keep of every sentence from step to step."""
+"""The state of a search for every sentence, from step to step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Beams", "Pool", "Walks"]
 
 
 class Pool(NamedTuple):
-    """Hypotheses (B, K), best first: final score, log-probability, choices made so far, the slot they stand in."""
+    """Hypotheses (B, K), best first: final score, log-probability, choices made so far, slot in the beam."""
 
     scores: Tensor
     logs: Tensor
@@ -19,9 +19,9 @@ class Pool(NamedTuple):
 
 
 class Beams(NamedTuple):
-    """A beam search: the live hypotheses' logs (B, K), the choices made so far (B, 1), both pools.
+    """The state of a beam search: log-probabilities (B, K) of live hypotheses, choices so far (B, 1), both pools.
 
-    done (B,): no further step can change the answer; over (B,): nothing was left to be written, though there was room.
+    done (B,): no further step can change the result. over (B,): no live hypothesis was left before the length limit.
     """
 
     logs: Tensor
@@ -33,9 +33,9 @@ class Beams(NamedTuple):
 
 
 class Walks(NamedTuple):
-    """Hypotheses (B, K) that walk on their own: log-probability, words without the end, whether they ended or stopped.
+    """Independent hypotheses (B, K), as in greedy search: log-probability, words without EOS, flags ended and stopped.
 
-    One that has ended has stopped; so has one for which no word was allowed.
+    A hypothesis stops when it ends with EOS or when no word is allowed.
     """
 
     logs: Tensor
