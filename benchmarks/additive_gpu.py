@@ -1,11 +1,11 @@
-"""Additive attention on a GPU: by definition, compiled, and by our kernels, beside what the hardware allows.
+"""Additive attention on a GPU: reference implementation, torch.compile and our kernels, against the hardware limit.
 
-    python benchmarks/additive_gpu.py                # a few minutes, a JSON line a figure
+    python benchmarks/additive_gpu.py                # a few minutes, a JSON line for each result
     python benchmarks/additive_gpu.py --only steps   # or `many`
 
 `many`: 64 sentences, as many queries as keys, width 512, bfloat16, random data: scores, softmax, weighted sum. Times
-are medians, by CUDA events. `share` is of a limit that counts one special function for each tanh, 16 for each
-multiprocessor and clock; our kernels need half a one, so it can pass 1.
+are medians, by CUDA events. `share` compares with a limit of one special-function operation for each tanh, at 16
+operations for each multiprocessor and clock cycle. Our kernels need half an operation, so it can exceed 1.
 `steps` is in additive_steps.py. The kernels are checked against float64 before anything is timed.
 """
 
@@ -32,7 +32,7 @@ def attend(scores: Scores, query: Tensor, keys: Tensor, v: Tensor, values: Tenso
 
 
 def check() -> None:
-    """How exact the kernels are beside the definition in the same precision."""
+    """Check that the kernels' error is at most twice that of the reference implementation in the same precision."""
     parts = [torch.randn(4, n, 192, device="cuda", dtype=torch.bfloat16) for n in (100, 130)]
     v = torch.randn(192, device="cuda", dtype=torch.bfloat16)
     errors = []
@@ -48,14 +48,14 @@ def measure(name: str, scores: Scores, length: int, limit: float) -> None:
     parts = [torch.randn(SENTENCES, length, WIDTH, device="cuda", dtype=torch.bfloat16) for _ in range(3)]
     query, keys, values = (part.requires_grad_() for part in parts)
     v = torch.randn(WIDTH, device="cuda", dtype=torch.bfloat16).requires_grad_()
-    slope = torch.randn(SENTENCES, length, WIDTH, device="cuda", dtype=torch.bfloat16)
+    gradient = torch.randn(SENTENCES, length, WIDTH, device="cuda", dtype=torch.bfloat16)
 
     def forward() -> Tensor:
         with torch.no_grad():
             return attend(scores, query, keys, v, values)
 
     def both() -> None:
-        torch.autograd.grad(attend(scores, query, keys, v, values), (query, keys, v, values), slope)
+        torch.autograd.grad(attend(scores, query, keys, v, values), (query, keys, v, values), gradient)
 
     times = [do_bench(each, return_mode="median") for each in (forward, both)]
     torch.cuda.reset_peak_memory_stats()

@@ -1,10 +1,9 @@
-"""Additive attention of one query a step; run by additive_gpu.py.
+"""Additive attention of one query in each decoding step; run by additive_gpu.py.
 
-A line of JSON for each case. `bytes` are those that have to be read and written once, and `share` is the time a plain
-copy of the device would need for them, measured in the same run, beside what the device was busy; it can pass 1 where
-keys and values stay in the second cache. `cold_ms` is one step with nothing in the caches, launched from Python.
-`loop_ms` are 50 steps, each asking with what the one before found, by the clock; `busy_ms` is what the device did in
-them, without the gaps.
+Prints a line of JSON for each case. `bytes` is the minimal memory traffic. `share` is the time of a plain copy of so
+many bytes, measured in the same run, divided by the device's busy time; it can exceed 1 if keys and values stay in the
+L2 cache. `cold_ms` is one step with cold caches, launched from Python. `loop_ms` is the wall time of 50 steps, each of
+which uses the previous step's context in its query. `busy_ms` is the device time in them, without the gaps.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from saccade.kernels.additive import one_query
 from saccade.kernels.additive.collect import attend, collect
 from saccade.kernels.additive.parts import Parts, Way
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # where the references are
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # for the reference implementations
 import additive_by_torch as by_torch
 from naive_kernels import naive_attend
 
@@ -37,7 +36,7 @@ Attend = Callable[..., tuple[Tensor, Tensor]]
 
 
 def measure() -> None:
-    """Print all figures."""
+    """Run all cases and print their results."""
 
     def say(**line: Any) -> None:
         rounded = {name: round(x, 5) if isinstance(x, float) else x for name, x in line.items()}
@@ -56,7 +55,7 @@ def measure() -> None:
 
 
 def inputs(batch: int, length: int, features: int, dtype: torch.dtype, width: int = 1024, size: int = 50) -> Parts:
-    """Random, a third of the keys hidden at the end of every other sentence."""
+    """Make random inputs; in every other sentence the last third of the keys is masked."""
 
     def some(*shape: int) -> Tensor:
         return torch.randn(*shape, device="cuda").to(dtype)
@@ -71,10 +70,10 @@ def inputs(batch: int, length: int, features: int, dtype: torch.dtype, width: in
     )  # fmt: skip
 
 
-def walk(
+def run_steps(
     way: Way | None, parts: Parts, steps: int, *, collected: bool = True, attended: Attend = naive_attend
 ) -> Tensor:
-    """Steps of a loop, each asking with what the one before found; `way` None is the definition."""
+    """Run steps whose query depends on the previous context; `way` None is the reference implementation."""
     query, keys, values, v, mask, features, matrix = parts
     if way is not None and collected:
         keys, values = collect(way, keys, values, v, matrix)
@@ -92,15 +91,15 @@ def walk(
 
 
 def leaves(parts: Parts) -> tuple[Parts, list[Tensor]]:
-    """The same with everything that can learn learning."""
+    """Copy the inputs with requires_grad, and return them and the list of those tensors."""
     own = Parts(*(x if x is None or x.dtype == torch.bool else x.detach().requires_grad_() for x in parts))
     return own, [x for x in own if x is not None and x.requires_grad]
 
 
 def check(dtype: torch.dtype, features: int, say: Callable[..., None]) -> None:
-    """Three steps and all their gradients against float64; at most twice as far from it as the definition."""
+    """Check three steps and all gradients against float64: at most twice the error of the reference implementation."""
     given = inputs(6, 2, features, dtype, width=200, size=37)
-    slope = torch.randn_like(given.query)
+    gradient = torch.randn_like(given.query)
     exact = Parts(*(x if x is None or x.dtype == torch.bool else x.double() for x in given))
     ways: dict[str, tuple[Way | None, Parts]] = {
         "exact": (None, exact),
@@ -110,8 +109,8 @@ def check(dtype: torch.dtype, features: int, say: Callable[..., None]) -> None:
     found = {}
     for name, (way, parts) in ways.items():
         own, wanted = leaves(parts)
-        total = walk(way, own, 3)
-        found[name] = [total, *torch.autograd.grad(total, wanted, slope.to(total.dtype))]
+        total = run_steps(way, own, 3)
+        found[name] = [total, *torch.autograd.grad(total, wanted, gradient.to(total.dtype))]
     names = ["context"] + [
         f"to_{name}" for name, x in zip(Parts._fields, given, strict=True) if x is not None and name != "mask"
     ]
@@ -122,13 +121,13 @@ def check(dtype: torch.dtype, features: int, say: Callable[..., None]) -> None:
     right = all(errors["ours"][name] <= max(2 * errors["usual"][name], 4 * torch.finfo(dtype).eps) for name in names)
     shown = {way_name: {name: f"{x:.1e}" for name, x in row.items()} for way_name, row in errors.items()}
     say(case="check", dtype=str(dtype), features=features, right=right, **shown)
-    assert right, "the kernels are less exact than the definition allows: see the line above"
+    assert right, "the kernels are less exact than the reference allows: see the line above"
 
 
 def one_step(
     features: int, batch: int, length: int, speed: float, say: Callable[..., None], *, width: int = 1024
 ) -> None:
-    """Forward, and the gradients of a single step; once with keys that no cache holds, once again and again."""
+    """Measure forward and gradients of one step, with cold caches and repeated."""
     parts = inputs(batch, length, features, torch.bfloat16, width)
     context, _, kept = one_query.attend(parts)
     to_context = torch.randn_like(context)
@@ -140,7 +139,7 @@ def one_step(
         "ours, slopes": lambda: one_query.slopes(parts, kept, to_context, None),
         "ours, gather": lambda: one_query.gather(parts, to_scores),
     }
-    if batch > 100:  # it takes its time to compile
+    if batch > 100:  # compilation is slow
         compiled = torch.compile(naive_attend, dynamic=False)
         ways["torch.compile"] = lambda: compiled(*parts)
     with torch.no_grad():
@@ -153,9 +152,9 @@ def one_step(
 
 
 def loops(features: int, speed: float, say: Callable[..., None]) -> None:
-    """50 steps forward, and forward and backward, of 128 sentences."""
+    """Measure 50 steps of 128 sentences: forward, and forward with backward."""
     parts = inputs(128, 1, features, torch.bfloat16)
-    slope = torch.randn_like(parts.query)
+    gradient = torch.randn_like(parts.query)
     read = parts.keys.nbytes + parts.values.nbytes
     ways: dict[str, tuple[Way | None, bool]] = {
         "by definition": (None, False), "ours, not collected": (one_query, False), "ours": (one_query, True),
@@ -166,12 +165,12 @@ def loops(features: int, speed: float, say: Callable[..., None]) -> None:
 
         def forward(way: Way | None = way, own: Parts = own) -> None:
             with torch.no_grad():
-                walk(way, own, STEPS)
+                run_steps(way, own, STEPS)
 
         def both(
             way: Way | None = way, own: Parts = own, collected: bool = collected, to: list[Tensor] = wanted
         ) -> None:
-            torch.autograd.grad(walk(way, own, STEPS, collected=collected), to, slope)
+            torch.autograd.grad(run_steps(way, own, STEPS, collected=collected), to, gradient)
 
         for passes, work, times in (("forward", forward, 1), ("both", both, 2)):
             clock = by_clock(work)
@@ -189,7 +188,7 @@ def loops(features: int, speed: float, say: Callable[..., None]) -> None:
 
 
 def by_clock(work: Callable[[], Any]) -> float:
-    """Milliseconds, launching included: the median of a few."""
+    """Return wall milliseconds, launches included: a median of six runs after two warm-ups."""
     times = []
     for _ in range(8):
         torch.cuda.synchronize()
@@ -201,7 +200,7 @@ def by_clock(work: Callable[[], Any]) -> float:
 
 
 def busy(work: Callable[[], Any], times: int) -> float:
-    """Milliseconds in which the device had something to do, all times together."""
+    """Return milliseconds of device time, summed over all repetitions."""
     work()
     torch.cuda.synchronize()
     with profile(activities=[ProfilerActivity.CUDA]) as found:

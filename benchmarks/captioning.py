@@ -1,11 +1,10 @@
-"""Captions for scenes on a CPU: how well soft and hard attention read pictures after minutes, and where they look.
+"""Captioning of scenes on a CPU: quality of soft and hard attention, and whether nouns attend to their objects.
 
     python benchmarks/captioning.py [--only soft] [--out runs]
 
-Trains the recipes `scenes` and `scenes-hard` as `saccade train` does, and measures the models on the test split:
-captions, and whether words look at what they are about. For hard attention also what the same model writes when it
-looks somewhere at random for every word. One JSON line each; the seconds are those of the whole training, drawing the
-pictures included where they are not in the cache.
+Trains the recipes `scenes` and `scenes-hard` as `saccade train` does, and evaluates captions and the pointing game on
+the test split. The hard model is also evaluated with random attention. Prints a JSON line for each. The seconds are
+those of the whole training run, including drawing the images if they are not cached.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ METRICS = ("cider_d", "exact", "bleu4", "pointing", "mass_inside")
 
 
 def trained(kind: str, folder: Path) -> float:
-    """Seconds to train; the model is in the folder then."""
+    """Train a model into the folder and return the seconds."""
     shutil.rmtree(folder, ignore_errors=True)
     recipe = load_recipe(RECIPES[kind], [])
     began = time.perf_counter()
@@ -48,7 +47,7 @@ def trained(kind: str, folder: Path) -> float:
 
 
 def pointing_of_nouns(task: Captioning, examples: Sequence[Example]) -> dict[str, float]:
-    """Whether the things' own words look at them: the share of peaks inside of their boxes, and what chance gets."""
+    """Return the pointing accuracy of nouns (share of attention peaks inside their boxes), and that of chance."""
     maps, boxes = [], []
     for example, seen in zip(examples, task.attend(examples), strict=True):
         assert example.boxes is not None
@@ -64,18 +63,18 @@ def pointing_of_nouns(task: Captioning, examples: Sequence[Example]) -> dict[str
 
 @contextmanager
 def random_glimpses() -> Iterator[None]:
-    """Hard attention that draws a region without looking."""
-    usual, chance = Hard.choose, torch.Generator().manual_seed(1)
+    """Replace hard attention by uniformly random regions."""
+    original, generator = Hard.choose, torch.Generator().manual_seed(1)
 
-    def blindly(self: Hard, distribution: Tensor) -> Tensor:
-        places = torch.randint(distribution.shape[-1], distribution.shape[:-1], generator=chance)
+    def uniformly(self: Hard, distribution: Tensor) -> Tensor:
+        places = torch.randint(distribution.shape[-1], distribution.shape[:-1], generator=generator)
         return torch.zeros_like(distribution).scatter(-1, places.unsqueeze(-1), 1.0)
 
-    Hard.choose = blindly  # type: ignore[method-assign]
+    Hard.choose = uniformly  # type: ignore[method-assign]
     try:
         yield
     finally:
-        Hard.choose = usual  # type: ignore[method-assign]
+        Hard.choose = original  # type: ignore[method-assign]
 
 
 def measured(task: Captioning, examples: Sequence[Example]) -> dict[str, float]:
@@ -96,13 +95,13 @@ def main() -> None:
         task = load_task(folder)
         assert isinstance(task, Captioning)
         examples = list(Corpus(task.recipe).examples("test"))
-        tell(f"{kind} attention", seconds, measured(task, examples))
+        report(f"{kind} attention", seconds, measured(task, examples))
         if kind == "hard":
             with random_glimpses():
-                tell("hard attention, random glimpses", seconds, measured(task, examples))
+                report("hard attention, random glimpses", seconds, measured(task, examples))
 
 
-def tell(case: str, seconds: float, figures: dict[str, float]) -> None:
+def report(case: str, seconds: float, figures: dict[str, float]) -> None:
     rounded = {name: round(value, 3) for name, value in figures.items()}
     print(json.dumps({"case": case, "seconds": round(seconds), **rounded}), flush=True)
 

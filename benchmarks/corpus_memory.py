@@ -1,15 +1,15 @@
-"""Memory while a large corpus is tokenised and trained on: it hardly grows with the number of pairs.
+"""Memory while a large corpus is tokenized and trained on: it hardly grows with the number of pairs.
 
     python benchmarks/corpus_memory.py                            # 100k, 1M and 10M pairs; needs 4 GB of disk
-    python benchmarks/corpus_memory.py 100000 --batches 50 --out /tmp/corpus_memory   # a quick look
+    python benchmarks/corpus_memory.py 100000 --batches 50 --out /tmp/corpus_memory   # a quick check
 
-Synthetic Moses text is written to a temporary folder, a block of lines at a time, and goes the way of every corpus:
-tokenizers are learned from it, a store is made of it, and a tiny model trains on batches of the store. Every phase is
-a process of its own, so that each has its own peak.
+The script writes synthetic Moses text to a temporary folder, in blocks of lines. Then it processes it as any corpus: it
+trains tokenizers, builds a store, and trains a tiny model on batches of the store. Each phase runs in its own process,
+so each has its own peak.
 
-Two peaks are told. `peak` is the largest resident set. It counts the pages of mapped files that happen to be in memory,
-which the system takes back when others need the room, so it grows with the store where there is room. `own` is the
-largest anonymous part, sampled 50 times a second: what the process cannot do without.
+It reports two peaks. `peak` is the largest resident set. It includes resident pages of mapped files, which the system
+can reclaim, so it grows with the store if memory is free. `own` is the largest anonymous memory, sampled 50 times a
+second: the memory that the process needs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def write(folder: Path, pairs: int, batches: int) -> dict[str, Any]:
-    """Sentences of 4 to 20 words with Zipf's frequencies; the target is the source's words in another spelling."""
+    """Write sentences of 4 to 20 Zipf-distributed words; the target has the source's words, reversed and respelled."""
     import numpy as np
 
     chance = np.random.default_rng(SEED)
@@ -62,7 +62,7 @@ def write(folder: Path, pairs: int, batches: int) -> dict[str, Any]:
 
 
 def learn(folder: Path, pairs: int, batches: int) -> dict[str, Any]:
-    """The tokenizers of both sides."""
+    """Train the tokenizers of both sides."""
     from saccade.data.formats import examples
     from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 
@@ -78,7 +78,7 @@ def learn(folder: Path, pairs: int, batches: int) -> dict[str, Any]:
 
 
 def store(folder: Path, pairs: int, batches: int) -> dict[str, Any]:
-    """All pairs as tokens."""
+    """Build the store of all pairs as tokens."""
     from saccade.data.formats import examples
     from saccade.data.store import Store
 
@@ -88,11 +88,11 @@ def store(folder: Path, pairs: int, batches: int) -> dict[str, Any]:
 
 
 def train(folder: Path, pairs: int, batches: int) -> dict[str, Any]:
-    """Some hundred batches of a tiny model, from the middle of an epoch on."""
+    """Train a tiny model on some hundred batches, from the middle of an epoch on."""
     import torch
 
+    from saccade.data.batch_sampler import BatchSampler, Cursor
     from saccade.data.loader import Loader, lengths_of
-    from saccade.data.plan import Place, Plan
     from saccade.data.store import Store
     from saccade.models import build_seq2seq
 
@@ -102,7 +102,7 @@ def train(folder: Path, pairs: int, batches: int) -> dict[str, Any]:
     assert both.target is not None
     kept = Store.open(folder / "cache", "store", iter(()), both)
     began = time.perf_counter()
-    loads = Loader(kept, Plan(lengths_of(kept), TOKENS))(Place(0, batches))
+    loads = Loader(kept, BatchSampler(lengths_of(kept), TOKENS))(Cursor(0, batches))
     first = next(loads)
     ready = time.perf_counter() - began
     torch.manual_seed(SEED)
@@ -141,7 +141,7 @@ PHASES: dict[str, Callable[[Path, int, int], dict[str, Any]]] = {
 
 
 class OwnMemory(threading.Thread):
-    """Watches the anonymous part of this process's memory, where the system tells it."""
+    """Samples this process's anonymous memory, if the system reports it."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -159,14 +159,14 @@ class OwnMemory(threading.Thread):
 
 
 def child(phase: str, folder: Path, pairs: int, batches: int) -> None:
-    """Do one phase and print what it took."""
+    """Run one phase and print its time and memory."""
     watch = OwnMemory()
     watch.start()
     began = time.perf_counter()
     found = PHASES[phase](folder, pairs, batches)
     seconds = time.perf_counter() - began
     own = watch.finish()
-    unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
+    unit = 1 if sys.platform == "darwin" else 1024  # unit of ru_maxrss, in bytes
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
     print(json.dumps({"pairs": pairs, "phase": phase, "seconds": seconds, "peak": peak, "own": own, **found}))
 
@@ -194,24 +194,24 @@ def table(points: list[dict[str, Any]]) -> str:
 
 
 def summary(points: list[dict[str, Any]]) -> str:
-    """How many bytes of its own a phase needs for one more pair, and how soon training starts."""
+    """Summarize the growth of own memory per pair for each phase, and the time to the first batch."""
     fewest, most = min(p["pairs"] for p in points), max(p["pairs"] for p in points)
     lines = []
     for phase in PHASES:
         ends = {p["pairs"]: p for p in points if p["phase"] == phase}
         if fewest < most and ends[most]["own"] is not None:
             growth = (ends[most]["own"] - ends[fewest]["own"]) * 1e6 / (most - fewest)
-            lines.append(f"- {phase}: {growth:.1f} bytes of its own memory for each further pair")
+            lines.append(f"- {phase}: {growth:.1f} bytes of own memory for each further pair")
     waits = {p["pairs"]: p["ready"] for p in points if "ready" in p}
-    lines += [f"- the first batch of {pairs:,} pairs was there after {wait:.2f} s" for pairs, wait in waits.items()]
+    lines += [f"- the first batch of {pairs:,} pairs was ready after {wait:.2f} s" for pairs, wait in waits.items()]
     return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pairs", type=int, nargs="?", default=SIZES[-1], help="the largest corpus")
-    parser.add_argument("--batches", type=int, default=300, help="how many to train on")
-    parser.add_argument("--scratch", type=Path, help="where the temporary files go")
+    parser.add_argument("pairs", type=int, nargs="?", default=SIZES[-1], help="pairs of the largest corpus")
+    parser.add_argument("--batches", type=int, default=300, help="number of training batches")
+    parser.add_argument("--scratch", type=Path, help="folder for temporary files")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "corpus_memory")
     parser.add_argument("--phase", choices=PHASES, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
@@ -230,13 +230,13 @@ def main() -> None:
 
     config = (
         f"{platform.machine()} CPU, {os.cpu_count()} cores, torch {torch.__version__}, tokenizers "
-        f"{library.__version__}; bpe of {TOKENIZER_SIZE} pieces, {TOKENS} tokens per batch, {options.batches} batches "
-        f"of a recurrent model of width {WIDTH}"
+        f"{library.__version__}; BPE of {TOKENIZER_SIZE} subwords, {TOKENS} tokens per batch, {options.batches} "
+        f"batches of a recurrent model of width {WIDTH}"
     )
     command = f"python benchmarks/corpus_memory.py {options.pairs} --batches {options.batches}"
     explanation = (
-        "Every phase is a process of its own. `peak` is its largest resident set, pages of mapped files included, "
-        "which the system takes back at need; `own` is the largest part that it could not take back."
+        "Each phase runs in its own process. `peak` is its largest resident set, including pages of mapped files, "
+        "which the system can reclaim; `own` is the largest anonymous memory, which it cannot."
     )
     report = f"# Memory of a large corpus\n\n{config}. Made by `{command}`.\n\n{explanation}\n"
     report += f"\n{table(points)}\n\n{summary(points)}\n"

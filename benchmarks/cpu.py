@@ -1,11 +1,11 @@
-"""All figures of a CPU in one command: the tests that vouch for a case, then the case.
+"""Run all CPU benchmarks: for each case its correctness tests first, then the measurement.
 
     python benchmarks/cpu.py [--only kernels ...] [--data DIR] [--model MODEL --peer-python VENV/bin/python]
 
-Writes benchmarks/results/cpu_<cores>_<yyyymm>.jsonl, a line for each figure with commit, torch and processor; a case
-whose tests fail is not measured, and the command ends with an error. Without --data, the folder of Multi30k, training
-is left out, and without a trained Transformer and a peer's Python so is decoding side by side with CTranslate2: see
-multi30k.py and ctranslate2.py.
+Writes benchmarks/results/cpu_<cores>_<yyyymm>.jsonl, a line for each result with commit, torch and processor. A case
+whose tests fail is not measured, and the command ends with an error. Training needs --data, the folder of Multi30k.
+The comparison with CTranslate2 also needs a trained Transformer and a Python with CTranslate2; see multi30k.py and
+ctranslate2.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gated import Case, record
 
 
 def cases(data: Path | None, model: Path | None, peer: Path | None) -> dict[str, Case]:
-    """Those for which there is what they need."""
+    """Return the cases whose inputs were given."""
     tests = {
         name: f"tests/unit/kernels/test_{name}.py"
         for name in ("additive", "cross_entropy", "dropout", "native", "packed")
@@ -35,7 +35,9 @@ def cases(data: Path | None, model: Path | None, peer: Path | None) -> dict[str,
         found["training"] = Case(wanted, [tests["cross_entropy"], tests["dropout"]])
     if data is not None and model is not None and peer is not None:
         wanted = ["ctranslate2.py", str(model), "--data", str(data), "--peer-python", str(peer)]
-        found["decoding"] = Case(wanted, [tests["native"], tests["packed"], "tests/unit/search/test_flow.py"])
+        found["decoding"] = Case(
+            wanted, [tests["native"], tests["packed"], "tests/unit/search/test_continuous_batching.py"]
+        )
     return found
 
 
@@ -48,7 +50,7 @@ def main() -> int:
     options = parser.parse_args()
     known = cases(options.data, options.model, options.peer_python)
     if unknown := [name for name in options.only or () if name not in known]:
-        parser.error(f"there is no case {unknown[0]} without what it needs. There are: {', '.join(known)}")
+        parser.error(f"there is no case {unknown[0]}, or its inputs are missing. Available: {', '.join(known)}")
     device = f"{platform.machine()} CPU, {os.cpu_count()} cores"
     return int(record(known, options.only or known, device, f"cpu_{os.cpu_count()}cores") > 0)
 

@@ -1,12 +1,12 @@
-"""Decoding on two CPU cores, side by side with CTranslate2 on the very same weights.
+"""Decoding on two CPU cores, compared with CTranslate2 on the same weights.
 
     python benchmarks/ctranslate2.py MODEL --data DIR --peer-python VENV/bin/python [--recurrent MODEL]
 
-MODEL is a trained translation folder with a Transformer (`benchmarks/multi30k.py quality` makes one); DIR has the data
-set's test_2016_flickr.{en,de}.gz; VENV has ctranslate2 and numpy. The weights are handed to CTranslate2 as they are,
-so both engines do the same work: 1000 sentences in batches of 32 (--batch), at most 60 tokens, no length penalty, two
-workers of one thread each. Runs alternate, figures are medians. Both are timed from tokens to tokens, and saccade also
-from text to text, as `saccade predict` does it. Results are one JSON line each.
+MODEL is the folder of a trained translation Transformer (`benchmarks/multi30k.py quality` makes one); DIR has the data
+set's test_2016_flickr.{en,de}.gz; VENV has ctranslate2 and numpy. CTranslate2 gets the same weights, so both engines do
+the same work: 1000 sentences in batches of 32 (--batch), at most 60 tokens, no length penalty, two workers of one
+thread each. Runs alternate; results are medians. Both are timed from tokens to tokens, saccade also from text to text,
+as in `saccade predict`. Prints a JSON line for each result.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LONGEST, WORKERS = 60, 2
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 
-# The peer's side: needs nothing of saccade
+# CTranslate2's side: does not import saccade
 
 
 def serve(folder: Path) -> None:
@@ -66,7 +66,7 @@ def name(token: int) -> str:
 
 
 def convert(folder: Path) -> None:
-    """Fill CTranslate2's Transformer with the weights in `folder`."""
+    """Convert the weights in `folder` to a CTranslate2 Transformer."""
     from ctranslate2.specs import TransformerSpec
 
     weights, facts = np.load(folder / "weights.npz"), json.loads((folder / "facts.json").read_text())
@@ -110,11 +110,11 @@ def convert(folder: Path) -> None:
     spec.save(str(folder / "peer"))
 
 
-# Our side
+# saccade's side
 
 
 class Peer:
-    """CTranslate2 in a process of its own, with the weights of one of our models."""
+    """CTranslate2 in its own process, with the weights of a saccade model."""
 
     def __init__(self, python: Path, model: Any) -> None:
         import torch
@@ -127,7 +127,7 @@ class Peer:
         first = model.decoder.layers[0]
         facts = {"layers": layers, "heads": first.cross.heads, "pre_norm": first.around_self.pre}
         (self._folder / "facts.json").write_text(json.dumps(facts))
-        # as a program, not as a module: this file has the name of the package that it needs
+        # -P: keep this folder off sys.path, because this file has the name of the package it imports
         command = [str(python), "-P", __file__, "--serve", str(self._folder)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.version = self._answer()["version"]
@@ -160,7 +160,7 @@ class Ours:
         self.task, self.workers = load_task(folder), Workers(folder, WORKERS)
 
     def translate(self, precision: str, beam: int, batch: int, texts: list[str]) -> tuple[float, list[str]]:
-        from saccade.search.settings import SearchConfig
+        from saccade.search.search_config import SearchConfig
         from saccade.tasks.batching import stream
 
         search = SearchConfig(beam=beam, batch=batch, max_length=LONGEST, length_penalty=0, precision=precision)
@@ -170,13 +170,13 @@ class Ours:
 
 
 class Searches:
-    """Two processes of saccade's own, from tokens to tokens."""
+    """saccade in two processes, from tokens to tokens."""
 
     def __init__(self, folder: Path) -> None:
         self._pool = ProcessPoolExecutor(WORKERS, get_context("spawn"), _load, (folder,))
 
     def translate(self, precision: str, beam: int, batch: int, sources: list[list[int]]) -> float:
-        """Seconds. The long sentences first; most are dealt out, the rest come a batch at a time."""
+        """Return the seconds. The longest three quarters of the sentences are split evenly, the rest go in batches."""
         began = time.perf_counter()
         order = sorted(sources, key=len, reverse=True)
         dealt = len(order) * 3 // 4
@@ -190,7 +190,7 @@ class Searches:
 
 
 _models: list[Any] = []
-"""In a process of `Searches`: its model."""
+"""In a worker process of `Searches`: its model."""
 
 
 def _load(folder: Path) -> None:
@@ -211,7 +211,7 @@ def _search(sources: list[list[int]], precision: str, beam: int, batch: int) -> 
     from saccade.search import SearchConfig, decode
 
     search = SearchConfig(beam=beam, batch=batch, max_length=LONGEST, length_penalty=0, precision=precision)
-    found = decode(_models[0], Batch.of(sources), search, lengths=[LONGEST] * len(sources), attention=False)
+    found = decode(_models[0], Batch.from_lists(sources), search, lengths=[LONGEST] * len(sources), attention=False)
     return [hypotheses[0].tokens for hypotheses in found]
 
 
@@ -262,7 +262,7 @@ def compare(arguments: argparse.Namespace) -> None:
 
 
 def recurrent(arguments: argparse.Namespace, texts: list[str], references: list[list[str]]) -> None:
-    """A recurrent model alone, which CTranslate2 does not run."""
+    """Measure a recurrent model, which CTranslate2 does not support."""
     import sacrebleu
 
     ours = Ours(arguments.recurrent)
@@ -284,7 +284,7 @@ def main() -> None:
     parser.add_argument("model", type=Path, nargs="?")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--peer-python", type=Path)
-    parser.add_argument("--recurrent", type=Path, help="a recurrent model, to be timed by itself")
+    parser.add_argument("--recurrent", type=Path, help="folder of a recurrent model, timed without CTranslate2")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)

@@ -1,13 +1,13 @@
-"""Quality of the models that learn the built-in English-French corpus, on test sentences that no trial had looked at.
+"""Quality of models for the built-in English-French corpus, on test sentences not used in tuning.
 
     python benchmarks/demo.py                               # four models, three seeds: half an hour on two cores
     python benchmarks/demo.py --models attention --seeds 1  # the model of `saccade demo`: about two minutes
 
-Writes benchmarks/results/demo.md: a table, and under it the raw line of every run. A run that is there already is
-measured again and takes its place; the others stay.
+Writes benchmarks/results/demo.md: a table, and the raw line of every run. A repeated run replaces its line; other lines
+stay.
 
-The rate, steps and sizes of these recipes come from trials that had looked at the corpus's own test split. So the test
-here is drawn anew: by another seed of the corpus, less the sentences that had been looked at.
+The learning rate, steps and sizes of these recipes were tuned on the corpus's own test split. So this benchmark draws a
+new test set: with another seed of the corpus, without the sentences of that split.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ MODELS: dict[str, tuple[str, list[str]]] = {
     "one fixed vector": ("english-french-fixed", []),
     "transformer": ("english-french-transformer", []),
 }
-"""Name -> recipe and what is changed in it."""
+"""Name -> recipe and changed settings."""
 FRESH = "data.seed=20261118"
-"""What draws the test anew: no trial had this seed."""
+"""Seed of the new test set; no tuning run used it."""
 METRICS = {"bleu": (1, "BLEU"), "chrf": (1, "chrF"), "aer": (3, "alignment error rate")}
 RESULTS = Path(__file__).parent / "results" / "demo.md"
 
 
 def fresh_test(recipe: str) -> list[Example]:
-    """Test sentences of another seed, without those of the recipe's own test split."""
+    """Return test sentences of another seed, without those of the recipe's own test split."""
     own, fresh = (list(Corpus(load_recipe(recipe, changes)).examples("test")) for changes in ([], [FRESH]))
-    looked_at = {example.source for example in own} | {example.target for example in own}
-    return [example for example in fresh if example.source not in looked_at and example.target not in looked_at]
+    known = {example.source for example in own} | {example.target for example in own}
+    return [example for example in fresh if example.source not in known and example.target not in known]
 
 
 def measure(model: str, seed: int, changes: list[str]) -> dict[str, Any]:
-    """Train a model from a seed and measure it; one raw line."""
+    """Train a model with a seed and evaluate it; return one raw line."""
     name, own_changes = MODELS[model]
     recipe = load_recipe(name, [*own_changes, f"train.seed={seed}", *changes])
     with tempfile.TemporaryDirectory() as folder:
@@ -77,20 +77,20 @@ def measure(model: str, seed: int, changes: list[str]) -> dict[str, Any]:
 
 
 def kept_lines(path: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    """The raw lines that a results file has, by model and seed."""
+    """Read the raw lines of a results file, by model and seed."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     return {(line["model"], line["seed"]): line for line in lines}
 
 
 def spread(values: list[float], digits: int) -> str:
-    """The mean, and the lowest and the highest where there are several."""
+    """Format the mean, with minimum and maximum if there are several values."""
     mean = f"{statistics.mean(values):.{digits}f}"
     return mean if len(values) == 1 else f"{mean} ({min(values):.{digits}f} to {max(values):.{digits}f})"
 
 
 def document(lines: list[dict[str, Any]]) -> str:
-    """The results file: how it was made, a row a model, and the raw lines."""
+    """Return the results file: setup, a row for each model, and the raw lines."""
     rows = []
     for model in MODELS:
         runs = [line for line in lines if line["model"] == model]
@@ -104,15 +104,15 @@ def document(lines: list[dict[str, Any]]) -> str:
         [
             "# The built-in English-French corpus",
             "",
-            "Made by `python benchmarks/demo.py`: the recipes of `saccade demo` and its Transformer, each seed trained",
-            "anew. The test is drawn anew too, and shares no sentence with the test split that was looked at when",
-            "the recipes' rate, steps and sizes were chosen. Means over the seeds; lowest and highest in brackets.",
+            "Made by `python benchmarks/demo.py`: the recipes of `saccade demo` and its Transformer, trained for each",
+            "seed. The test set is drawn with a new seed and shares no sentence with the test split on which the",
+            "learning rate, steps and sizes were tuned. Means over the seeds; minimum and maximum in brackets.",
             "",
             f"| model | seeds | {names} |",
             "|---|---:|---:|---:|---:|",
             *rows,
             "",
-            "The raw lines; seconds of training are by the clock, whatever else ran on the machine:",
+            "The raw lines; seconds of training are wall time, on a machine that may have run other work:",
             "",
             "```json",
             *(json.dumps(line) for line in lines),
@@ -126,7 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
-    parser.add_argument("--set", action="append", default=[], help="change a setting; such lines are for trying out")
+    parser.add_argument("--set", action="append", default=[], help="change a setting, for experiments")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     for model in arguments.models:

@@ -1,14 +1,14 @@
-"""What saccade does under faults: killed runs, damaged files and requests, clients that send half a request.
+"""Fault injection: killed runs, damaged files and requests, clients that send half a request.
 
-    python benchmarks/faults.py kills                     # 200 kills; about a quarter of an hour on one core
+    python benchmarks/faults.py kills                     # 200 kills; about 15 minutes on one core
     python benchmarks/faults.py files 1250                # of each of four kinds; about half an hour
-    python benchmarks/faults.py requests                  # 2,500 to a server of texts, as many to one of pictures
+    python benchmarks/faults.py requests                  # 2,500 each to a text server and an image server
     python benchmarks/faults.py connections               # half a minute
-    python benchmarks/faults.py kills 5 --out /tmp/faults      # a quick look
+    python benchmarks/faults.py kills 5 --out /tmp/faults      # a quick check
 
-Every part is a module with `add_arguments(parser)` and `run(options, record)`. `record` appends one raw line to
-faults.jsonl as soon as it is known. `run` returns a Section (faults_report.py), which replaces the one with its title
-in faults.md. A part that finds a fault ends the program with 1.
+Each part is a module with `add_arguments(parser)` and `run(options, record)`. `record` immediately appends one raw line
+to faults.jsonl. `run` returns a Section (faults_report.py), which replaces the section of the same title in faults.md.
+The exit status is 1 if a part finds a fault.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     python benchmarks/faults.py connections                                    # half a minute
     python benchmarks/faults.py connections --connections 300 --files 256 --seconds 5
 
-The server is a real `saccade serve` on a tiny model that has learned nothing. Each half-open client connects again a
-second after it was disconnected. Meanwhile another client asks for predictions, each over a connection of its own. The
-benchmark fails if one of them is not answered with 200, if the server logs more than its first line, or if it does not
-end with 0. All traffic stays on 127.0.0.1.
+The server is a real `saccade serve` with a tiny untrained model. Each half-open client reconnects a second after it is
+disconnected. Meanwhile another client requests predictions, each over a new connection. The benchmark fails if one of
+these gets a status other than 200, if the server logs more than its first line, or if its exit status is not 0. All
+traffic stays on 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from saccade.runs.recipe import parse_recipe
 from saccade.train.checkpoint import weights_of
 
 PATIENCE = 60.0
-"""Seconds to wait for the server to start, to answer or to end."""
+"""Timeout in seconds for the server to start, to answer or to stop."""
 AGAIN = 1.0
-"""Seconds after which a half-open client that was disconnected connects again."""
+"""Seconds until a disconnected half-open client reconnects."""
 HALF = b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: applica"
 BODY = json.dumps({"input": "ant bee cat", "options": {"max_length": 8}}).encode()
 WHOLE = (
@@ -49,15 +49,15 @@ WHOLE = (
 
 @dataclass
 class Report:
-    """What the other client saw, and what it cost the server."""
+    """Answers to the other client, and the resources of the server."""
 
     connections: int
-    """Half-open connections that were made, those made again included."""
+    """Half-open connections made, including reconnects."""
     open_at_once: int
-    """The most that were open at once, as far as the clients know."""
+    """Maximum of half-open connections at a time, as counted by the clients."""
     answers: int
     longest_wait: float
-    """Seconds for an answer, from before the connection was made."""
+    """Longest seconds for an answer, including the connection."""
     log_bytes: int
     processor_seconds: float
     seconds_to_end: float
@@ -74,13 +74,13 @@ class Served:
 
     @property
     def processor_seconds(self) -> float:
-        """The time of a processor that it has taken, its own and the system's for it."""
+        """CPU seconds of the process, user and system."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def tiny_model(folder: Path) -> Path:
-    """A translator of eight words that has learned nothing."""
+    """Write an untrained translation model with eight words."""
     words = "ant bee cat dog elk fox gnu hen"
     config = TokenizerConfig(kind="word")
     sides = Tokenizers(Tokenizer.train(config, [words], "source"), Tokenizer.train(config, [words.upper()], "target"))
@@ -95,7 +95,7 @@ def tiny_model(folder: Path) -> Path:
 
 @contextmanager
 def served(folder: Path, model: Path, *options: str, files: int | None = None) -> Iterator[Served]:
-    """A server in a process of its own, which logs into a folder and may open so many files."""
+    """Run a server process that logs to a folder, with an optional limit of open files."""
 
     def limit() -> None:
         if files is not None:
@@ -118,7 +118,7 @@ def served(folder: Path, model: Path, *options: str, files: int | None = None) -
 
 
 def end(server: Served) -> tuple[float, list[str]]:
-    """Ask a server to end: how long it took, and what was wrong with its log and its end."""
+    """Stop a server; return the seconds it took, and faults in its log and exit status."""
     began = time.monotonic()
     server.process.send_signal(signal.SIGTERM)
     try:
@@ -133,7 +133,7 @@ def end(server: Served) -> tuple[float, list[str]]:
 
 
 async def _half_open(port: int, until: float, report: Report, now_open: set[object]) -> None:
-    """Connect, send half a head and wait; when disconnected, connect again."""
+    """Connect, send half a request head and wait; reconnect when disconnected."""
     me = object()
     while time.monotonic() < until:
         with suppress(OSError, TimeoutError):
@@ -152,7 +152,7 @@ async def _half_open(port: int, until: float, report: Report, now_open: set[obje
 
 
 async def _other(port: int, until: float, report: Report) -> None:
-    """Ask again and again, each time over a new connection."""
+    """Send requests in a loop, each over a new connection."""
     while time.monotonic() < until:
         began = time.monotonic()
         try:
@@ -181,7 +181,7 @@ async def _attack(port: int, connections: int, seconds: float, report: Report) -
 
 
 def half_open_connections(connections: int = 1200, files: int = 1024, seconds: float = 20.0) -> Report:
-    """Run it once; `faults` of the report is empty if all went well."""
+    """Run the attack once; `faults` of the report is empty on success."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, connections + 200)), hard))
     report = Report(0, 0, 0, 0.0, 0, 0.0, 0.0)
@@ -207,15 +207,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, record: Record) -> Section:
-    """Keep half-open connections and see how another client fares."""
+    """Hold half-open connections and check the answers to another client."""
     report = half_open_connections(options.connections, options.files, options.seconds)
     record(asdict(report))
     text = (
         f"{options.connections:,} clients kept half a request head open to a server that may open {options.files:,} "
-        f"files, for {options.seconds:g} s; each connected again a second after it was disconnected "
-        f"({report.connections:,} connections in all). Another client asked all the while: {report.answers:,} answers, "
-        f"the longest wait {report.longest_wait:.2f} s, {len(report.faults)} faults. The server took "
-        f"{report.processor_seconds:.1f} s of processor time and wrote {report.log_bytes:,} bytes of log.\n"
+        f"files, for {options.seconds:g} s; each reconnected a second after it was disconnected "
+        f"({report.connections:,} connections in all). Meanwhile another client got {report.answers:,} answers, "
+        f"the longest wait {report.longest_wait:.2f} s, {len(report.faults)} faults. The server used "
+        f"{report.processor_seconds:.1f} s of CPU time and wrote {report.log_bytes:,} bytes of log.\n"
     )
     given = f"--connections {options.connections} --files {options.files} --seconds {options.seconds:g}"
     return Section("Half-open connections", f"connections {given}", text, len(report.faults))

@@ -1,12 +1,11 @@
-"""Damaged recipes, corpora, traces and model folders, handed to the program as users would.
+"""Fuzzing with damaged recipes, corpora, traces and model folders, through the command line.
 
     python benchmarks/faults.py files 200 --seed 1                  # 200 of each kind
     python benchmarks/faults.py files 50 --kinds trace --keep /tmp/found
 
-Each case runs a real command in a process of its own, forked from one that has imported everything, with 4 GB of memory
-and 20 seconds. A case is a fault if the command shows a traceback or says that something went wrong that should not
-have, if it is ended by a signal, takes too long, runs out of memory, or answers from weights or a tokenizer that are
-not those that were written. Everything else is right: an answer, or an error that says what is wrong.
+Each case runs a real command in its own process, forked after all imports, with limits of 4 GB and 20 seconds. A case
+is a fault if the command prints a traceback or reports an internal error, is ended by a signal, exceeds a limit, or
+answers with changed weights or a changed tokenizer. Correct outcomes are an answer, or an error that names the problem.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from typing import Any, NamedTuple
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # threads do not survive a fork
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# what commands import when they need it: every case would import it anew
+# commands import these lazily; import them once, before forking
 import matplotlib.backends.backend_agg
 import matplotlib.figure  # noqa: F401
 import numpy as np
@@ -42,8 +41,8 @@ import zstandard
 from faults_mutations import damage_bytes, damage_tree, plain
 from faults_report import Record, Section
 
+import saccade.api
 import saccade.cli.demo
-import saccade.front
 import saccade.look.page
 import saccade.runs.training
 import saccade.tasks.base
@@ -64,7 +63,7 @@ SUFFIXES: dict[str, Callable[[bytes], bytes]] = {
 
 
 class Case(NamedTuple):
-    """A command, what was damaged, and whether an answer would be a fault."""
+    """A command, the damaged files, and whether an answer would be a fault."""
 
     words: list[str]
     damaged: list[Path]
@@ -81,7 +80,7 @@ class Ended(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of the cases of a kind: verdicts with how often each was given, and what the faults said."""
+    """Results of the cases of a kind: counts of verdicts, and messages of the faults."""
 
     kind: str
     verdicts: Counter[str]
@@ -90,7 +89,7 @@ class Result(NamedTuple):
 
 
 def seeds(folder: Path) -> Path:
-    """Whole small files of every kind: a corpus, a recipe, a trained model, traces."""
+    """Write small valid files of every kind: a corpus, a recipe, a trained model, traces."""
     chance = random.Random(1)
     lines = [" ".join(chance.choices(WORDS, k=chance.randint(1, 6))) for _ in range(120)]
     (folder / "train.a").write_text("\n".join(lines) + "\n")
@@ -124,11 +123,11 @@ def seeds(folder: Path) -> Path:
 def _prepare(words: list[Any]) -> None:
     ended = run_command([str(word) for word in words])
     if ended.code:
-        raise SystemExit(f"a whole file could not be made: {ended.said}")
+        raise SystemExit(f"a valid file could not be made: {ended.said}")
 
 
 def recipes(folder: Path, work: Path, chance: random.Random) -> Case:
-    """A training of one step by a damaged recipe."""
+    """Train one step with a damaged recipe."""
     path = work / "recipe.yaml"
     if chance.random() < 0.5:
         path.write_bytes(damage_bytes((folder / "recipe.yaml").read_bytes(), chance))
@@ -140,7 +139,7 @@ def recipes(folder: Path, work: Path, chance: random.Random) -> Case:
 
 
 def corpora(folder: Path, work: Path, chance: random.Random) -> Case:
-    """A training on a damaged corpus, or answers to its lines; compressed before or after it was damaged."""
+    """Train on a damaged corpus, or predict its lines; compressed before or after the damage."""
     name = chance.choice(("train.a", "train.b", "train.tsv", "train.jsonl"))
     suffix = chance.choice([*SUFFIXES])
     data, path = (folder / name).read_bytes(), work / f"{name}{suffix}"
@@ -165,7 +164,7 @@ def corpora(folder: Path, work: Path, chance: random.Random) -> Case:
 
 
 def traces(folder: Path, work: Path, chance: random.Random) -> Case:
-    """A damaged trace, drawn in one of the ways."""
+    """Draw a damaged trace in one of the styles."""
     data, path = (folder / chance.choice(("trace.json", "beam.json", "picture.json"))).read_bytes(), work / "trace.json"
     if chance.random() < 0.3:
         path.write_bytes(damage_bytes(data, chance))
@@ -179,7 +178,7 @@ def traces(folder: Path, work: Path, chance: random.Random) -> Case:
 
 
 def folders(folder: Path, work: Path, chance: random.Random) -> Case:
-    """An answer from a model folder with a damaged file."""
+    """Predict with a model folder that has a damaged file."""
     made = work / "model"
     shutil.copytree(folder / chance.choice(("word", "bpe")), made, ignore=shutil.ignore_patterns("checkpoints"))
     path = made / chance.choice(("recipe.yaml", "tokenizer.json", "tokenizer.json", "model.safetensors"))
@@ -187,7 +186,7 @@ def folders(folder: Path, work: Path, chance: random.Random) -> Case:
     checked = sums.exists()
     if checked and chance.random() < 0.2:
         path = sums
-    elif chance.random() < 0.5:  # as an attacker would; any consistent weights may follow
+    elif chance.random() < 0.5:  # like an attacker, without checksums: any valid weights are accepted
         checked = False
         sums.unlink(missing_ok=True)
     before = path.read_bytes()
@@ -195,7 +194,7 @@ def folders(folder: Path, work: Path, chance: random.Random) -> Case:
         path.write_text(plain(damage_tree(json.loads(before), chance)))
     elif path.suffix == ".yaml" and chance.random() < 0.7:
         path.write_text(yaml.dump(damage_tree(yaml.safe_load(before), chance)))
-    elif path.suffix == ".safetensors" and chance.random() < 0.5:  # its header, which is JSON behind a length
+    elif path.suffix == ".safetensors" and chance.random() < 0.5:  # damage the header: a length, then JSON
         path.write_bytes(damage_bytes(before[:600], chance) + before[600:])
     else:
         path.write_bytes(damage_bytes(before, chance))
@@ -204,7 +203,7 @@ def folders(folder: Path, work: Path, chance: random.Random) -> Case:
 
 
 def _differs(path: Path, before: bytes) -> bool:
-    """Whether what the file means to the model has changed; recipes may say anything they can say."""
+    """Return whether the weights or the JSON content changed; any change of a recipe is allowed."""
     after = path.read_bytes()
     if path.suffix != ".json":
         return path.suffix == ".safetensors" and after != before
@@ -223,7 +222,7 @@ KINDS: dict[str, Callable[[Path, Path, random.Random], Case]] = {
 
 
 def run_command(words: list[str]) -> Ended:
-    """A command in a process of its own, within the limits."""
+    """Run a command in a forked process, within the limits."""
     with tempfile.TemporaryFile() as said:
         begun = time.monotonic()
         child = os.fork()
@@ -238,7 +237,7 @@ def run_command(words: list[str]) -> Ended:
 
 
 def _be_the_command(words: list[str], said: int) -> None:
-    """What the child does; it never comes back."""
+    """Run the command in the child process and exit; never return."""
     code = 70
     try:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -248,7 +247,7 @@ def _be_the_command(words: list[str], said: int) -> None:
         mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (mapped + MEMORY, mapped + MEMORY))
         torch.set_num_threads(1)
-        saccade.tasks.base.memory_here = lambda: 1 << 26  # a larger model would be no fault, but takes its time
+        saccade.tasks.base.memory_here = lambda: 1 << 26  # refuse larger models: valid, but slow
         command(words)
         code = 0
     except SystemExit as ending:
@@ -262,7 +261,7 @@ def _be_the_command(words: list[str], said: int) -> None:
 
 
 def _wait(child: int, deadline: float) -> tuple[int, int]:
-    """The status of a child and the most bytes it had; it is killed when its time is up."""
+    """Return the status and peak memory in bytes of a child; kill it after the deadline."""
     pause = 0.001
     while True:
         ended, status, usage = os.wait4(child, os.WNOHANG)
@@ -292,7 +291,7 @@ FINE = ("answered", "refused")
 
 
 def fuzz(kind: str, count: int, seed: int, folder: Path, keep: Path | None = None) -> Result:
-    """So many damaged files of a kind; those that show a fault are copied to `keep`."""
+    """Run `count` cases of a kind; copy files that cause a fault to `keep`."""
     verdicts: Counter[str] = Counter()
     faults, slowest = [], 0.0
     for number in range(count):
@@ -322,7 +321,7 @@ def _keep(keep: Path | None, name: str, case: Case, ended: Ended) -> None:
 
 
 def fuzz_all(count: int, seed: int, kinds: list[str] | None = None, keep: Path | None = None) -> Iterator[Result]:
-    """So many damaged files of each kind."""
+    """Run `count` cases of each kind."""
     with tempfile.TemporaryDirectory() as folder:
         seeds(Path(folder))
         for kind in kinds or KINDS:
@@ -330,15 +329,15 @@ def fuzz_all(count: int, seed: int, kinds: list[str] | None = None, keep: Path |
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of this part of faults.py."""
+    """Add the arguments of this part of faults.py."""
     parser.add_argument("count", type=int, nargs="?", default=200, help="cases of each kind")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kinds", nargs="*", choices=[*KINDS])
-    parser.add_argument("--keep", type=Path, help="a folder for the files that show faults")
+    parser.add_argument("--keep", type=Path, help="folder for files that cause faults")
 
 
 def table(results: list[Result]) -> str:
-    """The verdicts as Markdown."""
+    """Return the verdicts as a Markdown table."""
     names = (*FINE, "traceback", "hang", "memory", "crash", "accepted")
     lines = [f"| damaged | {' | '.join(names)} | slowest (s) |", f"|---|{'---|' * (len(names) + 1)}"]
     for result in results:
@@ -348,7 +347,7 @@ def table(results: list[Result]) -> str:
 
 
 def run(options: argparse.Namespace, record: Record) -> Section:
-    """Hand damaged files to the program."""
+    """Run commands on damaged files."""
     results = []
     for result in fuzz_all(options.count, options.seed, options.kinds, options.keep):
         record({"seed": options.seed, **result._asdict()})

@@ -1,9 +1,10 @@
-"""Kill a training run with SIGKILL at random moments, resume it, and compare its end with that of an undisturbed run.
+"""Kill a training run with SIGKILL at random moments, resume it, and compare its end with an undisturbed run.
 
-Every process is `saccade train` as a shell would start it. Kills come at a random moment of training, while a
-checkpoint is being written, while an old one is being removed, or at a random moment after the process was started. A
-loss is any of: a checkpoint or model that has a name and cannot be loaded, a resumed run that fails or starts before
-the last complete checkpoint, an end that differs in one bit from the undisturbed one, a draft that stays for ever.
+Each process is `saccade train`, started as from a shell. A kill comes at a random moment of training, while a
+checkpoint is written, while an old one is removed, or at a random moment after the process started. These count as
+losses: a checkpoint or model under its final name that cannot be loaded, a resumed run that fails or starts before the
+last complete checkpoint, an end that differs from the undisturbed one in any bit, a temporary file that is never
+removed.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from saccade.runs.folder import load_task
 from saccade.train import checkpoint
 
 AIMS = {"training": 0.4, "writing": 0.25, "removing": 0.2, "start": 0.15}
-"""The share of kills that is aimed at each moment."""
+"""Share of kills aimed at each phase."""
 SPREAD = {"training": 1.0, "writing": 0.03, "removing": 0.0, "start": 4.0}
-"""Seconds over which the kills are spread, from that moment on."""
+"""Maximum random delay of a kill in seconds, from the start of the phase."""
 KILLS_A_RUN = 6
 PATIENCE = 300.0
 WORDS = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen", "ibis", "jay", "kite", "lark"]
@@ -62,11 +63,11 @@ SETTINGS: dict[str, Any] = {
         "keep": 3,
     },
 }
-"""Every random number counts, and several checkpoints are written each second."""
+"""Training uses random numbers throughout, and writes several checkpoints each second."""
 
 
 class Kill(NamedTuple):
-    """A killed process: what it was doing, and what was lost."""
+    """A killed process: its activity, and the losses."""
 
     aim: str
     seconds: float
@@ -92,7 +93,7 @@ def run(options: argparse.Namespace, record: Record) -> Section:
             out = folder / f"run-{len(ends)}"
             for _ in range(min(KILLS_A_RUN, options.kills - len(kills))):
                 killed = kill(recipe, out, chance)
-                if killed is None:  # it was faster
+                if killed is None:  # the run finished first
                     break
                 kills.append(killed)
                 record({"seed": options.seed, **killed._asdict()})
@@ -102,7 +103,7 @@ def run(options: argparse.Namespace, record: Record) -> Section:
 
 
 def write_recipe(folder: Path) -> Path:
-    """A recipe for sentences and the same with their words in reverse."""
+    """Write a corpus of sentences and their reversals, and a recipe for it."""
     chance = random.Random(1)
     sentences = [[chance.choice(WORDS) for _ in range(chance.randint(1, 7))] for _ in range(2000)]
     sides = {"a": sentences, "b": [sentence[::-1] for sentence in sentences]}
@@ -114,7 +115,7 @@ def write_recipe(folder: Path) -> Path:
 
 
 def start(recipe: Path, out: Path) -> subprocess.Popen[str]:
-    """`saccade train` on one thread, going on with whatever there is."""
+    """Start `saccade train --resume` on one thread."""
     command = [sys.executable, "-m", "saccade", "train", str(recipe), "--out", str(out), "--resume"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "10000"}
     with (out.parent / "said").open("w") as said:
@@ -122,7 +123,7 @@ def start(recipe: Path, out: Path) -> subprocess.Popen[str]:
 
 
 def kill(recipe: Path, out: Path, chance: random.Random) -> Kill | None:
-    """Start or resume a run, kill it, and look at what it leaves; None if it finished before."""
+    """Start or resume a run, kill it, and check its files; return None if it finished before."""
     aim = chance.choices(list(AIMS), list(AIMS.values()))[0]
     before = newest(out)
     process = start(recipe, out)
@@ -136,17 +137,17 @@ def kill(recipe: Path, out: Path, chance: random.Random) -> Kill | None:
     if code == 0:
         return None
     losses = [] if code == -signal.SIGKILL else [f"ended with {code}: {said(out)[-300:]}"]
-    resumed = re.search(r"going on after step ([\d,]+)", said(out))
+    resumed = re.search(r"resuming from step ([\d,]+)", said(out))
     after = int(resumed[1].replace(",", "")) if resumed else None
     if before and after != before and (resumed or aim != "start"):
-        losses.append(f"went on after step {after}, not {before}")
+        losses.append(f"resumed from step {after}, not {before}")
     if newest(out) < before:
         losses.append(f"the last checkpoint was {before} and is {newest(out)}")
-    return Kill(aim, round(seconds, 3), newest(out), what_was_cut_off(out), losses + damage(out))
+    return Kill(aim, round(seconds, 3), newest(out), interrupted_work(out), losses + damage(out))
 
 
 def aim_at(aim: str, process: subprocess.Popen[str], out: Path, chance: random.Random) -> float:
-    """Wait for the moment that is aimed at; the time when training, or the process, began."""
+    """Wait for the phase to aim at; return the time when training, or the process, began."""
     began, path = time.monotonic(), out / ".saccade.lock"
     if aim == "start":
         return began
@@ -157,7 +158,9 @@ def aim_at(aim: str, process: subprocess.Popen[str], out: Path, chance: random.R
     if aim != "training":
         time.sleep(chance.uniform(0, SPREAD["training"]))
         wait_for(
-            process, lambda: any((step > newest(out)) == (aim == "writing") for step in steps_of(drafts(out))), 0.0
+            process,
+            lambda: any((step > newest(out)) == (aim == "writing") for step in steps_of(temporary_files(out))),
+            0.0,
         )
     return began
 
@@ -172,7 +175,7 @@ def wait_for(process: subprocess.Popen[str], condition: Callable[[], bool], paus
 
 
 def damage(out: Path) -> list[str]:
-    """What has a name, but cannot be loaded."""
+    """Return errors of checkpoints and models that cannot be loaded."""
     losses = []
     readers = [(path, checkpoint.load) for path in checkpoint.checkpoints(out / "checkpoints")]
     readers += [(out, load_task)] if (out / "model.safetensors").exists() else []
@@ -185,18 +188,18 @@ def damage(out: Path) -> list[str]:
 
 
 def newest(out: Path) -> int:
-    """The step of the last complete checkpoint."""
+    """Return the step of the last complete checkpoint."""
     path = checkpoint.latest(out / "checkpoints")
     return 0 if path is None else int(path.name.removeprefix("step-"))
 
 
-def drafts(out: Path) -> list[str]:
+def temporary_files(out: Path) -> list[str]:
     places = [place for place in (out, out / "checkpoints") if place.is_dir()]
     return [name for place in places for name in os.listdir(place) if name.endswith(".saccade.part")]
 
 
 def steps_of(names: list[str]) -> list[int]:
-    """The steps of the checkpoints among some drafts."""
+    """Return the steps of the checkpoints among temporary files."""
     return [int(found[1]) for name in names if (found := re.match(r"\.step-(\d+)\.", name))]
 
 
@@ -205,9 +208,9 @@ def log_size(out: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def what_was_cut_off(out: Path) -> str:
-    """What a killed process was writing or removing, by its drafts."""
-    left = drafts(out)
+def interrupted_work(out: Path) -> str:
+    """Return what the killed process was writing or removing, judged by its temporary files."""
+    left = temporary_files(out)
     if steps := steps_of(left):
         return "writing a checkpoint" if max(steps) > newest(out) else "removing a checkpoint"
     return f"writing {left[0].removeprefix('.').partition('.')[0]}" if left else "else"
@@ -225,18 +228,18 @@ def finish(recipe: Path, out: Path) -> None:
 
 
 def check_end(recipe: Path, out: Path, whole: dict[str, Any]) -> list[str]:
-    """Resume a run until it is finished; how its end differs from the undisturbed one."""
+    """Resume a run until it is finished; return differences of its end from the undisturbed one."""
     try:
         finish(recipe, out)
     except RuntimeError as error:
         return [str(error)]
     mine = end_of(out)
     differing = [f"{name} differs" for name in sorted(whole.keys() | mine.keys()) if mine.get(name) != whole.get(name)]
-    return [*differing, *(f"{name} stays" for name in drafts(out))]
+    return [*differing, *(f"{name} stays" for name in temporary_files(out))]
 
 
 def end_of(out: Path) -> dict[str, Any]:
-    """All that two equal runs have in common at their end."""
+    """Return all files and log entries that equal runs share at their end, without times."""
     last = checkpoint.latest(out / "checkpoints")
     assert last is not None
     files = [*sorted(last.glob("*.safetensors")), out / "model.safetensors"]
@@ -257,9 +260,9 @@ def describe(kills: list[Kill], ends: list[list[str]]) -> str:
     equal = sum(not end for end in ends)
     return (
         f"`kill -9` of `saccade train` at {len(kills)} random moments, at most {KILLS_A_RUN} in one run, each followed "
-        f"by --resume. Losses: {count(kills, ends)}. Runs that ended as the undisturbed one, in every bit of weights, "
+        f"by --resume. Losses: {count(kills, ends)}. Runs that end like the undisturbed one in every bit of weights, "
         f"optimizer state, random states and log: {equal} of {len(ends)}.\n\n"
         f"| killed while | kills |\n|---|---:|\n{table}\n\n"
         "The unfinished files of the killed process show what it was doing; `else` is every other moment, "
-        "starting up among them."
+        "including startup."
     )

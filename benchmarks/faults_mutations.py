@@ -1,4 +1,4 @@
-"""Damage: what disks, networks, hand-written files and people who mean harm do to files; see faults_files.py."""
+"""Random damage to files, as by disks, networks, manual edits and attackers; see faults_files.py."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OTHERS: list[Any] = [None, True, False, [], {}, [[]], [None], {"": None}, float(
 
 
 def damage_bytes(data: bytes, chance: random.Random) -> bytes:
-    """A file with bits flipped, parts cut, doubled, moved or exchanged, or much of one thing put in."""
+    """Flip bits; cut, repeat, move or overwrite parts; or insert random or repeated bytes."""
     made = bytearray(data)
     for _ in range(chance.choice((1, 1, 1, 2, 5, 20))):
         size = len(made)
@@ -60,7 +60,7 @@ def damage_bytes(data: bytes, chance: random.Random) -> bytes:
 
 
 def damage_tree(tree: Any, chance: random.Random) -> Any:
-    """Settings or JSON with some entries exchanged for others, left out, doubled or nested without end."""
+    """Replace, delete, repeat or deeply nest some entries of settings or JSON."""
     made = [copy.deepcopy(tree)]
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         holder, key = _place(made, chance)
@@ -82,7 +82,7 @@ def damage_tree(tree: Any, chance: random.Random) -> Any:
 
 
 def _place(holder: Any, chance: random.Random) -> tuple[Any, Any]:
-    """A place in a tree: every branch is as likely, however much grows on it."""
+    """Choose a random entry of a tree: every branch is equally likely, whatever its size."""
     while True:
         key = chance.choice([*holder] if isinstance(holder, dict) else range(len(holder)))
         inner = holder[key]
@@ -92,7 +92,7 @@ def _place(holder: Any, chance: random.Random) -> tuple[Any, Any]:
 
 
 def _alike(value: Any, chance: random.Random) -> Any:
-    """Another value of the same type, which only what it means can give away."""
+    """Return another value of the same type, which only a semantic check can detect."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -109,7 +109,7 @@ def _alike(value: Any, chance: random.Random) -> Any:
 
 
 def plain(tree: Any) -> str:
-    """JSON as hand-made files have it: NaN, infinity and halves of characters included."""
+    """Return lenient JSON, with NaN, infinity and lone surrogates."""
     return json.dumps(tree, ensure_ascii=True)
 
 

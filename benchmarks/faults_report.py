@@ -1,4 +1,4 @@
-"""What the parts of faults.py share: raw lines in faults.jsonl, and sections of faults.md."""
+"""Output of the parts of faults.py: raw lines in faults.jsonl, and sections of faults.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Record = Callable[[dict[str, Any]], None]
 
 
 class Section(NamedTuple):
-    """A part of faults.md. faults: how many were found."""
+    """A section of faults.md. faults: number of faults found."""
 
     title: str
     command: str
@@ -22,7 +22,7 @@ class Section(NamedTuple):
 
 
 def record_to(path: Path, part: str, day: str) -> Record:
-    """A function that appends a raw line to a file and shows it."""
+    """Return a function that appends a raw line to a file and prints it."""
 
     def record(line: dict[str, Any]) -> None:
         text = json.dumps({"part": part, **line, "day": day})
@@ -34,7 +34,7 @@ def record_to(path: Path, part: str, day: str) -> Record:
 
 
 def replace_section(report: str, title: str, body: str) -> str:
-    """A report with one section exchanged, or added at its end."""
+    """Replace one section of a report, or append it."""
     first, *sections = re.split(r"^## ", report or "# Faults\n\n", flags=re.MULTILINE)
     kept = [section for section in sections if section.partition("\n")[0] != title]
     return (

@@ -1,12 +1,12 @@
-"""Random requests: thousands of damaged heads, JSON bodies and pictures sent to a real server on 127.0.0.1.
+"""Random requests: thousands of damaged heads, JSON bodies and images sent to a real server on 127.0.0.1.
 
-    python benchmarks/faults.py requests                       # 2,500 to a server of texts, as many to one of pictures
+    python benchmarks/faults.py requests                       # 2,500 each to a text server and an image server
     python benchmarks/faults.py requests 200 --seed 7
 
-Each case is a valid request with a few random faults: bytes flipped, cut out, repeated or inserted, fields of the JSON
-exchanged for other values, or the whole body made up. The benchmark fails at an answer of 5xx (but 504, the time is up,
-is for a client that does not send the rest), at a case that is neither answered nor disconnected within 20 seconds, at
-a traceback in the log, and if the server does not answer a valid request at the end.
+Each case is a valid request with a few random faults: bytes flipped, cut out, repeated or inserted, JSON fields
+replaced by other values, or a random body. The benchmark fails on a 5xx status, except 504 for a client that does not
+send the rest. It also fails if a case is neither answered nor disconnected within 20 seconds, if the log has a
+traceback, or if the server does not answer a valid request at the end.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from saccade.runs.recipe import parse_recipe
 from saccade.train.checkpoint import weights_of
 
 LONGEST = 20.0
-"""Seconds after which a case that is neither answered nor disconnected has hung."""
+"""Seconds after which a case without answer or disconnect counts as hung."""
 AT_ONCE = 32
 SMALL = ("--timeout", "3", "--head-timeout", "1", "--max-input", "32", "--max-beam", "4", "--max-pixels", "100000")
-"""A server that gives up early, since half of a request is a common case here."""
+"""Server options with short timeouts, because truncated requests are common here."""
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, -(2**63), 10**40, 0.0, -0.0, 1e308, 5e-324, 0.5, "", "a", "\x00",
     "\ud83d\ude00", "é" * 50, "a " * 2000, "../../etc/passwd", "data:image/png;base64,", [], [[]], {}, {"": ""},
@@ -55,14 +55,14 @@ TOKENS = (
 
 @dataclass
 class Report:
-    """What came of the cases."""
+    """Results of the cases."""
 
     cases: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
-    """Answers by status; "closed" is a connection that ended without one."""
+    """Answers by status; "closed" is a connection that ended without an answer."""
     longest_wait: float = 0.0
     most_memory: int = 0
-    """Bytes of the server."""
+    """Peak memory of the server in bytes."""
     faults: list[str] = field(default_factory=list)
 
 
@@ -72,7 +72,7 @@ def request(body: bytes, path: str, kind: str) -> bytes:
 
 
 def asked(reads: str, picture: bytes) -> list[dict[str, Any]]:
-    """Valid values of JSON bodies."""
+    """Return valid values of JSON bodies."""
     one: Any = "ant bee cat" if reads == "text" else b64encode(picture).decode()
     name, several = ("input", "inputs") if reads == "text" else ("image", "images")
     return [
@@ -85,7 +85,7 @@ def asked(reads: str, picture: bytes) -> list[dict[str, Any]]:
 
 
 def exchanged(value: Any, chance: random.Random) -> Any:
-    """The same with one part exchanged for another value, or left out."""
+    """Replace one part by another value, or leave it out."""
     if not isinstance(value, dict | list) or not value or chance.random() < 0.2:
         alike = [other for other in VALUES if type(other) is type(value)] if chance.random() < 0.6 else []
         return chance.choice(alike or VALUES)
@@ -100,7 +100,7 @@ def exchanged(value: Any, chance: random.Random) -> Any:
 
 
 def damaged(data: bytes, chance: random.Random, times: int) -> bytes:
-    """The same with some bytes flipped, cut out, repeated or inserted."""
+    """Flip, cut out, repeat or insert some bytes."""
     for _ in range(times):
         first = chance.randrange(len(data) + 1)
         last = min(len(data), first + int(chance.expovariate(1 / 12)))
@@ -118,7 +118,7 @@ def damaged(data: bytes, chance: random.Random, times: int) -> bytes:
 
 
 def case(reads: str, picture: bytes, chance: random.Random) -> bytes:
-    """One random request."""
+    """Return a random request."""
     path = chance.choice(("/v1/predict", "/v1/trace"))
     value = chance.choice(asked(reads, picture))
     kind, roll = "application/json", chance.random()
@@ -143,7 +143,7 @@ def case(reads: str, picture: bytes, chance: random.Random) -> bytes:
 
 
 async def _answer(reader: asyncio.StreamReader) -> str:
-    """The status of the first answer, which is read to its end; "closed" where there is none."""
+    """Read the first answer to its end and return its status; "closed" if there is none."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
         if head.startswith(b"HTTP/1.1 100"):
@@ -188,7 +188,7 @@ async def _send_all(port: int, made: Callable[[], bytes], cases: int, report: Re
 
 
 def tiny_captioner(folder: Path) -> Path:
-    """A model that describes pictures of 16 × 16 pixels and has learned nothing."""
+    """Write an untrained captioning model for images of 16 × 16 pixels."""
     settings = {
         "task": "captioning",
         "data": {"corpus": "scenes", "picture_size": 16},
@@ -209,7 +209,7 @@ def tiny_captioner(folder: Path) -> Path:
 
 
 def small_picture() -> bytes:
-    """The file of a picture of 20 × 30 pixels."""
+    """Return a PNG file of 20 × 30 pixels."""
     from PIL import Image
 
     file = BytesIO()
@@ -224,7 +224,7 @@ def _most_memory(server: Served) -> int:
 
 
 def fuzz_http(cases: int = 2000, seed: int = 1, reads: str = "text") -> Report:
-    """Send so many cases to a server of texts or of pictures; `faults` of the report is empty if all went well."""
+    """Send cases to a text or image server; `faults` of the report is empty on success."""
     chance, report, picture = random.Random(seed), Report(), small_picture()
     make = tiny_model if reads == "text" else tiny_captioner
     with (
@@ -244,25 +244,25 @@ def fuzz_http(cases: int = 2000, seed: int = 1, reads: str = "text") -> Report:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("cases", type=int, nargs="?", default=2500, help="to a server of texts and to one of pictures")
+    parser.add_argument("cases", type=int, nargs="?", default=2500, help="cases for each of the two servers")
     parser.add_argument("--seed", type=int, default=1)
 
 
 def run(options: argparse.Namespace, record: Record) -> Section:
-    """Send damaged requests to a server of texts and to one of pictures."""
+    """Send damaged requests to a text server and to an image server."""
     lines, faults = (
         [
-            "| server of | cases | answers | longest wait (s) | most memory of the HTTP process (MB) | faults |",
+            "| server of | cases | answers | longest wait (s) | peak memory of the HTTP process (MB) | faults |",
             "|---|---|---|---|---|---|",
         ],
         0,
     )
-    for reads in ("text", "picture"):
+    for reads, name in (("text", "texts"), ("picture", "images")):
         report = fuzz_http(options.cases, options.seed, reads)
         record({"seed": options.seed, "reads": reads, **vars(report)})
         answers = ", ".join(f"{count:,} × {status}" for status, count in sorted(report.statuses.items()))
         lines.append(
-            f"| {reads}s | {report.cases:,} | {answers} | {report.longest_wait:.1f} | {report.most_memory / 1e6:.0f} | "
+            f"| {name} | {report.cases:,} | {answers} | {report.longest_wait:.1f} | {report.most_memory / 1e6:.0f} | "
             f"{len(report.faults)} |"
         )
         faults += len(report.faults)

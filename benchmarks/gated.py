@@ -1,4 +1,4 @@
-"""Cases that are measured only when the tests that vouch for them pass, a JSON line a figure."""
+"""Run benchmark cases only if their correctness tests pass; write a JSON line for each result."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Case:
-    """A script with its arguments, and the tests without which its figures mean nothing."""
+    """A script with its arguments, and the tests that must pass before it is measured."""
 
     command: list[str]
     tests: list[str]
 
 
 def record(cases: dict[str, Case], names: Iterable[str], device: str, name: str) -> int:
-    """Measure cases and add their lines to results/<name>_<yyyymm>.jsonl; how many could not be measured."""
+    """Measure cases, append their lines to results/<name>_<yyyymm>.jsonl, and return the number of failures."""
     facts = {"commit": _commit(), "torch": torch.__version__, "device": device, "day": time.strftime("%Y-%m-%d")}
     failed = 0
     with (HERE / "results" / f"{name}_{time.strftime('%Y%m')}.jsonl").open("a", encoding="utf-8") as lines:
         for label in names:
-            if not _vouched_for(cases[label]):
+            if not _tests_pass(cases[label]):
                 print(f"{label}: its tests fail, so it is not measured", file=sys.stderr)
                 failed += 1
                 continue
@@ -44,17 +44,17 @@ def record(cases: dict[str, Case], names: Iterable[str], device: str, name: str)
     return failed
 
 
-def _vouched_for(case: Case) -> bool:
-    if not case.tests:  # somebody else's work
+def _tests_pass(case: Case) -> bool:
+    if not case.tests:  # third-party code
         return True
-    workers = str(min(8, os.cpu_count() or 1))  # most of the time goes to compiling kernels
+    workers = str(min(8, os.cpu_count() or 1))  # compiling kernels takes most of the time
     plugins = ["-p", "no:cacheprovider", "-p", "no:benchmark"]
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", workers, *plugins, *case.tests]
     return subprocess.run(command, cwd=HERE.parent, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def _measured(case: Case) -> tuple[list[dict[str, object]], bool]:
-    """The figures, without the lines that only say where they come from; and whether the script came to its end."""
+    """Return the result lines, without the header line, and whether the script succeeded."""
     script, *arguments = case.command
     done = subprocess.run([sys.executable, str(HERE / script), *arguments], capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,8 +1,8 @@
-"""All figures of a GPU in one command: the tests that vouch for a case, then the case.
+"""Run all GPU benchmarks: for each case its correctness tests first, then the measurement.
 
     python benchmarks/gpu.py [--only decoding ...]
 
-Writes benchmarks/results/gpu_<device>_<yyyymm>.jsonl, a line for each figure with commit, torch and device. A case
+Writes benchmarks/results/gpu_<device>_<yyyymm>.jsonl, a line for each result with commit, torch and device. A case
 whose tests fail is not measured, and the command ends with an error. About fifteen minutes.
 """
 
@@ -27,8 +27,15 @@ CASES = {
     "recurrent": Case(
         ["recurrent_gpu.py"],
         [
-            *_tests("cells", "deferred", "dot_few", "additive_one_query", "additive_collect", "cross_entropy_fused"),
-            "tests/unit/train/test_graphs.py",
+            *_tests(
+                "cells",
+                "deferred_weight_grad",
+                "dot_few",
+                "additive_one_query",
+                "additive_collect",
+                "cross_entropy_fused",
+            ),
+            "tests/unit/train/test_graphed_update.py",
         ],
     ),
     "transformer": Case(
@@ -37,7 +44,9 @@ CASES = {
     ),
     "small": Case(["small_gpu.py"], _tests("cells", "ranking", "step")),
     "peers": Case(["peers_gpu.py"], []),
-    "decoding": Case(["decoding_gpu.py"], [*_tests("step", "ranking", "beams"), "tests/unit/search/test_recorded.py"]),
+    "decoding": Case(
+        ["decoding_gpu.py"], [*_tests("step", "ranking", "search_update"), "tests/unit/search/test_graphed_search.py"]
+    ),
 }
 
 
@@ -46,7 +55,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
     options = parser.parse_args()
     if not torch.cuda.is_available():
-        sys.exit(f"torch {torch.__version__} finds no GPU here, and these figures are a GPU's.")
+        sys.exit(f"torch {torch.__version__} finds no GPU; these benchmarks need one.")
     device = torch.cuda.get_device_name()
     return int(record(CASES, options.only, device, f"gpu_{device.split()[-1].lower()}") > 0)
 

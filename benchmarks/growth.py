@@ -1,15 +1,15 @@
 """How decoding grows with the lengths of source and target: O(l1 + l2) without attention, O(l1·l2) with it.
 
     python benchmarks/growth.py                    # a few minutes on an idle machine; writes benchmarks/results/
-    python benchmarks/growth.py --lengths 32 64 128 --repeats 1 --out /tmp/growth     # a quick look
+    python benchmarks/growth.py --lengths 32 64 128 --repeats 1 --out /tmp/growth     # a quick check
 
-Every point is a real greedy search of the library, forced to write exactly l2 words from l1. Time is the best of
-a few runs, since what disturbs a run only adds to it. Memory is what the search has to keep: the source's memory,
-the decoder's state and the attention it returns, counted in bytes of their tensors.
+Each point is a real greedy search of the library, forced to generate exactly l2 words from l1. Time is the best of a
+few runs, because disturbances only add to it. Memory is the bytes of the tensors that the search keeps: encoder output,
+decoder state and returned attention.
 
-The exponents come from two fits. On the diagonal, l1 = l2 = l, the slope of log time against log l over the three
-longest lengths says how time grows when both grow. Over all points, time = a + b·l1 + c·l2 + d·l1·l2 says where
-it goes: the share of the last term is what attention costs.
+There are two fits. On the diagonal, l1 = l2 = l, the slope of log time over log l at the three longest lengths gives
+the exponent of growth. Over all points, the fit time = a + b·l1 + c·l2 + d·l1·l2 separates the terms: the share of the
+last one is the cost of attention.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from saccade import tree
+from saccade import pytree
 from saccade.batch import UNK, Batch
 from saccade.models import Seq2Seq, build_seq2seq
 from saccade.search import SearchConfig, decode
@@ -43,7 +43,7 @@ class Point(NamedTuple):
 
 
 def models() -> dict[str, Seq2Seq]:
-    """The same encoder and decoder with one fixed vector, and with two attentions."""
+    """Build the same encoder and decoder with one fixed vector, and with two kinds of attention."""
     torch.manual_seed(0)
     sizes = {
         "embedding": WIDTH,
@@ -55,7 +55,7 @@ def models() -> dict[str, Seq2Seq]:
 
 
 def measure(name: str, model: Seq2Seq, source: int, target: int, repeats: int) -> Point:
-    batch = Batch.of(torch.randint(UNK + 1, VOCABULARY, (BATCH, source)).tolist())
+    batch = Batch.from_lists(torch.randint(UNK + 1, VOCABULARY, (BATCH, source)).tolist())
     best = float("inf")
     for _ in range(repeats):
         began = time.perf_counter()
@@ -63,21 +63,21 @@ def measure(name: str, model: Seq2Seq, source: int, target: int, repeats: int) -
         best = min(best, time.perf_counter() - began)
         assert all(len(hypothesis.tokens) >= target for (hypothesis,) in found)
     memory = model.encode(batch)
-    kept = [*tree.leaves(memory), *tree.leaves(model.start(memory, target))]
+    kept = [*pytree.leaves(memory), *pytree.leaves(model.init_state(memory, target))]
     kept += [weights for (hypothesis,) in found for weights in hypothesis.attention.values()]
     return Point(name, source, target, best, sum(t.numel() * t.element_size() for t in kept))
 
 
-def slope(points: list[Point], attribute: str) -> float:
-    """The exponent on the diagonal, over its three longest lengths."""
+def exponent_of(points: list[Point], attribute: str) -> float:
+    """Fit the exponent on the diagonal, over its three longest lengths."""
     diagonal = sorted((p for p in points if p.source == p.target), key=lambda p: p.source)[-3:]
     xs = np.log([p.source for p in diagonal])
     exponent = np.polyfit(xs, np.log([getattr(p, attribute) for p in diagonal]), 1)[0]
-    return round(float(exponent), 4) + 0.0  # no minus before a zero
+    return round(float(exponent), 4) + 0.0  # avoids -0.0
 
 
 def product_share(points: list[Point]) -> float:
-    """The share of l1·l2 in the time of the longest point, by a least-squares fit of the relative error."""
+    """Return the share of l1·l2 in the time of the longest point, by a least-squares fit of the relative error."""
     columns = np.array([[1, p.source, p.target, p.source * p.target] for p in points], dtype=float)
     seconds = np.array([p.seconds for p in points])
     solution, *_ = np.linalg.lstsq(columns / seconds[:, None], np.ones(len(points)), rcond=None)
@@ -99,9 +99,8 @@ def summary(points: list[Point]) -> str:
     ]
     for name in dict.fromkeys(p.model for p in points):
         own = [p for p in points if p.model == name]
-        lines.append(
-            f"| {name} | {slope(own, 'seconds'):.2f} | {slope(own, 'kept_bytes'):.2f} | {product_share(own):.0%} |"
-        )
+        of_time, of_memory = exponent_of(own, "seconds"), exponent_of(own, "kept_bytes")
+        lines.append(f"| {name} | {of_time:.2f} | {of_memory:.2f} | {product_share(own):.0%} |")
     return "\n".join(lines)
 
 
@@ -112,7 +111,7 @@ def draw(points: list[Point], path: Path) -> None:
     import matplotlib.pyplot as plt
     from matplotlib.ticker import FuncFormatter, LogLocator
 
-    looks = {"no attention": ("#7a7a7a", "o-"), "additive": ("#0072b2", "o-"), "dot": ("#d55e00", "s--")}
+    styles = {"no attention": ("#7a7a7a", "o-"), "additive": ("#0072b2", "o-"), "dot": ("#d55e00", "s--")}
     longest = max(p.source for p in points)
     panels = [
         ("both grow: l1 = l2", lambda p: p.source == p.target, "source", "seconds"),
@@ -121,11 +120,11 @@ def draw(points: list[Point], path: Path) -> None:
     ]
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
     for axis, (title, keep, x, y) in zip(axes, panels, strict=True):
-        for name, (colour, line) in looks.items():
+        for name, (color, line) in styles.items():
             own = sorted((p for p in points if p.model == name and keep(p)), key=lambda p: getattr(p, x))
-            label = f"{name}  (slope {slope(own, y):.2f})" if "l1 = l2" in title else name
+            label = f"{name}  (slope {exponent_of(own, y):.2f})" if "l1 = l2" in title else name
             values = [getattr(p, y) / (1e6 if y == "kept_bytes" else 1) for p in own]
-            axis.plot([getattr(p, x) for p in own], values, line, color=colour, label=label, markersize=4)
+            axis.plot([getattr(p, x) for p in own], values, line, color=color, label=label, markersize=4)
         axis.set(
             xscale="log", yscale="log", title=title, xlabel="words", ylabel="MB" if y == "kept_bytes" else "seconds"
         )

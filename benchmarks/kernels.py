@@ -1,8 +1,8 @@
-"""Our kernels beside what torch does for the same: time of forward and backward on this machine.
+"""Our kernels compared with torch's operations: time of forward and backward on this machine.
 
     python benchmarks/kernels.py                   # half a minute on an idle machine; writes benchmarks/results/
 
-Times are the best of a few runs in one process, ours and torch's in turn, since what disturbs a run only adds to it.
+Times are the best of a few runs in one process, ours and torch's in turn, because disturbances only add to them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PADDING = 0
 
 
 class Case(NamedTuple):
-    """The same made in two ways or more; the first is what the others are compared with."""
+    """Several implementations of an operation; the first is the baseline."""
 
     name: str
     ways: dict[str, Callable[[], Tensor]]
@@ -63,7 +63,7 @@ def loss_case() -> Case:
         return F.cross_entropy(logits, expected, ignore_index=PADDING, label_smoothing=SMOOTHING, reduction="sum")
 
     def divergence() -> Tensor:
-        """As toolkits with dense targets have it."""
+        """Compute the loss as toolkits with dense targets do."""
         target = torch.full((ROWS, CLASSES), SMOOTHING / (CLASSES - 2))
         target.scatter_(1, expected[:, None], 1 - SMOOTHING)[:, PADDING] = 0
         return F.kl_div(F.linear(hidden, weight, bias).log_softmax(-1), target, reduction="sum")
@@ -76,7 +76,7 @@ def loss_case() -> Case:
 
 
 def seconds(way: Callable[[], Tensor], parameters: list[Tensor]) -> tuple[float, float]:
-    """Of the forward pass, and of both."""
+    """Return the seconds of the forward pass, and of both passes."""
     for parameter in parameters:
         parameter.grad = None
     began = time.perf_counter()
@@ -114,10 +114,10 @@ def main() -> None:
     report = f"""# Kernels
 
 {machine}. Made by `python benchmarks/kernels.py`.
-The last two columns say how many times faster a way is than the first of its kind. Our loss computes its gradients in
-the forward pass, so only both passes together can be compared.
+The last two columns are the speedup over the first implementation of each operation. Our loss computes its gradients in
+the forward pass, so compare only both passes together.
 
-| what | way | forward ms | both passes ms | forward × | both × |
+| operation | implementation | forward ms | both passes ms | forward × | both × |
 |---|---|---:|---:|---:|---:|
 """
     report += "\n".join(lines) + "\n"

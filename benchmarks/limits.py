@@ -1,4 +1,4 @@
-"""What a device can do at most, measured in the same run as what is set beside it."""
+"""Measured limits of a device: copy bandwidth and matmul throughput, for comparison in the same run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["copy_speed", "operations_of", "product_speed", "share_of_copying", "
 
 @functools.cache
 def copy_speed() -> float:
-    """Bytes a second of a plain copy, read and written."""
+    """Measure the bytes per second of a plain copy, reads and writes."""
     here = torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
     there = torch.empty_like(here)
     return float(2 * len(here) / (do_bench(lambda: there.copy_(here), return_mode="median") / 1e3))
@@ -21,25 +21,25 @@ def copy_speed() -> float:
 
 @functools.cache
 def product_speed() -> float:
-    """Operations a second of a large product in bfloat16, as the library for such products does it."""
+    """Measure the operations per second of a large bfloat16 matmul by torch's library."""
     one, other = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     return float(2 * 8192**3 / (do_bench(lambda: one @ other, return_mode="median") / 1e3))
 
 
 def share_of_copying(bytes_: float, ms: float) -> float:
-    """The time that a copy would need to move so many bytes, beside the time taken."""
+    """Return the time of a plain copy of so many bytes, divided by the time taken."""
     return round(bytes_ / copy_speed() * 1e3 / ms, 3)
 
 
 def share_of_products(operations: float, ms: float) -> float:
-    """The time that large products would need for so many operations, beside the time taken."""
+    """Return the time of large matmuls with so many operations, divided by the time taken."""
     return round(operations / product_speed() * 1e3 / ms, 3)
 
 
 def operations_of(model: nn.Module, tokens: int) -> float:
-    """Operations of a training step in products with weights, each used once a token: two a weight, three passes.
+    """Count the operations of a training step in matmuls with weights: two for each weight and token, three passes.
 
-    Tables of word vectors are looked up and not multiplied with, unless they are the output layer's as well.
+    Embedding tables do not count, unless they are tied to the output layer.
     """
     tables = {id(part.weight) for part in model.modules() if isinstance(part, nn.Embedding)}
     used = {id(part.weight) for part in model.modules() if isinstance(part, nn.Linear)}

@@ -2,13 +2,13 @@
 
     python benchmarks/multi30k.py train    --data DIR    target tokens/s without padding, steady state, three models
     python benchmarks/multi30k.py decode   --data DIR    sentences/s, beams 1 and 5, of models trained by `quality`
-    python benchmarks/multi30k.py quality  --data DIR    ten minutes of training, then BLEU on test_2016_flickr, beam 5
+    python benchmarks/multi30k.py quality  --data DIR    trains for ten minutes, then BLEU on test_2016_flickr
 
-DIR holds the data set's {train,val,test_2016_flickr}.{en,de}.gz. With --pieces it holds text that is already cut into
-pieces, {train,val}.sp.{en,de}, as other toolkits are fed, so that all count the same tokens. Results are one JSON line
-each; run it on an otherwise idle machine and read it as ratios to what else ran beside it. A GPU is used where there is
-one: there --set '{"tokens_per_batch": 4096, "precision": "bf16"}' and --batch 128 say more, and --plain leaves our
-kernels and graphs out.
+DIR holds the data set's {train,val,test_2016_flickr}.{en,de}.gz. With --pieces it holds subword text,
+{train,val}.sp.{en,de}, as input for other toolkits too, so that all count the same tokens. Prints a JSON line for each
+result. Run it on an otherwise idle machine, and compare only runs of one session. It uses a GPU if there is one; then
+--set '{"tokens_per_batch": 4096, "precision": "bf16"}' and --batch 128 are more typical. --plain disables our kernels
+and CUDA graphs.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from unittest.mock import patch
 import torch
 
 from saccade import kernels
+from saccade.api import load
 from saccade.data.formats import pairs
-from saccade.front import load
 from saccade.recipes import RecipeText
 from saccade.recipes.schema import Recipe
 from saccade.runs.folder import load_task
 from saccade.runs.recipe import parse_recipe
 from saccade.runs.training import train
 from saccade.runs.workers import Workers
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.tasks.batching import stream
-from saccade.train.log import Watcher
+from saccade.train.log import TrainingCallback
 
 MODELS: dict[str, dict[str, Any]] = {
     "transformer": {
@@ -131,20 +131,20 @@ def train_speed(arguments: argparse.Namespace) -> None:
 
 @contextmanager
 def torch_alone() -> Iterator[None]:
-    """Neither our kernels nor recorded searches."""
-    with kernels.plain(), patch("saccade.search.decoding.recorded", lambda *given, **options: None):
+    """Disable our kernels, and CUDA graphs for decoding."""
+    with kernels.disable_fused(), patch("saccade.search.decoding.graphed_search", lambda *given, **options: None):
         yield
 
 
-class Clock(Watcher):
-    """When each step ended, and how many target tokens had been learnt from by then."""
+class Clock(TrainingCallback):
+    """Records the time of each step and the cumulative target tokens."""
 
     def __init__(self) -> None:
         self.marks: list[tuple[float, float]] = []
         self.facts: dict[str, Any] = {}
         self._began = time.perf_counter()
 
-    def begins(self, steps: int, first: int, facts: dict[str, Any]) -> None:
+    def on_train_begin(self, steps: int, first: int, facts: dict[str, Any]) -> None:
         self.facts, self._began = facts, time.perf_counter()
 
     def step(self, entry: dict[str, Any]) -> None:
@@ -192,7 +192,7 @@ def decode(arguments: argparse.Namespace) -> None:
             ):
                 list(stream(task, sources[:64], search, workers=pool))
                 times = []
-                for _ in range(5):  # a GPU's searches are recorded in the first two
+                for _ in range(5):  # on a GPU, the first two capture CUDA graphs
                     began = time.perf_counter()
                     found = list(stream(task, sources, search, workers=pool))
                     times.append(time.perf_counter() - began)
@@ -229,12 +229,12 @@ def main() -> None:
     parser.add_argument("--pieces", action="store_true")
     parser.add_argument("--models", nargs="+", default=list(MODELS))
     parser.add_argument("--seconds", type=float, default=None)
-    parser.add_argument("--workers", type=int, choices=[1, 2], default=1, help="of decode: processes of one thread")
-    parser.add_argument("--batch", type=int, default=32, help="of decode: sentences at a time")
-    parser.add_argument("--plain", action="store_true", help="torch's own operations alone")
+    parser.add_argument("--workers", type=int, choices=[1, 2], default=1, help="decode: processes of one thread each")
+    parser.add_argument("--batch", type=int, default=32, help="decode: sentences in a batch")
+    parser.add_argument("--plain", action="store_true", help="use only torch's own operations")
     parser.add_argument("--warm", type=float, default=15)
     parser.add_argument("--out", type=Path, default=Path("runs/multi30k"))
-    parser.add_argument("--set", help="JSON: changes to `train`, and to the model under `model`")
+    parser.add_argument("--set", help="JSON: changes to `train`; changes to the model under `model`")
     arguments = parser.parse_args()
     arguments.seconds = arguments.seconds or (600 if arguments.what == "quality" else 60)
     torch.set_num_threads(2)

@@ -1,16 +1,15 @@
-"""How long one sentence takes on the CPU, and how many CPU seconds a file takes, by number of threads.
+"""Latency of one sentence on the CPU, and CPU seconds for a file, by number of threads.
 
     python benchmarks/one_sentence.py FOLDER... [--lines 1500] [--out benchmarks/results/one_sentence_cpu.jsonl]
     python benchmarks/one_sentence.py --sweep [--out benchmarks/results/threads_cpu.jsonl]
 
-For each model folder: `model(text)`, which returns attention, and `model.stream`, which does not, in milliseconds (the
-median and the smallest of many calls), with the number of threads that saccade chooses and with all of torch's. Then
-`saccade predict --file`, in CPU seconds of the whole process, with and without `--threads`, on an idle machine and
-beside other processes that keep every core busy. The ratio of two lines of
-one run is the result; the milliseconds belong to the machine.
+For each model folder it measures `model(text)`, which returns attention, and `model.stream`, which does not: median and
+minimum milliseconds of many calls, with saccade's choice of threads and with given numbers. Then it measures CPU
+seconds of `saccade predict --file`, with and without `--threads`, on an idle machine and with all cores busy. Compare
+lines of one run by their ratios; the milliseconds depend on the machine.
 
-`--sweep` searches with untrained models of several sizes, for 1, 8 and 32 sentences, with one thread and with all of
-torch's. `saccade.threads.SMALL` comes from its ratios.
+`--sweep` decodes with untrained models of several sizes, for 1, 8 and 32 sentences, with one thread and with all cores.
+`saccade.threads.SMALL` is set from its ratios.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ TEXT = "the European Economic Area was signed in August 1992"
 
 
 def milliseconds(call: Callable[[], object], seconds: float = 3.0) -> dict[str, float]:
-    """The median and the smallest time of a call, repeated for some seconds after a warm-up."""
+    """Return the median and minimum time of a call, repeated for some seconds after a warm-up."""
     for _ in range(20):
         call()
     times: list[float] = []
@@ -44,7 +43,7 @@ def milliseconds(call: Callable[[], object], seconds: float = 3.0) -> dict[str, 
 
 
 def one_sentence(folder: Path, threads: int | None) -> list[dict[str, object]]:
-    """Measured in a process of its own, since `torch.set_num_threads` cannot be taken back."""
+    """Measure the calls of one sentence; runs in its own process, because `torch.set_num_threads` is permanent."""
     import torch
 
     import saccade
@@ -59,7 +58,7 @@ def one_sentence(folder: Path, threads: int | None) -> list[dict[str, object]]:
 
 @contextmanager
 def busy(wanted: bool) -> Iterator[None]:
-    """Other processes that use all cores for the time inside."""
+    """Keep all cores busy with other processes inside the context, if wanted."""
     count = (os.cpu_count() or 1) if wanted else 0
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
@@ -71,7 +70,7 @@ def busy(wanted: bool) -> Iterator[None]:
 
 
 def file_seconds(folder: Path, lines: int, threads: int | None) -> dict[str, object]:
-    """CPU and wall seconds of `saccade predict --file` over so many lines."""
+    """Measure CPU and wall seconds of `saccade predict --file`."""
     with tempfile.TemporaryDirectory() as place:
         source, answers = Path(place, "source.txt"), Path(place, "answers.txt")
         words = TEXT.split()
@@ -99,7 +98,7 @@ SIZES = {
 
 
 def sweep(threads: int) -> Iterator[dict[str, object]]:
-    """Greedy searches of 20 words with so many threads, for every size and number of sentences."""
+    """Measure greedy searches of 20 words for every model size and number of sentences."""
     import torch
 
     from saccade.batch import Batch
@@ -114,14 +113,14 @@ def sweep(threads: int) -> Iterator[dict[str, object]]:
             torch.manual_seed(1)
             model = build_seq2seq(name, 4000, 4000, **settings).eval()
             for sentences in (1, 8, 32):
-                batch = Batch.of(torch.randint(4, 4000, (sentences, 12)).tolist())
+                batch = Batch.from_lists(torch.randint(4, 4000, (sentences, 12)).tolist())
                 found = milliseconds(lambda model=model, batch=batch: decode(model, batch, config), 1.5)
                 size = {"model": name, "weights": weights_of_step(model), "sentences": sentences}
                 yield {**size, "threads": threads, **found}
 
 
 def ratios(lines: list[str]) -> Iterator[str]:
-    """The time with all threads over that with one."""
+    """Yield the ratio of the time with all threads to that with one."""
     found = [json.loads(line) for line in lines]
     alone = {(one["model"], one["weights"], one["sentences"]): one["median_ms"] for one in found if one["threads"] == 1}
     for one in found:
@@ -137,7 +136,9 @@ def main() -> None:
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--lines", type=int, default=1500)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--one", type=int, help="Only the calls of one sentence, with so many threads; 0: our choice.")
+    parser.add_argument(
+        "--one", type=int, help="measure only one sentence, with this many threads; 0: saccade's choice"
+    )
     given = parser.parse_args()
     if given.sweep and given.one is not None:
         for found in sweep(given.one):

@@ -1,11 +1,10 @@
-"""The same work by others, on the GPU and in the run that measures ours: what `transformer_gpu.py` and
-`decoding_gpu.py` do, by torch's nn.Transformer and by transformers' Marian.
+"""Other libraries on the tasks of `transformer_gpu.py` and `decoding_gpu.py`: nn.Transformer and transformers' Marian.
 
     python benchmarks/peers_gpu.py
 
-One optimiser step of the base model over 512 × 64 words, bf16 autocast, compiled by torch.compile; 128 sentences of 30
-tokens to 40 new ones, greedy and with a beam of 5, bf16. Random weights and data, medians, one JSON line each. Without
-transformers installed only torch's own are measured.
+Training: an optimizer step of the base model over 512 × 64 words, bf16 autocast, with torch.compile. Decoding: 128
+sentences of 30 tokens to 40 new ones, greedy and with a beam of 5, bf16. Random weights and data; medians; a JSON line
+for each result. Without transformers installed, only nn.Transformer is measured.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ END, PAD = 2, 0
 
 
 class TorchTransformer(nn.Module):
-    """nn.Transformer with what it leaves out: word vectors, places, the output layer and the loss."""
+    """nn.Transformer with embeddings, positions, output layer and loss."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +42,7 @@ class TorchTransformer(nn.Module):
 
 
 class Marian(nn.Module):
-    """transformers' Marian with its own loss."""
+    """Marian of transformers, with its own loss."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,7 +102,7 @@ def train(name: str, model: nn.Module) -> None:
 
 
 def write(name: str, model: nn.Module) -> None:
-    """`generate` as it comes, which is eager, and compiled over a cache of fixed size."""
+    """Measure `generate` in its default eager mode, and compiled with a static cache."""
     model = model.cuda().bfloat16().eval()
     source = tokens(128, 30)
     for beam in (1, 5):
@@ -115,7 +114,7 @@ def write(name: str, model: nn.Module) -> None:
                 torch.cuda.synchronize()
                 first = time.perf_counter() - began
                 took = seconds(lambda limits=limits: model.generate(source, **limits), 5)
-            except Exception as error:  # report what transformers cannot do as well
+            except Exception as error:  # also report failures of transformers
                 print(json.dumps({"case": f"{name}, {way}, beam {beam}", "error": str(error)[:300]}), flush=True)
                 continue
             say(f"{name}, {way}, beam {beam}", ms=1e3 * took, sentences_per_s=128 / took, first_call_s=first)

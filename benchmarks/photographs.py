@@ -1,11 +1,11 @@
-"""Captions for photographs, learned from scratch: the recipe `flickr8k`, soft and hard, on a GPU.
+"""Captioning of photographs from scratch: the recipe `flickr8k`, soft and hard attention, on a GPU.
 
     python benchmarks/photographs.py --data DIR [--only soft] [--out runs]
 
-DIR holds train.captions.tsv.xz and valid.captions.tsv.xz, a picture's name and a caption on each line, and the pictures
-in train.images.zip and valid.images.zip. Trains as `saccade train` does unless the model is there, and measures it on
-the validation pictures. To tell what it sees from what it guesses, also: what it writes of a picture, held against the
-captions of another one; and the one sentence it writes most often, for all of them. One JSON line each.
+DIR holds train.captions.tsv.xz and valid.captions.tsv.xz, with an image name and a caption on each line, and the images
+in train.images.zip and valid.images.zip. Trains as `saccade train` does unless the model exists, and evaluates it on
+the validation images. Two controls separate content from fluency: each caption scored against another image's
+references, and the most frequent caption for all images. Prints a JSON line for each.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 
 import torch
 
+from saccade.api import load
 from saccade.data.captions import by_picture
-from saccade.front import load
 from saccade.metrics import CAPTION_METRICS, caption_statistics
 from saccade.runs.corpus import Corpus
 from saccade.runs.recipe import load_recipe
@@ -27,7 +27,7 @@ from saccade.runs.training import train
 
 
 def trained(kind: str, data: Path, folder: Path) -> int | None:
-    """Train a model; the seconds it took, where it was not there."""
+    """Train a model and return the seconds; None if it exists already."""
     if (folder / "model.safetensors").exists():
         return None
     recipe = load_recipe("flickr8k", [f"data.folder={data}", f"model.preset=show-attend-tell-{kind}"])
@@ -37,7 +37,7 @@ def trained(kind: str, data: Path, folder: Path) -> int | None:
 
 
 def score(texts: list[str], references: list[list[str]]) -> dict[str, float]:
-    """Each metric of captions."""
+    """Compute every caption metric."""
     parts = {name: caption_statistics(name, texts, references) for name in CAPTION_METRICS}
     return {name: round(float(part.score(part.counts.sum(0))), 3) for name, part in parts.items()}
 

@@ -1,9 +1,9 @@
-"""Products with weights that stay, on one core: torch's linear, its packed ones, and ours in C; a JSON line each.
+"""Matmuls with constant weights on one core: torch's packed ones and our C kernels; a JSON line for each.
 
     python benchmarks/products.py
 
-The shapes of a Transformer's step (width 256, 1024 inside, 8000 words), for one sentence with a beam of 5, for 32, and
-for 32 with a beam of 5. Median µs, and GFLOP/s.
+The shapes of a Transformer's decoding step (width 256, feed-forward width 1024, 8000 words), for one sentence with a
+beam of 5, for 32 sentences, and for 32 with a beam of 5. Median µs, and GFLOP/s.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import torch
 import torch.nn.functional as F
 
 from saccade.kernels.native import coarse_products, library
-from saccade.kernels.native.products import NativeProduct
+from saccade.kernels.native.gemm import NativeProduct
 from saccade.kernels.packed.naive import Product
-from saccade.kernels.packed.products import Int8Product, OneDNNProduct
+from saccade.kernels.packed.prepacked import Int8Product, OneDNNProduct
 
 SHAPES = ((256, 256), (256, 768), (256, 1024), (1024, 256), (256, 8000))
 
@@ -42,12 +42,12 @@ def main() -> None:
             x, weight, bias = torch.randn(rows, inputs), torch.randn(outputs, inputs) * 0.1, torch.randn(outputs)
             ways: dict[str, Product] = {
                 "oneDNN": OneDNNProduct(weight, bias, rows),
-                "eight bits, torch": Int8Product(weight, bias),
+                "int8, torch": Int8Product(weight, bias),
             }
             if library() is not None:
                 ways["ours"] = NativeProduct(weight, bias, coarse=False)
             if coarse_products():
-                ways["eight bits, ours"] = NativeProduct(weight, bias, coarse=True)
+                ways["int8, ours"] = NativeProduct(weight, bias, coarse=True)
             exact = F.linear(x, weight, bias)
             for name, product in ways.items():
                 took = microseconds(product, x)

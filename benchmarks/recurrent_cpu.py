@@ -1,13 +1,13 @@
-"""Decoding with recurrent models on two CPU cores, side by side with eole, whose models are of its own making.
+"""Decoding with recurrent models on two CPU cores, compared with eole and its own models.
 
     python benchmarks/recurrent_cpu.py MODEL --data DIR --peer-python VENV/bin/python --peer-model DIR --pieces FILE
 
-MODEL is a trained translation folder with a recurrent model (`benchmarks/multi30k.py quality` makes one), --data has
-the data set's test_2016_flickr.{en,de}.gz; VENV has eole, --peer-model is what it trained, --pieces the same sentences
-as it reads them. Weights differ, so lengths are made the same: every answer has 14 tokens, in both. Batches of 32. Ours
-is timed from text to text, two workers of one thread each; eole from pieces to pieces, as one process of two threads,
-which is what it offers, and as two processes of one thread that share the sentences. Runs alternate; medians, in JSON
-lines.
+MODEL is the folder of a recurrent translation model (`benchmarks/multi30k.py quality` makes one); --data has the data
+set's test_2016_flickr.{en,de}.gz; VENV has eole; --peer-model is a model trained by eole; --pieces is the same
+sentences as subwords. The weights differ, so both generate exactly 14 tokens for each sentence, in batches of 32.
+saccade is timed from text to text, with two workers of one thread each. eole is timed from subwords to subwords: as one
+process of two threads, its only built-in mode, and as two processes of one thread that share the sentences. Runs
+alternate; prints medians as JSON lines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any
 LENGTH, BATCH = 14, 32
 
 
-# The peer's side: needs nothing of saccade
+# eole's side: does not import saccade
 
 
 def serve(model: str) -> None:
@@ -54,11 +54,11 @@ def serve(model: str) -> None:
         print(json.dumps({"seconds": seconds, "tokens": sum(len(best[0].split()) for best in found)}), flush=True)
 
 
-# Ours
+# saccade's side
 
 
 class Peer:
-    """Some processes of eole's that share the sentences; as slow as the slowest."""
+    """eole in one or more processes that share the sentences; the slowest one counts."""
 
     def __init__(self, python: Path, model: Path, processes: int, threads: int) -> None:
         command = [str(python), "-P", __file__, str(model), "--serve"]
@@ -81,10 +81,10 @@ class Peer:
     def _answer(self, process: subprocess.Popen[str]) -> dict[str, Any]:
         assert process.stdout is not None
         for line in process.stdout:
-            if line.startswith("{"):  # it tells other things as well
+            if line.startswith("{"):  # eole prints other lines too
                 found: dict[str, Any] = json.loads(line)
                 return found
-        raise SystemExit("eole has ended without an answer: run it by hand to see why")
+        raise SystemExit("eole ended without an answer. Run it manually to see the error.")
 
     def close(self) -> None:
         for process in self._processes:
@@ -92,7 +92,7 @@ class Peer:
 
 
 def endless(model: Path, folder: Path) -> Path:
-    """A copy of a model that never ends a sentence by itself."""
+    """Copy a model with an output bias that prevents the end token."""
     from safetensors import safe_open
     from safetensors.torch import load_file, save_file
 
@@ -101,10 +101,10 @@ def endless(model: Path, folder: Path) -> Path:
     shutil.copytree(model, folder)
     file = folder / "model.safetensors"
     with safe_open(file, "pt") as opened:
-        told = opened.metadata()
+        metadata = opened.metadata()
     weights = load_file(file)
     weights["output.bias"][EOS] = -1e4
-    save_file(weights, file, metadata=told)
+    save_file(weights, file, metadata=metadata)
     return folder
 
 
@@ -112,13 +112,13 @@ def compare(arguments: argparse.Namespace, stack: ExitStack) -> None:
     from saccade.data.formats import pairs
     from saccade.runs.folder import load_task
     from saccade.runs.workers import Workers
-    from saccade.search.settings import SearchConfig
+    from saccade.search.search_config import SearchConfig
     from saccade.tasks.batching import stream
 
     examples = pairs(*(arguments.data / f"test_2016_flickr.{side}.gz" for side in ("en", "de")))
     texts = [example.source or "" for example in examples]
-    pieces = arguments.pieces.read_text(encoding="utf-8").rstrip("\n").split("\n")
-    assert len(pieces) == len(texts)
+    subwords = arguments.pieces.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    assert len(subwords) == len(texts)
     temporary = stack.enter_context(tempfile.TemporaryDirectory())
     folder = endless(arguments.model, Path(temporary) / "endless")
     task, pool = load_task(folder), stack.enter_context(Workers(folder, 2))
@@ -138,7 +138,7 @@ def compare(arguments: argparse.Namespace, stack: ExitStack) -> None:
         return seconds
 
     ways: dict[str, Any] = {
-        name: lambda beam, n, peer=peer: peer.seconds(beam, pieces[:n]) for name, peer in peers.items()
+        name: lambda beam, n, peer=peer: peer.seconds(beam, subwords[:n]) for name, peer in peers.items()
     }
     ways |= {f"saccade, {kind}": lambda beam, n, kind=kind: ours(kind, beam, texts[:n]) for kind in ("full", "int8")}
     for beam in (1, 5):

@@ -1,13 +1,13 @@
-"""Does a change of the code leave all results as they were, bit for bit?
+"""Check that a code change leaves all results bit-identical.
 
-Trains every shipped recipe for a few updates on a little built-in data, with its own model, objective and search, and
-writes one line of digests a recipe: losses, weights, answers, attention. Run it with two versions and compare:
+Trains every shipped recipe for a few updates on a small built-in data set, with its own model, objective and search. It
+writes one line of digests for each recipe: losses, weights, predictions, attention. Run two versions and compare:
 
     PYTHONPATH=OLD/src python benchmarks/same_results.py old.jsonl
     PYTHONPATH=src     python benchmarks/same_results.py new.jsonl
     diff old.jsonl new.jsonl && echo the same
 
-One thread, CPU, float32: equal code gives equal bits there. `--recipes a,b` runs some of them.
+It runs on one CPU thread in float32, where equal code gives equal bits. `--recipes a,b` selects recipes.
 """
 
 import argparse
@@ -29,7 +29,7 @@ COMMON = [
 
 
 def write_data(folder):
-    """Small files of each kind, from the built-in grammar."""
+    """Write small files of each kind, from the built-in grammar."""
     from saccade.corpora import CORPORA
 
     for split, size in (("train", SENTENCES), ("valid", 20), ("test", 20)):
@@ -45,7 +45,7 @@ def write_data(folder):
 
 
 def data_settings(recipe, folder):
-    """The recipe's task on the small files."""
+    """Write a variant of the recipe for the small files; return its path and task."""
     import yaml
 
     from saccade.recipes import read_recipe
@@ -67,7 +67,7 @@ def data_settings(recipe, folder):
         files = {split: [str(folder / f"{split}.{end}") for end in endings] for split in ("train", "valid", "test")}
         data = {**files, "folder": None, "names": {}, "columns": {}}
     if settings.get("tokenizer", {}).get("size"):
-        settings["tokenizer"]["size"] = 400  # there is too little text for more
+        settings["tokenizer"]["size"] = 400  # the small text does not support more
     settings["data"] = {**data, "cache": str(folder / "cache")}
     path = folder / f"{recipe}.yaml"
     path.write_text(yaml.safe_dump(settings))
@@ -89,7 +89,7 @@ def tensors(path):
 
 
 def run_one(recipe, folder):
-    """Train, answer, evaluate; the digests."""
+    """Train and predict; return the digests."""
     import torch
 
     import saccade

@@ -1,13 +1,13 @@
-"""The server under load: 64 clients at once, every answer checked against the one computed alone beforehand.
+"""Load test of the server: 64 clients at once, with every answer checked against one computed alone beforehand.
 
     python benchmarks/serve.py                          # the demo's model in runs/demo; about four minutes
-    python benchmarks/serve.py MODEL --seconds 5 --out /tmp/serve     # a quick look
+    python benchmarks/serve.py MODEL --seconds 5 --out /tmp/serve     # a quick check
 
-The server is a process of its own, started the way a shell would start it; the clients are coroutines of one other
-process that write HTTP by hand, since both share the machine's cores. It is run three times: decoding what arrives
-together, one request at a time (`--max-batch 1`), and together again while one client sends garbage and another hangs
-up at random moments. An answer that is lost, late, mixed up or different, or a 5xx, ends the benchmark with an error.
-Beside it, in float32 and in int8: what `predict` does with the same model and sentences in one process.
+The server runs in its own process, started as from a shell. The clients are coroutines of one other process that write
+raw HTTP, to save CPU time on the shared cores. The server runs four times: with dynamic batching, with one request at a
+time (`--max-batch 1`), with dynamic batching while one client sends garbage and another disconnects at random, and with
+dynamic batching in int8. A lost, late, swapped or different answer, or a 5xx, ends the benchmark with an error. For
+comparison: `predict` in one process with the same model and sentences, in float32 and in int8.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ BODIES = (
 
 
 class Question(NamedTuple):
-    """A request as bytes, and what must come back."""
+    """A request as bytes, and the expected answer."""
 
     request: bytes
     text: str
@@ -73,7 +73,7 @@ class Question(NamedTuple):
 
 @dataclass
 class Tally:
-    """What the clients saw."""
+    """Counts and times of the clients."""
 
     seconds: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -108,7 +108,7 @@ def predicted(model: Path, texts: list[str], precision: str, threads: int, count
 
 
 def questions(model: Path, count: int, precision: str = "full") -> list[Question]:
-    """Sentences of the built-in corpus that the model was not trained on, each answered alone."""
+    """Return test sentences of the built-in corpus, with the prediction of each computed alone."""
     loaded = saccade.load(model, device="cpu")
     corpus = CORPORA["english-french"].generate("test", count, 1, max_length=24)
     texts = [example.source or "" for example in corpus]
@@ -127,7 +127,7 @@ def request(body: bytes) -> bytes:
 
 @contextmanager
 def server(model: Path, *more: str) -> Iterator[int]:
-    """A server process; its port. It must end by itself, with 0, when it is asked to."""
+    """Run a server process and yield its port. On SIGTERM it must exit with status 0."""
     command = [sys.executable, "-m", "saccade", "serve", str(model), "--port", "0", "--device", "cpu", *more]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -152,7 +152,7 @@ async def read_answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
 
 
 async def client(port: int, asked: list[Question], until: float, tally: Tally, seed: int) -> None:
-    """Asks one question after the other over one connection, and checks each answer."""
+    """Send requests one after the other over one connection, and check each answer."""
     chance = random.Random(seed)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     while time.perf_counter() < until:
@@ -170,14 +170,14 @@ async def client(port: int, asked: list[Question], until: float, tally: Tally, s
     writer.close()
 
 
-async def vandal(port: int, until: float, tally: Tally) -> None:
-    """Sends what no server should fall over."""
+async def send_garbage(port: int, until: float, tally: Tally) -> None:
+    """Send malformed requests."""
     chance = random.Random(0)
     while time.perf_counter() < until:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         try:
             writer.write(chance.choice((*GARBAGE, *map(request, BODIES))))
-            async with asyncio.timeout(1):  # half a request has no answer
+            async with asyncio.timeout(1):  # an incomplete request gets no answer
                 status, _ = await read_answer(reader)
             tally.refused[status] += 1
         except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
@@ -187,8 +187,8 @@ async def vandal(port: int, until: float, tally: Tally) -> None:
         await asyncio.sleep(0.01)
 
 
-async def fugitive(port: int, asked: list[Question], until: float, tally: Tally) -> None:
-    """Asks and is gone before the answer comes, or in the middle of the question."""
+async def disconnect(port: int, asked: list[Question], until: float, tally: Tally) -> None:
+    """Send requests and disconnect before the answer, or in the middle of the request."""
     chance = random.Random(0)
     while time.perf_counter() < until:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -204,7 +204,7 @@ async def load(port: int, asked: list[Question], clients: int, seconds: float, t
     until = began + seconds
     tasks = [client(port, asked, until, tally, seed) for seed in range(clients)]
     if trouble:
-        tasks += [vandal(port, until, tally), fugitive(port, asked, until, tally)]
+        tasks += [send_garbage(port, until, tally), disconnect(port, asked, until, tally)]
     await asyncio.gather(*tasks)
     return tally, time.perf_counter() - began
 
@@ -233,19 +233,19 @@ def measure(name: str, options: argparse.Namespace, asked: list[Question], *more
 
 
 def check(name: str, tally: Tally, text: str) -> None:
-    """Stop at an answer that is not the right one, and at any fault of the server's."""
+    """Raise SystemExit on a wrong answer or a server error."""
     if tally.wrong:
         raise SystemExit(f"{name}: {len(tally.wrong)} wrong answers, the first: {tally.wrong[0]}")
     if set(tally.statuses) != {200}:
         raise SystemExit(f"{name}: the answers had the statuses {dict(tally.statuses)}")
     faults = re.findall(r'^saccade_requests_total.*status="5\d\d".*$', text, re.MULTILINE)
     if faults or any(status >= 500 for status in tally.refused):
-        raise SystemExit(f"{name}: the server had faults: {faults} {dict(tally.refused)}")
+        raise SystemExit(f"{name}: server errors: {faults} {dict(tally.refused)}")
 
 
 def table(rows: list[Row]) -> str:
     lines = [
-        "| server | answers | answers/s | p50 ms | p99 ms | inputs in a batch | garbage sent | hung up |",
+        "| server | answers | answers/s | p50 ms | p99 ms | inputs in a batch | garbage sent | disconnects |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
@@ -265,14 +265,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "serve")
     options = parser.parse_args()
     if not (options.model / "model.safetensors").exists():
-        raise SystemExit(f"{options.model} is not a model. Make the demo's with saccade demo, or name another.")
+        raise SystemExit(f"{options.model} is not a model. Run saccade demo to make it, or name another.")
     default, asked = torch.get_num_threads(), questions(options.model, options.sentences)
-    together = measure("together", options, asked)
-    alone = measure("one at a time (--max-batch 1)", options, asked, "--max-batch", "1")
-    troubled = measure("together, with garbage and hang-ups", options, asked, trouble=True)
+    together = measure("dynamic batching", options, asked)
+    alone = measure("one request at a time (--max-batch 1)", options, asked, "--max-batch", "1")
+    troubled = measure("dynamic batching, with garbage and disconnects", options, asked, trouble=True)
     torch.set_num_threads(1)  # as in the server, so that int8 answers are computed by the same code
     small = measure(
-        "together, int8", options, questions(options.model, options.sentences, "int8"), "--precision", "int8"
+        "dynamic batching, int8", options, questions(options.model, options.sentences, "int8"), "--precision", "int8"
     )
     texts = [question.text for question in asked]
     rates = {
@@ -281,37 +281,37 @@ def main() -> None:
         for threads in (default, 1)
     }
     lines = [
-        "| | served, 64 clients | `predict` as it comes | with one thread | served / `predict` |",
+        "| | served, 64 clients | `predict`, default threads | `predict`, one thread | served / `predict` |",
         "|---|---:|---:|---:|---:|",
     ]
     for precision, row in (("full", together), ("int8", small)):
-        comes, one = rates[precision, default], rates[precision, 1]
-        of = f"{row.throughput / comes:.2f}, {row.throughput / one:.2f}"
-        lines.append(f"| {precision} | {row.throughput:.0f} | {comes:.0f} | {one:.0f} | {of} |")
-    beside = "\n".join(lines)
+        default_rate, one = rates[precision, default], rates[precision, 1]
+        of = f"{row.throughput / default_rate:.2f}, {row.throughput / one:.2f}"
+        lines.append(f"| {precision} | {row.throughput:.0f} | {default_rate:.0f} | {one:.0f} | {of} |")
+    comparison = "\n".join(lines)
     ratio = together.throughput / alone.throughput
     machine = f"{platform.machine()} CPU, {os.cpu_count()} cores, torch {torch.__version__}, fp32"
     loaded = saccade.load(options.model, device="cpu")
     report = f"""# Serving
 
 {machine}; {loaded!r}.
-Made by `python benchmarks/serve.py`: {options.clients} clients for {options.seconds:g} s, each asking one sentence of
-the built-in corpus after the other, greedy search. Server and clients share the cores. Every answer was the one that
-the model gives to the sentence alone; none was lost, and none was a 5xx.
+Made by `python benchmarks/serve.py`: {options.clients} clients for {options.seconds:g} s, each sending one sentence of
+the built-in corpus after the other, greedy search. Server and clients share the cores. Every answer equals the
+prediction for the sentence alone; none was lost, and none was a 5xx.
 
 {table([together, alone, troubled, small])}
 
-Decoding together is {ratio:.1f} times as fast as one at a time.
+Dynamic batching is {ratio:.1f} times as fast as one request at a time.
 
-Answers per second beside `predict` in one process, on the same model and sentences:
+Answers per second, compared with `predict` in one process on the same model and sentences:
 
-{beside}
+{comparison}
 """
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.with_suffix(".md").write_text(report, encoding="utf-8")
     print(report)
     if ratio < 4:
-        raise SystemExit(f"decoding together is only {ratio:.1f} times as fast, but should be 4 times")
+        raise SystemExit(f"dynamic batching is only {ratio:.1f} times as fast, but should be 4 times")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""The small kernels of a GPU, each alone and beside its twin in torch's own operations; a JSON line each.
+"""The small GPU kernels, each compared with its reference in torch's operations; a JSON line for each.
 
     python benchmarks/small_gpu.py
 
-What a recurrent decoder or a search does at every step: cells of 128 rows and width 1024, the best of 32 000 words for
-128 sentences and for beams of 5, a word's attention over a source of 30 with eight heads. bf16, replayed as graphs, so
-that nobody waits for Python; median µs. `share`: the time a plain copy would need for what must be read and written,
-beside the time ours takes: small ones cannot come near it, since starting a kernel takes about 2 µs.
+The operations of a decoding step: recurrent cells of 128 rows and width 1024, the best of 32 000 words for 128
+sentences and for beams of 5, and attention over a source of 30 with eight heads. bf16; median µs of CUDA graph replays,
+without Python's overhead. `share` is the time of a plain copy of the minimal memory traffic, divided by our time. Small
+kernels cannot come near 1, because a launch takes about 2 µs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from saccade.kernels.ranking import best, best_together
 from saccade.kernels.ranking.choose import SIZE
 from saccade.kernels.ranking.fused import select, summaries
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # where the references are
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # for the reference implementations
 from naive_kernels import naive_best, naive_best_together
 
 Work = Callable[[], Any]
@@ -45,7 +45,7 @@ def report(case: str, ours: Work, torchs: Work, bytes_: int) -> None:
 
 
 def cells(rows: int, width: int) -> None:
-    """Forward, and both passes; of the gates, their other half and the state, all read and all with a gradient."""
+    """Measure forward and both passes; both gate inputs and the state are read and get gradients."""
     for name, gates, ours, naive in (("LSTM", 4, lstm_cell, naive_lstm_cell), ("GRU", 3, gru_cell, naive_gru_cell)):
         parts = [numbers(rows, size * width).requires_grad_() for size in (gates, gates, 1)]
         made = 2 if name == "LSTM" else 1
@@ -90,7 +90,7 @@ def ranking(sentences: int, beam: int, words: int) -> None:
 
 
 def attention(sentences: int, beam: int, size: int, heads: int, width: int) -> None:
-    """One word of every hypothesis over its source."""
+    """Measure the attention of one target word for each hypothesis over its source."""
     each = width // heads
     keys, values = numbers(sentences * heads, each, size), numbers(sentences * heads, size, each)
     query = numbers(sentences * beam, width)

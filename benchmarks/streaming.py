@@ -1,11 +1,11 @@
-"""Memory of `saccade predict` while lines stream through it: the same for a thousand and for a million.
+"""Memory of `saccade predict` over streamed lines: the same for a thousand and for a million.
 
     python benchmarks/streaming.py                       # a million lines; about twenty minutes on two cores
-    python benchmarks/streaming.py 10000 --out /tmp/streaming     # a quick look
+    python benchmarks/streaming.py 10000 --out /tmp/streaming     # a quick check
 
-A small model with random weights translates lines of 1 to 8 words that are made up on the fly, and what it prints is
-counted and dropped; so neither the input nor the output is ever whole in memory or on disk. Every size is a process of
-its own, started the way a shell would start it.
+A small model with random weights translates lines of 1 to 8 words, generated on the fly; its output is counted and
+discarded. So neither input nor output is ever complete in memory or on disk. Each size runs in its own process, started
+as from a shell.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SMALLEST, WORDS, WIDTH = 1000, 200, 16
 
 
 def make_model(folder: Path) -> None:
-    """A translator that has learned nothing: it writes until it has written as much as it read."""
+    """Write an untrained translation model; its output always reaches the length limit."""
     torch.manual_seed(0)
     texts = [f"word{number}" for number in range(WORDS)]
     tokenizer = Tokenizer.train(TokenizerConfig(kind="word", size=WORDS + 10), texts, "source")
@@ -68,7 +68,7 @@ def own_mb(pid: int) -> float:
 
 
 def measure(folder: Path, lines: int) -> float:
-    """Stream so many lines; the largest memory of its own, in MB."""
+    """Stream lines; return the peak of anonymous memory in MB."""
     command = [sys.executable, "-m", "saccade", "predict", str(folder), "--beam", "1", "--max-length", "4"]
     peak, printed = 0.0, 0
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -96,7 +96,7 @@ def main() -> None:
     report = f"""# Memory of a stream of lines
 
 {machine}. Made by `python benchmarks/streaming.py {options.lines}`.
-`own` is the largest part of the process's memory that the system could not take back.
+`own` is the peak of the process's anonymous memory, which the system cannot reclaim.
 
 | lines | own MB |
 |---:|---:|

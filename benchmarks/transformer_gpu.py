@@ -1,18 +1,18 @@
-"""A Transformer's training step on a GPU, and the kernels it is made of; a JSON line a result.
+"""A Transformer's training step on a GPU, and its kernels; a JSON line for each result.
 
-    python benchmarks/transformer_gpu.py                    # everything: some minutes, most of them Triton's compiler
+    python benchmarks/transformer_gpu.py                    # everything: some minutes, mostly Triton compilation
     python benchmarks/transformer_gpu.py check ops          # or some of: check, ops, step, profile
     python benchmarks/transformer_gpu.py step --sentences 128
 
-check    each kernel on fresh random numbers: its relative error against float64, beside that of torch's operations in
-         the same precision; ends with an error if one is more than twice as far off
-ops      each kernel alone and beside torch's own operations, forward and both passes, replayed as graphs, so that
-         nobody waits for Python: ms (median), and GB/s of what it must read and write at least, or TFLOP/s; the share
-         is of what a plain copy, or a large product, reaches in the same run. What fits into the cache can pass 1
-step     the base model (6+6 layers, width 512, 2048 inside, 8 heads, 32000 words, dropout 0.1), bfloat16 autocast, one
-         step of Adam: by our kernels and by torch's (kernels.plain()); through the objective, as training does it, and
-         without the selection of real words, where it can also be a CUDA graph
-profile  what the GPU spends that step on, kernel by kernel
+check    each kernel on random inputs: relative error against float64, compared with torch's operations in the same
+         precision; exits with an error if one is more than twice as far off
+ops      each kernel and torch's operations, forward and both passes, as CUDA graph replays without Python's overhead:
+         ms (median), and GB/s of the minimal memory traffic, or TFLOP/s. `share` is the fraction of the rate of a plain
+         copy, or of a large matmul, in the same run; inputs that fit into the cache can exceed 1
+step     the base model (6+6 layers, width 512, feed-forward 2048, 8 heads, 32000 words, dropout 0.1), bfloat16
+         autocast, one step of Adam: with our kernels and with torch's (kernels.disable_fused()); through the
+         objective, as in training, and without removing padding, which also allows a CUDA graph
+profile  GPU time of that step by kernel
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from saccade.kernels.residual.naive import naive_residual_norm
 from saccade.models import build_seq2seq
 from saccade.train.objective import WordLoss, losses_of
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # where the references are
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # for the reference implementations
 from naive_kernels import naive_attention, naive_cross_entropy, naive_feed_forward, naive_linear
 
 DEVICE = "cuda"
@@ -60,11 +60,13 @@ def numbers(*shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0)
 # ---- check
 
 
-def with_gradients(way: Callable[..., Any], parts: list[Tensor], slopes: list[Tensor]) -> list[Tensor]:
+def with_gradients(way: Callable[..., Any], parts: list[Tensor], gradients: list[Tensor]) -> list[Tensor]:
     leaves = [part.detach().clone().requires_grad_() for part in parts]
     made = way(*leaves)
     made = made if isinstance(made, tuple) else (made,)
-    grads = torch.autograd.grad(made, leaves, [slope.to(one.dtype) for one, slope in zip(made, slopes, strict=True)])
+    grads = torch.autograd.grad(
+        made, leaves, [gradient.to(one.dtype) for one, gradient in zip(made, gradients, strict=True)]
+    )
     return [*(one.detach() for one in made), *grads]
 
 
@@ -75,11 +77,11 @@ def error(found: Tensor, truth: Tensor) -> float:
 def compare(
     name: str, ours: Callable[..., Any], naive: Callable[..., Any], parts: list[Tensor], dtype: torch.dtype, shapes: Any
 ) -> bool:
-    """Ours and the definition in `dtype`, both against the definition in float64 on the same (rounded) inputs."""
-    slopes = [numbers(*shape, dtype=dtype) for shape in shapes]
-    truth = with_gradients(naive, [part.double() for part in parts], [slope.double() for slope in slopes])
-    usual = with_gradients(naive, [part.to(dtype) for part in parts], slopes)
-    found = with_gradients(ours, parts, slopes)
+    """Compare ours and the reference in `dtype` with the reference in float64, on the same (rounded) inputs."""
+    gradients = [numbers(*shape, dtype=dtype) for shape in shapes]
+    truth = with_gradients(naive, [part.double() for part in parts], [gradient.double() for gradient in gradients])
+    usual = with_gradients(naive, [part.to(dtype) for part in parts], gradients)
+    found = with_gradients(ours, parts, gradients)
     fine = True
     for place, (one, other, exact) in enumerate(zip(found, usual, truth, strict=True)):
         off, limit = error(one, exact), max(2 * error(other, exact), 4 * torch.finfo(dtype).eps)
@@ -137,7 +139,7 @@ def checks() -> bool:
 
 
 def check_loss(dtype: torch.dtype) -> bool:
-    """Rows of padding, a vocabulary that is no power of two and needs several blocks, several chunks."""
+    """Check the loss with padding rows, several chunks, and a vocabulary of several blocks and no power of two."""
     fine = True
     for rows, width, classes in ((1000, 512, 10007), (64, 40, 32000), (3, 8, 5)):
         hidden, weight, bias = numbers(rows, width), numbers(classes, width, scale=width**-0.5), numbers(classes)
@@ -182,13 +184,13 @@ def check_attention() -> bool:
 
 
 def check_dropout() -> bool:
-    """The share that is dropped, and that both passes drop the same."""
+    """Check the share of dropped elements, and that both passes drop the same ones."""
     x, weight, bias = numbers(4096, 512, dtype=HALF), numbers(512), numbers(512)
     out = torch.ones_like(x).requires_grad_()
     made = kernels.residual.residual(torch.zeros_like(x), out, 0.1, True)
     kept = made != 0
-    (slope,) = torch.autograd.grad(made.float().sum(), out)
-    share, same = 1 - kept.float().mean().item(), torch.equal(slope, made.detach())
+    (gradient,) = torch.autograd.grad(made.float().sum(), out)
+    share, same = 1 - kept.float().mean().item(), torch.equal(gradient, made.detach())
     say(check="dropout", share=share, same_in_both_passes=same, ok=abs(share - 0.1) < 1e-3 and same)
     return (
         abs(share - 0.1) < 1e-3 and same and residual_norm(x, x, weight, bias, EPS, 0.1, True).isfinite().all().item()
@@ -199,7 +201,7 @@ def check_dropout() -> bool:
 
 
 def time_of(step: Step) -> float:
-    """Median ms."""
+    """Return the median milliseconds."""
     from triton.testing import do_bench_cudagraph
 
     return float(do_bench_cudagraph(step, return_mode="median"))
@@ -216,28 +218,28 @@ def report(name: str, step: Step, bytes_: float = 0.0, operations: float = 0.0) 
 
 
 def passes(made: Callable[[], Tensor | list[Tensor]], leaves: list[Tensor]) -> tuple[Step, Step]:
-    """Forward as in training, and both passes."""
+    """Return functions for the forward pass, as in training, and for both passes."""
 
     def results() -> list[Tensor]:
         found = made()
         return [found] if isinstance(found, Tensor) else list(found)
 
-    slopes = [torch.randn_like(result) for result in results()]
-    return results, lambda: torch.autograd.grad(results(), leaves, slopes)
+    gradients = [torch.randn_like(result) for result in results()]
+    return results, lambda: torch.autograd.grad(results(), leaves, gradients)
 
 
 def half_precision() -> torch.autocast:
-    """Each pass casts its weights itself: what one graph has cast must not be found by the next."""
+    """Autocast without weight cache: a CUDA graph must not use weights that another graph has cast."""
     return torch.autocast(DEVICE, HALF, cache_enabled=False)
 
 
 def ops(rows: int, words: int, width: int, inner: int, classes: int) -> None:
     from saccade.kernels.columns.fused import column_sums, gate_
 
-    size = rows * width * 2  # bytes of a stream
+    size = rows * width * 2  # bytes of one activation tensor
     x, out = (numbers(rows, width, dtype=HALF).requires_grad_() for _ in range(2))
     weight, bias = (numbers(width).requires_grad_() for _ in range(2))
-    for name, way in (("ours", nullcontext), ("torch", kernels.plain)):
+    for name, way in (("ours", nullcontext), ("torch", kernels.disable_fused)):
         for p in (0.0, 0.1):
             with half_precision(), way():
                 forward, both = passes(
@@ -246,24 +248,24 @@ def ops(rows: int, words: int, width: int, inner: int, classes: int) -> None:
                 report(f"residual_norm p={p}, {name}, forward", forward, 4 * size)
                 report(f"residual_norm p={p}, {name}, both", both, (8 if p else 7) * size)
     for columns in (width, inner):
-        slope, made = numbers(rows, columns, dtype=HALF), numbers(rows, columns, dtype=HALF)
-        report(f"column_sums {columns}, ours", lambda slope=slope: column_sums(slope), rows * columns * 2)
-        report(f"column_sums {columns}, torch", lambda slope=slope: slope.sum(0), rows * columns * 2)
-        report(f"gate_ {columns}", lambda slope=slope, made=made: gate_(slope, made), rows * columns * 6)
+        gradient, made = numbers(rows, columns, dtype=HALF), numbers(rows, columns, dtype=HALF)
+        report(f"column_sums {columns}, ours", lambda gradient=gradient: column_sums(gradient), rows * columns * 2)
+        report(f"column_sums {columns}, torch", lambda gradient=gradient: gradient.sum(0), rows * columns * 2)
+        report(f"gate_ {columns}", lambda gradient=gradient, made=made: gate_(gradient, made), rows * columns * 6)
     attention(x, words)
     layers(x, inner)
     loss(x, classes)
 
 
 def attention(x: Tensor, words: int) -> None:
-    """Eight heads over sentences: with a padding mask, as an encoder does it, and causal."""
+    """Measure attention of eight heads: with a padding mask, as in an encoder, and causal."""
     rows, width = x.shape
     joint = numbers(rows // words, words, 3 * width, dtype=HALF).requires_grad_()
     padding = torch.ones(rows // words, 1, 1, words, dtype=torch.bool, device=DEVICE)
     causal = torch.ones(1, 1, words, words, dtype=torch.bool, device=DEVICE).tril()
     size = rows * width * 2
     for mask, sight in ((padding, "some"), (causal, "causal")):
-        for name, way in (("ours", nullcontext), ("torch", kernels.plain)):
+        for name, way in (("ours", nullcontext), ("torch", kernels.disable_fused)):
 
             def attend(mask: Tensor = mask, sight: Any = sight) -> Tensor:
                 parts = (part.unflatten(-1, (8, -1)).transpose(1, 2) for part in joint.split(width, -1))
@@ -282,7 +284,7 @@ def layers(x: Tensor, inner: int) -> None:
     rows, width = x.shape
     query = [nn.Linear(width, width, device=DEVICE) for _ in range(3)]
     feed = [nn.Linear(width, inner, device=DEVICE), nn.ReLU(), nn.Linear(inner, width, device=DEVICE)]
-    for name, way in (("ours", nullcontext), ("torch", kernels.plain)):
+    for name, way in (("ours", nullcontext), ("torch", kernels.disable_fused)):
         with half_precision(), way():
             leaves = [x, *(parameter for layer in query for parameter in layer.parameters())]
             forward, both = passes(lambda: together(query, x), leaves)
@@ -303,7 +305,7 @@ def loss(x: Tensor, classes: int) -> None:
     rows, width = x.shape
     weight, bias = numbers(classes, width, scale=width**-0.5).requires_grad_(), numbers(classes).requires_grad_()
     expected = torch.randint(1, classes, (rows,), device=DEVICE)
-    for name, way in (("ours", nullcontext), ("torch", kernels.plain)):
+    for name, way in (("ours", nullcontext), ("torch", kernels.disable_fused)):
         with half_precision(), way():
             report(
                 f"cross_entropy, {name}",
@@ -335,32 +337,32 @@ def batch_of(sentences: int, words: int, vocabulary: int) -> Batch:
 
 
 def steps(options: argparse.Namespace) -> Iterator[tuple[str, Step]]:
-    """Ways to do the same step: (name, function)."""
+    """Yield implementations of the same step: (name, function)."""
     torch.manual_seed(0)
     sizes = {"width": options.width, "feed_forward": options.inner, "layers": options.layers, "dropout": 0.1}
     model = build_seq2seq("transformer-base", options.vocabulary, options.vocabulary, **sizes).to(DEVICE)
     objective = WordLoss(model, label_smoothing=0.1)
-    optimiser = torch.optim.Adam(model.parameters(), 1e-4, (0.9, 0.98), 1e-9, fused=True, capturable=DEVICE == "cuda")
+    optimizer = torch.optim.Adam(model.parameters(), 1e-4, (0.9, 0.98), 1e-9, fused=True, capturable=DEVICE == "cuda")
     batch = batch_of(options.sentences, options.words, options.vocabulary)
 
     def through_objective() -> Tensor:
         return losses_of(objective, batch).total
 
     def without_selection() -> Tensor:
-        vectors = model.vectors(batch).flatten(0, 1)
+        vectors = model.hidden_states(batch).flatten(0, 1)
         layer = model.output
         return cross_entropy(vectors, layer.weight, layer.bias, batch.expected.flatten(), smoothing=0.1).smoothed
 
     def step(total: Callable[[], Tensor]) -> Tensor:
         with torch.autocast(DEVICE, HALF):
             loss = total() / batch.expected.numel()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         return loss.detach()
 
     def plainly() -> Tensor:
-        with kernels.plain():
+        with kernels.disable_fused():
             return step(through_objective)
 
     yield "torch, objective", plainly
@@ -392,14 +394,14 @@ def measure(options: argparse.Namespace) -> None:
     tokens = options.sentences * options.words
     sizes = {"width": options.width, "feed_forward": options.inner, "layers": options.layers}
     model = build_seq2seq("transformer-base", options.vocabulary, options.vocabulary, **sizes)
-    operations = operations_of(model, tokens)  # products with weights; those of attention come to a few percent
+    operations = operations_of(model, tokens)  # weight matmuls only; those of attention add a few percent
     ways = steps(options)
     while True:
         try:
             name, step = next(ways)
         except StopIteration:
             return
-        except RuntimeError as problem:  # whatever cannot be captured says so
+        except RuntimeError as problem:  # the step could not be captured
             say(step="CUDA graph", failed=str(problem).splitlines()[0])
             return
         for _ in range(3):
@@ -421,17 +423,17 @@ def measure(options: argparse.Namespace) -> None:
 
 
 def profile(options: argparse.Namespace) -> None:
-    """The kernels of three steps by our way, dearest first."""
+    """Print the kernels of three steps of our implementation, the most expensive first."""
     ways = steps(options)
     next(ways)
     _, step = next(ways)
     for _ in range(3):
         step()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as recorded:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiled:
         for _ in range(3):
             step()
         torch.cuda.synchronize()
-    events = sorted(recorded.key_averages(), key=lambda event: -event.self_device_time_total)
+    events = sorted(profiled.key_averages(), key=lambda event: -event.self_device_time_total)
     say(profile="all", ms=sum(event.self_device_time_total for event in events) / 3e3)
     for event in events[:40]:
         say(kernel=event.key[:110], ms=event.self_device_time_total / 3e3, launches=event.count / 3)
@@ -439,7 +441,7 @@ def profile(options: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help="check, ops, step, profile; all when left out")
+    parser.add_argument("parts", nargs="*", help="check, ops, step, profile; default: all")
     for name, size in {
         "sentences": 512,
         "words": 64,

@@ -1,8 +1,8 @@
 # %% [markdown]
-# A first look: a translator into the language of mirrors.
+# A first look: a model that reverses sentences.
 #
-# A Bahdanau model learns to write sentences backwards, in about ten seconds on two CPU cores. Then it shows, for one
-# sentence it has never seen, which word it was looking at while it wrote each of its own.
+# A Bahdanau model learns to write sentences backwards, in about ten seconds on two CPU cores. Then the script prints
+# the attention matrix of one unseen sentence.
 from __future__ import annotations
 
 import random
@@ -20,13 +20,13 @@ WORDS = TEXT.split()
 VOCABULARY = [*SPECIALS, *WORDS]
 
 
-# %% Sentences of different words, and the same sentences backwards.
+# %% Sentences without repeated words, and the same sentences reversed.
 def sentences(chance: random.Random, count: int) -> Batch:
     sources = [chance.sample(range(len(SPECIALS), len(VOCABULARY)), chance.randint(3, 9)) for _ in range(count)]
-    return Batch.of(sources, [source[::-1] for source in sources])
+    return Batch.from_lists(sources, [source[::-1] for source in sources])
 
 
-# %% The paper's model, at a size for a laptop.
+# %% The paper's model, small enough for a laptop.
 def train(steps: int = 500) -> torch.nn.Module:
     torch.manual_seed(1)
     model = build_seq2seq(
@@ -38,27 +38,27 @@ def train(steps: int = 500) -> torch.nn.Module:
         decoder={"width": 64, "output_width": 32},
         init={"kind": "default"},
     )
-    optimiser = torch.optim.Adam(model.parameters(), 5e-3)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
+    optimizer = torch.optim.Adam(model.parameters(), 5e-3)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     chance, began = random.Random(1), time.perf_counter()
     for step in range(1, steps + 1):
         batch = sentences(chance, 64)
         loss = F.cross_entropy(model(batch)[batch.expected_mask], batch.expected[batch.expected_mask])
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
+        optimizer.step()
         schedule.step()
         if step % 100 == 0:
             print(f"step {step:3d}   loss {loss.item():.3f}   {time.perf_counter() - began:4.1f} s")
     return model
 
 
-# %% Where it looked: rows are the words written, columns the words read.
+# %% The attention matrix: a row for each target word, a column for each source word.
 def show(source: list[str], hypothesis: Hypothesis) -> None:
-    weights = hypothesis.attention["attention"][0]  # the only head: (T, S)
+    weights = hypothesis.attention["attention"][0]  # of the only head: (T, S)
     margin = max(map(len, source)) + 2
-    for depth in range(max(map(len, source))):  # the source words stand upright above their columns
+    for depth in range(max(map(len, source))):  # print the source words vertically above their columns
         letters = "".join(f" {word.rjust(max(map(len, source)))[depth]} " for word in source)
         print(" " * margin + letters)
     for token, row in zip(hypothesis.tokens, weights, strict=True):
@@ -75,7 +75,7 @@ def main() -> None:
     right = sum(best[0].tokens == want for best, want in zip(found, wanted, strict=True))
     print(f"\n{right} of {len(wanted)} unseen sentences exactly backwards\n")
     source = ["an", "eye", "leaps", "from", "one", "thing", "to", "the", "next"]
-    ((best,),) = decode(model, Batch.of([[VOCABULARY.index(word) for word in source]]))
+    ((best,),) = decode(model, Batch.from_lists([[VOCABULARY.index(word) for word in source]]))
     show(source, best)
 
 

@@ -9,7 +9,17 @@ import torch
 from torch import Tensor
 
 from saccade import masks
-from saccade.attention import ALIGNS, SCORES, WINDOWS, Attended, Attention, Bank, MultiHead, Tape, build_attention
+from saccade.attention import (
+    ALIGNS,
+    SCORES,
+    WINDOWS,
+    Attention,
+    AttentionOutput,
+    Bank,
+    MultiHead,
+    Tape,
+    build_attention,
+)
 from saccade.errors import ShapeError
 
 RADIUS = 2
@@ -96,7 +106,7 @@ class Case:
     def bank(self) -> Bank:
         return self.attention.bank(self.keys, self.values, self.mask)
 
-    def run(self, tape: Tape | None = None) -> Attended:
+    def run(self, tape: Tape | None = None) -> AttentionOutput:
         return self.attention(self.query, self.bank(), tape=tape)
 
     def recorded(self) -> tuple[Tensor, Tensor]:

@@ -1,7 +1,7 @@
 """Captioners without training, for tests of what is shown of them."""
 
+from saccade.api import Model
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
-from saccade.front import Model
 from saccade.recipes import RecipeText
 from saccade.runs.folder import build_task
 from saccade.runs.recipe import parse_recipe

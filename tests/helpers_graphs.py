@@ -110,7 +110,7 @@ def play_device(monkeypatch):
         monkeypatch.setattr(torch.cuda, name, value)
     zeros = torch.zeros
     monkeypatch.setattr(torch, "zeros", lambda *given, pin_memory=False, **options: zeros(*given, **options))
-    for place in ("saccade.runtime.writer", "saccade.layers.cells"):
+    for place in ("saccade.runtime.engine", "saccade.layers.cells"):
         monkeypatch.setattr(f"{place}.is_recorded", lambda tensor: Capture.now is not None)
-    monkeypatch.setattr("saccade.search.recorded.recording", capture)
-    monkeypatch.setattr("saccade.search.recorded.can_record", lambda tensor: True)
+    monkeypatch.setattr("saccade.search.graphed_search.recording", capture)
+    monkeypatch.setattr("saccade.search.graphed_search.can_record", lambda tensor: True)

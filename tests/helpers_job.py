@@ -7,18 +7,18 @@ import torch
 
 from helpers_models import tiny
 from saccade.batch import Batch
-from saccade.data.loader import Load
-from saccade.data.plan import Place
+from saccade.data.batch_sampler import Cursor
+from saccade.data.loader import TrainBatch
 from saccade.train import checkpoint
-from saccade.train.log import Watcher
+from saccade.train.log import TrainingCallback
 from saccade.train.loop import fit
 from saccade.train.objective import WordLoss
-from saccade.train.settings import TrainConfig
+from saccade.train.train_config import TrainConfig
 
 SENTENCES = [([4, 5, 2], [5, 4]), ([6, 2], [6, 7, 8]), ([7, 8, 9, 2], [9]), ([10, 4, 2], [4, 10, 4, 4])]
 
 
-class Sentences(Watcher):
+class Sentences(TrainingCallback):
     """A job without files: batches of SENTENCES, and validation losses as told. Watches itself."""
 
     width = 8
@@ -34,16 +34,16 @@ class Sentences(Watcher):
         def loads(place):
             while True:
                 for number, rows in enumerate(self.cuts, 1):
-                    yield self._load(rows, Place(0, number))
+                    yield self._load(rows, Cursor(0, number))
 
         return loads
 
     def _load(self, rows, place):
-        batch = Batch.of([SENTENCES[row][0] for row in rows], [SENTENCES[row][1] for row in rows])
-        return Load(batch, int(batch.expected_mask.sum()), np.array(rows) + 1, 0.0, place)
+        batch = Batch.from_lists([SENTENCES[row][0] for row in rows], [SENTENCES[row][1] for row in rows])
+        return TrainBatch(batch, int(batch.expected_mask.sum()), np.array(rows) + 1, 0.0, place)
 
     def held_out(self):
-        return [self._load([0], Place(0, 1))]
+        return [self._load([0], Cursor(0, 1))]
 
     def measure(self):
         value = next(self.losses)

@@ -39,7 +39,7 @@ def batches(task: Task, seed: int, size: int, vocabulary: int, lengths: Lengths)
     stream = sentences(seed, vocabulary, lengths)
     while True:
         sources = [next(stream) for _ in range(size)]
-        yield Batch.of(sources, [task(source) for source in sources])
+        yield Batch.from_lists(sources, [task(source) for source in sources])
 
 
 def sequence_loss(model: Seq2Seq, batch: Batch) -> torch.Tensor:
@@ -111,7 +111,7 @@ def look_back(seed: int, size: int, *, words: int, pairs: tuple[int, int]) -> It
             firsts = chance.sample(range(FIRST, FIRST + words), counts[-1])
             facts = [(first, chance.randrange(FIRST + words, FIRST + 2 * words)) for first in firsts]
             rows.append([word for pair in facts + chance.sample(facts, counts[-1]) for word in pair])
-        batch = Batch.of(targets=rows)
+        batch = Batch.from_lists(targets=rows)
         asked = torch.zeros_like(batch.expected_mask)
         for row, count in zip(asked, counts, strict=True):
             row[2 * count + 1 : 4 * count : 2] = True

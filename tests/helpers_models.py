@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention import Tape
 from saccade.batch import Batch
 from saccade.models import (
@@ -46,7 +46,7 @@ def tiny(name: str, **overrides: Any) -> Seq2Seq:
     return build_seq2seq(name, VOCABULARY, VOCABULARY, **(MODELS[name].tiny | overrides))
 
 
-WRITERS: dict[str, Callable[[], Seq2Seq]] = {
+ENGINES: dict[str, Callable[[], Seq2Seq]] = {
     **{name: partial(tiny, name) for name in presets_for("sequence_to_sequence")},
     **{
         f"{name}, language model": partial(build_language_model, name, VOCABULARY, **entry.tiny)
@@ -71,7 +71,7 @@ CLASSIFIERS: dict[str, Callable[[], nn.Module]] = {
 def writer(name: str) -> Seq2Seq:
     """One of WRITERS with loud parameters; built once, so do not change it."""
     torch.manual_seed(2)
-    return loud(WRITERS[name]())
+    return loud(ENGINES[name]())
 
 
 @cache
@@ -95,7 +95,7 @@ class Ragged:
             for S, T in self.pairs
         ]
         sources, targets = zip(*words, strict=True)
-        return replace(Batch.of(sources, targets), pictures=_pictures(len(sources), seed))
+        return replace(Batch.from_lists(sources, targets), pictures=_pictures(len(sources), seed))
 
 
 @cache
@@ -134,7 +134,7 @@ def with_junk(batch: Batch, more: int = 2) -> Batch:
 def walk(model: Seq2Seq, batch: Batch, *, room: int = 0, **options: Any) -> tuple[Tensor, Any]:
     """Logits (B, T, V) and last state, a step at a time; `room` is how much longer the state could have gone on."""
     memory = model.encode(batch, **options)
-    state = model.start(memory, batch.inputs.shape[1] + room)
+    state = model.init_state(memory, batch.inputs.shape[1] + room)
     return Seq2Seq.extend(model, memory, state, batch.inputs, **options)
 
 
@@ -155,7 +155,7 @@ def assert_same_by_name(got: dict[str, Tensor], wanted: dict[str, Tensor], **tol
 
 def form_of(state: Any) -> list[tuple[Any, ...]]:
     """What must stay as it is from step to step: shape, dtype and stride of every tensor of a state."""
-    return [(tuple(leaf.shape), leaf.dtype, leaf.stride()) for leaf in tree.leaves(state)]
+    return [(tuple(leaf.shape), leaf.dtype, leaf.stride()) for leaf in pytree.leaves(state)]
 
 
 def pairwise(axes: dict[str, list[Any]], seed: int = 0) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention.tape import Tape
 from saccade.batch import BOS, EOS, PAD, Batch
 from saccade.models import MODELS, Seq2Seq, build_language_model, build_seq2seq, presets_for
@@ -86,7 +86,7 @@ def make_batch(kind: str = "seq2seq", vocabulary: int = 9, lengths: Sequence[int
     """Sources of different lengths, or as many blank lines for a language model."""
     if kind == "language":
         return Batch.blank(len(lengths))
-    return Batch.of([torch.randint(3, vocabulary, (length,)).tolist() for length in lengths])
+    return Batch.from_lists([torch.randint(3, vocabulary, (length,)).tolist() for length in lengths])
 
 
 def sentence_of(batch: Batch, row: int) -> Batch:
@@ -97,7 +97,7 @@ def sentence_of(batch: Batch, row: int) -> Batch:
     return Batch(batch.source[row : row + 1, :length], batch.source_mask[row : row + 1, :length])
 
 
-@tree.node
+@pytree.node
 class Written:
     """The state of a Table model: its words so far (N, T), how many there are, and the sentence's number."""
 
@@ -106,7 +106,7 @@ class Written:
     sentence: Tensor
 
 
-@tree.node
+@pytree.node
 class Sources:
     """Its memory: the first word of each source, and how long the sources are."""
 
@@ -140,13 +140,13 @@ class Table(Seq2Seq):
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> Sources:
         return Sources(batch.source[:, 0], batch.source_mask)
 
-    def start(self, memory: Sources, max_length: int) -> Written:
+    def init_state(self, memory: Sources, max_length: int) -> Written:
         words = memory.first.new_full((memory.first.shape[0], max_length + 1), PAD)
         return Written(words, torch.zeros_like(memory.first), memory.first.clone())
 
     def step(self, memory: Sources, state: Written, tokens: Tensor, *, tape: Tape | None = None):
         self.fed += 1
-        words = tree.write_at(state.words, state.count, tokens)
+        words = pytree.write_at(state.words, state.count, tokens)
         state = Written(words, state.count + 1, state.sentence)
         beginnings = [
             (sentence, tuple(row[1:count]))
@@ -199,7 +199,7 @@ class Replay:
 def replay(model: Seq2Seq, sentence: Batch, targets: Sequence[Sequence[int]]) -> list[Replay]:
     """Teacher forcing: what the model thinks at BOS and after each word of the targets (without EOS)."""
     count = len(targets)
-    rows = Batch.of(targets=targets)
+    rows = Batch.from_lists(targets=targets)
     if sentence.source is not None:
         rows = Batch(
             sentence.source.expand(count, -1), sentence.source_mask.expand(count, -1), rows.target, rows.target_mask

@@ -7,10 +7,10 @@ import time
 from typing import NamedTuple
 
 from saccade.config import parse
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.serve.app import Application, Explorer
 from saccade.serve.models import Answer
-from saccade.serve.settings import Settings
+from saccade.serve.serve_config import Settings
 
 PATIENCE = 20
 """Seconds after which a test that waits has failed."""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import yaml
 
 from saccade.cli.main import main
+from saccade.data.batch_sampler import BatchSampler
 from saccade.data.loader import Loader, lengths_of
-from saccade.data.plan import Plan
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.recipes import RecipeText
 from saccade.recipes.schema import Recipe
@@ -147,5 +147,5 @@ def program(*words, **more) -> subprocess.Popen:
 
 def validation_loss(task, store, objective, tokens_per_batch):
     """As training measures it, of a store."""
-    plan = Plan(lengths_of(store), tokens_per_batch, shuffle=True)
+    plan = BatchSampler(lengths_of(store), tokens_per_batch, shuffle=True)
     return mean_loss(objective, Loader(store, plan, count=objective.count).epoch(), task.device)

@@ -128,7 +128,7 @@ def test_the_first_example_shows_a_row_for_each_word_written(capsys):
     model = example["train"](steps=2)
     source = ["an", "eye", "leaps"]
     tokens = [example["VOCABULARY"].index(word) for word in source]
-    (hypothesis,) = greedy(model, Batch.of([tokens]), max_length=4)
+    (hypothesis,) = greedy(model, Batch.from_lists([tokens]), max_length=4)
     capsys.readouterr()
     example["show"](source, hypothesis)
     shown = capsys.readouterr().out.splitlines()

@@ -81,9 +81,9 @@ def test_a_sharp_row_costs_nothing():
 
     from helpers_models import tiny
 
-    model, batch = tiny("bahdanau"), Batch.of([[4, 5, 6], [5]], [[6, 5], [4, 4, 5]])
+    model, batch = tiny("bahdanau"), Batch.from_lists([[4, 5, 6], [5]], [[6, 5], [4, 4, 5]])
     tape = Tape()
-    model.vectors(batch, tape=tape)
+    model.hidden_states(batch, tape=tape)
     (site,) = model.source_sites
     weights = tape[site]
     entropy = -(weights * weights.clamp_min(1e-9).log()).sum(-1)[:, 0]
@@ -142,7 +142,7 @@ def test_a_pointer_is_its_equation():
     model = Pointer(
         build_seq2seq("luong-general", 9, 8, embedding=4, encoder={"width": 4}, decoder={"width": 4})
     ).eval()
-    batch = Batch.of([[5, 6, 5, 2], [7, 2]], [[4, 7 + 1, 7], [5]])
+    batch = Batch.from_lists([[5, 6, 5, 2], [7, 2]], [[4, 7 + 1, 7], [5]])
     copies = torch.tensor([[4, 8, 4, 2], [7, 2, 0, 0]])  # 7 and 8 are the first and second source word, out of V = 7
     batch = CopyBatch(**{**vars(batch), "copies": copies})
     tape = Tape()
@@ -157,7 +157,7 @@ def test_a_pointer_is_its_equation():
     assert_close(found, expected, atol=1e-6, rtol=1e-5)
     assert model.choices(batch) == 11
     memory = model.encode(batch)
-    steps, _ = model.extend(memory, model.start(memory, 4), batch.inputs)
+    steps, _ = model.extend(memory, model.init_state(memory, 4), batch.inputs)
     assert_close(steps, model(batch), atol=1e-4, rtol=1e-4)
 
 
@@ -225,8 +225,10 @@ def test_each_source_has_its_own_map(answering, beam):
         assert trace.sides["question"].text == " ".join(question)
         np.testing.assert_allclose(trace.attention.matrix("question"), record.matrix("question"), atol=1e-4)
         assert trace.attention.map().source == record.map().source
-        plain = found.as_json()["attention"]
-        assert plain["others"] == {"question": [*question, "<eos>"]}
+        plain = found.to_dict()["attention"]
+        with pytest.raises(ConfigError, match="This model has no self-attention"):
+            record.reading("question")
+        assert plain["extra_sides"] == {"question": [*question, "<eos>"]}
         assert plain["between"] == {"passage": ["target", "source"], "question": ["target", "question"]}
 
 

@@ -7,17 +7,38 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "saccade"
 
-FIRST = {"_cpu", "batch", "checksums", "config", "errors", "files", "masks", "outside", "threads", "tree"}
+FIRST = {
+    "_cpu",
+    "_distribution",
+    "batch",
+    "checksums",
+    "config",
+    "deprecated",
+    "errors",
+    "files",
+    "masks",
+    "outside",
+    "pytree",
+    "threads",
+}
 CORE = FIRST | {"kernels", "attention", "layers", "models", "runtime", "search"}
 MAY_IMPORT = {
-    "": {"_cpu", "front", "prediction"},  # saccade/__init__.py, the last two when they are first used
+    "": {
+        "_cpu",
+        "_distribution",
+        "api",
+        "deprecated",
+        "prediction",
+    },  # saccade/__init__.py, the last two when they are first used
     "__main__": {"cli"},
     "_cpu": set(),
+    "_distribution": set(),
+    "deprecated": set(),
     "errors": set(),
     "checksums": {"errors", "files"},
     "files": {"errors"},
     "threads": set(),
-    "tree": FIRST,
+    "pytree": FIRST,
     "masks": FIRST,
     "batch": FIRST,
     "config": {"errors"},
@@ -31,7 +52,7 @@ MAY_IMPORT = {
     "data": FIRST,
     "corpora": FIRST | {"data"},
     "metrics": {"errors", "data.example"},
-    "look": {"errors", "files"},
+    "look": {"deprecated", "errors", "files"},
     "train": FIRST
     | {
         "kernels",
@@ -42,28 +63,28 @@ MAY_IMPORT = {
         "data",
         "metrics.table",
     },
-    "recipes": {"config", "corpora", "data", "errors", "files", "models", "search.settings", "train.settings"},
-    "prediction": {"batch", "errors", "look"},
+    "recipes": {"config", "corpora", "data", "errors", "files", "models", "search.search_config", "train.train_config"},
+    "prediction": {"batch", "deprecated", "errors", "look"},
     "trace": {"config", "data.pictures", "errors", "files", "look", "prediction"},
     "tasks": CORE | {"corpora", "data", "metrics", "look", "train", "recipes", "prediction", "trace"},
     "runs": CORE | {"", "corpora", "data", "metrics", "look", "train", "recipes", "prediction", "tasks"},
-    "front": CORE | {"data", "prediction", "runs", "tasks", "trace", "train.devices"},
+    "api": CORE | {"data", "prediction", "runs", "tasks", "trace", "train.devices"},
     "serve": {
         "",
         "attention",
         "config",
         "errors",
         "files",
-        "front",
+        "api",
         "look",
         "prediction",
-        "search.settings",
+        "search.search_config",
         "tasks",
         "threads",
         "trace",
     },
     "cli": CORE
-    | {"", "corpora", "data", "front", "look", "prediction", "recipes", "runs", "serve", "tasks", "trace", "train"},
+    | {"", "corpora", "data", "api", "look", "prediction", "recipes", "runs", "serve", "tasks", "trace", "train"},
 }
 """Module or package -> what it may import beside itself, with all that lies inside."""
 
@@ -128,7 +149,7 @@ def test_the_table_only_points_down():
         ("import torch", "", []),
         ("import saccade.models", "", ["models"]),
         ("import saccade", "", [""]),
-        ("from saccade import masks, tree", "", ["masks", "tree"]),
+        ("from saccade import masks, pytree", "", ["masks", "pytree"]),
         ("from saccade.attention import Tape", "", ["attention"]),
         ("from saccade.attention import tape", "", ["attention.tape"]),
         ("from saccade.attention.tape import Tape", "", ["attention.tape"]),

@@ -1,9 +1,9 @@
 # %% [markdown]
-# A few-shot task of your own: some labeled items and one without a label in, its label out, and the items that decided.
+# A custom few-shot task: from some labeled items and a query item, predict the query's label by attention to the items.
 #
-# Labels mean something in one episode only: the next one has other classes, or the same under other letters. So a model
-# cannot learn the labels, but has to learn how to compare. This one is a matching network (Vinyals et al., 2016). Its
-# training is that of any task, since an episode is one example: batches, checkpoints and resuming need nothing new.
+# Each episode assigns labels to classes anew: the next one has other classes, or the same under other letters. So a
+# model cannot memorize labels; it must learn to compare. This one is a matching network (Vinyals et al., 2016). An
+# episode is one example, so batches, checkpoints and resuming need nothing new.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,13 +15,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention import Attention, Tape, name_sites
 from saccade.batch import Batch, read
+from saccade.data.batch_sampler import Rows
 from saccade.data.example import Example
 from saccade.data.features import Feature, LabelFeature
 from saccade.data.forms import Form
-from saccade.data.plan import Rows
 from saccade.data.store import Column, Numbered
 from saccade.data.text import numbered
 from saccade.data.tokenizer import TokenizerConfig, Tokenizers
@@ -32,19 +32,19 @@ from saccade.tasks.base import Split
 from saccade.tasks.classification import Classification
 
 LABELS = "ABC"
-"""One for each class of an episode."""
+"""One label for each class of an episode."""
 SHOTS = 3
-"""Labeled items of each class."""
+"""Labeled items of each class in an episode."""
 ROUNDS = 4
 """Episodes in which an item is the query."""
 WIDTH = 4
-"""Numbers of an item."""
+"""Features of an item."""
 
 
-# %% Which files hold examples: lines of `CLASS <tab> item`, an item being `0.5,-1,2.25,0`.
+# %% The data files: lines of `CLASS <tab> item`, with items such as `0.5,-1,2.25,0`.
 #
-# Episodes are drawn from their own number alone, so a resumed run meets the same ones. One is written as a text, such
-# as `0.5,-1,2.25,0=B 1,0,0.5,1=A 0.5,-1,2,0=?`: what the model trains on is what `predict` and the server receive.
+# The index of an episode seeds its sampling, so a resumed run draws the same ones. An episode is a string such as
+# `0.5,-1,2.25,0=B 1,0,0.5,1=A 0.5,-1,2,0=?`: training, `predict` and the server use the same format.
 class Episodes(Form):
     title = "items of classes"
 
@@ -74,30 +74,30 @@ class Episodes(Form):
 
 
 def draw(classes: Mapping[str, Sequence[str]], name: str, place: int, number: int) -> Example:
-    """Return an episode that asks for an item of a class; the same for the same number."""
-    chance = np.random.default_rng(number)
+    """Sample an episode whose query is one item of a class; `number` is the random seed."""
+    generator = np.random.default_rng(number)
     others = [other for other in classes if other != name]
-    among = [name, *(others[at] for at in chance.choice(len(others), len(LABELS) - 1, replace=False))]
-    labels = dict(zip(among, chance.permutation(list(LABELS)).tolist(), strict=True))
+    among = [name, *(others[at] for at in generator.choice(len(others), len(LABELS) - 1, replace=False))]
+    labels = dict(zip(among, generator.permutation(list(LABELS)).tolist(), strict=True))
     support = []
     for each, label in labels.items():
         items = [item for at, item in enumerate(classes[each]) if (each, at) != (name, place)]
-        support += [f"{items[at]}={label}" for at in chance.choice(len(items), SHOTS, replace=False)]
-    chance.shuffle(support)
+        support += [f"{items[at]}={label}" for at in generator.choice(len(items), SHOTS, replace=False)]
+    generator.shuffle(support)
     return Example(source=" ".join([*support, f"{classes[name][place]}=?"]), label=labels[name])
 
 
-# %% How it is stored, and put together to a batch: vectors, the query's behind the others, and labels.
+# %% How examples are stored and collated: vectors, with the query last, and labels.
 def parsed(text: str) -> tuple[NDArray[np.float32], list[int]]:
-    """(items, WIDTH) numbers, and the label of each item but the last, which asks."""
+    """Parse an episode to vectors (items, WIDTH) and the label of each item but the last, which is the query."""
     try:
         *support, query = [entry.rpartition("=") for entry in text.split()]
         vectors = np.array([part[0].split(",") for part in (*support, query)], np.float32)
         labels = [LABELS.index(label) for _, _, label in support]
     except ValueError:
-        raise DataError(f"{text!r} is no episode: write labeled items and a query, as in 1,0=A 0,1=B 1,1=?.") from None
+        raise DataError(f"{text!r} is not an episode: write labeled items and a query, such as 1,0=A 0,1=?.") from None
     if not support or query[2] != "?" or vectors.shape[1:] != (WIDTH,) or not np.isfinite(vectors).all():
-        raise DataError(f"{text!r} is no episode: items have {WIDTH} numbers and a label, the last one has ? for it.")
+        raise DataError(f"{text!r} is not an episode: items have {WIDTH} numbers and a label; the last label is ?.")
     return vectors, labels
 
 
@@ -130,9 +130,9 @@ class GivenLabels(Feature):
         return {"given": padded_labels(np.split(values, np.cumsum(sizes)[:-1]), made["source_mask"])}
 
 
-@tree.node
+@pytree.node
 class EpisodeBatch(Batch):
-    """source (B, S, WIDTH) are the labeled items, given (B, S) their labels, query (B, 1, WIDTH) what is asked for."""
+    """source (B, S, WIDTH): the labeled items, given (B, S): their labels, query (B, 1, WIDTH)."""
 
     given: Tensor | None = read("source")
     query: Tensor | None = read()
@@ -141,7 +141,7 @@ class EpisodeBatch(Batch):
 def side_by_side(parts: Sequence[NDArray[np.float32]], count: int, positions: int = 0) -> dict[str, Tensor]:
     source = np.zeros((count, max(positions, *map(len, parts)) - 1, WIDTH), np.float32)
     query, mask = np.zeros((count, 1, WIDTH), np.float32), np.zeros(source.shape[:2], bool)
-    mask[len(parts) :, 0] = True  # padding rows have one item, at zero
+    mask[len(parts) :, 0] = True  # a padding row has one unmasked item of zeros
     for row, part in enumerate(parts):
         source[row, : len(part) - 1], query[row], mask[row, : len(part) - 1] = part[:-1], part[-1:], True
     made = {"source": source, "source_mask": mask, "query": query}
@@ -155,9 +155,9 @@ def padded_labels(rows: Sequence[Sequence[int]], mask: Tensor) -> Tensor:
     return given
 
 
-# %% What reads it: the query attends to the items, and what it attends to is their labels.
+# %% The model: the query attends to the items; the values are their one-hot labels.
 class Matching(Classifying):
-    """p(label) = Σ a[s] over the items with that label; a = attention of the query's embedding to the items'."""
+    """p(label) = Σ a[s] over the items with that label; a = attention from the query's embedding to the items'."""
 
     def __init__(self, attention: Attention, width: int) -> None:
         super().__init__()
@@ -168,11 +168,11 @@ class Matching(Classifying):
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         labels = nn.functional.one_hot(batch.given, self.classes).to(batch.source.dtype)
         bank = self.attention.bank(self.embed(batch.source), labels, batch.source_mask)
-        shares: Tensor = self.attention(self.embed(batch.query), bank, tape=tape).context[:, 0]
-        return shares.clamp_min(1e-6).log()
+        probabilities: Tensor = self.attention(self.embed(batch.query), bank, tape=tape).context[:, 0]
+        return probabilities.clamp_min(1e-6).log()
 
 
-# %% The task names its choices.
+# %% The task connects these classes.
 class FewShot(Classification):
     name = "few-shot"
     form = Episodes()

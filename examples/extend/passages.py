@@ -1,8 +1,8 @@
 # %% [markdown]
-# A model with two sources: a passage and a question in, the answer in words out, and where it looked in each.
+# A model with two sources: a passage and a question in, the answer in words out, with attention to both.
 #
-# An input is a line, `passage | question`. The model names what each of its attentions is over; predictions, traces,
-# pictures and the page follow from that.
+# An input is a line, `passage | question`. The model names the sides of each of its attention sites; predictions,
+# traces, figures and the page use these names.
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention import Bank, Tape, build_attention, name_sites
 from saccade.batch import EOS, Batch, read
 from saccade.data.features import Feature, TokenFeature
@@ -21,20 +21,20 @@ from saccade.errors import DataError
 from saccade.models.base import Seq2Seq
 from saccade.models.family import Family
 from saccade.tasks.base import Split
+from saccade.tasks.generation import ModelInput
+from saccade.tasks.postprocess import read_side
 from saccade.tasks.translation import Translation
-from saccade.tasks.words import read_side
-from saccade.tasks.writing import Given
 
 
 def halves(text: str) -> tuple[str, str]:
     passage, bar, question = text.rpartition("|")
     if not (bar and passage.strip() and question.strip()):
-        raise DataError(f"{text!r} is no passage and question. Write both in one line with a bar between them.")
+        raise DataError(f"{text!r} is not a passage and a question. Write both in one line with a bar between them.")
     return passage.strip(), question.strip()
 
 
-# %% What is stored and read: the passage is the source, the question stands beside it.
-@tree.node
+# %% The batch: the passage is the source, the question is a further field.
+@pytree.node
 class AskedBatch(Batch):
     question: Tensor | None = read("question")
     question_mask: Tensor | None = read("question", counts=False)
@@ -52,8 +52,8 @@ class Half(TokenFeature):
         return [self.name, self.half]
 
 
-# %% What answers: one encoder for both texts, and a decoder that attends to the question, then to the passage.
-@tree.node
+# %% The model: one encoder for both texts, and a decoder that attends to the question, then to the passage.
+@pytree.node
 class Memory:
     passage: Bank
     question: Bank
@@ -62,9 +62,9 @@ class Memory:
 class Answerer(Seq2Seq):
     def __init__(self, family: Family, words: int, answers: int) -> None:
         super().__init__()
-        reading = family.encoder_of_words(words)
-        width = reading.network.width
-        self.embedding, self.encoder, self.vocabulary = reading.embedding, reading.network, answers
+        source = family.encoder_of_words(words)
+        width = source.network.width
+        self.embedding, self.encoder, self.vocabulary = source.embedding, source.network, answers
         self.passage = build_attention("general", 2 * width, width)
         self.question = build_attention("general", width, width)
         self.written = nn.Embedding(answers, width)
@@ -92,16 +92,16 @@ class Answerer(Seq2Seq):
         bank: Bank = attention.bank(self.encoder(self.embedding(tokens), mask).annotations, mask=mask)
         return bank
 
-    def start(self, memory: Memory, max_length: int) -> Tensor:
+    def init_state(self, memory: Memory, max_length: int) -> Tensor:
         return memory.passage.values.new_zeros(len(memory.passage.values), self.cell.hidden_size)
 
     def step(self, memory: Memory, state: Tensor, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
         vector, state = self._advance(memory, state, tokens, tape)
         return self.output(vector), state
 
-    def vectors(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
+    def hidden_states(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         memory = self.encode(batch, tape=tape)
-        state, made = self.start(memory, 0), []
+        state, made = self.init_state(memory, 0), []
         for tokens in batch.inputs.T:
             vector, state = self._advance(memory, state, tokens, tape)
             made.append(vector)
@@ -114,7 +114,7 @@ class Answerer(Seq2Seq):
         return torch.cat([state, asked[:, 0], found[:, 0]], -1), state
 
 
-# %% The task: what a line is to the model, and what its positions are called.
+# %% The task: parses a line, and names the positions of both sides.
 class Answering(Translation):
     name = "answering"
     batch = AskedBatch
@@ -131,12 +131,14 @@ class Answering(Translation):
         halves(given)
         return given
 
-    def read(self, inputs: Sequence[str], *, sides: bool = True) -> Given:
+    def read(self, inputs: Sequence[str], *, sides: bool = True) -> ModelInput:
         passages, questions = zip(*map(halves, inputs), strict=True)
         found, asked = super().read(passages), self.source.encode_all(questions)
-        rows = Batch.of([[*part.tokens, EOS] for part in asked]).to(self.device)
+        rows = Batch.from_lists([[*part.tokens, EOS] for part in asked]).to(self.device)
         batch = AskedBatch(**{**vars(found.batch), "question": rows.source, "question_mask": rows.source_mask})
         if not sides:
-            return Given(batch, found.sizes, [])
+            return ModelInput(batch, found.sizes, [])
         parts = zip(found.sides, questions, asked, strict=True)
-        return Given(batch, found.sizes, [{**own, "question": read_side(self.source, *pair)} for own, *pair in parts])
+        return ModelInput(
+            batch, found.sizes, [{**own, "question": read_side(self.source, *pair)} for own, *pair in parts]
+        )

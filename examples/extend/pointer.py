@@ -1,8 +1,8 @@
 # %% [markdown]
-# An output of your own: a translator that may copy words of its source, also words that it has never seen.
+# A custom output layer: a translator that can copy source words, including words outside the vocabulary.
 #
-# A word outside the vocabulary has a number behind the vocabulary, its position in the source. So the number of words
-# to choose from differs from batch to batch. Search, server, traces and the page need nothing new for that.
+# An out-of-vocabulary word has the index vocabulary size + its position in the source. So the size of the output
+# distribution differs from batch to batch. Search, server, traces and the page need no change.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -13,22 +13,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention import Tape
 from saccade.batch import EOS, PAD, UNK, Batch, read
 from saccade.config import Fault
+from saccade.data.batch_sampler import Rows
 from saccade.data.features import Feature, TokenFeature
-from saccade.data.plan import Rows
 from saccade.data.store import Column, Numbered
 from saccade.data.tokenizer import Encoded, Spelling, Tokenizer, words_of
 from saccade.models import build_head
 from saccade.models.base import Seq2Seq
 from saccade.tasks.base import Split
+from saccade.tasks.generation import ModelInput
 from saccade.tasks.translation import Translation
-from saccade.tasks.writing import Given
 
 
-# %% The words of an answer to one source: those of the vocabulary, then those that stand in the source alone.
+# %% The extended vocabulary of one source: the vocabulary, then the source words outside it.
 class WithSource:
     def __init__(self, tokenizer: Tokenizer, source: str) -> None:
         self.tokenizer, self.size = tokenizer, len(tokenizer)
@@ -36,7 +36,7 @@ class WithSource:
         self.first = {word: place for place, word in reversed(list(enumerate(self.words)))}
 
     def numbers(self, words: Sequence[str]) -> list[int]:
-        """The number of each word: in the vocabulary, or else its first position in the source behind that."""
+        """Return the index of each word: in the vocabulary, else vocabulary size + its first position in the source."""
         known = (tokens[0] for tokens in self.tokenizer.tokens(words))
         return [
             self.size + self.first[word] if token == UNK and word in self.first else token
@@ -56,12 +56,12 @@ class WithSource:
         return " ".join(self.pieces(kept)), Encoded(kept, list(range(len(kept))) if words else [])
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
-        own = dict(enumerate(self.words, self.size))  # further numbers belong to longer sources of a batch
+        own = dict(enumerate(self.words, self.size))  # higher indices occur: other sources of the batch may be longer
         return [own.get(token) or self.tokenizer.pieces([token if token < self.size else UNK])[0] for token in tokens]
 
 
-# %% What is stored and read beside the tokens: the number that a copy of each source word would have.
-@tree.node
+# %% A further field of the batch: the index in the extended vocabulary of each source word.
+@pytree.node
 class CopyBatch(Batch):
     copies: Tensor | None = read("source")
 
@@ -83,11 +83,11 @@ class CopyFeature(Feature):
 
 
 class CopiedTarget(TokenFeature):
-    """The target, in which words that only the source has are copies."""
+    """The target tokens, with copy indices for out-of-vocabulary words that occur in the source."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__("target", tokenizer)
-        self.dtype = np.int32  # a copy has a number behind the vocabulary
+        self.dtype = np.int32  # copy indices exceed the vocabulary
 
     def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
         return [
@@ -109,18 +109,18 @@ def padded(rows: Sequence[Sequence[int]], mask: Tensor) -> Tensor:
     return copies
 
 
-# %% The output: any translator with attention, whose vocabulary has one more word, which says "copy".
-@tree.node
+# %% The output layer: wraps any translator with attention, whose vocabulary gets one more token, "copy".
+@pytree.node
 class Memory:
     inner: Any
     copies: Tensor
 
 
 class Pointer(Seq2Seq):
-    """p(y) = p_inner(y) + p_inner(copy) · Σ a[s] over the positions s of the source where y stands.
+    """p(y) = p_inner(y) + p_inner(copy) · Σ a[s] over the source positions s of the word y.
 
-    a is the attention of the step, the mean over heads and layers. Paper: See et al. 2017, arXiv:1704.04368, where the
-    switch between writing and copying is a gate of its own.
+    a is the attention of the step, the mean over heads and layers. Paper: See et al. 2017, arXiv:1704.04368, which uses
+    a separate gate to choose between generating and copying.
     """
 
     def __init__(self, inner: Seq2Seq) -> None:
@@ -137,8 +137,8 @@ class Pointer(Seq2Seq):
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
         return Memory(self.inner.encode(batch, tape=tape), batch.copies)
 
-    def start(self, memory: Memory, max_length: int) -> Any:
-        return self.inner.start(memory.inner, max_length)
+    def init_state(self, memory: Memory, max_length: int) -> Any:
+        return self.inner.init_state(memory.inner, max_length)
 
     def step(self, memory: Memory, state: Any, tokens: Tensor, *, tape: Tape | None = None) -> tuple[Tensor, Any]:
         tape = Tape() if tape is None else tape
@@ -151,20 +151,20 @@ class Pointer(Seq2Seq):
         return self.mixed(self.inner(replace(batch, target=self.known(batch.target)), tape=tape), batch.copies, tape)
 
     def known(self, tokens: Tensor) -> Tensor:
-        """What the decoder is fed: it knows no word from outside the vocabulary."""
+        """Replace copy indices by UNK, because the decoder has no embedding for them."""
         return tokens.masked_fill(tokens >= self.vocabulary, UNK)
 
     def mixed(self, logits: Tensor, copies: Tensor, tape: Tape) -> Tensor:
-        """Logits (B, T, V + 1) of the inner model -> (B, T, V + S), which sum to 1 as probabilities."""
+        """Mix logits (B, T, V + 1) of the inner model with copies to log-probabilities (B, T, V + S)."""
         write, copy = torch.softmax(logits.float(), -1).split([self.vocabulary, 1], -1)
         steps = logits.shape[1]
-        looks = torch.stack([tape[site][:, :, -steps:].float().mean(1) for site in self.source_sites]).mean(0)
+        weights = torch.stack([tape[site][:, :, -steps:].float().mean(1) for site in self.source_sites]).mean(0)
         places = copies[:, None].expand(-1, steps, -1)
-        both = torch.cat([write, torch.zeros_like(looks)], -1).scatter_add(-1, places, copy * looks)
+        both = torch.cat([write, torch.zeros_like(weights)], -1).scatter_add(-1, places, copy * weights)
         return both.clamp_min(1e-9).log()
 
 
-# %% The task: translation with this output.
+# %% The task: translation with this output layer.
 class Copying(Translation):
     name = "copying"
     batch = CopyBatch
@@ -183,7 +183,7 @@ class Copying(Translation):
         source, _, *others = super().features(split)
         return [source, CopiedTarget(self.target), CopyFeature(self.target), *others]
 
-    def read(self, inputs: Sequence[str], *, sides: bool = True) -> Given:
+    def read(self, inputs: Sequence[str], *, sides: bool = True) -> ModelInput:
         found = super().read(inputs, sides=sides)
         rows = [copies_of(WithSource(self.target, text)) for text in inputs]
         copies = padded(rows, found.batch.source_mask).to(self.device)

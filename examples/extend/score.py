@@ -1,5 +1,5 @@
 # %% [markdown]
-# A score of your own: keys close to the query get more attention.
+# A custom attention score: keys close to the query get more attention.
 from __future__ import annotations
 
 import math
@@ -15,7 +15,7 @@ class Distance(Score):
 
         e[t, s] = - |W q[t] - U k[s]|² / √A
 
-    q (..., T, Dq), k (..., S, Dk) -> e (..., T, S).   W (A, Dq), U (A, Dk), for each head where there are heads
+    q (..., T, Dq), k (..., S, Dk) -> e (..., T, S).   W (A, Dq), U (A, Dk), for each head if there are heads
     """
 
     def __init__(self, query_width: int, key_width: int, *, width: int = 32, heads: int | None = None) -> None:

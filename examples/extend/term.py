@@ -1,5 +1,5 @@
 # %% [markdown]
-# A term of the objective of your own: attention that spreads over many words costs something.
+# A custom loss term: it penalizes attention that spreads over many words.
 from __future__ import annotations
 
 from pydantic import Field
@@ -12,12 +12,12 @@ from saccade.train.terms import Term
 
 
 class Sharpness(Term):
-    """The entropy of attention, over a tolerated share of it: Σ_t max(0, H(a[t]) - tolerated)."""
+    """Entropy of attention above a tolerated amount: Σ_t max(0, H(a[t]) - tolerated)."""
 
     name = "sharpness"
 
     tolerated: float = Field(0.0, ge=0)
-    """Nats of entropy that cost nothing."""
+    """Entropy in nats without penalty."""
 
     def loss(self, model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
         total = batch.expected.new_zeros((), dtype=next(model.parameters()).dtype)

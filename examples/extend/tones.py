@@ -1,8 +1,8 @@
 # %% [markdown]
-# A modality and a task of your own: a tone in, the name of its note out, and the frames that decided.
+# A custom modality and task: classify a tone by its note, with attention over the frames.
 #
-# Nothing in saccade knows sound. This file says what an input is, which files hold examples, how they are stored and
-# put together to batches, and what reads them. Training, evaluation, attention and the command line follow from that.
+# saccade has no support for sound. This file defines the inputs, the data files, how examples are stored and collated
+# to batches, and the model. Training, evaluation, attention and the command line need nothing else.
 from __future__ import annotations
 
 import wave
@@ -18,10 +18,10 @@ from torch import Tensor, nn
 
 from saccade.attention import Tape, name_sites
 from saccade.batch import Batch
+from saccade.data.batch_sampler import Rows
 from saccade.data.example import Example
 from saccade.data.features import Feature, LabelFeature
 from saccade.data.forms import Form
-from saccade.data.plan import Rows
 from saccade.data.store import Column, Numbered
 from saccade.data.text import numbered
 from saccade.data.tokenizer import TokenizerConfig, Tokenizers
@@ -36,7 +36,7 @@ from saccade.tasks.inputs import Modality, shown
 FRAME = 64
 """Samples of a frame; a frame is one position for attention."""
 WIDTH = FRAME // 2 + 1
-"""Numbers of a frame: how loud each frequency is in it."""
+"""Features of a frame: the magnitude of each frequency."""
 
 
 # %% What an input is: the path of a .wav file, or its frames.
@@ -48,25 +48,25 @@ class Sound(Modality):
             return None
         if isinstance(given, np.ndarray) and given.ndim == 2 and given.shape[1] == WIDTH:
             return None
-        return f"is {shown(given)}, but this model hears sound. Give the path of a .wav file."
+        return f"is {shown(given)}, but this model reads sound. Give the path of a .wav file."
 
 
 def frames_of(path: Path) -> NDArray[np.float32]:
-    """(frames, WIDTH): the loudness of each frequency, from a .wav file of 16 bits and one channel."""
+    """Compute the spectrogram (frames, WIDTH) of a .wav file with 16 bits and one channel."""
     try:
         with wave.open(str(path)) as file:
             if file.getsampwidth() != 2 or file.getnchannels() != 1:
-                raise DataError(f"{path} is no .wav file of 16 bits and one channel. Convert it.")
+                raise DataError(f"{path} is not a .wav file with 16 bits and one channel. Convert it.")
             samples = np.frombuffer(file.readframes(file.getnframes()), "<i2") / 32768
     except (OSError, EOFError, wave.Error) as error:
-        raise DataError(f"{path} cannot be heard: {error or 'it ends early'}.") from error
+        raise DataError(f"{path} cannot be read: {error or 'it ends early'}.") from error
     count = len(samples) // FRAME
     if count == 0:
         raise DataError(f"{path} has {len(samples)} samples, but a frame has {FRAME}. Give a longer sound.")
     return np.abs(np.fft.rfft(samples[: count * FRAME].reshape(count, FRAME))).astype(np.float32)
 
 
-# %% Which files hold examples: lines of `LABEL <tab> path`, the path from the folder of the file.
+# %% The data files: lines of `LABEL <tab> path`; the path is relative to the folder of the data file.
 @dataclass(frozen=True)
 class Heard(Example):
     sound: Path | None = None
@@ -91,7 +91,7 @@ class LabeledSounds(Form):
                 yield Heard(label=label, sound=path.parent / name)
 
 
-# %% How it is stored, and put together to a batch.
+# %% How examples are stored and collated.
 class Frames(Feature):
     name, dtype, sized, width = "frames", np.float32, True, WIDTH
 
@@ -109,13 +109,13 @@ class Frames(Feature):
 def padded(parts: Sequence[NDArray[np.float32]], count: int, positions: int = 0) -> dict[str, Tensor]:
     source = np.zeros((count, max(positions, *map(len, parts)), WIDTH), np.float32)
     mask = np.zeros(source.shape[:2], bool)
-    mask[len(parts) :, 0] = True  # padding rows have one silent frame
+    mask[len(parts) :, 0] = True  # a padding row has one unmasked frame of zeros
     for row, part in enumerate(parts):
         source[row, : len(part)], mask[row, : len(part)] = part, True
     return {"source": torch.from_numpy(source), "source_mask": torch.from_numpy(mask)}
 
 
-# %% What reads it: any encoder of saccade, over frames in the place of words.
+# %% The model: any encoder of saccade, over frames instead of words.
 class Listener(Classifying):
     def __init__(self, encoder: nn.Module, width: int, classes: int) -> None:
         super().__init__()
@@ -125,12 +125,12 @@ class Listener(Classifying):
         name_sites(self)
 
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
-        reading = self.encoder(self.enter(batch.source), batch.source_mask, tape=tape)
-        out: Tensor = self.output(self.pooling(reading, batch.source_mask, tape=tape))
+        encoded = self.encoder(self.enter(batch.source), batch.source_mask, tape=tape)
+        out: Tensor = self.output(self.pooling(encoded, batch.source_mask, tape=tape))
         return out
 
 
-# %% The task names its choices.
+# %% The task connects these classes.
 class Tones(Classification):
     name = "tones"
     reads = Sound()

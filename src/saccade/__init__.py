@@ -1,32 +1,34 @@
-"""Sequence-to-sequence models with attention: train them, run them, and see where they look.
+"""Sequence-to-sequence models with attention: train them, decode with them, and see what they attend to.
 
     model = saccade.load("runs/demo")
     out = model("the European Economic Area")
     out.text, out.score, out.attention
 
-Importing this package loads no torch; `saccade.load` and the packages inside do.
+`import saccade` does not import torch; `saccade.load` and the subpackages do.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from saccade._cpu import keep_onednn_off_amx
+from saccade._distribution import warn_of_namesake
 
 if TYPE_CHECKING:
-    from saccade.front import Model, load
-    from saccade.prediction import Attention, Prediction
+    from saccade.api import Model, load
+    from saccade.prediction import AttentionMaps, Prediction
 
-__all__ = ["Attention", "Model", "Prediction", "__version__", "load"]
+__all__ = ["AttentionMaps", "Model", "Prediction", "__version__", "load"]
 __version__ = "0.1.0"
 
 keep_onednn_off_amx()
+warn_of_namesake()
 
 _LATE = {
-    "Attention": "saccade.prediction",
-    "Model": "saccade.front",
+    "AttentionMaps": "saccade.prediction",
+    "Model": "saccade.api",
     "Prediction": "saccade.prediction",
-    "load": "saccade.front",
+    "load": "saccade.api",
 }
-"""Names that are looked up when they are first used, since their modules load torch."""
+"""Names imported on first use, since their modules import torch."""
 
 
 def __getattr__(name: str) -> Any:
@@ -34,4 +36,10 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return getattr(import_module(_LATE[name]), name)
+    if name == "Attention":  # until the next release
+        from saccade.deprecated import warn_renamed
+        from saccade.prediction import AttentionMaps
+
+        warn_renamed("saccade.Attention", "saccade.AttentionMaps")
+        return AttentionMaps
     raise AttributeError(f"module 'saccade' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""`python -m saccade`."""
+"""Entry point of `python -m saccade`."""
 
 from saccade.cli import main
 

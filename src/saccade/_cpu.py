@@ -1,4 +1,4 @@
-"""The one thing that must happen before torch multiplies its first matrices."""
+"""Set oneDNN's instruction limit before torch runs its first matmul."""
 
 import os
 from pathlib import Path
@@ -7,13 +7,12 @@ _VARIABLE = "ONEDNN_MAX_CPU_ISA"
 
 
 def keep_onednn_off_amx(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
-    """Tell oneDNN to leave the AMX tiles alone on a virtual CPU that advertises them.
+    """Keep oneDNN from using AMX instructions on a virtual CPU that advertises them.
 
-    Some hypervisors pass the AMX flags on without the instructions behind them; there a bf16 matrix
-    product ends the process with SIGILL, which no `except` can catch. oneDNN reads the variable when it
-    is first used, so setting it here is in time even if torch was imported earlier. Only bf16 and int8
-    products on virtual machines with working AMX lose speed; who wants it back sets the variable to
-    AVX512_CORE_AMX, since a value already there is left alone.
+    Some hypervisors report the AMX flags but do not support the instructions. A bf16 matmul then kills the process with
+    SIGILL, which `except` cannot catch. oneDNN reads the variable at its first use, so this works even if torch is
+    already imported. On virtual machines with working AMX, bf16 and int8 matmuls get slower. A value that is already
+    set stays: set the variable to AVX512_CORE_AMX to use AMX.
     """
     if _VARIABLE in os.environ:
         return

@@ -1,4 +1,4 @@
-"""The front door: `saccade.load(folder)` gives a Model, which is called with an input or a list of them."""
+"""The Python API: `saccade.load(folder)` returns a Model; call it with one input or a list of inputs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from saccade.config import parse
 from saccade.data.example import Example
+from saccade.deprecated import warn_renamed
 from saccade.errors import ConfigError, DataError, unknown_name
 from saccade.outside import trusting
 from saccade.prediction import Prediction
@@ -17,7 +18,7 @@ from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
 from saccade.tasks.inputs import Input
-from saccade.tasks.tracing import Wishes
+from saccade.tasks.tracing import TraceOptions
 from saccade.trace import Trace
 from saccade.train.devices import find_accelerator
 
@@ -25,10 +26,10 @@ __all__ = ["Model", "describe", "load"]
 
 
 def load(folder: str | Path, *, device: str = "auto", trust_code: bool = False) -> Model:
-    """A trained model from its folder. Loading unpickles nothing and runs no code that the folder names.
+    """Load a trained model from its folder, without unpickling and without running code that the folder names.
 
-    A recipe may name a class of yours as a score or align (`package.module:Class`); it is imported only with
-    `trust_code`.
+    A recipe may name a class of yours as a score or align (`package.module:Class`). Only `trust_code` allows its
+    import.
     """
     if device not in _DEVICES:
         raise unknown_name("device", device, _DEVICES)
@@ -40,7 +41,7 @@ def load(folder: str | Path, *, device: str = "auto", trust_code: bool = False) 
 
 
 def describe(folder: str | Path, *, trust_code: bool = False) -> Model:
-    """A model without its weights: it knows its recipe, its options and its tokens, and cannot answer."""
+    """Load a model without its weights: it has its recipe, options and tokenizers, but cannot predict."""
     with trusting(trust_code):
         return Model(describe_task(Path(folder)), Path(folder), trust_code=trust_code)
 
@@ -49,9 +50,9 @@ _DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 class Model:
-    """A trained model. Called with an input it answers with a Prediction, called with a list with a list.
+    """A trained model. Calling it with one input returns a Prediction; with a list, a list of Predictions.
 
-    An input is a text, or for a model that looks at pictures the path of one, the bytes of its file, or its pixels.
+    An input is a text. For a model that reads images, it is the path of an image, the bytes of its file, or its pixels.
     Options are those of a recipe's `search`: beam, nbest, length_penalty, sample, temperature, top_k, top_p, seed,
     max_length, min_length, batch.
     """
@@ -62,7 +63,7 @@ class Model:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """All settings the model was trained with."""
+        """All settings of the model's training run."""
         return self.task.recipe.dump()
 
     @overload
@@ -89,19 +90,19 @@ class Model:
         stop: Stop | None = None,
         **options: Any,
     ) -> Trace:
-        """The answer to one input and all there is to see of it: every attention, what else was likely, the beam.
+        """Answer one input and record every attention, the most likely tokens of each step and the beam.
 
-        force: tokens to begin with. block: source tokens that may not be looked at. pull: (step, source token, weight)
-        that an attention has to give. detail: the vectors too. gold: links that would be right, source word first.
-        stop: called before each step of the search; raises an Interruption to end it.
+        force: tokens to begin with. block: source tokens that no attention may attend to. pull: (step, source token,
+        weight) sets an attention weight. detail: record hidden vectors too. gold: gold alignment links, source word
+        first. stop: called before each step of the search; raises an Interruption to end it.
         """
         self._check(given, "the input")
         if isinstance(given, str) and not given.strip():
-            raise DataError(f"a trace is of one {self.task.reads.name} that is not empty, but this is {given!r}.")
+            raise DataError(f"a trace needs one {self.task.reads.name} that is not empty, but got {given!r}.")
         if (length := self.task.length(given)) > self.task.longest:
             raise DataError(f"the input has {length:,} tokens, but this model reads at most {self.task.longest:,}.")
         name = self._folder.name if self._folder is not None else "model"
-        wishes = Wishes(force, block, pull, detail, gold, name)
+        wishes = TraceOptions(force, block, pull, detail, gold, name)
         return self.task.trace(given, self.search(**options), wishes, stop=stop)
 
     def stream(
@@ -110,20 +111,24 @@ class Model:
         *,
         attention: bool = False,
         prefix: str | None = None,
-        refuse: Callable[[str], None] | None = None,
+        on_error: Callable[[str], None] | None = None,
         workers: int = 1,
         stop: Stop | None = None,
+        refuse: Callable[[str], None] | None = None,
         **options: Any,
     ) -> Iterator[Prediction]:
-        """Predictions for any number of inputs, in their order, in flat memory.
+        """Yield predictions for any number of inputs, in order, in constant memory.
 
-        None among the inputs means: answer those so far before asking for more. `refuse` is told of inputs that are
-        too long or cannot be read, which then have empty answers; without it they are an error. Several `workers` are
-        processes with a core each, which is what many inputs on a CPU want. `stop` is called between the steps of a
-        search, or between batches where workers search, and raises an Interruption to end it.
+        None among the inputs flushes: inputs so far are answered before more are read. `on_error` is called with a
+        message for each input that is too long or cannot be read, and its answer is empty; without `on_error`, such an
+        input raises. `workers`: number of processes with one core each, for many inputs on a CPU. `stop` is called
+        between steps of a search, or between batches with several workers; it raises an Interruption to end the search.
         """
+        if refuse is not None:
+            warn_renamed("stream(refuse=)", "stream(on_error=)")
+            on_error = on_error or refuse
         search = self.search(**options)
-        common: dict[str, Any] = {"attention": attention, "prefix": prefix, "refuse": refuse, "stop": stop}
+        common: dict[str, Any] = {"attention": attention, "prefix": prefix, "on_error": on_error, "stop": stop}
         if workers == 1 or self._folder is None:
             yield from stream(self.task, self._checked(inputs), search, **common)
             return
@@ -145,11 +150,11 @@ class Model:
             raise DataError(f"{name} {why}")
 
     def evaluate(self, examples: Iterable[Example], **options: Any) -> Evaluation:
-        """How well the model does on some examples."""
+        """Compute the task's metrics on some examples."""
         return self.task.evaluate(list(examples), self.search(**options))
 
     def search(self, **options: Any) -> SearchConfig:
-        """The recipe's way to search, with some options changed; several answers need a beam, unless they are drawn."""
+        """Return the recipe's search config with some options changed; `nbest` without `beam` widens the beam."""
         chosen = self.task.recipe.search.model_dump() | options
         if isinstance(options.get("nbest"), int) and "beam" not in options:
             chosen["beam"] = max(chosen["beam"], options["nbest"])

@@ -1,4 +1,4 @@
-"""Batch: what every model reads, and the special tokens, in one place."""
+"""Batch: the input of every model; also the special tokens."""
 
 import zlib
 from collections.abc import Hashable, Sequence
@@ -10,38 +10,39 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from saccade import masks, tree
+from saccade import masks, pytree
+from saccade.deprecated import warn_renamed
 from saccade.errors import DataError, ShapeError
 
 __all__ = ["BOS", "EOS", "NO_LABEL", "PAD", "SPECIALS", "UNK", "Batch", "check_tokens", "read", "round_up"]
 
 PAD, BOS, EOS, UNK = range(4)
 NO_LABEL = -100
-"""The class of a sentence that is padding; torch's cross-entropy leaves it out."""
+"""The label of a padding row; torch's cross-entropy ignores it."""
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 
 def read(*axes: str, counts: bool = True) -> Any:
     """Declare a field of a Batch that a model reads.
 
-    `axes` name the axes behind the batch axis that have a mask, as `source` has `source_mask`. `counts`: whether it
-    tells examples apart; a mask does not.
+    `axes` name the axes after the batch axis; axis `source` has the mask `source_mask`. `counts`: whether the field's
+    values identify an example (see `Batch.row_keys`); a mask has False.
     """
     return field(default=None, metadata={"axes": axes, "counts": counts})
 
 
-@tree.node
+@pytree.node
 class Batch:
-    """Examples side by side, padded on the right.
+    """A batch of examples, padded on the right.
 
-    source (B, S) tokens, or (B, S, D) numbers for what is no text; source_mask (B, S) True = real.
-    target (B, T+1): BOS, the words, EOS, padding. Language models have a target alone.
-    labels (B,): classes. pictures: what captions are written to, in the place of a
-    source; bytes (B, H, W, 3), or (B, 3, H, W) numbers as a network reads them.
-    links (B, T, S): gold attention, rows of which sum to 1 or 0.
+    source (B, S) tokens, or (B, S, D) features for other inputs than text; source_mask (B, S) True = real.
+    target (B, T+1): BOS, the words, EOS, padding. Language models have only a target.
+    labels (B,): classes.
+    pictures: images to caption, instead of a source: uint8 (B, H, W, 3), or (B, 3, H, W) as the image encoder's input.
+    links (B, T, S): gold attention; each row sums to 1 or 0.
 
-    A subclass (a `tree.node`) may add fields: tensors and lists with a row for each example, or nodes of them. All
-    methods take every field along. Declare what a model reads with `read(...)`, so that sampling draws by it too.
+    A subclass (a `pytree.node`) may add fields: tensors and lists with a row per example, or nodes of them. All
+    methods handle the added fields too. Declare model inputs with `read(...)`: sampling seeds each row by them.
     """
 
     source: Tensor | None = read("source")
@@ -65,21 +66,21 @@ class Batch:
     @property
     def size(self) -> int:
         """B, the number of sentences."""
-        return tree.row_count(self)
+        return pytree.row_count(self)
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The names of the fields with what a model reads, as far as they are there."""
+        """The names of the model's input fields that are not None."""
         return tuple(part.name for part in fields(self) if _is_read(part) and getattr(self, part.name) is not None)
 
     @property
     def inputs(self) -> Tensor:
-        """(B, T): what a teacher-forced decoder is fed, the target without its last token."""
+        """(B, T): the decoder's input under teacher forcing, the target without its last token."""
         return self._target()[:, :-1]
 
     @property
     def expected(self) -> Tensor:
-        """(B, T): what it must answer, the target without BOS."""
+        """(B, T): the tokens to predict, the target without BOS."""
         return self._target()[:, 1:]
 
     @property
@@ -90,19 +91,19 @@ class Batch:
 
     def _target(self) -> Tensor:
         if self.target is None:
-            raise DataError("this Batch has no target. Teacher forcing needs Batch.of(sources, targets).")
+            raise DataError("this Batch has no target. Teacher forcing needs Batch.from_lists(sources, targets).")
         return self.target
 
     def to(self, device: torch.device | str) -> Self:
         """Move all tensors to another device."""
-        return tree.to_device(self, device)
+        return pytree.to_device(self, device)
 
     def take(self, rows: Tensor | slice) -> Self:
-        """Return some of the examples with everything that belongs to them."""
-        return tree.slice_rows(self, rows) if isinstance(rows, slice) else tree.take_rows(self, rows)
+        """Return some of the examples, with all their fields."""
+        return pytree.slice_rows(self, rows) if isinstance(rows, slice) else pytree.take_rows(self, rows)
 
     def trimmed(self) -> Self:
-        """Drop the positions of what is read that are padding in every row; a field says by `axes` which it has."""
+        """Drop input positions that are padding in every row, from all fields whose `axes` name that axis."""
         changes: dict[str, Any] = {}
         for axis in {name for part in fields(self) for name in part.metadata.get("axes", ()) if name}:
             mask = getattr(self, f"{axis}_mask", None)
@@ -117,11 +118,11 @@ class Batch:
 
     @property
     def shape_key(self) -> Hashable:
-        """Equal for two batches that differ in their numbers alone, so that one CUDA graph serves both."""
-        return tree.shape_key(self)
+        """A key that is equal for batches of the same structure, shapes and dtypes: they can share a CUDA graph."""
+        return pytree.shape_key(self)
 
     def row_keys(self) -> list[str]:
-        """For each example a text that depends on all that is read of it, padding left out, and on nothing else."""
+        """Return a key for each example that depends only on its own inputs, without padding: batch-invariant."""
         keys = [""] * self.size
         for name in self.reads:
             value, mask = getattr(self, name), getattr(self, f"{name}_mask", None)
@@ -130,13 +131,13 @@ class Batch:
         return keys
 
     @classmethod
-    def of(
+    def from_lists(
         cls,
         sources: Sequence[Sequence[int]] | None = None,
         targets: Sequence[Sequence[int]] | None = None,
         labels: Sequence[int] | None = None,
     ) -> "Batch":
-        """Pad lists of tokens into a batch; targets get their BOS and EOS here, sources stay as given."""
+        """Pad lists of tokens into a batch; add BOS and EOS to targets, but nothing to sources."""
         source = target = source_mask = target_mask = None
         if sources is not None:
             source, source_mask = _pad("source", sources)
@@ -145,8 +146,14 @@ class Batch:
         return cls(source, source_mask, target, target_mask, None if labels is None else torch.tensor(list(labels)))
 
     @classmethod
+    def of(cls, *args: Any, **kwargs: Any) -> "Batch":
+        """Do as `from_lists`, the name since the last release."""
+        warn_renamed("Batch.of", "Batch.from_lists")
+        return cls.from_lists(*args, **kwargs)
+
+    @classmethod
     def blank(cls, size: int) -> "Batch":
-        """No sentences yet: what a language model starts to write from."""
+        """Return a batch whose targets are BOS alone, from which a language model starts to generate."""
         target = torch.full((size, 1), BOS)
         return cls(target=target, target_mask=target > PAD)
 
@@ -156,16 +163,16 @@ def _is_read(part: Any) -> bool:
 
 
 def _rows(value: Any) -> int:
-    return len(value) if isinstance(value, list) else tree.row_count(value)
+    return len(value) if isinstance(value, list) else pytree.row_count(value)
 
 
 def _row_key(value: Any, row: int, mask: Tensor | None) -> str:
-    """A text for what stands in a row of a field: its tokens, or a checksum of its bytes."""
+    """Return a key for a row of a field: its tokens, or a checksum of its bytes."""
     if isinstance(value, list):
         return repr(value[row])
     if isinstance(value, Tensor) and mask is not None:
         return str(value[row][mask[row]].tolist())
-    bits = [part[row].cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes() for part in tree.leaves(value)]
+    bits = [part[row].cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes() for part in pytree.leaves(value)]
     return "".join(str(zlib.crc32(part)) for part in bits)
 
 
@@ -176,20 +183,20 @@ def _pad(name: str, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         if not isinstance(row, Sequence) or isinstance(row, str) or not _are_whole(row):
             raise DataError(
                 f"{name} {number} of the batch is {row!r}, but a sentence is a list of tokens, whole numbers. "
-                "Tokenise text first; a single sentence is a list of one list."
+                "Tokenize text first; a single sentence is a list of one list."
             )
         if len(row) == 0:
             raise DataError(f"{name} {number} of the batch is empty. Leave empty lines out, or end each with EOS.")
     lengths = torch.tensor([len(row) for row in rows])
     mask = masks.padding(lengths)
     tokens = torch.full(mask.shape, PAD)
-    flat = np.array(list(chain.from_iterable(rows)), np.int64)  # torch takes five times as long
+    flat = np.array(list(chain.from_iterable(rows)), np.int64)  # five times as fast as torch.tensor
     tokens[mask] = torch.from_numpy(flat)
     return tokens, mask
 
 
 def _are_whole(row: Sequence[Any]) -> bool:
-    # one look at the types is enough for most, and much faster
+    # fast path: comparing the set of types is much faster than isinstance for each token
     return set(map(type, row)) == {int} or all(isinstance(token, int) for token in row)
 
 
@@ -201,10 +208,10 @@ def _check_side(name: str, values: Tensor | None, mask: Tensor | None) -> None:
         raise ShapeError(
             f"{name} is {shape}, but must be (B, S) tokens"
             + (" or (B, S, D) numbers." if name == "source" else ".")
-            + " Batch.of(sources, targets) pads lists of tokens."
+            + " Batch.from_lists(sources, targets) pads lists of tokens."
         )
     if 0 in shape[:2]:
-        raise DataError(f"{name} is {shape}: there is nothing in it. A batch needs a sentence, that a word.")
+        raise DataError(f"{name} is {shape}: it is empty. A batch needs at least one sentence with at least one token.")
     if mask is None or mask.shape != values.shape[:2]:
         was = "missing" if mask is None else str(tuple(mask.shape))
         raise ShapeError(
@@ -229,16 +236,16 @@ def _check_padding(name: str, mask: Tensor) -> None:
 
 
 def round_up(length: int) -> int:
-    """The next of few lengths: multiples of 4 up to 64, of 8 up to 128, and so on, each at most an eighth further.
+    """Round a length up to a multiple of 4 up to 64, of 8 up to 128, of 16 up to 256, and so on.
 
-    A GPU that is given few shapes can replay what it did for them before.
+    With few distinct shapes, CUDA graphs can be replayed.
     """
     step = 1 << max((length - 1).bit_length() - 4, 2)
     return -(-max(length, 1) // step) * step
 
 
 def check_tokens(name: str, tokens: Tensor, vocabulary: int) -> None:
-    """Refuse tokens outside the vocabulary, where looking costs no wait for a device."""
+    """Raise if a token is outside the vocabulary; on a GPU, where reading tokens would sync, check nothing."""
     if tokens.device.type != "cpu" or torch.compiler.is_compiling() or tokens.numel() == 0:
         return
     low, high = int(tokens.min()), int(tokens.max())
@@ -246,5 +253,5 @@ def check_tokens(name: str, tokens: Tensor, vocabulary: int) -> None:
         wrong = low if low < 0 else high
         raise DataError(
             f"{name} holds token {wrong}, but the model's vocabulary is 0..{vocabulary - 1}. "
-            "Tokenise with the tokenizer the model was built with."
+            "Tokenize with the tokenizer the model was built with."
         )

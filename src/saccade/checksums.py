@@ -1,4 +1,4 @@
-"""Checksums: a list beside the files of a folder, so that a damaged file is never taken for a whole one.
+"""Checksums of the files in a folder, to detect damaged files.
 
 The list is SHA256SUMS in the form of the sha256sum tool, which can check it too (`sha256sum -c SHA256SUMS`). Its last
 line, a comment to that tool, is the checksum of the list itself.
@@ -11,25 +11,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 from saccade.errors import CheckpointError
-from saccade.files import explain, open_to_read, read_text, write_atomically
+from saccade.files import file_error, open_to_read, read_text, write_atomically
 
 __all__ = ["LIST", "check", "listed", "write_list", "write_listed"]
 
 LIST = "SHA256SUMS"
 _LONGEST = 1 << 20
-"""Bytes of the longest list that is read."""
+"""Maximum bytes of a list."""
 Entries = list[tuple[str, str]]
 """(SHA-256, file name). A file that was being replaced when its writer was killed has two entries: old and new."""
 
 
 def write_list(folder: Path) -> None:
-    """List all files of a folder that nobody reads yet, such as a draft."""
+    """Write the list for all files of a new folder that no other process reads yet."""
     entries = sorted((path.name, _digest(path)) for path in folder.iterdir())
     (folder / LIST).write_text(_dump([(digest, name) for name, digest in entries]), encoding="utf-8")
 
 
 def write_listed(path: Path, content: str | Callable[[Path], None]) -> None:
-    """Write a file atomically and list it; a process killed at any moment leaves a file that the list knows.
+    """Write a file atomically and list it; a process killed at any moment leaves a file that the list names.
 
     Only one process at a time may write listed files to a folder.
     """
@@ -47,7 +47,7 @@ def write_listed(path: Path, content: str | Callable[[Path], None]) -> None:
 def check(path: Path, remedy: str) -> bool:
     """Compare a file with its checksum; raise CheckpointError, with the remedy, if they differ.
 
-    False means that there is nothing to compare with: the folder has no list, or the list does not name the file.
+    Return False if there is no checksum: the folder has no list, or the list does not name the file.
     """
     known = _read(path.parent)
     while known is not None and any(name == path.name for _, name in known):
@@ -60,7 +60,7 @@ def check(path: Path, remedy: str) -> bool:
 
 
 def listed(folder: Path) -> set[str]:
-    """The names in a folder's list; none if there is no list."""
+    """Return the names in a folder's list; empty without a list."""
     return {name for _, name in _read(folder) or []}
 
 
@@ -69,7 +69,7 @@ def _digest(path: Path) -> str:
         with open_to_read(path, regular=True) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
     except OSError as error:
-        raise explain(error, path) from error
+        raise file_error(error, path) from error
 
 
 def _replace_list(folder: Path, entries: Entries) -> None:
@@ -83,7 +83,7 @@ def _dump(entries: Entries) -> str:
 
 
 def _read(folder: Path) -> Entries | None:
-    """The list of a folder, if it has one."""
+    """Read and verify the list of a folder; None without a list."""
     path = folder / LIST
     if not path.exists():
         return None

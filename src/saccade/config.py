@@ -1,4 +1,4 @@
-"""Config: settings as frozen pydantic models, with faults told all at once and in plain words."""
+"""Config: settings as frozen pydantic models; one ConfigError lists all faults in plain words."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ __all__ = [
 Settings = TypeVar("Settings", bound=BaseModel)
 Path = tuple[str, ...]
 _LONGEST = 80
-"""Letters of a wrong value that are worth showing."""
+"""Maximum characters of a wrong value in a message."""
 
-# The numbers of settings. Each has an upper bound, so that no setting overflows what it is handed to: a test walks
-# through all settings and makes sure of it. What is within the bounds and still too much together, such as a model
-# that is larger than the memory, is refused where it is made.
+# Numeric types of settings. Each has an upper bound, so that no value overflows the code that uses it; a test checks
+# this for all settings. Values within the bounds can still be too large together, such as a model larger than memory.
+# The code that builds it refuses those.
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Index = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Width = Annotated[int, Field(ge=1, le=2**20)]
-"""Of a layer."""
+"""Width of a layer."""
 Depth = Annotated[int, Field(ge=1, le=256)]
-"""Layers: each is an object, so a million of them would fill the memory whatever their widths."""
+"""Number of layers. Each is a Python object, so a million would fill the memory at any width."""
 Positive = Annotated[float, Field(gt=0, le=1e6)]
 Weight = Annotated[float, Field(ge=0, le=1e6)]
 Share = Annotated[float, Field(ge=0, lt=1)]
-"""Of what is dropped or decays: all but 1."""
+"""A fraction below 1, such as a dropout probability, a momentum or an Adam beta."""
 
 
 class Config(BaseModel):
@@ -54,14 +54,14 @@ class Config(BaseModel):
 
 
 class Fault(NamedTuple):
-    """What is wrong with a setting; `path` is where it stands, from the outermost key in."""
+    """A fault of a setting; `path`: its keys from the outermost inwards."""
 
     path: Path
     text: str
 
 
 def merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """`base` with `changes` laid over it, nested dictionaries field by field."""
+    """Merge `changes` into `base`, nested dictionaries key by key."""
     merged = dict(base)
     for key, value in changes.items():
         below = merged.get(key)
@@ -70,7 +70,7 @@ def merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse(kind: type[Settings], settings: dict[str, Any], where: str) -> Settings:
-    """Settings checked against their model; a ConfigError lists every fault."""
+    """Validate settings; raise a ConfigError that lists every fault."""
     found, faults = check(kind, settings)
     if found is None:
         raise refuse(faults, where)
@@ -78,7 +78,7 @@ def parse(kind: type[Settings], settings: dict[str, Any], where: str) -> Setting
 
 
 def check(kind: type[Settings], settings: Any, above: Path = ()) -> tuple[Settings | None, list[Fault]]:
-    """Settings checked against their model, or all that is wrong with them; `above`: where they stand."""
+    """Validate settings; return them or None, and their faults. `above`: path of the settings themselves."""
     try:
         return kind.model_validate(settings), []
     except ValidationError as error:
@@ -86,12 +86,15 @@ def check(kind: type[Settings], settings: Any, above: Path = ()) -> tuple[Settin
 
 
 def refuse(faults: list[Fault], where: str, lines: Mapping[Path, int | str] | None = None) -> ConfigError:
-    """The error that lists faults, with the lines of the file they are in; a line of another file is a text."""
+    """Return the ConfigError that lists faults with their lines.
+
+    `lines`: line numbers by path; a text describes a line in another file.
+    """
     texts = []
     for fault in faults:
         line = _line_of(fault.path, lines or {})
-        said = f"line {line}" if isinstance(line, int) else line
-        place = ([said] if line and said else []) + ([".".join(fault.path)] if fault.path else [])
+        label = f"line {line}" if isinstance(line, int) else line
+        place = ([label] if line and label else []) + ([".".join(fault.path)] if fault.path else [])
         texts.append(f"- {', '.join(place)}: {fault.text}" if place else f"- {fault.text}")
     return ConfigError("\n".join([f"{where} cannot be used as it is:", *texts]))
 
@@ -103,7 +106,7 @@ def _line_of(path: Path, lines: Mapping[Path, int | str]) -> int | str | None:
 
 
 def _faults(kind: type[BaseModel], error: ValidationError, settings: Any, above: Path) -> list[Fault]:
-    """One fault for each place; where several types would do, pydantic tells of each by itself."""
+    """Return one fault for each path; join those that pydantic reports for each member of a union."""
     found: dict[Path, Fault] = {}
     for entry in error.errors():
         path = _written(entry["loc"], settings, needed=entry["type"] == "missing")
@@ -115,7 +118,7 @@ def _faults(kind: type[BaseModel], error: ValidationError, settings: Any, above:
 
 
 def _written(place: tuple[int | str, ...], settings: Any, *, needed: bool) -> Path:
-    """A place as it is written in the settings: pydantic also names the types it tried there."""
+    """Return the path as written in the settings, without the type names that pydantic adds for unions."""
     path: list[str] = []
     for part in place[:-1] if needed else place:
         if isinstance(settings, Mapping) and part in settings:
@@ -143,18 +146,18 @@ def _fault(kind: type[BaseModel], fault: Any, path: Path, above: Path) -> Fault:
 def _shown(value: Any) -> str:
     try:
         text = repr(value)
-    except ValueError:  # Python refuses to write out numbers of thousands of digits
+    except ValueError:  # Python refuses to convert integers of thousands of digits to text
         text = "a number of thousands of digits"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _fields_at(kind: type[BaseModel], path: Path) -> list[str]:
-    """The valid names at a place."""
+    """Return the valid names at a path."""
     return list(_kind_at(kind, path).model_fields)
 
 
 def _kind_at(kind: type[BaseModel], path: Path) -> type[BaseModel]:
-    """The settings at a place, following nested ones."""
+    """Return the class of the settings at a path, following nested settings."""
     for part in path:
         field = kind.model_fields.get(part)
         candidates = [] if field is None else [field.annotation, *getattr(field.annotation, "__args__", ())]
@@ -165,7 +168,7 @@ def _kind_at(kind: type[BaseModel], path: Path) -> type[BaseModel]:
 
 
 def _example(kind: type[BaseModel], path: Path) -> str:
-    """What could stand there, from the default."""
+    """Return an example value for the message, taken from the default."""
     field = _kind_at(kind, path[:-1]).model_fields.get(path[-1])
     default = None if field is None else field.default
     shown = str(default).lower() if isinstance(default, bool) else default

@@ -1,11 +1,11 @@
-"""Every error saccade raises on purpose. Each message says what is wrong, where, and what to do.
+"""All errors that saccade raises on purpose. Each message says what is wrong, where, and what to do.
 
 SaccadeError
 ├── ShapeError        tensors whose ranks, widths, lengths or dtypes do not go together
-├── ConfigError       a setting or a name that does not exist or cannot be combined; all faults at once
+├── ConfigError       settings or names that do not exist or cannot be combined; lists all faults
 ├── CheckpointError   a model folder or file that cannot be read
 ├── DataError         text, tokens or files that cannot be used; names the place
-└── NumericsError     NaN or infinity where numbers should be
+└── NumericsError     NaN or infinity where finite numbers are needed
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,15 +28,15 @@ Entry = TypeVar("Entry")
 
 
 class SaccadeError(Exception):
-    """The root: `except SaccadeError` catches what a user can mend."""
+    """Base class: `except SaccadeError` catches every error that a user can fix."""
 
 
 class Interruption(Exception):
-    """Nobody waits for the work any more. No fault: whoever catches errors to go on otherwise lets it pass."""
+    """The work was canceled; not an error. Handlers that catch errors to fall back must re-raise it."""
 
 
 class ShapeError(SaccadeError):
-    """Tensors that do not go together; the message names both sides."""
+    """Tensors whose shapes or dtypes do not match; the message names both."""
 
 
 class ConfigError(SaccadeError):
@@ -52,11 +52,11 @@ class DataError(SaccadeError):
 
 
 class NumericsError(SaccadeError):
-    """NaN or infinity where numbers should be."""
+    """NaN or infinity where finite numbers are needed."""
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> ConfigError:
-    """The error for a name that is not in a table, with the nearest one that is."""
+    """Return the error for an unknown name, with the nearest known name."""
     names = sorted(known)
     near = get_close_matches(str(name), names, n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -64,7 +64,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> ConfigError:
 
 
 def lookup(kind: str, name: str, table: Mapping[str, Entry]) -> Entry:
-    """An entry of a table by its name, or the error that helps to find the right one."""
+    """Return the entry of a table with this name, or raise the error for an unknown name."""
     if name not in table:
         raise unknown_name(kind, name, table)
     return table[name]

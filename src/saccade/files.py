@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, read with errors that name the place."""
+"""Atomic writes of files and folders, and reads with errors that name the path and the remedy."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from saccade.errors import CheckpointError, DataError, SaccadeError
 
 __all__ = [
     "default_cache",
-    "explain",
+    "file_error",
     "open_to_read",
     "read_text",
     "remove_drafts",
     "remove_folder",
     "sync",
-    "told",
     "with_usual_mode",
+    "wrap_os_errors",
     "write_atomically",
     "writing",
     "writing_folder",
 ]
 
 _DRAFT = re.compile(r"\..+\.[0-9a-f]{8}\.saccade\.part", re.DOTALL)
-"""Names of unfinished files and folders of ours; other programs leave `.part` files as well."""
+"""Names of unfinished files and folders of saccade; other programs leave `.part` files as well."""
 
 
 def default_cache() -> Path:
-    """Where what can be made again is kept, if nobody says otherwise: tokenised data, what was compiled."""
+    """Return the default cache folder, for tokenized data and compiled libraries."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "saccade"
 
 
 def write_atomically(path: Path, content: str | bytes | Callable[[Path], None]) -> None:
-    """Write a file under a temporary name, flush it to the disk, then give it its name.
+    """Write a file under a temporary name, flush it to disk, then rename it.
 
     A process killed at any moment leaves the old file or the new one, never half of it. `content` may be a function
-    that writes to the path it is given; that path lies in a folder of its own, which also takes the temporary files
-    that other libraries make beside their output.
+    that writes to the path it is given. That path lies in a temporary folder, since some libraries put temporary files
+    beside their output.
     """
     draft = _beside(path)
-    with told(path), _removed_on_error(draft):
+    with wrap_os_errors(path), _removed_on_error(draft):
         path.parent.mkdir(parents=True, exist_ok=True)
         if callable(content):
             draft.mkdir()
@@ -63,7 +63,7 @@ def write_atomically(path: Path, content: str | bytes | Callable[[Path], None]) 
 
 
 def with_usual_mode(path: Path, write: Callable[[Path], None]) -> None:
-    """Call `write` to make a file, and give the file the permissions that the umask gives a new one.
+    """Call `write` to make a file, then give the file the permissions of a new one under the umask.
 
     Some libraries write to a private temporary file (mode 0600) and rename it. Another account, such as that of a
     server, could not read the result.
@@ -75,17 +75,17 @@ def with_usual_mode(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def open_to_read(path: Path, *, regular: bool) -> BinaryIO:
-    """A file opened to be read; a DataError if it cannot be.
+    """Open a file for reading; raise a DataError if that fails.
 
-    `regular`: refuse pipes, which may never begin, and devices, which may never end.
+    `regular`: refuse pipes and devices, which may block or never end.
     """
     try:
         if not regular:
             return path.open("rb")
-        # without waiting for somebody to write to a pipe
+        # O_NONBLOCK: do not wait for a writer if it is a pipe
         file = os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb")
     except OSError as error:
-        raise explain(error, path) from error
+        raise file_error(error, path) from error
     except ValueError as error:
         raise DataError(f"{str(path)!r} cannot be the name of a file ({error}). Check the path.") from error
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -95,15 +95,15 @@ def open_to_read(path: Path, *, regular: bool) -> BinaryIO:
 
 
 def read_text(path: Path, most: int, what: str) -> str:
-    """The text of a regular file of at most `most` bytes; `what` names it in errors, such as "a recipe".
+    """Read the text of a regular file of at most `most` bytes; `what` names it in errors, such as "a recipe".
 
-    UnicodeDecodeError if it is not UTF-8.
+    Raises UnicodeDecodeError if the file is not UTF-8.
     """
     try:
         with open_to_read(path, regular=True) as file:
             data = file.read(most + 1)
     except OSError as error:
-        raise explain(error, path) from error
+        raise file_error(error, path) from error
     if len(data) > most:
         raise DataError(f"{path} has more than {most:,} bytes, the most that {what} may have. Check that it is one.")
     return data.decode()
@@ -111,9 +111,9 @@ def read_text(path: Path, most: int, what: str) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[TextIO]:
-    """A UTF-8 file to write bit by bit; it gets its name when all of it is on the disk. Newlines stay as they are."""
+    """Open a UTF-8 file to write in parts; at the end, flush and rename it. Newlines are not translated."""
     draft = _beside(path)
-    with told(path), _removed_on_error(draft):
+    with wrap_os_errors(path), _removed_on_error(draft):
         path.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("w", encoding="utf-8", newline="") as file:
             yield file
@@ -124,13 +124,13 @@ def writing(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def writing_folder(path: Path, *, replace: bool = True) -> Iterator[Path]:
-    """A folder to fill; it gets its name when all its files are on the disk, and replaces what had that name.
+    """Make a temporary folder to fill; at the end, flush its files and rename it, replacing a folder of that name.
 
-    Without `replace`, what has that name by then stays: for what several processes may make at the same time, where
-    one result is as good as another and somebody may be reading the first already.
+    Without `replace`, a folder that has the name by then stays. This is for results that several processes may make at
+    the same time: all are equivalent, and another process may already be reading the first.
     """
     draft = _beside(path)
-    with told(path), _removed_on_error(draft):
+    with wrap_os_errors(path), _removed_on_error(draft):
         draft.mkdir(parents=True)
         yield draft
         for file in draft.iterdir():
@@ -141,19 +141,19 @@ def writing_folder(path: Path, *, replace: bool = True) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file or folder is on the disk."""
+    """Flush a file or folder to disk (fsync)."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot, for folders
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot sync folders
             raise
     finally:
         os.close(descriptor)
 
 
 def remove_folder(path: Path) -> None:
-    """Delete a folder, all of it or, for whoever looks at its name, nothing."""
+    """Delete a folder atomically: rename it, then delete its content."""
     old = _beside(path)
     with suppress(FileNotFoundError):
         path.rename(old)
@@ -161,24 +161,24 @@ def remove_folder(path: Path) -> None:
 
 
 def remove_drafts(folder: Path) -> None:
-    """Delete the drafts that killed writers left in a folder; no other process may be writing there."""
+    """Delete unfinished files that killed writers left in a folder; no other process may be writing there."""
     if folder.is_dir():
         for path in folder.iterdir():
             if _DRAFT.fullmatch(path.name):
                 _remove(path)
 
 
-def explain(error: OSError, path: Path, doing: str = "read") -> SaccadeError:
-    """What went wrong with a file, in words, with the remedy."""
+def file_error(error: OSError, path: Path, doing: str = "read") -> SaccadeError:
+    """Convert an OSError to a SaccadeError with the path and the remedy."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return CheckpointError(
             f"there is no room left on the disk for {path}. What was there before is untouched. Free some space and "
-            "run the same command again; a training goes on with --resume."
+            "run the same command again; a training run continues with --resume."
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return DataError(f"no permission to {doing} {path}. Choose another place or change its permissions.")
     if error.errno == errno.ENOENT and doing == "write":
-        return DataError(f"{path} cannot be written: there is no such place. Choose another one.")
+        return DataError(f"{path} cannot be written: its folder does not exist. Choose another path.")
     if error.errno == errno.ENOENT:
         return DataError(f"{path} does not exist. Check the path; relative paths start from {Path.cwd()}.")
     if error.errno == errno.EISDIR:
@@ -189,7 +189,7 @@ def explain(error: OSError, path: Path, doing: str = "read") -> SaccadeError:
 
 
 def _take_place(draft: Path, path: Path, replace: bool) -> None:
-    """Give a folder its name; another process may be doing the same."""
+    """Rename a folder to its final name; another process may be doing the same."""
     while True:
         if replace:
             remove_folder(path)
@@ -209,12 +209,12 @@ def _beside(path: Path) -> Path:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Errors of the operating system while a file is written are raised as ours."""
+def wrap_os_errors(path: Path) -> Iterator[None]:
+    """Raise an OSError while writing a file as a SaccadeError."""
     try:
         yield
     except OSError as error:
-        raise explain(error, path, "write") from error
+        raise file_error(error, path, "write") from error
 
 
 @contextmanager

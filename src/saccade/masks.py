@@ -1,7 +1,7 @@
-"""Masks: boolean, True = keep. Joined with `&`, summed for lengths.
+"""Masks: boolean, True = keep. Combine them with `&`; sum them for lengths.
 
-(B, S) says which positions of a padded batch are real; anything that broadcasts to (B, T, S), or with
-heads to (B, H, T, S), says what each query may see.
+A padding mask (B, S) marks the real positions of a batch. An attention mask broadcasts to (B, T, S), or with heads to
+(B, H, T, S), and marks the keys that each query may attend to.
 """
 
 import torch
@@ -13,7 +13,7 @@ __all__ = ["causal", "is_full", "last", "lengths_of", "mean", "padding", "revers
 
 
 def padding(lengths: Tensor, size: int | None = None) -> Tensor:
-    """(B,) lengths -> (B, S): True at the first `lengths[b]` positions.
+    """Return the mask (B, S) of lengths (B,): True at the first `lengths[b]` positions of row b.
 
     padding([1, 3]) = [[1, 0, 0],
                        [1, 1, 1]]
@@ -29,7 +29,7 @@ def padding(lengths: Tensor, size: int | None = None) -> Tensor:
 
 
 def causal(queries: int, keys: int | None = None, device: torch.device | None = None) -> Tensor:
-    """(1, T, S), for every sentence: query t sees keys 0..t, both counted from the start of the sequence.
+    """Return the causal mask (1, T, S): query t sees keys 0..t, both counted from the start of the sequence.
 
     causal(3) = [[[1, 0, 0],
                   [1, 1, 0],
@@ -40,17 +40,17 @@ def causal(queries: int, keys: int | None = None, device: torch.device | None = 
 
 
 def lengths_of(mask: Tensor) -> Tensor:
-    """(B, S) -> (B,): how many positions of each row are real."""
+    """Count the real positions of each row: (B, S) -> (B,)."""
     return mask.sum(-1)
 
 
 def is_full(mask: Tensor) -> bool:
-    """Whether a mask keeps everything, where looking costs no wait for a device; False elsewhere."""
+    """Return whether a mask is all True; always False on a GPU, where the check would sync, and in compiled code."""
     return mask.device.type == "cpu" and not torch.compiler.is_compiling() and bool(mask.all())
 
 
 def reverse(sequences: Tensor, mask: Tensor) -> Tensor:
-    """(B, S, ...): each row's real part back to front, the padding where it was. Its own inverse."""
+    """Reverse the real part of each row of (B, S, ...); padding stays in place. The function is its own inverse."""
     positions = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
     mirrored = lengths_of(mask)[:, None] - 1 - positions
     index = torch.where(mask, mirrored, positions)  # (B, S)
@@ -59,12 +59,12 @@ def reverse(sequences: Tensor, mask: Tensor) -> Tensor:
 
 
 def last(sequences: Tensor, mask: Tensor) -> Tensor:
-    """(B, S, D) -> (B, D): what stands at each row's last real position."""
+    """Select the last real position of each row: (B, S, D) -> (B, D)."""
     index = (lengths_of(mask) - 1).clamp_min(0)[:, None, None].expand(-1, 1, sequences.shape[-1])
     return sequences.gather(1, index).squeeze(1)
 
 
 def mean(sequences: Tensor, mask: Tensor) -> Tensor:
-    """(B, S, D) -> (B, D): the mean over each row's real positions."""
+    """Average the real positions of each row: (B, S, D) -> (B, D)."""
     total = (sequences * mask[..., None]).sum(1)
     return total / lengths_of(mask).clamp_min(1)[:, None]

@@ -1,4 +1,4 @@
-"""Parts from outside: `package.module:Class` in the place of a name, imported only where the user trusts it."""
+"""User code in recipes: `package.module:Class` instead of a name, imported only if the user trusts it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _trusted: ContextVar[bool] = ContextVar("trusted", default=False)
 
 @contextmanager
 def trusting(trust: bool = True) -> Iterator[None]:
-    """Inside, recipes may name code of their own."""
+    """Allow recipes to name user code inside the block."""
     token = _trusted.set(trust or _trusted.get())
     try:
         yield
@@ -28,12 +28,12 @@ def trusting(trust: bool = True) -> Iterator[None]:
 
 
 def is_outside(name: str) -> bool:
-    """Whether a name means code outside the toolkit."""
+    """Return whether a name is an import path, `package.module:Class`, of user code."""
     return ":" in name
 
 
 def find_part(kind: str, name: str, table: Mapping[str, type[Part]]) -> type[Part]:
-    """A part by its name in a table, or by the place of its class."""
+    """Return a part's class by its name in a table, or by its import path."""
     if not is_outside(name):
         return lookup(kind, name, table)
     found = _imported(kind, name)
@@ -43,14 +43,14 @@ def find_part(kind: str, name: str, table: Mapping[str, type[Part]]) -> type[Par
     known = inspect.signature(found).parameters.values()
     if not any(part.name == "heads" or part.kind is part.VAR_KEYWORD for part in known):
         raise ConfigError(
-            f"the {kind} {name!r} cannot be told the number of heads. Let its __init__ take `heads`, by name, as "
+            f"the {kind} {name!r} does not accept the number of heads. Let its __init__ take `heads`, by name, as "
             f"saccade.attention's {kind.capitalize()} does."
         )
     return found
 
 
 def find_factory(kind: str, name: str) -> Callable[[], Any]:
-    """Something to call by its place, `package.module:name`."""
+    """Return a callable by its import path, `package.module:name`."""
     found = _imported(kind, name)
     if not callable(found):
         raise ConfigError(f"the {kind} {name!r} cannot be called. Name a class, or a function that makes one.")
@@ -59,7 +59,7 @@ def find_factory(kind: str, name: str) -> Callable[[], Any]:
 
 
 def _imported(kind: str, name: str) -> Any:
-    """What stands at a place, if the user trusts it."""
+    """Import the object at `package.module:name`; raise unless the user trusts user code."""
     if not _trusted.get():
         raise ConfigError(
             f"the {kind} {name!r} is code from outside saccade, which runs when it is loaded. If you trust where it "
@@ -70,5 +70,5 @@ def _imported(kind: str, name: str) -> Any:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"the {kind} {name!r} cannot be imported: {error}. Is its folder on PYTHONPATH?") from error
-    except Exception as error:  # whatever the code does wrong while it is imported
+    except Exception as error:  # user code may raise anything during import
         raise ConfigError(f"the {kind} {name!r} cannot be imported: {type(error).__name__}: {error}.") from error

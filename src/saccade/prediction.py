@@ -1,4 +1,4 @@
-"""Prediction: what a model answers, and where it looked while it did."""
+"""Prediction: a model's output and its attention weights."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.batch import BOS, SPECIALS
+from saccade.deprecated import warn_renamed
 from saccade.errors import ConfigError, unknown_name
 from saccade.look.drawn import DrawnAttention
 from saccade.look.picture import Picture
 
-__all__ = ["NOTHING", "Attention", "Prediction", "Side", "side"]
+__all__ = ["NOTHING", "AttentionMaps", "Prediction", "Side", "side"]
 
 Weights = NDArray[Any]
 _SEED = "<source>"
@@ -22,23 +23,23 @@ _SEED = "<source>"
 
 @dataclass(frozen=True)
 class Side:
-    """One side of an attention map: its tokens, the last of which may be the end, and the word each belongs to."""
+    """One axis of an attention map: its tokens, perhaps with an end token, and the word of each token."""
 
     tokens: list[str]
     words: list[str]
     word_of: list[int]
-    """For each token the number of its word; the end, which belongs to none, has one more than the last."""
+    """The word index of each token. A token that belongs to no word, such as the end, has `len(words)`."""
 
     @property
     def names(self) -> list[str]:
-        """The words, and where there are tokens that belong to none, the last of those, which is the end."""
+        """The words, then the last token that belongs to no word (the end token), if there is one."""
         apart = [token for token, word in zip(self.tokens, self.word_of, strict=True) if word == len(self.words)]
         return [*self.words, *apart[-1:]]
 
     def shifted(self, seeds: int = 0) -> Side:
-        """What a decoder was fed while it wrote this: the beginning, then all but the last.
+        """Return the decoder input for this output: the begin token, then all tokens but the last.
 
-        `seeds`: entries before the beginning, which some decoders take over from the source as a whole.
+        `seeds`: the number of entries before the begin token, which some decoders derive from the whole source.
         """
         first = [*[_SEED] * seeds, SPECIALS[BOS]]
         before = self.word_of[:-1]
@@ -47,27 +48,27 @@ class Side:
         return Side([*first, *self.tokens[:-1]], words, places)
 
     def pieces_of(self, word: int) -> list[int]:
-        """The places of the tokens that make up a word."""
+        """Return the positions of a word's tokens."""
         return [place for place, owner in enumerate(self.word_of) if owner == word]
 
     def fold(self) -> Weights:
-        """(words, tokens): which tokens make up each word."""
+        """Return the matrix (words, tokens) that is 1 where a token belongs to a word."""
         made = np.zeros((len(self.names), len(self.word_of)), np.float32)
         made[self.word_of, np.arange(len(self.word_of))] = 1
         return made
 
 
 NOTHING = Side([], [], [])
-"""What a model without a source looks at, and what is known of a text where nobody asked for attention."""
+"""An empty side, for a model without a source or a prediction without attention."""
 
 
 @dataclass(frozen=True)
-class Attention(DrawnAttention):
-    """Where a model looked, by site: (heads, tokens written, tokens read).
+class AttentionMaps(DrawnAttention):
+    """A model's attention weights by site: (heads, target tokens, source tokens).
 
-    `matrix()` folds tokens to words: what a word received is the sum over its tokens, what it looked at the mean over
-    them. The end marks are kept and are the last row and column. By default it is the mean of all sites that look at
-    the source, and of their heads.
+    `matrix()` folds tokens to words: it sums over the tokens of an attended word, and averages over the tokens of an
+    attending word. The end tokens are kept as the last row and column. By default it averages over all sites that
+    attend to the source, and over their heads.
     """
 
     source: Side
@@ -75,20 +76,20 @@ class Attention(DrawnAttention):
     weights: dict[str, Weights] = field(repr=False)
     source_sites: tuple[str, ...]
     between: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)
-    """The names of what rows and columns of a site stand for: target, source, written, or one of `others`.
+    """For each site, the sides of its rows and columns: target, source, written, or one of `extra_sides`.
 
-    Left out, a site is between target and source if it is one of `source_sites`, else between target and written.
+    A site that is missing here has the sides (target, source) if it is in `source_sites`, else (target, written).
     """
-    others: Mapping[str, Side] = field(default_factory=dict, repr=False)
-    """Further sides by name, for a model that reads several sources."""
+    extra_sides: Mapping[str, Side] = field(default_factory=dict, repr=False)
+    """Further sides by name, for a model with several sources."""
     picture: Picture | None = field(default=None, repr=False)
-    """What the source's regions are regions of, where it is a picture."""
+    """The input image, if the source tokens are image regions."""
 
     def __bool__(self) -> bool:
         return bool(self.weights)
 
     def matrix(self, site: str | None = None, head: int | None = None, *, words: bool = True) -> Weights:
-        """(written, read): one site and head, or the mean over those that are not named."""
+        """Return the weights (target, source) of one site and head; average over heads or sites that are None."""
         if not self.weights:
             raise ConfigError("this model has no attention, so there is nothing to show. Train one that has.")
         if site is not None and site not in self.weights:
@@ -103,14 +104,21 @@ class Attention(DrawnAttention):
         return folded
 
     def _sides(self, site: str) -> tuple[Side, Side]:
-        """What rows and columns of a site stand for."""
-        usual = ("target", "source") if self._at_source(site) else ("target", "written")
-        rows, columns = self.between.get(site, usual)
+        """Return the sides of a site's rows and columns."""
+        rows, columns = self._names(site)
         return self._side(rows, site), self._side(columns, site)
 
+    def _is_self_attention(self, site: str) -> bool:
+        rows, columns = self._names(site)
+        return rows == columns or columns.startswith("written")
+
+    def _names(self, site: str) -> tuple[str, str]:
+        default = ("target", "source") if self._attends_to_source(site) else ("target", "written")
+        return self.between.get(site, default)
+
     def _side(self, name: str, site: str) -> Side:
-        if name in self.others:
-            return self.others[name]
+        if name in self.extra_sides:
+            return self.extra_sides[name]
         if name == "written":
             return self.target.shifted(self.weights[site].shape[-1] - len(self.target.tokens))
         return self.source if name == "source" else self.target
@@ -128,17 +136,17 @@ def _of_head(weights: Weights, head: int | None, site: str) -> Weights:
 
 @dataclass(frozen=True)
 class Prediction:
-    """One answer: its text, the score it was chosen by, its tokens, and its attention.
+    """One output: its text, its search score, its tokens, and its attention.
 
-    `others` are the next best answers, where more than one was asked for. In a notebook it shows itself.
+    `alternatives` are the next best outputs, if the caller asked for more than one. A notebook draws the attention.
     """
 
     text: str
     score: float
     tokens: list[str]
-    attention: Attention
+    attention: AttentionMaps
     source: str | None = None
-    others: list[Prediction] = field(default_factory=list, repr=False)
+    alternatives: list[Prediction] = field(default_factory=list, repr=False)
 
     def __str__(self) -> str:
         return self.text
@@ -146,11 +154,22 @@ class Prediction:
     def _repr_html_(self) -> str:
         import html
 
-        picture = self.attention._repr_html_() if self.attention else ""
-        return f"<p>{html.escape(self.text)}</p>{picture}"
+        figure = self.attention._repr_html_() if self.attention else ""
+        return f"<p>{html.escape(self.text)}</p>{figure}"
+
+    @property
+    def others(self) -> list[Prediction]:
+        """Deprecated alias of `alternatives`."""
+        warn_renamed("Prediction.others", "Prediction.alternatives")
+        return self.alternatives
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data: text, score, tokens, and the attention of every site with the words it is between."""
+        """Return `to_dict()`; deprecated alias."""
+        warn_renamed("Prediction.as_json", "Prediction.to_dict")
+        return self.to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: text, score, tokens, and the attention weights of every site."""
         plain: dict[str, Any] = {"text": self.text, "score": self.score, "tokens": self.tokens}
         if self.source is not None:
             plain = {"source": self.source, **plain}
@@ -162,16 +181,17 @@ class Prediction:
                     name: np.round(part.astype(np.float64), 5).tolist() for name, part in self.attention.weights.items()
                 },
             }
-            if self.attention.others:
-                plain["attention"]["others"] = {name: part.tokens for name, part in self.attention.others.items()}
+            if self.attention.extra_sides:
+                extra = {name: part.tokens for name, part in self.attention.extra_sides.items()}
+                plain["attention"]["extra_sides"] = extra
                 plain["attention"]["between"] = {site: list(names) for site, names in self.attention.between.items()}
-        if self.others:
-            plain["others"] = [other.as_json() for other in self.others]
+        if self.alternatives:
+            plain["others"] = [other.to_dict() for other in self.alternatives]
         return plain
 
 
 def side(tokens: Sequence[str], words: Sequence[str], word_of: Sequence[int], end: str | None) -> Side:
-    """A side with or without its end mark."""
+    """Return a side, with the end token appended if `end` is given."""
     if end is None:
         return Side(list(tokens), list(words), list(word_of))
     return Side([*tokens, end], list(words), [*word_of, len(words)])

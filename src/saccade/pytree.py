@@ -1,8 +1,8 @@
-"""Trees of tensors: frozen dataclasses, and the operations that act on every tensor of one at once.
+"""Pytrees: frozen dataclasses of tensors, and operations that apply to every tensor in them.
 
-A node's fields are tensors, other nodes, tuples or dicts of them, lists, and anything else, which is kept as it is.
-Every tensor has the batch axis first and a list has one entry a row. So selecting rows is one call for every batch,
-memory and state there is, whatever their fields are.
+The fields of a node are tensors, other nodes, tuples or dicts of them, lists, or other values, which stay unchanged.
+Tensors have the batch axis first; lists have one entry per row. One call therefore selects rows of any batch, encoder
+output or decoder state.
 """
 
 import dataclasses
@@ -32,17 +32,17 @@ Kind = TypeVar("Kind", Tensor, list[Any])
 
 @dataclass_transform(frozen_default=True)
 def node(cls: type[Node]) -> type[Node]:
-    """Make a class a node: a frozen dataclass compared by identity."""
+    """Turn a class into a node: a frozen dataclass compared by identity."""
     return dataclasses.dataclass(frozen=True, eq=False)(cls)
 
 
 def map_tensors(change: Callable[[Tensor], Tensor], tree: Node) -> Node:
-    """Return the same tree with every tensor changed."""
+    """Return the tree with `change` applied to every tensor."""
     return _map(tree, change, lambda rows: rows)
 
 
 def _map(tree: Node, change: Callable[[Tensor], Tensor], change_list: Callable[[list[Any]], list[Any]]) -> Node:
-    """Return the tree with its tensors and its lists changed."""
+    """Return the tree with `change` applied to its tensors and `change_list` to its lists."""
     value: Any = tree
     if value is None:
         return tree
@@ -70,7 +70,7 @@ def leaves(tree: Any) -> Iterator[Tensor]:
 
 
 def _all(tree: Any, kind: type[Kind]) -> Iterator[Kind]:
-    """Yield what a tree holds of a kind, in order."""
+    """Yield every value of type `kind` in a tree, in order."""
     if isinstance(tree, kind):
         yield tree
     elif isinstance(tree, tuple | dict):
@@ -87,7 +87,7 @@ def row_count(tree: Any) -> int:
 
 
 def shape_key(tree: Any) -> Hashable:
-    """Return types, shapes and dtypes: equal for two trees that differ in the values of their tensors alone."""
+    """Return types, shapes and dtypes: equal for two trees that differ only in the values of tensors and lists."""
     if isinstance(tree, Tensor):
         return tuple(tree.shape), tree.dtype
     if isinstance(tree, list):
@@ -102,17 +102,17 @@ def shape_key(tree: Any) -> Hashable:
 
 
 def take_rows(tree: Node, rows: Tensor) -> Node:
-    """Return the given rows of every tensor and list: how a beam search reorders its states."""
+    """Select rows of every tensor and list, as beam search does to reorder its states."""
     return _map(tree, lambda tensor: tensor.index_select(0, rows), lambda items: [items[row] for row in rows.tolist()])
 
 
 def slice_rows(tree: Node, rows: slice) -> Node:
-    """Return a run of rows, as views of the same memory."""
+    """Return a slice of rows; tensors are views."""
     return _map(tree, lambda tensor: tensor[rows], lambda items: items[rows])
 
 
 def repeat_rows(tree: Node, times: int) -> Node:
-    """Repeat each row `times` times in a run: B sentences become N = B·times hypotheses."""
+    """Repeat each row `times` times, copies adjacent: B sentences become N = B·times hypotheses."""
     return _map(
         tree,
         lambda tensor: tensor.repeat_interleave(times, 0),
@@ -121,7 +121,7 @@ def repeat_rows(tree: Node, times: int) -> Node:
 
 
 def concatenate(trees: Sequence[Node]) -> Node:
-    """Join the rows of several trees with the same structure, one below the other."""
+    """Concatenate the rows of several trees of the same structure."""
     rest = [leaves(tree) for tree in trees]
     lists = [_all(tree, list) for tree in trees]
     return _map(
@@ -137,10 +137,10 @@ def to_device(tree: Node, device: torch.device | str) -> Node:
 
 
 def write_at(cache: Tensor, positions: Tensor, entry: Tensor) -> Tensor:
-    """A cache (N, T, ...) in which row n holds `entry[n]` at `positions[n]`.
+    """Write `entry[n]` at `positions[n]` of row n of a cache (N, T, ...); return the cache.
 
-    In place, since a step consumes its state. Gradients stay right because nobody has looked at that place yet: what
-    earlier steps saved for their backward pass differs only where their masks hide it.
+    The write is in place, except in compiled code, since a step consumes its state. Gradients stay correct: in the
+    tensors that earlier steps saved for their backward pass, only positions that their masks hide have changed.
     """
     if not torch.is_grad_enabled():
         rows = torch.arange(cache.shape[0], device=cache.device)
@@ -164,5 +164,5 @@ class _Write(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, Tensor]:
-        # what flows on to the old cache is wrong at this place, but there it began with a constant
+        # the old cache's gradient is wrong at this position, but its value there was a constant
         return grads[0], None, grads[0][*ctx.saved_tensors].to(ctx.dtype)

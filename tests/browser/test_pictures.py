@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import expect
 
 from helpers_page import CAPTION, captioned, expect_asked, quartered, translation
+from saccade.look.heatmap import heatmap
 from saccade.look.page import page
 from saccade.look.picture import png
-from saccade.look.veil import veil
 
 AUDIT = Path(__file__).with_name("audit.js").read_text(encoding="utf-8")
 VIEWS = ["Overlay", "Heads", "Beam", "Step by step"]
@@ -60,7 +60,7 @@ def chips(shown, side="written"):
 
 
 def opacity(canvas, rows=3, columns=4):
-    """Of the veil, in the middle of each region."""
+    """Of the heatmap, in the middle of each region."""
     found = canvas.evaluate(PIXELS)
     data = np.array(found["data"]).reshape(found["height"], found["width"], 4)[..., 3]
     high, wide = (np.array(data.shape) / (rows, columns)).tolist()
@@ -93,10 +93,10 @@ def downloaded(shown, kind):
 
 def test_pointing_at_a_word_lights_its_region(saved):
     shown = saved(captioned())
-    veiled = shown.locator(".image .veil")
-    assert opacity(veiled).max() == 0, "the picture is clear while nothing is pointed at"
+    overlaid = shown.locator(".image .heatmap")
+    assert opacity(overlaid).max() == 0, "the picture is clear while nothing is pointed at"
     chips(shown).nth(1).hover()
-    dark = opacity(veiled)
+    dark = opacity(overlaid)
     assert dark.argmin() == 1
     assert dark[0, 1] < 30
     assert dark[2].min() > 150
@@ -110,7 +110,7 @@ def test_the_keyboard_lights_regions_and_words(saved):
     shown = saved(captioned())
     chips(shown).first.focus()
     shown.keyboard.press("ArrowRight")
-    assert opacity(shown.locator(".image .veil")).argmin() == 1
+    assert opacity(shown.locator(".image .heatmap")).argmin() == 1
     shown.locator(".image").focus()
     for key in ("ArrowRight", "ArrowRight"):
         shown.keyboard.press(key)
@@ -139,13 +139,13 @@ def test_a_region_tells_the_words_that_used_it_most_first(saved):
     assert "saved without one" in dialog.inner_text()
 
 
-def test_the_veil_is_the_one_of_python(saved):
+def test_the_heatmap_is_the_one_of_python(saved):
     shown = saved(captioned())
     tile = shown.locator(".tile").nth(1)
     found = tile.locator("canvas").evaluate(PIXELS)
     drawn = np.array(found["data"]).reshape(found["height"], found["width"], 4)
     weights = captioned().sites[0].weights.unpack()[0, 1].reshape(3, 4)
-    expected = veil(weights, found["height"], found["width"])
+    expected = heatmap(weights, found["height"], found["width"])
     np.testing.assert_allclose(drawn[..., 3], expected[..., 3], atol=1)
     seen = expected[..., 3] > 60  # the browser forgets the colour of what is nearly clear
     np.testing.assert_allclose(drawn[seen], expected[seen], atol=4)
@@ -158,14 +158,14 @@ def test_a_panel_for_each_word(saved):
     shown.get_by_label("Marks and punctuation").select_option("hidden")
     assert shown.locator(".tile").count() == 3
     shown.locator(".tile").nth(1).hover()
-    assert opacity(shown.locator(".image .veil")).argmin() == 1
+    assert opacity(shown.locator(".image .heatmap")).argmin() == 1
     shown.locator(".tile").nth(1).click()
     expect(shown.get_by_role("dialog", name="Instead of red")).to_be_visible()
 
 
 def test_what_makes_no_sense_of_a_picture_says_so(saved):
     shown = saved(captioned())
-    for view, reason in (("Arcs", "Arcs join words"), ("Reading", "looks back")):
+    for view, reason in (("Arcs", "Arcs join words"), ("EncoderOutput", "looks back")):
         shown.get_by_role("button", name=view, exact=True).click()
         expect(shown.locator(".reason")).to_contain_text(reason)
 
@@ -175,7 +175,7 @@ def test_regions_that_look_at_regions_are_pointed_at_in_the_picture(saved):
     expect(shown.locator(".view")).to_contain_text("Here regions look at regions")
     assert chips(shown).count() == 0
     shown.locator(".image").hover(position=at(shown, 7))
-    assert opacity(shown.locator(".image .veil")).argmin() == 7
+    assert opacity(shown.locator(".image .heatmap")).argmin() == 7
     expect(shown.locator(".looking .readout")).to_contain_text("row 2, column 4 looks most at row 2, column 4")
 
 
@@ -199,11 +199,11 @@ def test_heads_look_where_the_word_looks(saved):
 
 def test_a_step_lights_its_word_and_lists_the_strongest_regions(saved):
     shown = saved(captioned(), hash="view=step&step=2")
-    assert opacity(shown.locator(".image .veil")).argmin() == 2
+    assert opacity(shown.locator(".image .heatmap")).argmin() == 2
     assert shown.locator(".shares tbody th").first.inner_text() == "row 1, column 3"
     assert shown.locator(".shares tbody tr").count() == 12
     shown.keyboard.press("ArrowRight")
-    assert opacity(shown.locator(".image .veil")).argmin() == 3
+    assert opacity(shown.locator(".image .heatmap")).argmin() == 3
 
 
 def test_a_picture_without_attention_is_shown_all_the_same(saved):

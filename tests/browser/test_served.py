@@ -158,6 +158,6 @@ def test_what_is_no_picture_is_told_in_a_sentence(looking, visit, tmp_path):
     (tmp_path / "text.png").write_text("hello")
     shown = visit(looking)
     shown.get_by_label("Choose a picture").set_input_files(tmp_path / "text.png")
-    expect(shown.locator(".fault")).to_contain_text("is not a picture that can be opened")
+    expect(shown.locator(".fault")).to_contain_text("is not an image that can be opened")
     assert all("422" in fault for fault in visit.faults), "which the browser writes down"
     visit.faults.clear()

@@ -21,7 +21,7 @@ OPTIONS = {"location-aware": {"kernel": 5, "filters": 3}}
 def assert_as_on_the_cpu(name):
     torch.manual_seed(0)
     model = build_seq2seq(name, 11, 11, **MODELS[name].tiny).eval()
-    batch = Batch.of(SOURCES, TARGETS)
+    batch = Batch.from_lists(SOURCES, TARGETS)
     here = model(batch)
     here[batch.expected_mask].square().sum().backward()
     expected = {key: p.grad.clone() for key, p in model.named_parameters() if p.grad is not None}
@@ -79,7 +79,7 @@ def test_steps_in_one_launch_agree_with_the_definition_on_the_cpu(score, heads, 
 def test_beam_search_agrees_with_the_cpu(name):
     torch.manual_seed(0)
     model = build_seq2seq(name, 11, 11, **MODELS[name].tiny).double()
-    batch = Batch.of(SOURCES)
+    batch = Batch.from_lists(SOURCES)
     here = beam(model, batch, 4, nbest=3, max_length=12, length_penalty=0.6)
     there = beam(model.cuda(), batch.to("cuda"), 4, nbest=3, max_length=12, length_penalty=0.6)
     for ours, theirs in zip(here, there, strict=True):
@@ -115,7 +115,7 @@ def test_training_in_bf16_lowers_the_loss(name, small, monkeypatch):
     monkeypatch.setattr(choose, "SMALL", small)
     torch.manual_seed(0)
     model = build_seq2seq(name, 11, 11, **MODELS[name].tiny).cuda()
-    batch = Batch.of(SOURCES, TARGETS).to("cuda")
+    batch = Batch.from_lists(SOURCES, TARGETS).to("cuda")
     optimiser = torch.optim.Adam(model.parameters(), 1e-2)
     losses = []
     for _ in range(60):

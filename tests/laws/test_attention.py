@@ -27,8 +27,8 @@ from helpers_attention import (
     outcome,
     what_is_shown,
 )
-from saccade import masks, tree
-from saccade.attention import ALIGNS, SCORES, Cache, LocalPredictive, MultiHead, Past, Steering, Tape
+from saccade import masks, pytree
+from saccade.attention import ALIGNS, SCORES, AttentionState, Cache, LocalPredictive, MultiHead, Steering, Tape
 
 shapes = st.builds(Shape, B=st.integers(1, 3), T=st.sampled_from([1, 2, 7]), S=st.sampled_from([2, 5, 7, 12]))
 ids = {"ids": str}
@@ -78,17 +78,17 @@ def steps_add_up_to_the_sequence(parts: Parts, shape: Shape) -> None:
     assert_close(torch.cat(contexts, 1), whole.context)
     assert_close(step_tape["attention"], whole_tape["attention"])
     assert (past is None) == (not case.attention.sequential)
-    assert_close(list(tree.leaves(past)), list(tree.leaves(whole.past)))
+    assert_close(list(pytree.leaves(past)), list(pytree.leaves(whole.past)))
 
 
 def hypotheses_share_the_bank_of_their_sentence(parts: Parts, shape: Shape) -> None:
     case = make_case(parts, shape, mask="queries")
     beams = 3
     query = torch.randn(shape.B * beams, *case.query.shape[1:], dtype=case.query.dtype)
-    shared, copied = case.bank(), tree.repeat_rows(case.bank(), beams)
+    shared, copied = case.bank(), pytree.repeat_rows(case.bank(), beams)
     for tape in _paths(case):
         of_shared, of_copied = (case.attention(query, bank, tape=tape) for bank in (shared, copied))
-        assert_close(list(tree.leaves(of_shared)), list(tree.leaves(of_copied)))
+        assert_close(list(pytree.leaves(of_shared)), list(pytree.leaves(of_copied)))
 
 
 def a_cache_that_fills_up_is_a_bank_behind_a_causal_mask(parts: Parts, shape: Shape) -> None:
@@ -263,12 +263,12 @@ def _plain_attention(case: Case) -> torch.Tensor:
     name = next(name for name, kind in SCORES.items() if kind is type(score))
     assert name in PLAIN_SCORES, f"write {name!r} in plain torch into PLAIN_SCORES"
     even = mask.to(case.query.dtype) / mask.sum(-1, keepdim=True)
-    past = Past(even, torch.zeros_like(even))
+    past = AttentionState(even, torch.zeros_like(even))
     contexts = []
     for t in range(case.query.shape[1]):
         scores = PLAIN_SCORES[name](score, case.query[:, t : t + 1], case.keys, past)
         weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), -1)
-        past = Past(weights, past.total + weights)
+        past = AttentionState(weights, past.total + weights)
         contexts.append(weights @ case.values)
     return torch.cat(contexts, 1)
 

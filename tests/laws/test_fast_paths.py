@@ -12,11 +12,11 @@ import torch
 from torch import nn
 
 from helpers_search import SEQ2SEQ, make_batch, make_model
-from saccade.runtime import StepWriter, writer_of
+from saccade.runtime import StepEngine, engine_of
 
 TWINS = {"transformer-big", "luong-dot", "luong-concat", "luong-location", "luong-local-m"}
 """Presets that differ from another one in sizes, or in an attention that no writer packs."""
-FAST = [name for name in SEQ2SEQ if name not in TWINS and type(writer_of(make_model(name))) is not StepWriter]
+FAST = [name for name in SEQ2SEQ if name not in TWINS and type(engine_of(make_model(name))) is not StepEngine]
 Change = tuple[str, Callable[[], Callable[[], None]]]
 """What is changed, and how; the change gives the way back."""
 
@@ -143,19 +143,19 @@ def changed(change):
 @pytest.mark.parametrize("name", FAST)
 def test_a_fast_writer_follows_every_change_or_gives_way(name, changes):
     model = make_model(name)
-    before, seen = logits(model, StepWriter(model)), 0
+    before, seen = logits(model, StepEngine(model)), 0
     for what, change in changes(model):
-        fast = writer_of(model)
-        assert type(fast) is not StepWriter, f"what was changed before {what} did not come back"
+        fast = engine_of(model)
+        assert type(fast) is not StepEngine, f"what was changed before {what} did not come back"
         logits(model, fast)
         with changed(change):
             try:
-                wanted = logits(model, StepWriter(model))
+                wanted = logits(model, StepEngine(model))
             except (RuntimeError, AssertionError, TypeError):
                 continue  # the model itself does not work so
             seen += not torch.allclose(wanted, before)
             torch.testing.assert_close(
-                logits(model, writer_of(model)), wanted, msg=lambda text, what=what: f"{what}: {text}"
+                logits(model, engine_of(model)), wanted, msg=lambda text, what=what: f"{what}: {text}"
             )
     assert seen > 0, "no change changed anything"
 
@@ -163,6 +163,6 @@ def test_a_fast_writer_follows_every_change_or_gives_way(name, changes):
 def test_a_writer_is_packed_once_while_nothing_changes():
     for name in FAST:
         model = make_model(name)
-        first = writer_of(model)
+        first = engine_of(model)
         logits(model, first)
-        assert writer_of(model) is first
+        assert engine_of(model) is first

@@ -19,9 +19,9 @@ from torch._dynamo.testing import CompileCounter
 from helpers_models import (
     ALONE,
     CLASSIFIERS,
+    ENGINES,
     MIXED,
     VOCABULARY,
-    WRITERS,
     Ragged,
     assert_same_by_name,
     classifier,
@@ -37,16 +37,16 @@ from helpers_models import (
     with_junk,
     writer,
 )
-from saccade import tree
+from saccade import pytree
 from saccade.attention import ALIGNS, SCORES, WINDOWS, Tape
 from saccade.batch import Batch
 from saccade.layers.cells import CELLS
+from saccade.layers.initial_state import INITIAL_STATES
 from saccade.layers.readout import READOUTS
-from saccade.layers.starts import STARTS
 from saccade.models import Seq2Seq, build_seq2seq, presets_for
 from saccade.train.hard import learns_by_reward
 
-each_writer = pytest.mark.parametrize("name", WRITERS)
+each_writer = pytest.mark.parametrize("name", ENGINES)
 each_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 few = settings(max_examples=8)
 
@@ -63,7 +63,7 @@ def forward_is_stepping(model: Seq2Seq, batch: Batch) -> None:
         same(walk(model, batch, tape=steps)[0], logits)
         same(walk(model, batch, room=3)[0], logits)
         memory, half = model.encode(batch, tape=prompted), batch.inputs.shape[1] // 2
-        state, parts = model.start(memory, batch.inputs.shape[1]), []
+        state, parts = model.init_state(memory, batch.inputs.shape[1]), []
         for words in (batch.inputs[:, :half], batch.inputs[:, half:]):
             if words.shape[1]:
                 part, state = model.extend(memory, state, words, tape=prompted)
@@ -101,8 +101,8 @@ def states_keep_their_form(model: Seq2Seq, batch: Batch) -> None:
     """Shapes, dtypes and strides; batch first; each tensor in a place of its own; and the memory left alone."""
     with torch.no_grad():
         memory = model.encode(batch)
-        before = tree.map_tensors(torch.clone, memory)
-        state = model.start(memory, batch.inputs.shape[1])
+        before = pytree.map_tensors(torch.clone, memory)
+        state = model.init_state(memory, batch.inputs.shape[1])
         form, sources = form_of(state), homes_of(memory)
         assert {shape[0] for shape, _, _ in form} == {batch.size}
         assert len(set(homes_of(state))) == len(homes_of(state)), "two leaves share storage"
@@ -111,12 +111,12 @@ def states_keep_their_form(model: Seq2Seq, batch: Batch) -> None:
             _, state = model.step(memory, state, batch.inputs[:, t])
             assert form_of(state) == form
             assert len(set(homes_of(state))) == len(homes_of(state)), "two leaves share storage"
-        for left, right in zip(tree.leaves(memory), tree.leaves(before), strict=True):
+        for left, right in zip(pytree.leaves(memory), pytree.leaves(before), strict=True):
             assert torch.equal(left, right)
 
 
 def homes_of(node: Any) -> list[int]:
-    return [leaf.untyped_storage().data_ptr() for leaf in tree.leaves(node) if leaf.numel()]
+    return [leaf.untyped_storage().data_ptr() for leaf in pytree.leaves(node) if leaf.numel()]
 
 
 # The laws, over every entry
@@ -191,19 +191,19 @@ def test_hypotheses_are_served_by_one_memory_and_can_be_reordered(
     tokens = torch.tensor([[draw.randrange(VOCABULARY) for _ in range(3)] for _ in range(rows)])
     order = torch.tensor([row // beams * beams + draw.randrange(beams) for row in range(rows)])
     with torch.no_grad():
-        memory, copied = model.encode(batch), model.encode(tree.repeat_rows(batch, beams))
-        shared = tree.repeat_rows(model.start(memory, 4), beams)
+        memory, copied = model.encode(batch), model.encode(pytree.repeat_rows(batch, beams))
+        shared = pytree.repeat_rows(model.init_state(memory, 4), beams)
         own = model.start(copied, 4)
         assert form_of(shared) == form_of(own)
         for t in range(2):
             wanted, own = model.step(copied, own, tokens[:, t])
             got, shared = model.step(memory, shared, tokens[:, t])
             same(got, wanted)
-        moved, after = model.step(memory, tree.take_rows(shared, order), tokens[order, 2])
-        stayed, before = model.step(memory, tree.map_tensors(torch.clone, shared), tokens[:, 2])
+        moved, after = model.step(memory, pytree.take_rows(shared, order), tokens[order, 2])
+        stayed, before = model.step(memory, pytree.map_tensors(torch.clone, shared), tokens[:, 2])
         same(moved, stayed.index_select(0, order))
         assert form_of(after) == form_of(before) == form_of(shared)
-        for left, right in zip(tree.leaves(after), tree.leaves(tree.take_rows(before, order)), strict=True):
+        for left, right in zip(pytree.leaves(after), pytree.leaves(pytree.take_rows(before, order)), strict=True):
             same(left, right)
 
 
@@ -237,7 +237,7 @@ def test_one_graph_serves_all_steps(name: str, rows: int):
     step = torch.compile(model.step, backend=counter, fullgraph=True, dynamic=False)
     with torch.no_grad():
         logits, memory = model(batch), model.encode(batch)
-        state = model.start(memory, 6)
+        state = model.init_state(memory, 6)
         for t in range(5):
             got, state = step(memory, state, batch.inputs[:, t].clone())
             same(got, logits[:, t])
@@ -249,16 +249,16 @@ def test_the_same_seed_gives_the_same_parameters(name: str):
     copies = []
     for _ in range(2):
         torch.manual_seed(7)
-        copies.append(WRITERS[name]().state_dict())
+        copies.append(ENGINES[name]().state_dict())
     assert copies[0].keys() == copies[1].keys()
     assert all(torch.equal(copies[0][key], copies[1][key]) for key in copies[0])
 
 
 @pytest.mark.parametrize(
     ("make", "built"),
-    [*((WRITERS[name], lambda n=name: writer(n)) for name in WRITERS)]
+    [*((ENGINES[name], lambda n=name: writer(n)) for name in ENGINES)]
     + [(CLASSIFIERS[name], lambda n=name: classifier(n)) for name in CLASSIFIERS if name.endswith("attention")],
-    ids=[*WRITERS, *(f"classifier {name}" for name in CLASSIFIERS if name.endswith("attention"))],
+    ids=[*ENGINES, *(f"classifier {name}" for name in CLASSIFIERS if name.endswith("attention"))],
 )
 def test_saved_weights_give_the_same_logits(make: Callable[[], nn.Module], built: Callable[[], nn.Module]):
     batch, file = MIXED.batch(), io.BytesIO()
@@ -274,8 +274,8 @@ def test_saved_weights_give_the_same_logits(make: Callable[[], nn.Module], built
 
 @pytest.mark.parametrize(
     "built",
-    [*(lambda n=name: writer(n) for name in WRITERS), *(lambda n=name: classifier(n) for name in CLASSIFIERS)],
-    ids=[*WRITERS, *(f"classifier {name}" for name in CLASSIFIERS)],
+    [*(lambda n=name: writer(n) for name in ENGINES), *(lambda n=name: classifier(n) for name in CLASSIFIERS)],
+    ids=[*ENGINES, *(f"classifier {name}" for name in CLASSIFIERS)],
 )
 def test_every_parameter_gets_a_gradient(built: Callable[[], nn.Module]):
     model = built()
@@ -441,7 +441,7 @@ RECURRENT = {
     **PARTS,
     "cell": list(CELLS),
     "encoder_cell": list(CELLS),
-    "start": list(STARTS),
+    "start": list(INITIAL_STATES),
     "output": list(READOUTS),
     "ways": ["forward", "reverse", "both", "lowest"],
     "layers": [1, 2, 3],
@@ -498,7 +498,7 @@ def label(choice: dict[str, Any]) -> str:
 
 def hold_the_laws(model: Seq2Seq) -> None:
     """In double precision and without a word twice: a hard choice between equals would be up to rounding."""
-    model, batch = loud(model.double()), Batch.of([[4, 5, 6, 7, 8, 9, 10], [10, 8, 9]], [[5], [9, 6, 4, 10]])
+    model, batch = loud(model.double()), Batch.from_lists([[4, 5, 6, 7, 8, 9, 10], [10, 8, 9]], [[5], [9, 6, 4, 10]])
     forward_is_stepping(model, batch)
     neither_padding_nor_batch_mates_matter(model, batch)
     states_keep_their_form(model, row_of(batch, 1))

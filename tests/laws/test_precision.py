@@ -12,7 +12,7 @@ from saccade.batch import BOS, PAD, Batch
 from saccade.models import MODELS, build_seq2seq, presets_for
 
 HALVES = [torch.bfloat16, torch.float16]
-BATCH = Batch.of([[4, 5, 6, 7, 8], [5, 6], [9]], [[5, 6, 4], [4, 5, 6, 7], [9]])
+BATCH = Batch.from_lists([[4, 5, 6, 7, 8], [5, 6], [9]], [[5, 6, 4], [4, 5, 6, 7], [9]])
 
 
 OTHERS = replace(BATCH, source=BATCH.source.flip(0), source_mask=BATCH.source_mask.flip(0))
@@ -44,7 +44,7 @@ def test_in_float32_a_search_says_what_forward_says(name):
     for row, hypotheses in enumerate(together):
         length = int(BATCH.source_mask[row].sum())
         source = BATCH.source[row, :length].tolist()
-        (alone,) = beam(model, Batch.of([source]), 3, nbest=3, max_length=6)
+        (alone,) = beam(model, Batch.from_lists([source]), 3, nbest=3, max_length=6)
         for one, other in zip(hypotheses, alone, strict=True):
             assert one.tokens == other.tokens
             assert one.score == pytest.approx(other.score, abs=1e-5)

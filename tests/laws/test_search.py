@@ -34,7 +34,7 @@ from helpers_search import (
     slow_greedy,
     words_of,
 )
-from saccade import tree
+from saccade import pytree
 from saccade.attention.tape import Tape
 from saccade.batch import EOS, Batch
 from saccade.models import presets_for
@@ -176,7 +176,7 @@ def check_against_slow_beam(model, batch, width, max_length, length, coverage, r
 )
 def test_beam_equals_a_plain_one_that_may_also_never_stop_early(seed, end, sharp, asked):
     model = random_table(seed, end=end, sharpness=sharp)
-    check_against_slow_beam(model, Batch.of([[3, 4, 5], [4, 5, 6]]), **asked)
+    check_against_slow_beam(model, Batch.from_lists([[3, 4, 5], [4, 5, 6]]), **asked)
 
 
 @settings(max_examples=25)
@@ -190,7 +190,7 @@ def test_beam_equals_a_plain_one_on_random_models(name, seed, asked):
 
 def test_a_search_stops_as_soon_as_it_is_sure():
     model = random_table(3, end=4.0)
-    batch = Batch.of([[3, 4, 5]])
+    batch = Batch.from_lists([[3, 4, 5]])
     beam(model, batch, 2, max_length=50)
     assert model.fed < 10
 
@@ -284,7 +284,7 @@ def test_one_memory_serves_all_hypotheses_of_a_sentence(case, search, monkeypatc
     step = model.step
 
     def watched(memory, state, tokens, **more):
-        sizes.add((tree.row_count(memory), tree.row_count(state), len(tokens)))
+        sizes.add((pytree.row_count(memory), pytree.row_count(state), len(tokens)))
         return step(memory, state, tokens, **more)
 
     monkeypatch.setattr(model, "step", watched)

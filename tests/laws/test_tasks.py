@@ -17,7 +17,7 @@ from saccade.runs.training import train
 from saccade.serve.models import ENTRIES, Served
 from saccade.tasks.table import TASKS
 from saccade.train.checkpoint import read_weights
-from saccade.train.log import Watcher
+from saccade.train.log import TrainingCallback
 
 on_path()
 
@@ -26,7 +26,7 @@ def test_every_task_is_under_the_laws():
     assert {name for name in CASES if ":" not in name} == set(TASKS)
 
 
-class Dies(Watcher):
+class Dies(TrainingCallback):
     """Ends the run in the middle of an update, as a kill would: nothing is saved."""
 
     def step(self, entry):

@@ -53,7 +53,7 @@ def test_a_full_disk_keeps_the_last_checkpoint_and_the_run_goes_on_when_there_is
     assert code == 0, run.text
     told = [line for line in run.text.splitlines() if line.startswith("saccade: ")]
     assert "there is no room left on the disk for" in told[0]
-    assert "run the same command again; a training goes on with --resume." in told[0]
+    assert "run the same command again; a training run continues with --resume." in told[0]
     whole = Run(tmp_path / "printed", ["train", recipe, "--out", tmp_path / "whole"])
     assert whole.end() == 0
     assert end_of(tmp_path / "kept") == end_of(tmp_path / "whole")

@@ -172,7 +172,7 @@ def test_an_interrupted_run_goes_on_from_its_last_step(untouched, tmp_path, numb
     run = Run(tmp_path / "printed", ["train", recipe, "--out", out], interrupt_after, (13, number))
     assert run.end() == 1, run.text
     assert "Finishing this step and writing a checkpoint" in run.text
-    assert "Stopped after step 13; a checkpoint is written. Go on with the same command and --resume." in run.text
+    assert "Stopped after step 13; a checkpoint is written. Run the same command with --resume to continue." in run.text
     assert checkpoint.latest(out / "checkpoints").name == "step-00000013"
     resume_until_done(recipe, out, tmp_path / "printed")
     assert log_of(out) == log_of(whole)

@@ -45,7 +45,7 @@ def test_models_that_die_are_started_again(server):
     assert server.ask("POST", "/v1/predict", QUICK)[0] == 200
     os.kill(server.models, signal.SIGKILL)
     wait_until(lambda: server.ask("POST", "/v1/predict", QUICK)[0] == 200)
-    assert "the models' process ended with -9; starting it again" in server.process.text
+    assert "the models' process exited with code -9; restarting it" in server.process.text
     assert end(server) == 0
 
 

@@ -79,7 +79,7 @@ def test_two_processes_are_killed_interrupted_and_resumed_to_the_same_end(tmp_pa
     process.send_signal(signal.SIGINT)  # to one of them alone
     code, _, err = finish(process)
     assert code == 1, err
-    assert err.count("a checkpoint is written. Go on with the same command and --resume.") == 1, err
+    assert err.count("a checkpoint is written. Run the same command with --resume to continue.") == 1, err
     wait_for(lambda: not alive(helper))
 
     process = start(resumed)
@@ -90,7 +90,7 @@ def test_two_processes_are_killed_interrupted_and_resumed_to_the_same_end(tmp_pa
     code, _, err = finish(process)
     assert code in (1, -signal.SIGKILL), err  # Fabric may be faster than our own message
     if code == 1:
-        assert "another process of this training ended" in err, err
+        assert "another process of this training run ended" in err, err
         assert "should not have" not in err, err
 
     process = start(resumed)
@@ -103,7 +103,7 @@ def test_two_processes_are_killed_interrupted_and_resumed_to_the_same_end(tmp_pa
 
     code, _, err = run(resumed)
     assert code == 0, err
-    assert "going on after step" in err
+    assert "resuming from step" in err
     code, _, err = run(command(recipe, tmp_path / "whole", "--devices", "2"))
     assert code == 0, err
     assert log_of(out) == log_of(tmp_path / "whole")

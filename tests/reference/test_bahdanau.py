@@ -59,7 +59,7 @@ def test_bahdanau_is_the_appendix(model: Seq2Seq):
 
 def test_the_first_state_knows_the_backward_state_of_the_first_word_alone(model: Seq2Seq):
     _, back = annotations(model, torch.tensor([5, 9, 4]))
-    batch = Batch.of([[5, 9, 4]])
+    batch = Batch.from_lists([[5, 9, 4]])
     layer = model.first_state.layer
     torch.testing.assert_close(model.encode(batch).start[0, 0], torch.tanh(layer.weight @ back[0] + layer.bias))
 

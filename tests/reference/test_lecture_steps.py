@@ -12,7 +12,7 @@ from saccade import masks
 from saccade.attention import Attention, MultiHead, Tape, build_attention
 from saccade.errors import ConfigError
 from saccade.models import configure
-from saccade.runtime import StepWriter, writer_of
+from saccade.runtime import StepEngine, engine_of
 
 B, T, D, HEADS = 2, 5, 4, 2
 PROJECT = ("none", "qk", "qkv")
@@ -102,13 +102,13 @@ def test_attention_to_another_sequence_is_as_it_was():
 
 @pytest.mark.parametrize("steps", [{"project": "none"}, {"project": "qk"}, {"itself": False}])
 def test_fast_writers_give_way(steps: dict[str, object]):
-    assert type(writer_of(tiny("transformer-base").eval())) is not StepWriter
+    assert type(engine_of(tiny("transformer-base").eval())) is not StepEngine
     model = tiny("transformer-base", attention={"heads": 2, **steps}).eval()
-    assert type(writer_of(model)) is StepWriter
+    assert type(engine_of(model)) is StepEngine
 
 
 def test_a_model_that_was_packed_notices_the_change():
     model = loud(tiny("transformer-base"))
-    assert type(writer_of(model)) is not StepWriter
+    assert type(engine_of(model)) is not StepEngine
     model.decoder.layers[1].self_attention.inner.itself = False
-    assert type(writer_of(model)) is StepWriter
+    assert type(engine_of(model)) is StepEngine

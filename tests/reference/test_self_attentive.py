@@ -121,4 +121,4 @@ def test_the_preset_predicts_from_state_and_context_of_the_lectures_rnn():
     outputs.load_state_dict(model.reader.state_dict())
     wanted = outputs(model.embedding.weight[tokens][None]) @ model.output.weight.T + model.output.bias
     memory = model.encode(Batch.blank(1))
-    assert_close(model.extend(memory, model.start(memory, 4), tokens[None])[0], wanted)
+    assert_close(model.extend(memory, model.init_state(memory, 4), tokens[None])[0], wanted)

@@ -7,9 +7,9 @@ import pytest
 
 import saccade
 from helpers_tasks import MODEL, sentences, untrained, write_folder
+from saccade.api import describe
 from saccade.data.example import Example
 from saccade.errors import CheckpointError, ConfigError, DataError, SaccadeError
-from saccade.front import describe
 from saccade.models import MODELS
 from saccade.recipes import parse_yaml, to_yaml
 
@@ -26,13 +26,13 @@ def test_a_text_gives_a_prediction_and_a_list_a_list(model):
 
 
 def test_options_change_the_search(model):
-    assert len(model("ant bee", beam=4, nbest=3).others) == 2
-    assert len(model("ant bee", nbest=3).others) == 2, "several answers need no beam to be asked for"
+    assert len(model("ant bee", beam=4, nbest=3).alternatives) == 2
+    assert len(model("ant bee", nbest=3).alternatives) == 2, "several answers need no beam to be asked for"
     assert len(model("ant bee cat dog", max_length=2).tokens) == 2
     drawn = [model("ant bee cat", sample=True, temperature=3.0, seed=seed).text for seed in (1, 1, 2, 3, 4)]
     assert drawn[0] == drawn[1]
     assert len(set(drawn)) > 1
-    assert len(model("ant", sample=True, nbest=4).others) == 3
+    assert len(model("ant", sample=True, nbest=4).alternatives) == 3
 
 
 def test_what_stands_beside_a_text_does_not_change_its_answer(model):
@@ -47,7 +47,7 @@ def test_company_changes_neither_what_is_drawn_nor_where_an_answer_is_cut(model,
     drawn = model(texts, sample=True, temperature=2.0, nbest=2)
     for text, found in zip(texts, drawn, strict=True):
         alone = model(text, sample=True, temperature=2.0, nbest=2)
-        assert [alone.text, alone.others[0].text] == [found.text, found.others[0].text]
+        assert [alone.text, alone.alternatives[0].text] == [found.text, found.alternatives[0].text]
     endless = saccade.load(write_folder(untrained("translation", MODEL), tmp_path / "endless"))
     for beam in (1, 3):
         alone, beside = (
@@ -141,10 +141,10 @@ def test_a_device_that_does_not_exist_is_told_before_anything_is_read(translator
 def test_a_training_that_has_no_model_yet(translator, tmp_path):
     folder = shutil.copytree(translator, tmp_path / "begun")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(CheckpointError, match=r"no model\.safetensors yet.* Go on with saccade train .*--resume"):
+    with pytest.raises(CheckpointError, match=r"no model\.safetensors yet.* Continue with saccade train .*--resume"):
         saccade.load(folder)
     shutil.rmtree(folder / "checkpoints")
-    with pytest.raises(CheckpointError, match=r"model\.safetensors is missing, so the folder is not whole"):
+    with pytest.raises(CheckpointError, match=r"model\.safetensors is missing, so the folder is incomplete"):
         saccade.load(folder)
 
 
@@ -193,7 +193,7 @@ def test_several_answers_widen_a_beam_that_is_too_small(model, monkeypatch):
 
 @pytest.mark.parametrize("blank", ["", " \t"])
 def test_a_trace_is_of_a_text_that_says_something(model, blank):
-    with pytest.raises(DataError, match=r"a trace is of one text that is not empty, but this is '"):
+    with pytest.raises(DataError, match=r"a trace needs one text that is not empty, but got '"):
         model.trace(blank)
 
 
@@ -221,7 +221,7 @@ def test_workers_are_started_only_where_there_are_several_and_a_folder(model, tr
         def __exit__(self, *error):
             started.append("ended")
 
-    monkeypatch.setattr("saccade.front.Workers", Here)
+    monkeypatch.setattr("saccade.api.Workers", Here)
     alone, trusted = saccade.Model(model.task), saccade.Model(model.task, translator, trust_code=True)
     for used, count in ((model, 1), (alone, 3), (model, 2), (trusted, 3)):
         assert [answer.text for answer in used.stream(["ant", "bee"], workers=count)] == ["ANT", "BEE"]

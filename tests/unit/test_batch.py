@@ -1,4 +1,4 @@
-"""Batches: padding, the two views of a target, and every way to get one wrong."""
+"""Batches: padding, decoder inputs and targets, and all errors."""
 
 from dataclasses import replace
 from enum import IntEnum
@@ -6,7 +6,7 @@ from enum import IntEnum
 import pytest
 import torch
 
-from saccade import masks, tree
+from saccade import masks, pytree
 from saccade.batch import BOS, EOS, PAD, SPECIALS, UNK, Batch, check_tokens, read, round_up
 from saccade.errors import DataError, ShapeError
 
@@ -19,7 +19,7 @@ def test_special_tokens_stand_at_their_names():
 
 
 def test_lists_are_padded_and_targets_get_bos_and_eos():
-    batch = Batch.of([[7, 8, 9], [7]], [[4], [5, 6]], labels=[0, 1])
+    batch = Batch.from_lists([[7, 8, 9], [7]], [[4], [5, 6]], labels=[0, 1])
     assert batch.source.tolist() == [[7, 8, 9], [7, PAD, PAD]]
     assert batch.source_mask.int().tolist() == [[1, 1, 1], [1, 0, 0]]
     assert batch.target.tolist() == [[BOS, 4, EOS, PAD], [BOS, 5, 6, EOS]]
@@ -39,14 +39,14 @@ def test_lengths_are_rounded_up_to_few(first, last, step):
 
 
 def test_a_target_is_fed_without_its_end_and_expected_without_its_beginning():
-    batch = Batch.of(targets=[[4], [5, 6]])
+    batch = Batch.from_lists(targets=[[4], [5, 6]])
     assert batch.inputs.tolist() == [[BOS, 4, EOS], [BOS, 5, 6]]
     assert batch.expected.tolist() == [[4, EOS, PAD], [5, 6, EOS]]
     assert batch.expected_mask.int().tolist() == [[1, 1, 0], [1, 1, 1]]
 
 
 def test_an_empty_target_is_bos_and_eos():
-    assert Batch.of(targets=[[]]).target.tolist() == [[BOS, EOS]]
+    assert Batch.from_lists(targets=[[]]).target.tolist() == [[BOS, EOS]]
 
 
 def test_a_blank_batch_is_bos_alone():
@@ -63,27 +63,27 @@ def test_numbers_may_stand_in_place_of_tokens():
 
 
 def test_a_batch_is_a_tree():
-    batch = tree.take_rows(Batch.of([[7, 8], [9]]), torch.tensor([1]))
+    batch = pytree.take_rows(Batch.from_lists([[7, 8], [9]]), torch.tensor([1]))
     assert batch.source.tolist() == [[9, PAD]]
     assert batch.target is None
-    assert Batch.of([[7]]).to("cpu").source.tolist() == [[7]]
+    assert Batch.from_lists([[7]]).to("cpu").source.tolist() == [[7]]
 
 
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
         (lambda: Batch(), DataError, "source, a target or both"),
-        (lambda: Batch.of([]), DataError, "source side of the batch has no sentences.*at least one"),
-        (lambda: Batch.of([[1], []]), DataError, "source 1 of the batch is empty.*Leave empty lines out"),
-        (lambda: Batch.of([[1]]).inputs, DataError, r"no target.*Batch.of\(sources, targets\)"),
-        (lambda: Batch.of([[1]]).expected_mask, DataError, "no target"),
+        (lambda: Batch.from_lists([]), DataError, "source side of the batch has no sentences.*at least one"),
+        (lambda: Batch.from_lists([[1], []]), DataError, "source 1 of the batch is empty.*Leave empty lines out"),
+        (lambda: Batch.from_lists([[1]]).inputs, DataError, r"no target.*Batch.from_lists\(sources, targets\)"),
+        (lambda: Batch.from_lists([[1]]).expected_mask, DataError, "no target"),
         (lambda: Batch(TOKENS), ShapeError, r"source_mask is missing.*\(2, 3\).*masks.padding"),
         (lambda: Batch(TOKENS, KEEP[:, :2]), ShapeError, r"source_mask is \(2, 2\), but source is \(2, 3\)"),
         (lambda: Batch(TOKENS, KEEP.float()), ShapeError, "source_mask is torch.float32.*torch.bool, True = keep"),
         (lambda: Batch(TOKENS.float(), KEEP), ShapeError, r"source is torch.float32.*int64.*\.long\(\)"),
         (lambda: Batch(TOKENS[0], KEEP[0]), ShapeError, r"source is \(3,\).*\(B, S\) tokens or \(B, S, D\)"),
         (lambda: Batch(target=torch.ones(2, 3, 4), target_mask=KEEP), ShapeError, r"target is \(2, 3, 4\).*tokens\. "),
-        (lambda: Batch(TOKENS[:, :0], KEEP[:, :0]), DataError, r"source is \(2, 0\): there is nothing in it"),
+        (lambda: Batch(TOKENS[:, :0], KEEP[:, :0]), DataError, r"source is \(2, 0\): it is empty"),
         (lambda: Batch(TOKENS[:0], KEEP[:0]), DataError, r"source is \(0, 3\)"),
         (
             lambda: Batch(TOKENS, masks.padding(torch.tensor([3, 0]))),
@@ -95,8 +95,8 @@ def test_a_batch_is_a_tree():
             ShapeError,
             "source_mask row 1 has a gap.*on the right",
         ),
-        (lambda: Batch.of([[1], [2]], [[3]]), ShapeError, "sizes differ: {'source': 2, 'target': 1}"),
-        (lambda: Batch.of([[1], [2]], labels=[0]), ShapeError, "'source': 2, 'labels': 1"),
+        (lambda: Batch.from_lists([[1], [2]], [[3]]), ShapeError, "sizes differ: {'source': 2, 'target': 1}"),
+        (lambda: Batch.from_lists([[1], [2]], labels=[0]), ShapeError, "'source': 2, 'labels': 1"),
     ],
 )
 def test_what_is_wrong_with_a_batch_is_said(make, error, message):
@@ -118,10 +118,10 @@ def test_tokens_of_the_vocabulary_pass():
 @pytest.mark.parametrize("sources", [[4, 5, 6], [["a", "b"]], [[4.7, 5.2]], ["456"]], ids=str)
 def test_what_is_no_list_of_tokens_is_refused(sources):
     with pytest.raises(DataError, match=r"source 0 of the batch is .*a sentence is a list of tokens"):
-        Batch.of(sources)
+        Batch.from_lists(sources)
 
 
-@tree.node
+@pytree.node
 class Dialogue(Batch):
     """A batch that the package does not know: turns with a mask of their own, and a nested record."""
 
@@ -132,10 +132,10 @@ class Dialogue(Batch):
 
 
 def dialogue():
-    plain = Batch.of([[4, 5, 6], [7], [8]], [[9], [10, 11], [12]])
+    plain = Batch.from_lists([[4, 5, 6], [7], [8]], [[9], [10, 11], [12]])
     turns = torch.tensor([[1, 2, 0, 0], [3, 0, 0, 0], [4, 5, 6, 0]])
     more = {"links": torch.arange(27.0).view(3, 3, 3), "turns": turns, "turns_mask": turns > 0}
-    return Dialogue(**vars(plain) | more, names=["a", "b", "c"], inner=Batch.of([[1], [2], [3]]))
+    return Dialogue(**vars(plain) | more, names=["a", "b", "c"], inner=Batch.from_lists([[1], [2], [3]]))
 
 
 @pytest.mark.parametrize("rows", [slice(1, 3), torch.tensor([1, 2])])
@@ -182,7 +182,7 @@ def test_the_shape_key_of_a_batch_has_shapes_and_types_and_no_numbers():
     for other in (
         replace(one, links=None),
         replace(one, turns=one.turns.int()),
-        replace(one, inner=Batch.of([[1, 2], [2], [3]])),
+        replace(one, inner=Batch.from_lists([[1, 2], [2], [3]])),
         one.take(slice(0, 2)),
     ):
         assert other.shape_key != one.shape_key
@@ -202,13 +202,13 @@ def test_whole_numbers_of_any_kind_are_tokens():
     class Word(IntEnum):
         ANT = 7
 
-    assert Batch.of([[Word.ANT, 8], [Word.ANT]]).source.tolist() == [[7, 8], [7, PAD]]
+    assert Batch.from_lists([[Word.ANT, 8], [Word.ANT]]).source.tolist() == [[7, 8], [7, PAD]]
 
 
 def test_what_lies_on_a_device_is_not_waited_for():
     """Looking at the numbers would: there, masks and tokens are taken as they are."""
-    batch = Batch.of([[7, 8], [9]], [[4], [5]], labels=[0, 1]).to("meta")
-    assert {leaf.device.type for leaf in tree.leaves(batch)} == {"meta"}
+    batch = Batch.from_lists([[7, 8], [9]], [[4], [5]], labels=[0, 1]).to("meta")
+    assert {leaf.device.type for leaf in pytree.leaves(batch)} == {"meta"}
     assert (batch.size, batch.inputs.shape) == (2, (2, 2))
     check_tokens("source", batch.source, 2)
     assert masks.padding(torch.tensor([5, 2], device="meta"), 3).shape == (2, 3)

@@ -1,4 +1,4 @@
-"""What happens before torch multiplies its first matrices."""
+"""The oneDNN setting made before torch's first matmul."""
 
 import os
 import subprocess

@@ -203,7 +203,7 @@ BAD_TENSORS = {
     # parts
     "more keys than places": (
         lambda: ask(Attention(Location(4, 4, max_length=5)), zeros(1, 1, 4), zeros(1, 6, 4)),
-        r"6 keys, but this location score knows 5 places.*larger max_length",
+        r"6 keys, but this location score has 5 positions.*larger max_length",
     ),
     "monotonic without its past": (lambda: Monotonic()(zeros(1, 1, 3)), "needs its past.*through Attention"),
 }

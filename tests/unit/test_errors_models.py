@@ -7,15 +7,15 @@ import pytest
 import torch
 
 from helpers_models import VOCABULARY, tiny
-from saccade import masks, tree
+from saccade import masks, pytree
 from saccade.attention import build_attention
 from saccade.batch import Batch
 from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
+from saccade.layers.causal import PlainReader
 from saccade.layers.cells import CELLS, build_cell
 from saccade.layers.encoder import RecurrentEncoder
 from saccade.layers.lstmn import LSTMN
 from saccade.layers.positions import Rotary
-from saccade.layers.reader import PlainReader
 from saccade.layers.self_attentive import SelfAttentiveRNN
 from saccade.models import (
     MODELS,
@@ -27,7 +27,7 @@ from saccade.models import (
 )
 from saccade.runtime import check_finite
 
-GOOD = Batch.of([[4, 5, 6]] * 2, [[4, 5]] * 2)
+GOOD = Batch.from_lists([[4, 5, 6]] * 2, [[4, 5]] * 2)
 FAMILIES = [
     "sutskever",
     "cho",
@@ -69,10 +69,10 @@ def test_tokens_outside_the_vocabulary(name: str, head: str):
         words = [[4], [5, token]]
         if head != "language model":
             with raises(DataError, "source holds token", str(token), "0..10"):
-                model(Batch.of(words, [[4], [5]]))
+                model(Batch.from_lists(words, [[4], [5]]))
         if head != "classifier":
             with raises(DataError, "target holds token", str(token), "0..10"):
-                model(Batch.of([[4], [5]], words))
+                model(Batch.from_lists([[4], [5]], words))
 
 
 @each_family
@@ -80,11 +80,11 @@ def test_tokens_outside_the_vocabulary(name: str, head: str):
 def test_a_missing_side(name: str, head: str):
     model = build(name, head)
     if head != "language model":
-        with raises(DataError, "reads a source, but the Batch has none", "Batch.of"):
-            model(Batch.of(None, [[4]]))
+        with raises(DataError, "reads a source, but the Batch has none", "Batch.from_lists"):
+            model(Batch.from_lists(None, [[4]]))
     if head != "classifier":
-        with raises(DataError, "Batch has no target", "Batch.of"):
-            model(Batch.of([[4]]))
+        with raises(DataError, "Batch has no target", "Batch.from_lists"):
+            model(Batch.from_lists([[4]]))
 
 
 @each_family
@@ -106,10 +106,10 @@ def test_a_target_with_nothing_to_predict(name: str, head: str):
 
 def test_empty_batches_and_sentences():
     with raises(DataError, "source side of the batch has no sentences"):
-        Batch.of([], [[4]])
+        Batch.from_lists([], [[4]])
     with raises(DataError, "source 1 of the batch is empty"):
-        Batch.of([[4], []], [[4], [5]])
-    with raises(DataError, "source is (0, 3)", "nothing in it"):
+        Batch.from_lists([[4], []], [[4], [5]])
+    with raises(DataError, "source is (0, 3)", "it is empty"):
         Batch(torch.ones(0, 3, dtype=torch.long), torch.ones(0, 3, dtype=torch.bool))
 
 
@@ -135,7 +135,7 @@ def test_steps_that_are_not_one_word_for_each_row(name: str, head: str, fault: s
     memory = model.encode(GOOD)
     tokens, parts = STEPS[fault]
     with raises(ShapeError, *parts):
-        model.step(memory, model.start(memory, 4), tokens)
+        model.step(memory, model.init_state(memory, 4), tokens)
 
 
 @pytest.mark.parametrize("head", ["translator", "language model"])
@@ -143,13 +143,13 @@ def test_steps_that_are_not_one_word_for_each_row(name: str, head: str, fault: s
 def test_prompts_and_states_that_do_not_fit(name: str, head: str):
     model = build(name, head)
     memory = model.encode(GOOD)
-    state = model.start(memory, 4)
+    state = model.init_state(memory, 4)
     with raises(ShapeError, "tokens are (2,)", "(2, T)"):
         model.extend(memory, state, torch.full((2,), 4))
     with raises(ShapeError, "tokens are (2, 0)", "T at least 1"):
         model.extend(memory, state, torch.zeros(2, 0, dtype=torch.long))
     with raises(ShapeError, "the state has 3 rows, but the memory 2"):
-        model.step(memory, tree.take_rows(state, torch.tensor([0, 1, 1])), torch.full((3,), 4))
+        model.step(memory, pytree.take_rows(state, torch.tensor([0, 1, 1])), torch.full((3,), 4))
 
 
 # Learned positions
@@ -161,21 +161,21 @@ def test_lengths_beyond_the_learned_positions():
     translator, writer, classifier = (
         build("transformer-base", head, **settings) for head in ("translator", "language model", "classifier")
     )
-    long_source, long_target = Batch.of([[4] * 6], [[4]]), Batch.of([[4]], [[4] * 5])  # BOS makes it 6
+    long_source, long_target = Batch.from_lists([[4] * 6], [[4]]), Batch.from_lists([[4]], [[4] * 5])  # BOS makes it 6
     for refused in (
         lambda: translator.encode(long_source),
         lambda: translator(long_source),
         lambda: translator(long_target),
-        lambda: translator.start(translator.encode(long_target), 6),
+        lambda: translator.init_state(translator.encode(long_target), 6),
         lambda: writer(long_target),
-        lambda: writer.start(writer.encode(long_target), 6),
+        lambda: writer.init_state(writer.encode(long_target), 6),
         lambda: classifier(long_source),
     ):
         with raises(ShapeError, *said):
             refused()
-    fits = Batch.of([[4] * 5], [[4] * 4])
+    fits = Batch.from_lists([[4] * 5], [[4] * 4])
     assert translator(fits).shape == writer(fits).shape == (1, 5, VOCABULARY)
-    translator.start(translator.encode(fits), 5)
+    translator.init_state(translator.encode(fits), 5)
 
 
 # Settings that cannot be combined

@@ -12,7 +12,7 @@ from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
 from saccade.models import MODELS, Ensemble, build_classifier, build_language_model, build_seq2seq
 from saccade.search import Beam, Limits, Required, run
 
-TWO = Batch.of([[3, 4], [5, 6]])
+TWO = Batch.from_lists([[3, 4], [5, 6]])
 SEARCHES = {"greedy": greedy, "beam": beam, "sample": sample}
 
 
@@ -283,16 +283,16 @@ def test_parameters_that_hide_behind_an_align_or_a_window_are_noticed(search, na
         dict(model.named_parameters())[parameter].fill_(float("nan"))
     with pytest.raises(NumericsError, match=says(f"parameter {parameter} holds ")):
         search(model, make_batch(), max_length=4)
-    model(Batch.of([[4, 5]], [[5]]))  # no raw error of torch in training either
+    model(Batch.from_lists([[4, 5]], [[5]]))  # no raw error of torch in training either
 
 
 def test_what_is_no_batch(search):
-    with pytest.raises(DataError, match=r"reads a Batch, but was given a list.*Batch\.of"):
+    with pytest.raises(DataError, match=r"reads a Batch, but was given a list.*Batch\.from_lists"):
         search(make_model("bahdanau"), [[4, 5]], max_length=4)
 
 
 def test_a_compiled_model(search):
-    with pytest.raises(ConfigError, match=r"given a OptimizedModule.*pass the model itself"):
+    with pytest.raises(ConfigError, match=r"given a OptimizedModule.*Pass the model itself"):
         search(torch.compile(make_model("bahdanau")), make_batch(), max_length=4)
 
 
@@ -310,7 +310,7 @@ def test_an_option_that_does_not_exist(search, model):
 
 
 def test_a_vocabulary_without_an_end():
-    with pytest.raises(ConfigError, match=r"token 2\), but knows only 2 words"):
+    with pytest.raises(ConfigError, match=r"end token \(2\), but its vocabulary has 2 words"):
         build_language_model("bahdanau", 2)
 
 

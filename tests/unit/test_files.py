@@ -12,14 +12,14 @@ from saccade import files
 from saccade.errors import CheckpointError, DataError
 from saccade.files import (
     default_cache,
-    explain,
+    file_error,
     open_to_read,
     read_text,
     remove_drafts,
     remove_folder,
     sync,
-    told,
     with_usual_mode,
+    wrap_os_errors,
     write_atomically,
     writing,
     writing_folder,
@@ -229,14 +229,14 @@ def test_a_file_system_that_cannot_flush_folders_is_forgiven(tmp_path, monkeypat
         (errno.EDQUOT, CheckpointError, "no room left on the disk for there"),
         (errno.EACCES, DataError, "no permission to write there"),
         (errno.EROFS, DataError, "no permission to write there"),
-        (errno.ENOENT, DataError, "there cannot be written: there is no such place"),
+        (errno.ENOENT, DataError, "there cannot be written: its folder does not exist"),
         (errno.EISDIR, DataError, "there is a folder, but a file is needed"),
         (errno.ENOTDIR, DataError, "there lies inside something that is not a folder"),
         (errno.EIO, DataError, "cannot write there: Input/output error"),
     ],
 )
 def test_each_error_says_what_to_do(number, kind, message, tmp_path):
-    found = explain(OSError(number, os.strerror(number)), type(tmp_path)("there"), "write")
+    found = file_error(OSError(number, os.strerror(number)), type(tmp_path)("there"), "write")
     assert isinstance(found, kind)
     assert message in str(found)
 
@@ -245,7 +245,7 @@ def test_a_file_in_the_way_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="lies inside something that is not a folder"):
         write_atomically(tmp_path / "file" / "x", "")
-    with pytest.raises(DataError, match=r"cannot write .*x: Input/output error"), told(tmp_path / "x"):
+    with pytest.raises(DataError, match=r"cannot write .*x: Input/output error"), wrap_os_errors(tmp_path / "x"):
         fail(errno.EIO)()
 
 
@@ -291,6 +291,8 @@ def test_a_file_that_is_missing_is_told_with_where_paths_start(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match=rf"^none does not exist\. Check .*relative paths start from {tmp_path}\.$"):
         read_text(Path("none"), 5, "a note")
-    assert str(explain(OSError(errno.EPERM, ""), Path("there"))).startswith("no permission to read there.")
-    assert str(explain(OSError(errno.EEXIST, ""), Path("there"))).startswith("there lies inside something that is not")
-    assert str(explain(OSError("no number"), Path("there"))) == "cannot read there: no number."
+    assert str(file_error(OSError(errno.EPERM, ""), Path("there"))).startswith("no permission to read there.")
+    assert str(file_error(OSError(errno.EEXIST, ""), Path("there"))).startswith(
+        "there lies inside something that is not"
+    )
+    assert str(file_error(OSError("no number"), Path("there"))) == "cannot read there: no number."

@@ -1,4 +1,4 @@
-"""Masks and what they make of padded sequences."""
+"""Masks, and functions on padded sequences."""
 
 import pytest
 import torch

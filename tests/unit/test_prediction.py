@@ -1,4 +1,4 @@
-"""Predictions and their attention: folded to words, aligned to what was written, shown and saved."""
+"""Predictions and their attention: folded to words, drawn and saved."""
 
 import json
 import random
@@ -8,10 +8,10 @@ import pytest
 
 from helpers_tasks import untrained
 from saccade.errors import ConfigError
-from saccade.look import STYLES, Picture, View
+from saccade.look import STYLES, FigureSpec, Picture
 from saccade.models import MODELS, presets_for
-from saccade.prediction import Attention, Prediction, Side, side
-from saccade.search.settings import SearchConfig
+from saccade.prediction import AttentionMaps, Prediction, Side, side
+from saccade.search.search_config import SearchConfig
 
 EOS = "<eos>"
 
@@ -30,7 +30,7 @@ def random_weights(rows, columns, heads=2, seed=1):
 
 
 def folded_slowly(weights, rows, columns):
-    """Word by word: what a word got is the sum over its tokens, what it gave the mean over them."""
+    """Reference folding: sum over the tokens of an attended word, mean over those of an attending word."""
     table = []
     for word in range(len(rows.names)):
         mine = [place for place, owner in enumerate(rows.word_of) if owner == word]
@@ -49,7 +49,7 @@ def test_folding_is_what_a_slow_loop_finds(seed):
     chance = random.Random(seed)
     source, target = random_side(chance, "s"), random_side(chance, "t", ends=seed % 2 == 0)
     weights = random_weights(len(target.tokens), len(source.tokens), seed=seed)
-    attention = Attention(source, target, {"site": weights}, ("site",))
+    attention = AttentionMaps(source, target, {"site": weights}, ("site",))
     found = attention.matrix()
     np.testing.assert_allclose(found, folded_slowly(weights.mean(0), target, source), atol=1e-6)
     np.testing.assert_allclose(found.sum(1), 1, atol=1e-5)
@@ -68,7 +68,7 @@ def two_sites():
         "one": random_weights(rows, columns, 2, seed=2),
         "two": random_weights(rows, columns, 4, seed=3),
     }
-    return Attention(source, target, weights, ("one", "two"), {"encoder.self": ("source", "source")})
+    return AttentionMaps(source, target, weights, ("one", "two"), {"encoder.self": ("source", "source")})
 
 
 def test_the_end_is_the_last_row_and_column():
@@ -109,7 +109,7 @@ def test_a_side_that_looks_at_itself():
 
 
 def test_a_text_that_is_read():
-    """The rows are the words the model had just read, so that rows and columns are the same words."""
+    """Each row is the word just read, so rows and columns are the same words."""
     attention = two_sites()
     own = attention.reading("encoder.self", 1)
     assert own == attention.map("encoder.self", 1)
@@ -133,7 +133,7 @@ def test_every_head_by_itself():
 
 def test_gold_links_of_words_join_all_their_pieces():
     source, target = side(["a", "b", "c"], ["ab", "c"], [0, 0, 1], EOS), side(["x", "y"], ["xy"], [0, 0], None)
-    attention = Attention(source, target, {"site": random_weights(2, 4)}, ("site",))
+    attention = AttentionMaps(source, target, {"site": random_weights(2, 4)}, ("site",))
     assert attention.map(gold=[(0, 0)]).gold == {(0, 0)}
     assert attention.map(gold=[(0, 0)], words=False).gold == {(0, 0), (1, 0), (0, 1), (1, 1)}
 
@@ -141,21 +141,21 @@ def test_gold_links_of_words_join_all_their_pieces():
 @pytest.mark.parametrize("style", [style for style in STYLES if style != "overlay"])
 def test_every_picture_is_drawn_and_saved(style, tmp_path):
     attention = two_sites()
-    view = View(style, words=False, sinks=False)
+    view = FigureSpec(style, words=False, sinks=False)
     assert EOS not in attention.draw(60, view=view)
     attention.save(tmp_path / "x.svg", view=view)
     assert "<svg" in (tmp_path / "x.svg").read_text()
     with pytest.raises(ConfigError, match=r"head 9 was asked for|heads are drawn side by side, but head 9"):
-        attention.draw(view=View(style, site="encoder.self", head=9))
+        attention.draw(view=FigureSpec(style, site="encoder.self", head=9))
 
 
 def test_a_picture_that_does_not_exist():
-    with pytest.raises(ConfigError, match=r"picture 'arc' does not exist\. Did you mean 'arcs'\?"):
-        View("arc")
+    with pytest.raises(ConfigError, match=r"figure 'arc' does not exist\. Did you mean 'arcs'\?"):
+        FigureSpec("arc")
 
 
 def of_a_picture(heads=2, words=("a", "ring")):
-    """Words that look at 2 × 3 regions, at each other, and regions that look at regions."""
+    """Words that attend to 2 × 3 regions and to each other, and regions that attend to regions."""
     regions = [f"{row},{column}" for row in range(2) for column in range(3)]
     source, target = side(regions, regions, range(6), None), side([*words, "s"], words, [0, 1, 1], EOS)
     weights = {
@@ -166,7 +166,7 @@ def of_a_picture(heads=2, words=("a", "ring")):
     }
     picture = Picture(np.zeros((20, 30, 3), np.uint8), 2, 3, ((0.0, 0.0, 0.5, 0.5), None))
     between = {"encoder.self": ("source", "source")}
-    return Attention(source, target, weights, ("cross.0", "cross.1"), between, picture=picture)
+    return AttentionMaps(source, target, weights, ("cross.0", "cross.1"), between, picture=picture)
 
 
 def test_of_a_picture_an_overlay_is_drawn_unless_something_else_is_asked_for(tmp_path):
@@ -177,15 +177,15 @@ def test_of_a_picture_an_overlay_is_drawn_unless_something_else_is_asked_for(tmp
     np.testing.assert_allclose(overlay.panels[2].weights.ravel(), mean[1], atol=1e-6)
     attention.save(tmp_path / "x.svg")
     assert (tmp_path / "x.svg").read_text().count("<use ") == 4
-    assert attention.draw(60) == attention.draw(60, view=View("overlay"))
+    assert attention.draw(60) == attention.draw(60, view=FigureSpec("overlay"))
     assert attention._repr_html_().count("<image ") == 4
     for gold in ([(4, 1)], iter([(4, 1)])):
-        assert attention.overlay(View(gold=gold)).panels[2].boxes == ((1 / 3, 0.5, 2 / 3, 1.0),)
+        assert attention.overlay(FigureSpec(gold=gold)).panels[2].boxes == ((1 / 3, 0.5, 2 / 3, 1.0),)
 
 
 def test_of_a_picture_a_site_a_head_pieces_and_words_alone_can_be_chosen():
     attention = of_a_picture()
-    one = attention.overlay(View(site="cross.1", head=1, words=False, sinks=False))
+    one = attention.overlay(FigureSpec(site="cross.1", head=1, words=False, sinks=False))
     assert [panel.name for panel in one.panels[1:]] == ["a", "ring", "s"]
     np.testing.assert_allclose(one.panels[3].weights.ravel(), attention.weights["cross.1"][1, 2], atol=1e-6)
     assert [len(panel.boxes) for panel in one.panels] == [0, 1, 0, 0]
@@ -193,27 +193,35 @@ def test_of_a_picture_a_site_a_head_pieces_and_words_alone_can_be_chosen():
 
 def test_of_a_picture_heads_are_panels_and_words_that_look_at_words_a_matrix(tmp_path):
     attention = of_a_picture()
-    heads = attention.draw(60, view=View("heads"))
+    heads = attention.draw(60, view=FigureSpec("heads"))
     assert heads.startswith("cross.1\na\n")
     assert all(name in heads for name in ("head 0", "head 1", "mean"))
-    attention.save(tmp_path / "x.svg", view=View("heads", site="cross.0", sinks=False))
+    attention.save(tmp_path / "x.svg", view=FigureSpec("heads", site="cross.0", sinks=False))
     assert EOS not in (tmp_path / "x.svg").read_text()
-    assert attention.draw(60, view=View(site="decoder.self")) == attention.draw(60, view=View("matrix", "decoder.self"))
-    assert "<bos>" in attention.draw(60, view=View("reading"))
+    assert attention.draw(60, view=FigureSpec(site="decoder.self")) == attention.draw(
+        60, view=FigureSpec("matrix", "decoder.self")
+    )
+    assert "<bos>" in attention.draw(60, view=FigureSpec("reading"))
 
 
 @pytest.mark.parametrize(
     ("view", "message"),
     [
-        (View("matrix"), "matrix cannot show this: what is looked at are 6 regions"),
-        (View("arcs", site="cross.0"), "arcs cannot show this"),
-        (View("matrix", site="encoder.self"), "matrix cannot show this"),
-        (View("overlay", site="decoder.self"), r"but decoder\.self looks at words\. Draw a matrix"),
-        (View(site="encoder.self"), r"encoder\.self looks from region to region.*picture for each of 6.*cross\.0"),
-        (View("heads", site="encoder.self"), "looks from region to region"),
-        (View(site="cross.0", head=2), r"head 2 was asked for, but cross\.0 has heads 0 to 1"),
-        (View(site="cros"), "attention site 'cros' does not exist"),
-        (View("heads", gold=[(0, 0)]), "gold links join source and target and are outlined in an overlay of a site"),
+        (FigureSpec("matrix"), "matrix cannot show this: the model attends to 6 regions"),
+        (FigureSpec("arcs", site="cross.0"), "arcs cannot show this"),
+        (FigureSpec("matrix", site="encoder.self"), "matrix cannot show this"),
+        (FigureSpec("overlay", site="decoder.self"), r"but decoder\.self attends to words\. Draw a matrix"),
+        (
+            FigureSpec(site="encoder.self"),
+            r"encoder\.self attends from region to region.*figure for each of 6.*cross\.0",
+        ),
+        (FigureSpec("heads", site="encoder.self"), "attends from region to region"),
+        (FigureSpec(site="cross.0", head=2), r"head 2 was asked for, but cross\.0 has heads 0 to 1"),
+        (FigureSpec(site="cros"), "attention site 'cros' does not exist"),
+        (
+            FigureSpec("heads", gold=[(0, 0)]),
+            "gold links join source and target and are outlined in an overlay of a site",
+        ),
     ],
 )
 def test_of_a_picture_some_views_make_no_sense(view, message, tmp_path):
@@ -225,8 +233,10 @@ def test_of_a_picture_some_views_make_no_sense(view, message, tmp_path):
 
 
 def test_words_that_look_at_words_have_no_overlay():
-    for ask in (two_sites().overlay, lambda: two_sites().draw(view=View("overlay"))):
-        with pytest.raises(ConfigError, match="an overlay shows where words looked in a picture, but this model"):
+    for ask in (two_sites().overlay, lambda: two_sites().draw(view=FigureSpec("overlay"))):
+        with pytest.raises(
+            ConfigError, match="an overlay shows the image regions that words attend to, but this model"
+        ):
             ask()
 
 
@@ -247,7 +257,7 @@ def test_names_that_do_not_exist():
 
 
 def test_a_model_without_attention():
-    nothing = Attention(Side([], [], []), Side([], [], []), {}, ())
+    nothing = AttentionMaps(Side([], [], []), Side([], [], []), {}, ())
     assert not nothing
     assert nothing._repr_html_() == "no attention"
     for ask in (nothing.matrix, nothing.map, nothing.draw):
@@ -255,7 +265,7 @@ def test_a_model_without_attention():
             ask()
     alone = Prediction("a <b>", -1.0, ["a"], nothing)
     assert alone._repr_html_() == "<p>a &lt;b&gt;</p>"
-    assert alone.as_json() == {"text": "a <b>", "score": -1.0, "tokens": ["a"]}
+    assert alone.to_dict() == {"text": "a <b>", "score": -1.0, "tokens": ["a"]}
 
 
 def test_it_is_drawn_and_saved(tmp_path):
@@ -271,14 +281,14 @@ def test_it_is_drawn_and_saved(tmp_path):
 
 def test_plain_data(model):
     found = model("ant bee", beam=3, nbest=2)
-    plain = json.loads(json.dumps(found.as_json()))
+    plain = json.loads(json.dumps(found.to_dict()))
     assert plain["source"] == "ant bee"
     assert (plain["text"], plain["score"], plain["tokens"]) == (found.text, found.score, found.tokens)
     sites = np.array(plain["attention"]["sites"]["attention"])
     assert sites.shape == (1, len(plain["attention"]["target"]), len(plain["attention"]["source"]))
     np.testing.assert_allclose(sites, found.attention.weights["attention"], atol=1e-5)
     assert len(json.dumps(plain["attention"]["sites"])) < 12 * sites.size, "no more digits than are asked for"
-    assert [other["text"] for other in plain["others"]] == [other.text for other in found.others]
+    assert [other["text"] for other in plain["others"]] == [other.text for other in found.alternatives]
     assert str(found) == found.text
     assert "<svg" in found._repr_html_()
 
@@ -288,8 +298,8 @@ SEARCHES = {"greedy": {}, "beam": {"beam": 3, "nbest": 3}, "sample": {"sample": 
 
 
 def check_sites(found):
-    """Every site can be shown, and each row stands for a token of this very answer."""
-    for answer in (found, *found.others):
+    """Every site can be drawn, and each row is a token of this output."""
+    for answer in (found, *found.alternatives):
         for site in answer.attention.sites:
             picture = answer.attention.map(site)
             assert len(picture.weights) == len(picture.target)
@@ -335,7 +345,7 @@ def test_a_classifier_shows_which_words_decided(preset):
 
 
 def forced(task, source, text):
-    """What the model looks at when it is made to write a text."""
+    """The attention of a forced decoding of a text."""
     from saccade.data.example import Example
 
     return task.attend([Example(source=source, target=text)])[0]
@@ -343,10 +353,10 @@ def forced(task, source, text):
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_attention_belongs_to_the_answer_that_is_returned(model, search):
-    """However an answer was found, being made to write it looks at the same places."""
+    """Forced decoding of an output gives the same attention as the search that found it."""
     source = "ant bee cat dog"
     found = model(source, **SEARCHES[search])
-    for answer in (found, *found.others):
+    for answer in (found, *found.alternatives):
         ends = answer.tokens[-1] == EOS
         expected = forced(model.task, source, answer.text).weights["attention"]
         expected = expected if ends else expected[:, :-1]
@@ -362,10 +372,10 @@ def test_colours_are_drawn_where_they_are_asked_for():
 def test_arcs_are_of_the_last_site_and_named_after_it(tmp_path):
     attention, path = two_sites(), tmp_path / "x.svg"
     for title, wanted in ((None, "two"), ("here", "here")):
-        attention.save(path, title=title, view=View("arcs"))
+        attention.save(path, title=title, view=FigureSpec("arcs"))
         assert ("two" in path.read_text(), "here" in path.read_text()) == (wanted == "two", wanted == "here")
-    assert attention.draw(60, view=View("arcs")) == attention.draw(60, view=View("arcs", site="two"))
-    one = attention.draw(60, view=View("arcs", head=3))
+    assert attention.draw(60, view=FigureSpec("arcs")) == attention.draw(60, view=FigureSpec("arcs", site="two"))
+    one = attention.draw(60, view=FigureSpec("arcs", head=3))
     assert "(head 3)" in one
     assert "(head 0)" not in one
 
@@ -374,40 +384,44 @@ def test_arcs_are_of_the_last_site_and_named_after_it(tmp_path):
 def test_a_model_with_one_site_shows_that(sources):
     target = side(["a", "b"], ["ab"], [0, 0], EOS)
     weights = random_weights(3, 3)
-    attention = Attention(target, target, {"decoder.self": weights}, sources)
+    attention = AttentionMaps(target, target, {"decoder.self": weights}, sources)
     np.testing.assert_array_equal(attention.matrix(words=False), weights.mean(0))
     assert attention.map() == attention.map("decoder.self")
     assert [(site.name, len(site.maps)) for site in attention.heads()] == [("decoder.self", 2)]
-    assert attention.draw(60) == attention.draw(60, view=View("matrix", "decoder.self"))
+    assert attention.draw(60) == attention.draw(60, view=FigureSpec("matrix", "decoder.self"))
 
 
 def test_a_model_that_looks_at_no_source_shows_its_first_site():
     target = side(["a", "b"], ["ab"], [0, 0], EOS)
     weights = {"first": random_weights(3, 3), "second": random_weights(3, 3, seed=2), "seeded": random_weights(3, 4)}
-    attention = Attention(Side([], [], []), target, weights, ())
+    attention = AttentionMaps(Side([], [], []), target, weights, ())
     np.testing.assert_array_equal(attention.matrix(words=False), weights["first"].mean(0))
     assert attention.map() == attention.map("first")
     assert [site.name for site in attention.heads()] == ["first", "second"], "those that look at the same"
-    with pytest.raises(ConfigError, match=r"of a site that looks at the source: this model has none\. Leave"):
-        attention.draw(view=View(gold=[(0, 0)]))
+    with pytest.raises(ConfigError, match=r"of a site that attends to the source: this model has none\. Leave"):
+        attention.draw(view=FigureSpec(gold=[(0, 0)]))
 
 
 def test_a_reading_needs_a_site_that_looks_at_its_own_text():
-    with pytest.raises(ConfigError, match=r"but one looks at the source\. Those that do: encoder\.self, decoder\.self"):
+    with pytest.raises(
+        ConfigError, match=r"but one attends to the source\. Sites with self-attention: encoder\.self, decoder\.self"
+    ):
         two_sites().reading("one")
     target = side(["a"], ["a"], [0], EOS)
-    alone = Attention(target, target, {"site": random_weights(2, 2)}, ("site",))
+    alone = AttentionMaps(target, target, {"site": random_weights(2, 2)}, ("site",))
     with pytest.raises(
-        ConfigError, match=r"but every site looks at the source\. None in this model does; draw a matrix"
+        ConfigError, match=r"but every site attends to the source\. This model has no self-attention; draw a matrix"
     ):
         alone.reading()
 
 
 def test_weights_are_plain_numbers_of_five_digits():
     target = side(["a"], ["a"], [0], None)
-    attention = Attention(side(["x", "y"], ["x", "y"], [0, 1], None), target, {"one": np.array([[[1 / 3, 2 / 3]]])}, ())
+    attention = AttentionMaps(
+        side(["x", "y"], ["x", "y"], [0, 1], None), target, {"one": np.array([[[1 / 3, 2 / 3]]])}, ()
+    )
     other = Prediction("b", -2.0, ["b"], attention)
-    plain = Prediction("a", -1.0, ["a"], attention, source="x y", others=[other]).as_json()
+    plain = Prediction("a", -1.0, ["a"], attention, source="x y", alternatives=[other]).to_dict()
     assert plain["attention"] == {"source": ["x", "y"], "target": ["a"], "sites": {"one": [[[0.33333, 0.66667]]]}}
-    assert plain["others"] == [other.as_json()]
-    assert "source" not in other.as_json()
+    assert plain["others"] == [other.to_dict()]
+    assert "source" not in other.to_dict()

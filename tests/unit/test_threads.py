@@ -1,4 +1,4 @@
-"""Threads for decoding, in other processes: the tests' own has one thread, which counts as set by the user."""
+"""CPU threads for decoding, in subprocesses: the test process has one thread, which counts as set by the user."""
 
 import os
 import subprocess
@@ -21,9 +21,9 @@ import torch
 import saccade
 from saccade import threads
 from saccade.kernels.native.transformer import NativeDecoder
-from saccade.kernels.packed import products
+from saccade.kernels.packed import prepacked
 
-products._LEAST = 1  # this model is smaller than any that is worth packing
+prepacked._LEAST = 1  # this model is smaller than any that is worth packing
 step, steps = NativeDecoder.step, []
 def counted(self, *given, **more):
     steps.append(torch.get_num_threads())

@@ -1,4 +1,4 @@
-"""The command line: parse, call the library, print. Nothing heavy is imported before a command needs it."""
+"""The command line: parse, call the library, print. Heavy modules are imported only when a command needs them."""
 
 from saccade.cli.main import main
 

@@ -1,4 +1,4 @@
-"""The demo: train on the built-in corpus, measure, translate, draw."""
+"""The demo: train on the built-in corpus, evaluate, translate, draw."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from saccade.files import write_atomically
 from saccade.look import Sample, Table, report, save
-from saccade.look.paper import drawing
+from saccade.look.canvas import drawing
 from saccade.prediction import Prediction
 from saccade.recipes.schema import Recipe
 from saccade.runs.corpus import Corpus
@@ -19,7 +19,7 @@ from saccade.runs.training import train, write_report
 from saccade.tasks.base import Evaluation
 from saccade.tasks.batching import in_batches
 from saccade.tasks.translation import Translation
-from saccade.train.log import Watcher
+from saccade.train.log import TrainingCallback
 from saccade.train.loop import Outcome
 
 __all__ = ["PHRASES", "Shown", "run_demo"]
@@ -32,15 +32,15 @@ PHRASES = (
     "why did they close the old school ?",
     "she gave the keys to her brother because he was tired .",
 )
-"""What the demo translates; the adjectives of the first change their places."""
+"""Sentences that the demo translates; in the first, French reverses the order of the adjectives."""
 
 _BEYOND = 40
-"""The longest sentences that the comparison tests on."""
+"""Maximum sentence length in the test of the comparison, in words."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What the demo made."""
+    """The results of the demo."""
 
     folder: Path
     outcome: Outcome
@@ -51,15 +51,15 @@ class Shown:
 
 
 def run_demo(
-    folder: Path, *, compare: bool = False, changes: list[str] | None = None, watcher: Callable[[str], Watcher]
+    folder: Path, *, compare: bool = False, changes: list[str] | None = None, watcher: Callable[[str], TrainingCallback]
 ) -> Shown | None:
-    """Train the demo's model in a folder, or go on with it, and show what it does; None if it was interrupted.
+    """Train the demo's model in a folder, or resume training, and evaluate it; None if interrupted.
 
-    `watcher` makes one by a title.
+    `watcher` returns a TrainingCallback for a title.
     """
     recipe = load_recipe("english-french", changes)
     with drawing():
-        pass  # if pictures cannot be made, it is better told now than after minutes of training
+        pass  # fail before minutes of training if figures cannot be drawn
     outcome = train(recipe, folder, resume=True, watcher=watcher("with attention"))
     if outcome.why == "interrupted":
         return None
@@ -88,10 +88,10 @@ def _trained(folder: Path) -> Translation:
 
 
 def _compare(
-    task: Translation, recipe: Recipe, folder: Path, changes: list[str], watcher: Callable[[str], Watcher]
+    task: Translation, recipe: Recipe, folder: Path, changes: list[str], watcher: Callable[[str], TrainingCallback]
 ) -> tuple[Evaluation, Path] | None:
-    """The model without attention, and both against the length of the sentence, beyond what they were trained on."""
-    # a model without attention has none to guide
+    """Train the model without attention; plot the quality of both by sentence length, beyond training lengths."""
+    # guided alignment needs attention
     other = load_recipe("english-french-fixed", [*changes, "objective.guided_alignment=null"])
     place = folder.with_name(f"{folder.name}-fixed")
     if train(other, place, resume=True, watcher=watcher("one fixed vector")).why == "interrupted":

@@ -1,4 +1,4 @@
-"""The program: its commands, and what becomes of errors."""
+"""The `saccade` program: its commands and its error handling."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import typer
 import saccade
 from saccade.cli.commands import compare, data, demo, evaluate, look, predict, recipes, serve, train
 from saccade.cli.commands import explain as explain_command
-from saccade.cli.terminal import complain
+from saccade.cli.terminal import print_error
 from saccade.errors import ConfigError, SaccadeError
-from saccade.files import explain
+from saccade.files import file_error
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="saccade",
-    help="Train, run and see sequence-to-sequence models with attention.",
+    help="Train, run and inspect sequence-to-sequence models with attention.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -32,7 +32,7 @@ for command in (demo, train, predict, evaluate, compare, look, explain_command, 
 
 
 _NO_MEMORY = ("out of memory", "can't allocate memory")
-"""What torch says where there is none left, on a GPU and elsewhere."""
+"""Parts of torch's error messages when memory runs out, on a GPU and elsewhere."""
 
 
 def _version(wanted: bool) -> None:
@@ -44,42 +44,42 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
-    debug: bool = typer.Option(False, "--debug", help="Show where an error came from."),
+    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
 ) -> None:
-    """The options of every command."""
+    """Declare the options of every command."""
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; exit with 0 (done), 1 (failed) or 2 (not understood)."""
+    """Run the command line; exit with 0 (done), 1 (failed) or 2 (wrong usage or settings)."""
     words = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in words
     if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
-        sys.stdout.reconfigure(encoding="utf-8")  # as all files are, in every country
+        sys.stdout.reconfigure(encoding="utf-8")  # like all files saccade writes, in every locale
     try:
-        # it exits by itself with a command's own code, with 2 for words it does not understand, and with 1 where
-        # nobody reads on or Ctrl-C was pressed
+        # typer exits by itself: with a command's own code, with 2 for wrong usage, and with 1 for a closed pipe or
+        # Ctrl-C
         app([word for word in words if word != "--debug"])
     except Exception as error:
         if debug:
             raise
-        sys.exit(_tell(error))
+        sys.exit(_report(error))
 
 
-def _tell(error: Exception) -> int:
-    """One paragraph about an error; the exit code."""
+def _report(error: Exception) -> int:
+    """Print an error as one paragraph and return the exit code."""
     if isinstance(error, SaccadeError):
-        complain(str(error))
+        print_error(str(error))
         return 2 if isinstance(error, ConfigError) else 1
     if isinstance(error, OSError):
-        complain(str(explain(error, Path(error.filename or "standard output"), "use")))
+        print_error(str(file_error(error, Path(error.filename or "standard output"), "use")))
         if error.filename is None:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what still waits to be written would fail once more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # flushing the rest at exit would fail again
         return 1
     if isinstance(error, MemoryError) or any(sign in str(error).lower() for sign in _NO_MEMORY):
-        complain("there is not enough memory. Lower train.tokens_per_batch, search.batch or the model's size.")
+        print_error("there is not enough memory. Lower train.tokens_per_batch, search.batch or the model's size.")
         return 1
-    complain(
-        f"something went wrong that should not have: {type(error).__name__}: {error}. "
+    print_error(
+        f"internal error that should not have happened: {type(error).__name__}: {error}. "
         "Run the same command with --debug and report what it shows."
     )
     return 1

@@ -1,4 +1,4 @@
-"""What the commands print with: results to standard output, all else to standard error."""
+"""Output of the commands: results to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
-from saccade.train.log import Watcher
+from saccade.train.log import TrainingCallback
 
-__all__ = ["LiveProgress", "clock", "complain", "echo", "number", "print_json", "say", "table"]
+__all__ = ["LiveProgress", "clock", "echo", "number", "print_error", "print_json", "print_status", "table"]
 
 _errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
-def complain(text: str) -> None:
-    """An error, as one paragraph."""
+def print_error(text: str) -> None:
+    """Print an error as one paragraph."""
     _errors.print("saccade:", style="bold red", end=" ")
     _errors.print(text, markup=False)
 
 
-def say(text: str = "", style: str | None = None) -> None:
-    """Something about the work, for people."""
+def print_status(text: str = "", style: str | None = None) -> None:
+    """Print a line about the progress or the outcome of a command."""
     _errors.print(text, style=style, markup=False)
 
 
 def echo(text: str) -> None:
-    """A result, whole and at once, so that a pipe sees it."""
+    """Print a result and flush, so that a pipe gets it at once."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def print_json(value: Any) -> None:
-    """Results for machines."""
+    """Print results as JSON."""
     echo(json.dumps(value, ensure_ascii=False, indent=1))
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Results for people."""
-    wide = None if sys.stdout.isatty() else 10_000  # in a pipe every row is one line
+    """Print results as a table."""
+    wide = None if sys.stdout.isatty() else 10_000  # in a pipe, never wrap a row
     console = Console(highlight=False, emoji=False, markup=False, width=wide)
-    console.print(title, style="bold")  # by itself: a title of the table is broken where the table ends
+    console.print(title, style="bold")  # printed separately: rich wraps a table's own title at the width of the table
     made = Table(box=None, pad_edge=False)
     for name, cells in zip(head, zip(*rows, strict=True), strict=True):
         numbers = all(cell.replace(",", "")[:1].isdecimal() or cell[:1] in ("", "-", "+") for cell in cells)
@@ -55,19 +55,19 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
 
 
 def number(value: float) -> str:
-    """A metric: shares with three places, percentages with one."""
+    """Format a metric: three decimals below 10, else one."""
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
 
 
 def clock(seconds: float) -> str:
-    """3:07."""
+    """Format a duration as minutes:seconds, such as 3:07, or hours:minutes:seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-class LiveProgress(Watcher):
-    """Training as a progress bar on a terminal, as lines elsewhere."""
+class LiveProgress(TrainingCallback):
+    """Shows training as a progress bar on a terminal, and as lines elsewhere."""
 
     def __init__(self, title: str = "training", every: int = 50) -> None:
         self._title, self._every = title, every
@@ -75,22 +75,22 @@ class LiveProgress(Watcher):
         self._task: Any = None
         self._steps = 0
 
-    def begins(self, steps: int, first: int, facts: dict[str, Any]) -> None:
-        """Say what is trained, and on what."""
+    def on_train_begin(self, steps: int, first: int, facts: dict[str, Any]) -> None:
+        """Print the model, the data and the device; start the progress bar on a terminal."""
         self._steps = steps
         sizes = " and ".join(f"{size:,} {side} tokens" for side, size in facts["vocabulary"].items())
-        say(
+        print_status(
             f"{self._title}: {facts['model']}, {facts['parameters']:,} parameters, {facts['examples']:,} examples, "
             f"{sizes}, on {facts['device']}"
         )
         for why, count in facts["left_out"].items():
-            say(f"  {count:,} examples were left out: {why.replace('_', ' ')}")
-        if (laid := facts.get("vectors")) is not None:
-            what = "are tuned" if laid["tuned"] else "stay as they are"
-            known = f"{laid['found']:,} of {laid['words']:,} words"
-            say(f"  {known} begin with the vectors of {laid['file']}, which {what}")
+            print_status(f"  {count:,} examples were left out: {why.replace('_', ' ')}")
+        if (vectors := facts.get("vectors")) is not None:
+            what = "are trained" if vectors["tuned"] else "stay fixed"
+            known = f"{vectors['found']:,} of {vectors['words']:,} words"
+            print_status(f"  {known} start from the vectors in {vectors['file']}, which {what}")
         if first:
-            say(f"  going on after step {first:,}")
+            print_status(f"  resuming from step {first:,}")
         if _errors.is_terminal and first < steps:
             self._bar = Progress(
                 SpinnerColumn(),
@@ -106,25 +106,27 @@ class LiveProgress(Watcher):
             self._bar.start()
 
     def step(self, entry: dict[str, Any]) -> None:
-        """Move the bar."""
+        """Update the progress bar, or print a line every `every` steps."""
         loss, speed = f"{entry['loss']:.3f}", f"{entry['tokens_per_second']:,.0f}"
         left = clock(entry["seconds_left"])
         if self._bar is not None:
             self._bar.update(self._task, completed=entry["step"], loss=loss, speed=speed, left=left)
         elif entry["step"] % self._every == 0:
-            say(f"  step {entry['step']:,}/{self._steps:,}   loss {loss}   {speed} tokens/s   {left} left")
+            print_status(f"  step {entry['step']:,}/{self._steps:,}   loss {loss}   {speed} tokens/s   {left} left")
 
     def validated(self, entry: dict[str, Any]) -> None:
-        """A line for each validation."""
+        """Print the metrics of a validation."""
         shown = [f"{name} {value:.3f}" for name, value in entry["valid"].items() if "/" not in name]
-        say(f"  step {entry['step']:,}: validation {', '.join(shown)}{'   (best so far)' if entry['best'] else ''}")
+        print_status(
+            f"  step {entry['step']:,}: validation {', '.join(shown)}{'   (best so far)' if entry['best'] else ''}"
+        )
 
     def note(self, text: str) -> None:
-        """A sentence."""
-        say(f"  note: {text}", style="yellow")
+        """Print a note."""
+        print_status(f"  note: {text}", style="yellow")
 
-    def ends(self) -> None:
-        """Take the bar away."""
+    def on_train_end(self) -> None:
+        """Remove the progress bar."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

@@ -1,10 +1,10 @@
-"""reading: English sentences in which a late word depends on a far earlier one.
+"""reading: English sentences in which a late word depends on a much earlier one.
 
     the keys that the man near the cabinets holds are old .
 
-A language model has to look back: `holds` agrees with the man, not with the cabinets, and `are` with the keys. Nouns of
-the other number stand between on purpose. The same goes for reflexives (the girl ... herself), pairs (either ... or,
-both ... and, if ... then) and people who come back at the end.
+A language model has to attend far back: `holds` agrees with the man, not with the cabinets, and `are` with the keys.
+Nouns of the other number in between are distractors. Reflexives (the girl ... herself), pairs (either ... or,
+both ... and, if ... then) and people named again at the end also depend on earlier words.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["reading"]
 def reading(
     split: str, size: int | None, seed: int = 1, *, min_length: int = 3, max_length: int = 20
 ) -> Iterator[Example]:
-    """Sentences as `target`; their links are gold: (earlier word, the later word that it decides), both in the target.
+    """Generate sentences as `target`, with gold links (earlier word, later word that it determines) within it.
 
-    `size` None goes on forever. Lengths count words, the final period included, and are evenly spread. The same
-    arguments give the same sentences, and a larger size only adds to them; splits share no sentence.
+    `size` None never ends. Lengths count words, the final period included, and are uniformly distributed. The same
+    arguments give the same sentences, and a larger size only appends to them. Splits share no sentence.
     """
     return stream("reading", _writer, split, size, seed, min_length, max_length)
 
@@ -62,11 +62,11 @@ class _Noun(NamedTuple):
     one: str
     many: str
     kind: str  # person, object, place
-    oneself: str  # himself, herself, or nothing where one word does not tell
+    oneself: str  # himself, herself, or empty if the noun shows no gender
 
 
 class _Head(NamedTuple):
-    """What a verb or a reflexive looks back to."""
+    """The word that a verb or a reflexive agrees with."""
 
     place: int
     plural: bool
@@ -100,7 +100,7 @@ _JOINTS = (", and", ", but", ";", ", while", ", yet")
 
 
 class _Line:
-    """A sentence as it grows."""
+    """A sentence under construction."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -118,17 +118,17 @@ class _Line:
         return Example(target=self.target, links=Links(frozenset(self.links)))
 
     def say(self, text: str) -> int:
-        """Write some words; the place of the last."""
+        """Append some words, and return the position of the last."""
         self.words += text.split()
         return len(self.words) - 1
 
     def answer(self, head: _Head, one: str, many: str) -> None:
-        """A word in the form that an earlier one decides."""
+        """Append a word in the form that an earlier word determines, and link the two."""
         self.links.append((head.place, self.say(many if head.plural else one)))
 
 
 class _Writer(Dice):
-    """Writes lines. `n` is always how many words are wanted."""
+    """Writes sentences. `n` is always the requested number of words."""
 
     line: _Line
 
@@ -139,7 +139,7 @@ class _Writer(Dice):
         return self.line
 
     def _sentence(self, n: int) -> None:
-        """One unit, or several in a row."""
+        """Write one unit, or several in a row."""
         units = 1 if n < 14 or (n <= 24 and self.chance(0.5)) else max(2, round(n / self.between(10, 20)))
         for left in range(units, 0, -1):
             room = n - self.line.length
@@ -169,7 +169,7 @@ class _Writer(Dice):
         self._predicate(n - (self.line.length - start), head)
 
     def _pair(self, n: int, first: str, second: str) -> None:
-        """If ..., then ...: the first word asks for the second."""
+        """Write a pair such as `if ..., then ...`: the first word requires the second."""
         start = self.line.length
         opening = self.line.say(first)
         self._clause(self.between(3, n - 6))
@@ -177,7 +177,7 @@ class _Writer(Dice):
         self._clause(max(2, n - (self.line.length - start)))
 
     def _both(self, n: int) -> None:
-        """Both the king and the queen sleep."""
+        """Write a sentence such as `both the king and the queen sleep`."""
         start = self.line.length
         kind = self.pick(("person", "person", "object"))
         opening = self.line.say("both")
@@ -188,7 +188,7 @@ class _Writer(Dice):
         self._predicate(n - (self.line.length - start), _Head(joint, True, kind, ""))
 
     def _comes_back(self, n: int) -> None:
-        """Anna sees the man who ..., so the man thanks Anna: whom the first part named."""
+        """Write a sentence that names people again: `Anna sees the man ..., so the man thanks Anna`."""
         start = self.line.length
         name, _ = self.pick(_KNOWN)
         known = self.line.say(name)
@@ -204,7 +204,7 @@ class _Writer(Dice):
         self.line.links.append((known, self.line.say(name)))
 
     def _noun_phrase(self, n: int, kind: str, *, plain_head: bool = False, unlike: bool | None = None) -> _Head:
-        """A noun, and things behind it that would mislead: `unlike` says which number not to have, mostly."""
+        """Write a noun and distractors after it; it mostly avoids the number `unlike` (True for plural)."""
         if n <= 1 and kind == "person" and not plain_head and self.chance(0.5):
             name, oblique = self.pick(_KNOWN)
             return _Head(self.line.say(name), False, "person", oblique + "self")
@@ -227,13 +227,13 @@ class _Writer(Dice):
         return head
 
     def _noun(self, kind: str) -> _Noun:
-        """One that is not in the sentence yet, mostly."""
+        """Pick a noun; pick once more if it is already in the sentence."""
         noun = self.pick(_NOUNS[kind])
         words = self.line.words
         return self.pick(_NOUNS[kind]) if noun.one in words or noun.many in words else noun
 
     def _behind(self, n: int, head: _Head) -> None:
-        """A preposition or a relative clause of n words between a noun and its verb."""
+        """Write a preposition or a relative clause of n words, between a noun and its verb."""
         chance = self.random()
         if head.kind != "place" and (n < 4 or chance < 0.35):
             self.line.say(self.pick(_WORDS["near"]))
@@ -250,7 +250,7 @@ class _Writer(Dice):
             self._predicate(n - 1, head, unlike=head.plural)
 
     def _predicate(self, n: int, head: _Head, unlike: bool | None = None) -> None:
-        """A verb that agrees with the head, and n - 1 words more."""
+        """Write a verb that agrees with the head, and n - 1 more words."""
         start = self.line.length
         chance = self.random()
         if n <= 1:
@@ -283,7 +283,7 @@ class _Writer(Dice):
             self.line.say(self.pick(_TIMES))
 
     def _described(self, n: int, kind: str) -> None:
-        """After is or are."""
+        """Write the adjectives after `is` or `are`."""
         first, second = self.pick(_ADJECTIVES[kind]), self.pick(_ADJECTIVES[kind])
         self.line.say(f"{first} and {second}" if n >= 3 and first != second else first)
 

@@ -1,7 +1,7 @@
-"""Endless streams of sentences, cut into splits that share none of them.
+"""Endless streams of sentences, in splits that share no sentence.
 
-A sentence's split is a property of its text: a stable hash decides, whatever the seed and the lengths. So nothing has
-to be remembered to keep train, valid and test apart, and a stream of ten million sentences takes no memory.
+A stable hash of its text decides a sentence's split, whatever the seed and the lengths. So keeping train, valid and
+test apart needs no memory, even for ten million sentences.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ __all__ = ["LONGEST", "SHORTEST", "Dice", "Draft", "Item", "Writer", "check_requ
 
 SHORTEST, LONGEST = 3, 80
 _SPLITS = ("train", "valid", "test")
-_SLACK = 2  # words that a sentence may be longer or shorter than was asked
-_PATIENCE = 20_000  # sentences in a row that were all there before: the split holds no more
+_SLACK = 2  # words by which a sentence may miss the requested length
+_PATIENCE = 20_000  # duplicates in a row after which the split counts as exhausted
 
 Item = TypeVar("Item")
 
 
 class Dice:
-    """Chance, by a seed. The same numbers on every machine and Python version."""
+    """A seeded random generator with the same numbers on every machine and Python version."""
 
     def __init__(self, seed: str | Dice) -> None:
-        # A string is hashed by SHA-512, so that near seeds are far apart.
+        # Random hashes a string with SHA-512, so similar seeds give unrelated streams.
         self.random: Callable[[], float] = seed.random if isinstance(seed, Dice) else Random(seed).random
 
     def pick(self, items: list[Item] | tuple[Item, ...]) -> Item:
-        """One of the items, each as likely."""
+        """Return one of the items, uniformly at random."""
         return items[int(self.random() * len(items))]
 
     def chance(self, probability: float) -> bool:
-        """True this often."""
+        """Return True with this probability."""
         return self.random() < probability
 
     def between(self, low: int, high: int) -> int:
-        """A whole number, both ends included; `low` where the range is empty."""
+        """Return a random integer from `low` to `high`, both included; `low` if the range is empty."""
         return low + int(self.random() * (high - low + 1)) if high > low else low
 
 
 class Draft(Protocol):
-    """A sentence that was composed, but not yet chosen."""
+    """A composed sentence, before it is accepted or rejected."""
 
     @property
     def length(self) -> int:
@@ -56,19 +56,19 @@ class Draft(Protocol):
         """The text that decides the split."""
 
     def example(self) -> Example:
-        """The finished example."""
+        """Return the finished example."""
 
 
 Writer = Callable[[Dice], Callable[[int], Draft | None]]
 
 
 def split_of(text: str) -> str:
-    """The split a sentence belongs to: six eighths are for training. Final punctuation makes no other sentence."""
+    """Return the split of a sentence, train for six eighths of all; final punctuation does not count."""
     return _split(_digest(text))
 
 
 def check_request(corpus: str, split: str, size: int | None, low: int, high: int) -> None:
-    """Refuse what no corpus can answer."""
+    """Raise ConfigError for arguments that no corpus supports."""
     if split not in _SPLITS:
         raise unknown_name(f"{corpus}: split", split, _SPLITS)
     if low > high:
@@ -85,9 +85,9 @@ def check_request(corpus: str, split: str, size: int | None, low: int, high: int
 def stream(
     corpus: str, writer: Writer, split: str, size: int | None, seed: int, low: int, high: int
 ) -> Iterator[Example]:
-    """The sentences of a split, `low` to `high` words long, the lengths evenly spread; faults are told at once.
+    """Generate the sentences of a split, with uniform lengths of `low` to `high` words; check arguments immediately.
 
-    writer(dice)(length) composes a sentence of about that length, or gives up with None.
+    writer(dice)(length) composes a sentence of about that length, or returns None.
     """
     check_request(corpus, split, size, low, high)
     sentences = _sentences(corpus, writer, split, seed, low, high)
@@ -102,13 +102,13 @@ def _first(sentences: Iterator[Example], size: int) -> Iterator[Example]:
 def _sentences(corpus: str, writer: Writer, split: str, seed: int, low: int, high: int) -> Iterator[Example]:
     dice = Dice(f"{corpus} {split} {seed} {low} {high}")
     compose = writer(dice)
-    # Only valid and test, which are small, promise that no sentence comes twice.
+    # Only valid and test, which are small, are free of duplicates.
     seen: set[bytes] | None = None if split == "train" else set()
     wanted, old = dice.between(low, high), 0
     while True:
         draft = compose(wanted)
         if draft is None or not low <= draft.length <= high or abs(draft.length - wanted) > _SLACK:
-            continue  # the same length again, or hard lengths would be rare
+            continue  # keep the requested length, or difficult lengths would be rare
         digest = _digest(draft.target)
         if _split(digest) == split:
             if seen is None or digest not in seen:

@@ -1,1 +1,1 @@
-"""Data: corpora, tokenizers, tokenised stores and batches."""
+"""Data: corpora, tokenizers, tokenized stores and batches."""

@@ -1,4 +1,4 @@
-"""Plan: which sentences go into which batch; a function of lengths, seed and epoch, so that any place can be found."""
+"""BatchSampler: plan batches from lengths, seed and epoch alone, so that training can resume at any batch."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from numpy.typing import NDArray
 from saccade.batch import round_up
 from saccade.errors import ConfigError, DataError
 
-__all__ = ["Place", "Plan", "shard"]
+__all__ = ["BatchSampler", "Cursor", "shard"]
 
 Rows = NDArray[np.int64]
 
 _WINDOW = 128
-"""Batches that are sorted by length together: many enough for little padding, few enough to stay shuffled."""
+"""Number of batches sorted by length together: large enough for little padding, small enough to stay shuffled."""
 
 
-class Place(NamedTuple):
-    """Where training is: so many batches of this epoch are done."""
+class Cursor(NamedTuple):
+    """Position in training: the epoch, and how many of its batches are done."""
 
     epoch: int = 0
     batch: int = 0
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Batches of at most `tokens` tokens, padding counted, of sentences that are about as long as each other.
+class BatchSampler:
+    """Batches of sentences of similar length, with at most `tokens` tokens on each side, padding included.
 
     Every epoch shuffles all sentences, sorts windows of them by length, cuts the windows into batches and shuffles
-    those. lengths (N, sides): the tokens of each sentence on each side.
+    the batches. lengths (N, sides): the tokens of each sentence on each side.
 
-    `rounded`, batches come in few shapes: both sides are padded to one of the lengths of `round_up`, and to as many
-    sentences as fit at that length. That costs some padding, and lets a GPU replay what it did for a batch of the
-    same shape before.
+    With `rounded`, batches have few distinct shapes. Both sides are padded to a length from `round_up`, and the batch
+    to as many sentences as fit at that length. This costs some padding, but lets a GPU replay the CUDA graph of an
+    earlier batch of the same shape.
     """
 
     lengths: NDArray[np.integer[Any]]
@@ -45,9 +45,9 @@ class Plan:
     shuffle: bool = True
     rounded: bool = False
     room: int | None = None
-    """The most tokens of a side that a model has places for; no rounding goes beyond."""
+    """Maximum tokens per side that the model has positions for; rounding does not exceed it."""
     mixed: bool = False
-    """Whether batches hold sentences of all lengths, which costs padding; see `runs.training`."""
+    """Whether batches mix sentences of all lengths, which costs padding; see `runs.training`."""
 
     def __post_init__(self) -> None:
         if self.tokens < 1:
@@ -56,13 +56,13 @@ class Plan:
             raise DataError("there are no sentences to make batches of. Check the data.")
 
     def epoch(self, number: int) -> Iterator[Rows]:
-        """The batches of an epoch, each as the numbers of its sentences."""
+        """Yield the batches of an epoch, each as the row numbers of its sentences."""
         if not self.shuffle:
             yield from self._cut(np.arange(len(self.lengths)))
             return
         chance = np.random.default_rng([self.seed, number])
         count = len(self.lengths)
-        order = np.arange(count, dtype=np.int32 if count < 2**31 else np.int64)  # there may be very many
+        order = np.arange(count, dtype=np.int32 if count < 2**31 else np.int64)  # int32 halves the memory
         chance.shuffle(order)
         size = self._window()
         for start in range(0, count, size):
@@ -70,35 +70,35 @@ class Plan:
             for place in chance.permutation(len(batches)):
                 yield batches[place]
 
-    def from_place(self, place: Place) -> Iterator[tuple[Place, Rows]]:
-        """All batches from a place on, for ever; each with the place after it."""
+    def from_place(self, place: Cursor) -> Iterator[tuple[Cursor, Rows]]:
+        """Yield all batches from a cursor on, forever, each with the cursor after it."""
         epoch, skipped = place
         while True:
             number = 0
             for number, rows in enumerate(self.epoch(epoch), 1):
                 if number > skipped:
-                    yield Place(epoch, number), rows
+                    yield Cursor(epoch, number), rows
             if number < skipped:
                 raise DataError(
-                    f"training cannot go on after batch {skipped} of epoch {epoch}, which has {number} batches. The "
-                    "training data are not those that the run was begun with: put them back, or start a new run in "
+                    f"training cannot resume after batch {skipped} of epoch {epoch}, which has {number} batches. The "
+                    "training data differ from those that the run started with: restore them, or start a new run in "
                     "another --out."
                 )
             epoch, skipped = epoch + 1, 0
 
     def shape(self, rows: Rows) -> tuple[int, ...]:
-        """How large a batch is with its padding: sentences, and the tokens of each side."""
+        """Return the padded size of a batch: sentences, and tokens of each side."""
         sides = self._lengths(rows).max(0)
         sentences = max(len(rows), self.tokens // int(sides.max())) if self.rounded else len(rows)
         return sentences, *(int(side) for side in sides)
 
     def padding(self, rows: Rows) -> float:
-        """The share of a batch that is padding."""
+        """Return the fraction of a batch that is padding."""
         sentences, *sides = self.shape(rows)
         return 1.0 - float(self.lengths[rows].sum()) / (sentences * sum(sides))
 
     def _lengths(self, rows: Rows) -> NDArray[np.integer[Any]]:
-        """(n, sides): what sentences take of a batch."""
+        """Return (n, sides): the lengths of sentences, rounded up if `rounded`."""
         lengths = self.lengths[rows]
         if not self.rounded:
             return lengths
@@ -112,7 +112,7 @@ class Plan:
     def _sorted(self, rows: Rows) -> Rows:
         if self.mixed:
             return rows
-        # by the longer side, which decides how many fit, and then by each
+        # by the longer side, which decides how many fit, then by each side
         keys = self._lengths(rows)
         return rows[np.lexsort((*keys.T, keys.max(1)))]
 
@@ -129,12 +129,12 @@ class Plan:
 
 
 def _rounded(lengths: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """`round_up` of each."""
+    """Apply `round_up` to every length."""
     table = np.array([round_up(length) for length in range(int(lengths.max()) + 1)])
     rounded: NDArray[np.int64] = table[lengths]
     return rounded
 
 
 def shard(rows: Rows, rank: int, ranks: int) -> Rows:
-    """The sentences of a batch that one of several processes takes; together they take each exactly once."""
+    """Return the sentences of a batch for one rank; together, the ranks take each sentence exactly once."""
     return rows[rank::ranks]

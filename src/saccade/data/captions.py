@@ -1,8 +1,8 @@
-"""Pictures with captions, read from files: JSON lines, names and captions with tabs between, and COCO's one JSON.
+"""Images with captions, read from files: JSON lines, tab-separated names and captions, or one COCO JSON object.
 
-Every caption becomes an Example. Those of one picture follow each other, and each has all of them as references,
-wherever they stand in the file. A picture is only named here, not opened: one that is missing or broken is found, and
-left out with a note, when the pictures are prepared (see `image_store`).
+Every caption becomes an Example. The examples of an image are consecutive, wherever its captions stand in the file,
+and each has all captions of the image as references. This module does not open images. Missing or broken ones are
+skipped with a note when the images are prepared (see `image_store`).
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ __all__ = ["by_picture", "caption_lines", "captions", "coco", "flickr", "named"]
 
 Boxes = tuple[Box | None, ...]
 _NUMBERED = re.compile(r"(.+)#(\d+)")
-"""A name with the number of its caption, as Flickr8k writes them."""
+"""An image name with a caption number, as in Flickr8k."""
 _LARGEST = 256 << 20
-"""Bytes of COCO's one JSON, which may stand on one line: nearly twice what the whole of COCO has."""
+"""Maximum bytes of a COCO file, which may be a single line: nearly twice what all of COCO needs."""
 _BESIDE = ("{stem}.images.zip", "{stem}.images", "{stem}.zip", "{stem}", "images.zip", "images", "Images", "")
-"""Where pictures are looked for, beside the captions; the last is their own folder."""
+"""Where images are searched for, next to the captions; the last is the folder of the captions."""
 
 
 def captions(paths: Sequence[Path]) -> Iterator[Example]:
-    """The examples of a file of captions, in the format that it shows, and of the pictures in a folder or .zip.
+    """Read examples from a file of captions, whose format is detected, and from a folder or .zip of images.
 
-    Where only the captions are given, the pictures are looked for beside them: train.captions.tsv belongs to
-    train.images.zip, or to the folder train.images or images, or to the folder it lies in.
+    Without the latter, images are searched for next to the captions. For train.captions.tsv, these places include
+    train.images.zip, the folders train.images and images, and finally the folder of the file itself.
     """
     if not 1 <= len(paths) <= 2:
         given = ", ".join(map(str, paths)) or "nothing"
         raise ConfigError(
-            f"captioning reads a file of captions and, where they lie elsewhere, a folder or .zip of pictures; given "
-            f"is {given}. Name one or two."
+            f"captioning reads a file of captions and optionally a folder or .zip of images; given is {given}. Name "
+            "one or two."
         )
     path, images = paths[0], paths[1] if len(paths) == 2 else None
     if path.suffix.lower() == ".zip" or path.is_dir():
-        raise ConfigError(f"{path} holds pictures, not captions. Name the file of captions first.")
+        raise ConfigError(f"{path} holds images, not captions. Name the file of captions first.")
     suffix = stem_suffix(path)
     if suffix in (".json", ".jsonl"):
         return coco(path, images) if suffix == ".json" and _is_coco(path) else caption_lines(path, images)
@@ -53,10 +53,10 @@ def captions(paths: Sequence[Path]) -> Iterator[Example]:
 
 
 def caption_lines(path: Path, images: Path | None = None) -> Iterator[Example]:
-    """JSON lines: {"image": "dogs/7.jpg", "captions": ["a dog", "one dog"], "boxes": [...]}.
+    """Read JSON lines: {"image": "dogs/7.jpg", "captions": ["a dog", "one dog"], "boxes": [...]}.
 
-    Images are named from the folder of the file, or from `images`. `boxes`, which may be left out, has a list for each
-    caption, with an entry for each of its words: [x0, y0, x1, y1] in fractions of the picture, or null.
+    Image paths are relative to the folder of the file, or to `images`. `boxes` is optional. It has a list for each
+    caption, with an entry for each word: [x0, y0, x1, y1] in fractions of the image, or null.
     """
     place = PicturePlace(images) if images is not None else None
     every: dict[str, tuple[list[str], list[Boxes | None]]] = {}
@@ -65,30 +65,30 @@ def caption_lines(path: Path, images: Path | None = None) -> Iterator[Example]:
         record = _object(line, where)
         name, texts = record.get("image"), record.get("captions")
         if not isinstance(name, str) or not name:
-            raise DataError(f"{where} has no 'image' with the path of a picture. It has: {_keys(record)}.")
+            raise DataError(f"{where} has no 'image' with the path of an image. It has: {_keys(record)}.")
         if not isinstance(texts, list) or not texts:
             raise DataError(f"{where} has no 'captions', a list of at least one text. It has: {_keys(record)}.")
         found = [_caption(text, f"{where}, caption {n}") for n, text in enumerate(texts, 1)]
-        told, boxes = every.setdefault(name, ([], []))
-        told += found
+        gathered, boxes = every.setdefault(name, ([], []))
+        gathered += found
         boxes += _boxes(record.get("boxes"), found, where) or [None] * len(found)
-    for name, (told, boxes) in every.items():
+    for name, (gathered, boxes) in every.items():
         picture = PictureFile(path.parent / name) if place is None else place.picture(name)
-        yield from _examples(picture, told, boxes)
+        yield from _examples(picture, gathered, boxes)
 
 
 def flickr(path: Path, images: Path | None = None) -> Iterator[Example]:
-    """Flickr8k's layout: `name.jpg#0`, a tab and a caption; what stands after # is the caption's number."""
+    """Read Flickr8k's layout: `name.jpg#0`, a tab and a caption; the number after # is that of the caption."""
     return _table(path, images, numbers=True)
 
 
 def named(path: Path, images: Path | None = None) -> Iterator[Example]:
-    """Lines of a picture's name, a tab and a caption, as many as the picture has captions."""
+    """Read lines of an image name, a tab and a caption; an image may have several lines."""
     return _table(path, images, numbers=False)
 
 
 def coco(path: Path, images: Path | None = None) -> Iterator[Example]:
-    """COCO's layout: one JSON object with `images` (id, file_name) and `annotations` (image_id, caption)."""
+    """Read COCO's layout: one JSON object with `images` (id, file_name) and `annotations` (image_id, caption)."""
     place = _place(path, images)
     whole = _whole(path)
     names = {entry[0]: entry[1] for entry in _entries(whole, "images", ("id", "file_name"), path)}
@@ -105,7 +105,7 @@ def coco(path: Path, images: Path | None = None) -> Iterator[Example]:
 
 
 def by_picture(examples: Iterable[Example]) -> Iterator[tuple[int, Example]]:
-    """Each example with the number of its picture, from 0: as many as follow each other with the same image."""
+    """Yield each example with its image number, from 0; consecutive examples with the same image share it."""
     number, last = -1, None
     for position, example in enumerate(examples, 1):
         if example.image is None:
@@ -123,7 +123,7 @@ def _table(path: Path, images: Path | None, numbers: bool) -> Iterator[Example]:
         name, tab, text = line.partition("\t")
         match = _NUMBERED.fullmatch(name) if numbers else None
         if not tab or not name or (numbers and match is None):
-            form = "name.jpg#0" if numbers else "a picture's name"
+            form = "name.jpg#0" if numbers else "an image name"
             raise DataError(f"{where} is {shorten(line)}, but must be {form}, a tab, and a caption.")
         found.setdefault(match[1] if match else name, []).append(_caption(text, where))
     for name, texts in found.items():
@@ -148,7 +148,7 @@ def _place(path: Path, images: Path | None) -> PicturePlace:
 
 
 def _caption(text: object, where: str) -> str:
-    """A caption with single spaces, so that its words are what spaces separate."""
+    """Return a caption with single spaces between its words."""
     if not isinstance(text, str):
         raise DataError(f"{where} must be text, but is {shorten(json.dumps(text))}.")
     check_encodable(text, where)
@@ -184,7 +184,7 @@ def _box(value: object, where: str) -> Box | None:
         if good and 0 <= value[0] < value[2] <= 1 and 0 <= value[1] < value[3] <= 1:
             return float(value[0]), float(value[1]), float(value[2]), float(value[3])
     raise DataError(
-        f"{where}: {shorten(json.dumps(value))} is no box. Write [x0, y0, x1, y1] in fractions of the picture, left "
+        f"{where}: {shorten(json.dumps(value))} is no box. Write [x0, y0, x1, y1] in fractions of the image, left "
         "and top first, or null."
     )
 
@@ -204,11 +204,11 @@ def _keys(record: Mapping[str, Any]) -> str:
 
 
 def _is_coco(path: Path) -> bool:
-    """Whether a .json is one object with annotations; if not, it has an object on every line."""
+    """Return whether a .json file is one COCO object; otherwise, it has one object per line."""
     try:
         first = json.loads(next(iter(numbered(path, _LARGEST)))[1])
     except (ValueError, RecursionError):
-        return True  # it goes on in the next line
+        return True  # the object continues on the next line
     return not isinstance(first, dict) or "annotations" in first or "image" not in first
 
 
@@ -227,20 +227,20 @@ def _whole(path: Path) -> Mapping[str, Any]:
 
 
 def _bounded(path: Path) -> Iterator[str]:
-    """The lines of a file that is to be in memory as a whole."""
+    """Yield the lines of a file that must fit into memory as a whole."""
     room = _LARGEST
     for line in lines(path, _LARGEST):
         room -= len(line)
         if room < 0:
             raise DataError(
                 f"{path} has more than {_LARGEST >> 20} MB, too many to be read as one object. Write JSON lines: one "
-                "object for each picture."
+                "object for each image."
             )
         yield line
 
 
 def _entries(whole: Mapping[str, Any], name: str, keys: tuple[str, str], path: Path) -> Iterator[tuple[Any, Any]]:
-    """Two values of every entry of a list in COCO's object."""
+    """Yield two values of every entry of a list in COCO's object."""
     entries = whole.get(name)
     if not isinstance(entries, list):
         raise DataError(f"{path} has no list {name!r}, which captions in COCO's layout need. It has: {_keys(whole)}.")

@@ -1,4 +1,4 @@
-"""Example: one line of a corpus; Links: which of its words belong together; Picture: an image yet to be opened."""
+"""Example: one line of a corpus. Links: its gold word alignment. Picture: an image that is opened only when needed."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 __all__ = ["Box", "Example", "Link", "Links", "Picture"]
 
 Link = tuple[int, int]
-"""A source word and a target word, both counted from 0."""
+"""(source word, target word), both counted from 0."""
 
 Box = tuple[float, float, float, float]
-"""A region of a picture, (x0, y0, x1, y1) in fractions of its width and height; (0, 0) is the top left corner."""
+"""A region of an image, (x0, y0, x1, y1) in fractions of its width and height; (0, 0) is the top left corner."""
 
 
 @dataclass(frozen=True)
 class Links:
-    """A gold word alignment. Words are what spaces separate.
+    """A gold word alignment. Words are separated by spaces.
 
-    `sure` links are beyond doubt; `possible` ones may be left out without fault, and include the sure ones.
+    `sure` links are certain. A model may omit `possible` links without error; they include the sure ones.
     """
 
     sure: frozenset[Link]
@@ -34,14 +34,14 @@ class Links:
 
     @cached_property
     def possible(self) -> frozenset[Link]:
-        """The sure links and those that are only possible."""
+        """The sure links, and those that are only possible."""
         return self.sure | self.maybe
 
     @classmethod
     def parse(cls, text: str, where: str = "alignment", base: int = 0) -> Links:
-        """Pharaoh's form: `0-0 1-2S 3-4P`; S, or nothing, is sure, P possible, and so is `3p4`.
+        """Parse Pharaoh format, `0-0 1-2S 3-4P`: S or no letter is sure, P is possible, and so is `3p4`.
 
-        `base` is the number of the first word: alignments made by hand often count from 1.
+        `base` is the number of the first word: manual alignments often count from 1.
         """
         sure: set[Link] = set()
         maybe: set[Link] = set()
@@ -64,25 +64,25 @@ _LINK = re.compile(r"(\d{1,9})(?:-(\d{1,9})([SP]?)|p(\d{1,9}))")
 
 
 class Picture(Protocol):
-    """Where a picture is: a file, a member of an archive, or a scene that is drawn. Opened only when it is needed."""
+    """An image that is opened only when needed: a file, a member of an archive, or a scene to draw."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name in messages."""
 
     def load(self) -> NDArray[np.uint8]:
-        """The picture as it stands, (height, width, 3); a DataError where it is missing or broken."""
+        """Load the image at its own size, (height, width, 3); raise DataError if it is missing or broken."""
 
     def stamp(self) -> list[Any]:
-        """What changes whenever the picture does, as plain data."""
+        """Return plain data that changes whenever the image does."""
 
 
 @dataclass(frozen=True)
 class Example:
     """One line: a source and its target, a text alone (`target`), a text (`source`) with its label, or a caption.
 
-    For captioning, `target` is one caption of the `image` and `references` are all of them; the examples of an image
-    follow each other. `boxes` has an entry for every word of the target: the region it came from, or None.
+    For captioning, `target` is one caption of the `image`, and `references` are all of them. The examples of an image
+    are consecutive. `boxes` has an entry for every word of the target: the region that it describes, or None.
     """
 
     source: str | None = None

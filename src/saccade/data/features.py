@@ -1,6 +1,6 @@
 """Features: how a part of an example is stored as a column of numbers, and padded into fields of a Batch.
 
-A kind of data is a list of features. `Store` writes their columns, `collate` asks each for its share of a batch.
+A kind of data is a list of features. `Store` writes their columns, and `collate` merges their fields into a Batch.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from saccade.batch import BOS, EOS, NO_LABEL, PAD
+from saccade.data.batch_sampler import Rows
 from saccade.data.example import Example, Links
-from saccade.data.plan import Rows
 from saccade.data.store import Column, Numbered
 from saccade.data.tokenizer import Encoded, Tokenizer, Tokenizers
 from saccade.errors import DataError
@@ -25,21 +25,21 @@ __all__ = ["Feature", "LabelFeature", "LinkFeature", "TokenFeature", "text_featu
 
 
 class Feature(ABC):
-    """One column of a store. A subclass says how examples become rows of numbers, and rows a part of a Batch."""
+    """One column of a store. A subclass encodes examples as rows of numbers, and collates rows to fields of a Batch."""
 
     name: str
-    """Of the column."""
+    """Name of the column."""
     dtype: Any = np.int32
-    """Of the stored numbers."""
+    """Type of the stored numbers."""
     sized: ClassVar[bool] = False
-    """Whether the lengths of its rows count when batches are planned and long examples are left out."""
+    """Whether the lengths of its rows count for batching and for dropping long examples."""
     width: int = 1
-    """How many stored numbers make one position of a row."""
+    """Stored numbers per position of a row."""
     mixed: ClassVar[bool] = False
     """Whether batches must mix examples of all lengths."""
 
     def keep(self, examples: Iterable[Example]) -> Iterable[Example]:
-        """Return the examples that can be used, in their order."""
+        """Return the usable examples, in order."""
         return examples
 
     @abstractmethod
@@ -50,17 +50,17 @@ class Feature(ABC):
     def collate(
         self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]
     ) -> dict[str, Tensor]:
-        """Return fields of a Batch: those of some rows, padded to `count` examples that expect no answer.
+        """Return the fields of a Batch for some rows, padded to `count` examples; the added ones have no targets.
 
-        `positions` is the least length of a sized feature. `made` has the fields of the features before this one.
+        `positions` is the minimum length of a sized feature. `made` has the fields of the features before this one.
         """
 
     def lengths(self, column: Column) -> NDArray[np.int32]:
-        """Return the positions of each row, as batches are planned by them."""
+        """Return the number of positions in each row, which batching uses."""
         return column.lengths // self.width
 
     def fingerprint(self) -> Any:
-        """Return plain data that changes when the column would, beyond the examples and the tokenizers."""
+        """Return plain data that changes when the column would for other reasons than examples and tokenizers."""
         return self.name
 
 
@@ -144,7 +144,7 @@ def text_features(tokenizers: Tokenizers, *, links: bool = False) -> list[Featur
 
 
 def texts_of(chunk: Sequence[Numbered], side: str) -> list[str]:
-    """Return a text of each example, which must have it."""
+    """Return one text of each example; raise DataError if an example lacks it."""
     texts = [getattr(example, side) for _, example in chunk]
     if None in texts:
         raise DataError(f"example {chunk[texts.index(None)][0]} has no {side}, which this task needs. Add it.")
@@ -152,7 +152,7 @@ def texts_of(chunk: Sequence[Numbered], side: str) -> list[str]:
 
 
 def _padded(column: Column, rows: Rows, begin: int, count: int, least: int) -> tuple[Tensor, Tensor]:
-    """Tokens and mask of `count` sentences, the missing ones empty, with `begin` tokens before the first word."""
+    """Return tokens and mask of `count` sentences, added ones empty, with `begin` tokens before the first word."""
     values, lengths = column.rows(rows)
     size = max(int(lengths.max()) + 1, least) + begin
     places = np.arange(size)
@@ -178,7 +178,7 @@ def _gold(column: Column, rows: Rows, shape: tuple[int, int, int]) -> Tensor:
 
 
 def _token_links(links: Links, source: Encoded, target: Encoded) -> list[int]:
-    """Links between words as links between their tokens: s0, t0, s1, t1, …"""
+    """Convert links between words to links between their tokens: s0, t0, s1, t1, …"""
     tokens: dict[int, list[int]] = {}
     for place, word in enumerate(source.words):
         tokens.setdefault(word, []).append(place)

@@ -1,6 +1,6 @@
-"""Corpora in files, read as a stream of Examples: Moses pairs, TSV, JSON lines, labelled text and text alone.
+"""Corpora in files, read as a stream of Examples: Moses pairs, TSV, JSON lines, labeled text and plain text.
 
-Every line becomes an Example as it stands, blank ones too: leaving some out is for whoever trains.
+Every line becomes an Example unchanged, blank lines too; `Store` drops empty examples.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ __all__ = ["check_fields", "from_record", "has", "jsonl", "labelled", "pairs", "
 
 _FIELDS = ("source", "target", "label", "links")
 _SKIP = "_"
-"""The name of a TSV column that is not read."""
+"""Name for a TSV column that is not read."""
 
 _ABSENT = object()
 
 
 def pairs(source: Path, target: Path, alignments: Path | None = None, *, first_word: int = 0) -> Iterator[Example]:
-    """Two files whose lines belong together, and the word alignments of each pair in a third, in Pharaoh's form."""
+    """Read two parallel files, and optionally a third with word alignments in Pharaoh format."""
     paths = [source, target] if alignments is None else [source, target, alignments]
     for number, rows in enumerate(zip_longest(*map(numbered, paths)), 1):
         if None in rows:
@@ -40,10 +40,10 @@ def pairs(source: Path, target: Path, alignments: Path | None = None, *, first_w
 def tsv(
     path: Path, columns: Sequence[str] = ("source", "target", "links"), *, first_word: int = 0
 ) -> Iterator[Example]:
-    """Columns separated by tabs, without quotes and without a header.
+    """Read tab-separated columns, without quotes and without a header.
 
-    `columns` names them in their order: source, target, label, links (Pharaoh's form), or `_` for one that is not
-    read. Lines may do without links where they are the last column.
+    `columns` names them in order: source, target, label, links (Pharaoh format), or `_` for one that is not read.
+    If links are the last column, a line may omit them.
     """
     check_fields("column", [column for column in columns if column != _SKIP])
     return _tsv(path, tuple(columns), first_word)
@@ -64,11 +64,11 @@ def _tsv(path: Path, columns: tuple[str, ...], first_word: int) -> Iterator[Exam
 
 
 def jsonl(path: Path, keys: Mapping[str, str] | None = None, *, first_word: int = 0) -> Iterator[Example]:
-    """One JSON object per line.
+    """Read one JSON object per line.
 
-    `keys` says which key of the object holds the source, target, label and links (a text in Pharaoh's form); as it
-    stands, source and target, and links where there are any. A dot looks inside: {"source": "translation.en"} reads
-    {"translation": {"en": …}}. Every key must be there but that of links. A label may be a number.
+    `keys` maps source, target, label and links (a text in Pharaoh format) to keys of the object. By default, source,
+    target and optional links have keys of the same names. A dot selects a nested key: {"source": "translation.en"}
+    reads {"translation": {"en": …}}. Every key is required except that of links. A label may be a number.
     """
     keys = {"source": "source", "target": "target", "links": "links"} if keys is None else keys
     check_fields("field", keys)
@@ -91,13 +91,13 @@ def _jsonl(path: Path, keys: Mapping[str, str], first_word: int) -> Iterator[Exa
 
 
 def text(path: Path) -> Iterator[Example]:
-    """A text alone, for language models: each line is a target."""
+    """Read plain text for language models: each line is a target."""
     for _, line in numbered(path):
         yield Example(target=line)
 
 
 def labelled(path: Path) -> Iterator[Example]:
-    """Lines of `LABEL text`: what stands before the first space or tab is the label."""
+    """Read lines of `LABEL text`; the first space or tab ends the label."""
     for number, line in numbered(path):
         label, *rest = re.split("[ \t]", line, maxsplit=1)
         if not label or not rest:
@@ -108,7 +108,7 @@ def labelled(path: Path) -> Iterator[Example]:
 
 
 def from_record(record: Mapping[str, Any], keys: Mapping[str, str], where: str, first_word: int = 0) -> Example:
-    """The Example in a record of named values; `keys` as in `jsonl`, `where` names the record in errors."""
+    """Build an Example from a record of named values; `keys` as in `jsonl`, `where` names the record in errors."""
     found: dict[str, str] = {}
     for field, key in keys.items():
         value = _look_up(record, key)
@@ -117,7 +117,7 @@ def from_record(record: Mapping[str, Any], keys: Mapping[str, str], where: str, 
         if value is _ABSENT:
             raise DataError(f"{where} has no {key!r}. It has: {', '.join(present(record)) or 'nothing'}.")
         if field == "label" and isinstance(value, int):
-            value = json.dumps(value)  # true stays true, as it is written
+            value = json.dumps(value)  # the boolean true becomes "true", as in the file
         if not isinstance(value, str):
             raise DataError(f"{where}: {key!r} must be text, but is {_kind_of(value)}.")
         check_encodable(value, f"{where}: {key!r}")
@@ -126,12 +126,12 @@ def from_record(record: Mapping[str, Any], keys: Mapping[str, str], where: str, 
 
 
 def has(record: Mapping[str, Any], key: str) -> bool:
-    """Whether a record has a key, or the path of keys that dots join."""
+    """Return whether a record has a key, or a nested key written with dots."""
     return _look_up(record, key) is not _ABSENT
 
 
 def present(record: Mapping[str, Any], limit: int = 12) -> list[str]:
-    """The names in a record, with those one level further in: translation.en. No more than a message can hold."""
+    """Return the names in a record, nested ones as translation.en; at most `limit`, to keep messages short."""
     names: list[str] = []
     for key, value in record.items():
         inside = isinstance(value, Mapping) and value
@@ -140,7 +140,7 @@ def present(record: Mapping[str, Any], limit: int = 12) -> list[str]:
 
 
 def check_fields(kind: str, fields: Iterable[str]) -> None:
-    """Refuse names that are no part of an Example, names given twice, links between nothing, and no name at all."""
+    """Raise ConfigError for unknown or repeated fields, for no field, and for links without source and target."""
     seen: set[str] = set()
     for field in fields:
         if field not in _FIELDS:
@@ -159,7 +159,7 @@ def _unequal(paths: Sequence[Path], rows: Sequence[tuple[int, str] | None], numb
     longer, line = next((path, row[1]) for path, row in zip(paths, rows, strict=True) if row is not None)
     return (
         f"{ended} ends at line {number - 1}, but {longer} goes on: its line {number}, {shorten(line)}, has no partner. "
-        "Both need the same number of lines; see where they part."
+        "Both need the same number of lines; check where they diverge."
     )
 
 
@@ -172,7 +172,7 @@ def _example(found: Mapping[str, str], where: str, first_word: int) -> Example:
 
 
 def _links(alignment: str, source: str, target: str, where: str, first_word: int) -> Links:
-    """An alignment in which every link joins two words that are there."""
+    """Parse an alignment; raise DataError if a link points beyond the sentence."""
     links = Links.parse(alignment, where, first_word)
     words = len(source.split()), len(target.split())
     for link in sorted(links.possible):
@@ -187,7 +187,7 @@ def _links(alignment: str, source: str, target: str, where: str, first_word: int
 
 
 def _look_up(record: Mapping[str, Any], key: str) -> Any:
-    """The value of a key, or of a path of keys joined with dots; `_ABSENT` where there is none."""
+    """Return the value of a key, or of a nested key written with dots; `_ABSENT` if there is none."""
     if key in record:
         return record[key]
     outer, dot, inner = key.partition(".")

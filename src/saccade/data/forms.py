@@ -1,6 +1,6 @@
 """Forms: which parts the examples of a corpus have, and which files hold them.
 
-A task names the form of its data. A new form is a subclass of `Form`, which need not be part of saccade.
+A task names the form of its data. A new form is a subclass of `Form`; it may be defined outside saccade.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _KINDS = {".tsv": "tsv", ".jsonl": "jsonl", ".json": "jsonl"}
 
 
 class Form(ABC):
-    """The form of a corpus."""
+    """Reads and writes corpora whose examples have certain parts."""
 
     title: str
     """What error messages call examples of this form."""
     whole_files: ClassVar[tuple[str, ...]] = ()
-    """Suffixes of files that `keys` can describe."""
+    """Suffixes of files that the option `keys` applies to."""
 
     @abstractmethod
     def read(
@@ -40,20 +40,20 @@ class Form(ABC):
         keys: Mapping[str, str] | None = None,
         first_word: int = 0,
     ) -> Iterator[Example]:
-        """Read examples from files; the options are None, or what a recipe says of columns, keys and alignments."""
+        """Read examples from files; a recipe may set `columns`, `keys` and `first_word`."""
 
     def write(self, examples: Iterable[Example], folder: Path, name: str, sides: tuple[str, ...]) -> list[Path]:
-        """Write examples to files of a folder, in a form that `read` reads, and return their paths."""
+        """Write examples to files in a folder, in a format that `read` accepts, and return their paths."""
         raise ConfigError(f"{self.title} cannot be written to files.")
 
     def numbered(self, examples: Iterable[Example]) -> Iterator[tuple[int, Example]]:
-        """Number examples from 0; those with the same number belong to the same split."""
+        """Yield examples with numbers from 0; examples with the same number belong to the same split."""
         return enumerate(examples)
 
 
 @dataclass(frozen=True)
 class TextForm(Form):
-    """Texts: one .tsv or .jsonl holds everything, or plain files do, whose lines belong together."""
+    """Texts in one .tsv or .jsonl file, or in parallel plain files."""
 
     title: str
     needed: tuple[str, ...]
@@ -74,9 +74,9 @@ class TextForm(Form):
         keys: Mapping[str, str] | None = None,
         first_word: int = 0,
     ) -> Iterator[Example]:
-        """Read the format that suffixes tell; each file may also end in .gz, .xz or .zst.
+        """Read the format given by the suffixes; each file may also end in .gz, .xz or .zst.
 
-        `columns` are for `tsv`, `keys` for `jsonl`. Alignments count words from `first_word`.
+        `columns` apply to .tsv, `keys` to .jsonl. Alignments count words from `first_word`.
         """
         kinds = [_KINDS.get(stem_suffix(path), "plain") for path in paths]
         self._check_files(paths, kinds)
@@ -96,7 +96,7 @@ class TextForm(Form):
         return self.writer(examples, folder, name, *more)
 
     def _check_files(self, paths: Sequence[Path], kinds: Sequence[str]) -> None:
-        """Refuse a number of files, or a mixture of formats, that makes no corpus."""
+        """Raise ConfigError if the number of files, or their mixture of formats, is not a corpus."""
         remedy = f"For {self.title}, give {self.plain_help}, or one .tsv or .jsonl."
         if not paths:
             raise ConfigError(f"no file is given to read. {remedy}")

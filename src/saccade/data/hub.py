@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face Hub, streamed. Needs the extra `hub`."""
+"""Stream data sets from the Hugging Face Hub. Needs the extra `hub`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["hub"]
 def hub(
     name: str, config: str | None, split: str, columns: Mapping[str, str], *, first_word: int = 0
 ) -> Iterator[Example]:
-    """The examples of one split, read as they arrive.
+    """Stream the examples of one split.
 
-    `columns` says which column holds the source, target, label and links; a dot looks inside, as in
-    {"source": "translation.en", "target": "translation.de"}. Code that a data set brings along is not run.
+    `columns` maps source, target, label and links to columns. A dot selects a nested column, as in
+    {"source": "translation.en", "target": "translation.de"}. Code that comes with a data set is not run.
     """
     library = import_extra("datasets", "hub", f"the data set {name!r} of the Hub")
     check_fields("field", columns)
@@ -40,10 +40,10 @@ def _hub(
 
 
 def _records(library: Any, name: str, config: str | None, split: str, title: str) -> Iterator[Mapping[str, Any]]:
-    """The records; whatever the library or the network raises becomes an error that names the data set."""
+    """Yield the records; turn errors of the library or the network into a DataError that names the data set."""
     try:
         records = iter(library.load_dataset(name, config, split=split, streaming=True))
-    except Exception as error:  # which class is raised depends on the library's version and its many readers
+    except Exception as error:  # its class depends on the library's version and the file format
         raise _unreachable(title, split, error) from error
     while True:
         try:
@@ -63,7 +63,7 @@ def _unreachable(title: str, split: str, error: Exception) -> DataError:
 
 
 def _check_columns(record: Mapping[str, Any], columns: Mapping[str, str], title: str) -> None:
-    """Say which columns are not there, all at once; links may come later or never."""
+    """Raise ConfigError with all missing columns; links may be absent."""
     missing = [column for field, column in columns.items() if field != "links" and not has(record, column)]
     if missing:
         named = ", ".join(map(repr, missing))

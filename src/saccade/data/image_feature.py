@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from saccade.data.batch_sampler import Rows
 from saccade.data.captions import by_picture
 from saccade.data.example import Example
 from saccade.data.features import Feature
 from saccade.data.image_store import ImageStore
-from saccade.data.plan import Rows
 from saccade.data.store import Column, Numbered
 
 __all__ = ["ImageFeature"]
@@ -23,7 +23,7 @@ class ImageFeature(Feature):
     """The images of captions. Examples whose image cannot be opened are left out."""
 
     name = "picture"
-    mixed = True  # length buckets let batch norm leak the length of a caption
+    mixed = True  # length buckets let batch norm leak caption length
 
     def __init__(self, images: ImageStore) -> None:
         self.images = images
@@ -41,7 +41,7 @@ class ImageFeature(Feature):
     def collate(
         self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]
     ) -> dict[str, Tensor]:
-        """(count, size, size, 3) bytes; padding rows repeat the images in turn, since batch norm counts them too."""
+        """Return (count, size, size, 3) bytes; padding rows repeat the images, since batch norm counts them too."""
         numbers = column.rows(rows)[0]
         return {"pictures": torch.from_numpy(self.images.rows(numbers[np.arange(count) % len(numbers)]))}
 

@@ -1,9 +1,9 @@
-"""ImageStore: the pictures of a corpus, all of one size, in a file that is mapped into memory; made once.
+"""ImageStore: the images of a corpus, all of one size, in a memory-mapped file that is created once.
 
     store = ImageStore.open(cache, [example.image for example in examples], size=64)
     store.rows([3, 1, 2])  # (3, 64, 64, 3) bytes
 
-A picture that is missing or broken is left out with a note: its row is grey, and `whole` says so.
+A missing or broken image is left out with a note: its row is gray, and its entry in `whole` is False.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ __all__ = ["NAMED", "ImageStore", "Skipped"]
 
 _CHUNK = 256
 NAMED = 5
-"""So many of the pictures that were left out are named."""
+"""How many of the images left out are named in the note."""
 _GREY = 128
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """The pictures of a corpus that could not be used."""
+    """The images of a corpus that could not be used."""
 
     count: int
     total: int
     first: tuple[str, ...]
-    """What was wrong with the first of them."""
+    """Error messages of the first of them."""
 
     @property
     def note(self) -> str | None:
-        """A sentence for whoever trains; None where all were whole."""
+        """A sentence for the log; None if all images could be used."""
         if not self.count:
             return None
         more = f" and {self.count - len(self.first)} more" if self.count > len(self.first) else ""
-        return f"{self.count} of {self.total} pictures were left out: {' '.join(self.first)}{more}"
+        return f"{self.count} of {self.total} images were left out: {' '.join(self.first)}{more}"
 
 
 class ImageStore:
-    """Pictures as bytes (N, size, size, 3), in the order they were given."""
+    """Images as bytes (N, size, size, 3), in the order given."""
 
     def __init__(self, folder: Path) -> None:
         about: dict[str, Any] = json.loads((folder / "about.json").read_text())
@@ -62,7 +62,7 @@ class ImageStore:
         self.how: Fitting = about["how"]
         self.images: NDArray[np.uint8] = np.load(folder / "images.npy", mmap_mode="r")
         self.shapes: NDArray[np.int32] = np.load(folder / "shapes.npy")
-        """(N, 2): height and width before; 0 where the picture was left out."""
+        """(N, 2): original height and width; 0 where the image was left out."""
         self.skipped = Skipped(about["skipped"], len(self.images), tuple(about["first"]))
 
     def __len__(self) -> int:
@@ -70,34 +70,34 @@ class ImageStore:
 
     @property
     def whole(self) -> NDArray[np.bool_]:
-        """(N,): which pictures can be used."""
+        """(N,): which images can be used."""
         return self.shapes[:, 0] > 0
 
     def rows(self, numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Some pictures, (len(numbers), size, size, 3), in memory."""
+        """Return some images, (len(numbers), size, size, 3), in memory."""
         return np.asarray(self.images[np.asarray(numbers, np.int64)])
 
     def frame(self, number: int) -> Frame:
-        """How a picture lies in its square: what maps its boxes."""
+        """Return how an image was fitted into its square, which maps its boxes."""
         return frame(tuple(self.shapes[number].tolist()), self.size, self.how)
 
     @classmethod
     def open(
         cls, cache: Path, pictures: Sequence[Picture], size: int, how: Fitting = "crop", *, key: str | None = None
     ) -> ImageStore:
-        """The store of these pictures, made if the cache does not have it yet.
+        """Open the store of these images; create it if the cache does not have it yet.
 
-        `key` is what tells this corpus from others; left out, every picture is asked for its stamp, so that a picture
-        that changed makes another store. Several processes may make the same one at once: the first to finish wins.
+        `key` identifies the corpus. The default is a hash of the stamps of all images, so that a changed image makes
+        a new store. Several processes may create the same store at once: the first to finish wins.
         """
         if not pictures:
-            raise DataError("there is no picture to prepare. A corpus needs at least one.")
+            raise DataError("there is no image to prepare. A corpus needs at least one.")
         key = key or fingerprint([picture.stamp() for picture in pictures])
         folder = cache / fingerprint("images", key, size, how)
         if folder.exists():
             try:
                 return cls(folder)
-            except (OSError, ValueError, KeyError):  # damaged from outside, since it got its name only when whole
+            except (OSError, ValueError, KeyError):  # damaged later: it got its name only when complete
                 shutil.rmtree(folder)
         with writing_folder(folder, replace=False) as draft:
             _write(draft, pictures, size, how)
@@ -105,11 +105,11 @@ class ImageStore:
 
 
 def _write(folder: Path, pictures: Sequence[Picture], size: int, how: Fitting) -> None:
-    frame((1, 1), size, how)  # settings that cannot be are told before any work
+    frame((1, 1), size, how)  # checks the settings before any work
     shapes = np.zeros((len(pictures), 2), np.int32)
     faults: list[str] = []
     count = 0
-    with (folder / "images.npy").open("wb") as file:  # not mapped: a full disk then is an error, not a crash
+    with (folder / "images.npy").open("wb") as file:  # not mapped: a full disk then raises, not crashes
         shape = (len(pictures), size, size, 3)
         np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
         for number, (image, original, fault) in enumerate(_prepared(pictures, size, how)):
@@ -120,7 +120,7 @@ def _write(folder: Path, pictures: Sequence[Picture], size: int, how: Fitting) -
             file.write(image.tobytes())
     if count == len(pictures):
         raise DataError(
-            f"none of the {count} pictures can be used. {' '.join(faults)} Check where the pictures are, and that the "
+            f"none of the {count} images can be used. {' '.join(faults)} Check where the images are, and that the "
             "captions name them."
         )
     np.save(folder / "shapes.npy", shapes)
@@ -132,10 +132,10 @@ Prepared = tuple[NDArray[np.uint8], tuple[int, int], str | None]
 
 
 def _prepared(pictures: Sequence[Picture], size: int, how: Fitting) -> Iterator[Prepared]:
-    """Every picture in its order; decoding and resizing leave Python, so threads share the work."""
+    """Yield every image in order; decoding and resizing release the GIL, so threads share the work."""
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
         waiting = iter(pictures)
-        while chunk := list(islice(waiting, _CHUNK)):  # not all at once: results wait in memory
+        while chunk := list(islice(waiting, _CHUNK)):  # bounds the results that are held in memory
             yield from pool.map(lambda picture: _prepare(picture, size, how), chunk)
 
 

@@ -1,4 +1,4 @@
-"""Loader: batches from a store, made in the background while the model trains on the one before."""
+"""Loader: batches from a store, prepared in a background thread while the model trains."""
 
 from __future__ import annotations
 
@@ -12,67 +12,69 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.batch import Batch
-from saccade.data.plan import Place, Plan, Rows, shard
+from saccade.data.batch_sampler import BatchSampler, Cursor, Rows, shard
 from saccade.data.store import Store
 
-__all__ = ["Count", "Load", "Loader", "collate", "count_rows", "count_words", "in_background", "lengths_of"]
+__all__ = ["Count", "Loader", "TrainBatch", "collate", "count_rows", "count_words", "in_background", "lengths_of"]
 
 Item = TypeVar("Item")
 Count = Callable[[Store, Rows], int]
 
 
 @dataclass(frozen=True)
-class Load:
-    """A batch for one process, and what there is to know of it.
+class TrainBatch:
+    """A batch for one process, with its bookkeeping.
 
-    tokens: how many there are to predict in the whole batch, over all processes. lines: where its sentences stand in
-    the data. place: where training is after it. weight: 0 for a process that had to borrow a sentence because there
-    are fewer sentences than processes.
+    tokens: targets to predict in the whole batch, over all processes. lines: line numbers of its sentences in the
+    data. padding: the fraction of the whole batch that is padding. place: the cursor after this batch. weight: 0 for a
+    process that had to borrow a sentence because there are fewer sentences than processes.
     """
 
     batch: Batch
     tokens: int
     lines: NDArray[np.int64]
     padding: float
-    place: Place
+    place: Cursor
     weight: float = 1.0
 
 
 class Loader:
-    """Batches of a store by plan, from any place on.
+    """Batches of a store in the order of a BatchSampler, from any cursor on.
 
-    `count` says how many answers some rows ask for, which is what their summed losses are divided by; an objective
-    has one of its own.
+    `count` returns the number of targets in some rows, by which their summed losses are divided. An objective may
+    supply its own.
     """
 
-    def __init__(self, store: Store, plan: Plan, rank: int = 0, ranks: int = 1, *, count: Count | None = None) -> None:
+    def __init__(
+        self, store: Store, plan: BatchSampler, rank: int = 0, ranks: int = 1, *, count: Count | None = None
+    ) -> None:
         self.store, self.plan, self._count = store, plan, count or count_words
         self._rank, self._ranks = rank, ranks
 
-    def __call__(self, place: Place) -> Iterator[Load]:
+    def __call__(self, place: Cursor) -> Iterator[TrainBatch]:
         return in_background(lambda: (self._load(after, rows) for after, rows in self.plan.from_place(place)))
 
-    def epoch(self, number: int = 0) -> Iterator[Load]:
-        """One epoch, in this thread."""
+    def epoch(self, number: int = 0) -> Iterator[TrainBatch]:
+        """Yield one epoch, prepared in the calling thread."""
         for place, rows in enumerate(self.plan.epoch(number), 1):
-            yield self._load(Place(number, place), rows)
+            yield self._load(Cursor(number, place), rows)
 
-    def _load(self, place: Place, rows: Rows) -> Load:
+    def _load(self, place: Cursor, rows: Rows) -> TrainBatch:
         mine = shard(rows, self._rank, self._ranks)
         weight = float(len(mine) > 0)
         mine = mine if len(mine) else rows[:1]
         batch = collate(self.store, mine, self._shape(rows) if self.plan.rounded else None)
         padding = self.plan.padding(rows)
-        return Load(batch, self._count(self.store, rows), self.store.lines[mine], padding, place, weight)
+        return TrainBatch(batch, self._count(self.store, rows), self.store.lines[mine], padding, place, weight)
 
     def _shape(self, rows: Rows) -> tuple[int, ...]:
-        """The share of a batch, with its padding, that one process has."""
+        """Return the padded shape of one process's share of a batch."""
         sentences, *sides = self.plan.shape(rows)
         return -(-sentences // self._ranks), *sides
 
 
 def lengths_of(store: Store) -> NDArray[np.integer[Any]]:
-    """(N, sides): the positions of each example on each sized side, ends included; in as few bytes as they need."""
+    """Return (N, sides): the positions of each example on each sized side, EOS included, as uint16 if they fit."""
     sides = [part.lengths(store.columns[part.name]) for part in store.features if part.sized]
     longest = max(int(lengths.max()) for lengths in sides)
     found = np.empty((len(store), len(sides)), np.uint16 if longest < 2**16 else np.int32)
@@ -82,22 +84,22 @@ def lengths_of(store: Store) -> NDArray[np.integer[Any]]:
 
 
 def count_words(store: Store, rows: Rows) -> int:
-    """Count the tokens of the targets, with their ends."""
+    """Count the target tokens, EOS included."""
     target = store.columns["target"]
     before = np.where(rows > 0, target.ends[np.maximum(rows - 1, 0)], 0)
     return int((target.ends[rows] - before).sum()) + len(rows)
 
 
 def count_rows(store: Store, rows: Rows) -> int:
-    """Count the examples: each asks for one answer."""
+    """Count the examples; each has one target."""
     return len(rows)
 
 
 def collate(store: Store, rows: Rows, shape: tuple[int, ...] | None = None) -> Batch:
-    """Put some examples side by side, as the features of the store have it.
+    """Combine some examples into a Batch, with the features of the store.
 
-    `shape` (see Plan.shape) asks for more padding than they need; the examples it adds are empty and expect nothing,
-    so that they count for no loss.
+    `shape` (see `BatchSampler.shape`) requests extra padding. The examples that it adds have no targets, so they do
+    not count in the loss.
     """
     count, *sides = shape or (len(rows),)
     made: dict[str, Any] = {}
@@ -108,7 +110,7 @@ def collate(store: Store, rows: Rows, shape: tuple[int, ...] | None = None) -> B
 
 
 def in_background(make: Callable[[], Iterator[Item]], depth: int = 4) -> Iterator[Item]:
-    """What an iterator gives, fetched ahead by a thread; its errors are raised here, and it ends with its reader."""
+    """Yield the items of an iterator that a thread prefetches; raise its errors here, stop it when this is closed."""
     waiting: queue.Queue[tuple[str, Any]] = queue.Queue(depth)
     stop = threading.Event()
 
@@ -142,5 +144,5 @@ def in_background(make: Callable[[], Iterator[Item]], depth: int = 4) -> Iterato
             yield value
     finally:
         stop.set()
-        if thread is not threading.current_thread():  # the garbage collector may run in any thread
+        if thread is not threading.current_thread():  # garbage collection may close this generator in any thread
             thread.join()

@@ -1,8 +1,8 @@
-"""Pictures: opened with care, and brought to one size.
+"""Images: checked, decoded to RGB, and resized to a square.
 
-Whatever stands in a picture file becomes height × width × 3 bytes: turned as its camera says, laid over white where it
-is transparent, with grey, palettes, 16 bits and print colours made red, green and blue. The content decides what a file
-is, not its name. Nothing is decoded before its header was found to be within the limits.
+Every image becomes height × width × 3 bytes. The EXIF orientation is applied, transparent pixels are laid over white,
+and gray, palette, 16-bit and CMYK images are converted to RGB. The content of a file decides its format, not its name.
+An image is decoded only if its header is within the limits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from saccade.data.example import Box
 from saccade.data.text import import_extra
 from saccade.errors import ConfigError, DataError, ShapeError
-from saccade.files import explain, open_to_read
+from saccade.files import file_error, open_to_read
 
 __all__ = [
     "MAX_BYTES",
@@ -37,27 +37,27 @@ __all__ = [
 ]
 
 MAX_BYTES = 32 * 10**6
-"""The largest picture file that is opened."""
+"""Maximum size of an image file in bytes."""
 MAX_PIXELS = 50 * 10**6
-"""The largest picture that is decoded, width times height."""
+"""Maximum width times height of an image."""
 Fitting = Literal["crop", "pad", "squash"]
-"""How a picture becomes a square: the middle of it, all of it with grey bars, or all of it out of proportion."""
+"""How an image becomes a square: its center alone, all of it with gray bars, or all of it stretched."""
 _FITTINGS = ("crop", "pad", "squash")
 _BAR = 128
-"""The grey of bars; near the mean of all pictures."""
+"""Gray value of the bars, near the mean of all images."""
 
 _FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
-"""What is opened. Other formats of the library call programs from outside or have decoders that few people test."""
+"""Accepted formats. Pillow's other formats call external programs or have little-tested decoders."""
 _ORIENTATION, _BITS, _MEANING = 0x0112, 0x0102, 0x0106
-"""Numbers of a TIFF's notes; its numbers mean darkness, not light, where the last is 0."""
+"""TIFF tags: orientation, bits per sample, and photometric interpretation, where 0 means that 0 is white."""
 _lock = threading.Lock()
 
 
 def open_picture(
     source: Path | bytes, *, name: str | None = None, max_bytes: int = MAX_BYTES, max_pixels: int = MAX_PIXELS
 ) -> NDArray[np.uint8]:
-    """A picture as (height, width, 3); `name` is what messages call it, the path if left out."""
-    name = name or (str(source) if isinstance(source, Path) else "the picture")
+    """Decode an image to (height, width, 3); `name` is its name in messages, by default the path."""
+    name = name or (str(source) if isinstance(source, Path) else "the image")
     data = source if isinstance(source, bytes) else _read(source, name, max_bytes)
     _check_bytes(len(data), name, max_bytes)
     library = _pillow(f"opening {name}")
@@ -69,7 +69,7 @@ def open_picture(
             array = _colours(library, image)
         except DataError:
             raise
-        except Exception as error:  # decoders raise whatever went wrong in them
+        except Exception as error:  # decoders raise exceptions of many types
             raise DataError(
                 f"{name} is cut or damaged and cannot be decoded ({_reason(error)}). Copy, download or save it again."
             ) from error
@@ -77,7 +77,7 @@ def open_picture(
 
 
 def read_limited(file: Any, size: int, name: str, max_bytes: int = MAX_BYTES) -> bytes:
-    """The bytes of an open file that says it has `size` of them; no more than the limit, whatever it says."""
+    """Read an open file that claims `size` bytes; raise DataError beyond `max_bytes`, even if the claim is false."""
     _check_bytes(size, name, max_bytes)
     data: bytes = file.read(max_bytes + 1)
     _check_bytes(len(data), name, max_bytes)
@@ -86,22 +86,22 @@ def read_limited(file: Any, size: int, name: str, max_bytes: int = MAX_BYTES) ->
 
 @dataclass(frozen=True)
 class Frame:
-    """How a picture was brought to a square: `scale` and `shift` of fractions across and down."""
+    """How an image was fitted into a square: `scale` and `shift` of fractions, horizontal and vertical."""
 
     scale: tuple[float, float]
     shift: tuple[float, float]
 
     def box(self, box: Box) -> Box | None:
-        """A box of the original in fractions of the square; None where nothing of it is left."""
+        """Map a box of the original to fractions of the square; return None if nothing of it is left."""
         return _clipped(*(value * self.scale[i % 2] + self.shift[i % 2] for i, value in enumerate(box)))
 
     def back(self, box: Box) -> Box | None:
-        """A box of the square in fractions of the original; None where it lies in the bars."""
+        """Map a box of the square to fractions of the original; return None if it lies in the bars."""
         return _clipped(*((value - self.shift[i % 2]) / self.scale[i % 2] for i, value in enumerate(box)))
 
 
 def frame(shape: tuple[int, ...], size: int, how: Fitting = "crop") -> Frame:
-    """The frame of a picture with this height and width; what `fit` does to boxes."""
+    """Return the frame of an image with this height and width: how `fit` transforms its boxes."""
     (left, top, right, bottom), (x, y, wide, high) = _plan(shape, size, how)
     scale = shape[1] / (right - left) * wide / size, shape[0] / (bottom - top) * high / size
     shift = x / size - left / shape[1] * scale[0], y / size - top / shape[0] * scale[1]
@@ -109,15 +109,15 @@ def frame(shape: tuple[int, ...], size: int, how: Fitting = "crop") -> Frame:
 
 
 def fit(picture: NDArray[np.uint8], size: int, how: Fitting = "crop") -> NDArray[np.uint8]:
-    """The picture as (size, size, 3), smoothed before it is made smaller."""
+    """Resize an image to (size, size, 3), with antialiasing."""
     if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8 or not picture.size:
         raise ShapeError(
-            f"a picture must be bytes of (height, width, 3), but is {picture.dtype} of {tuple(picture.shape)}."
+            f"an image must be bytes of (height, width, 3), but is {picture.dtype} of {tuple(picture.shape)}."
         )
     region, (x, y, wide, high) = _plan(picture.shape, size, how)
     if picture.shape[:2] == (size, size):
         return picture
-    library = _pillow("resizing pictures")
+    library = _pillow("resizing images")
     small = library.fromarray(picture).resize((wide, high), library.Resampling.BICUBIC, box=region)
     if (wide, high) == (size, size):
         return np.asarray(small, np.uint8)
@@ -127,11 +127,11 @@ def fit(picture: NDArray[np.uint8], size: int, how: Fitting = "crop") -> NDArray
 
 
 def _plan(shape: tuple[int, ...], size: int, how: Fitting) -> tuple[Box, tuple[int, int, int, int]]:
-    """Which part of a picture is taken (left, top, right, bottom), and where it goes (x, y, width, height)."""
+    """Return the part of an image to take (left, top, right, bottom) and its place (x, y, width, height)."""
     if how not in _FITTINGS:
-        raise ConfigError(f"a picture cannot be fitted by {how!r}. Choose crop, pad or squash.")
+        raise ConfigError(f"an image cannot be fitted by {how!r}. Choose crop, pad or squash.")
     if size < 1:
-        raise ConfigError(f"pictures of {size} × {size} pixels are asked for. Ask for 1 or more.")
+        raise ConfigError(f"images of {size} × {size} pixels are asked for. Ask for 1 or more.")
     high, wide = shape[:2]
     if how == "crop":
         side = min(high, wide)
@@ -155,7 +155,7 @@ def _read(path: Path, name: str, max_bytes: int) -> bytes:
         with open_to_read(path, regular=True) as file:
             return read_limited(file, path.stat().st_size, name, max_bytes)
     except OSError as error:
-        raise explain(error, path) from error
+        raise file_error(error, path) from error
 
 
 def _check_bytes(size: int, name: str, max_bytes: int) -> None:
@@ -163,7 +163,7 @@ def _check_bytes(size: int, name: str, max_bytes: int) -> None:
         raise DataError(f"{name} is empty: it has no bytes. Copy or download it again, or leave it out.")
     if size > max_bytes:
         raise DataError(
-            f"{name} has more than {max_bytes / 1e6:g} MB, the most that is opened. Save it smaller; networks look at "
+            f"{name} has more than {max_bytes / 1e6:g} MB, the most that is opened. Save it smaller; networks use "
             "a few hundred pixels."
         )
 
@@ -175,19 +175,19 @@ def _pillow(purpose: str) -> Any:
 
 @contextmanager
 def _opened(library: Any, data: bytes, name: str, max_pixels: int) -> Iterator[tuple[Any, int]]:
-    """The image, its header read and found good, and how its camera was held."""
-    with _lock, warnings.catch_warnings():  # what is odd in a header is told by an error or of no interest
+    """Open an image whose header is valid and within the limits; yield it with its EXIF orientation."""
+    with _lock, warnings.catch_warnings():  # other header warnings are irrelevant
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", library.DecompressionBombWarning)
         try:
             image = library.open(BytesIO(data), formats=_FORMATS)
         except (library.DecompressionBombError, library.DecompressionBombWarning) as error:
-            most = min(max_pixels, library.MAX_IMAGE_PIXELS)  # the library has a limit of its own
+            most = min(max_pixels, library.MAX_IMAGE_PIXELS)  # Pillow has its own limit
             raise _too_large(name, "far more pixels", most) from error
         except Exception as error:
             raise DataError(
-                f"{name} is not a picture that can be opened: its content is none of {', '.join(_FORMATS)}, or its "
-                "header is damaged or tells of no pixels. Save it as PNG or JPEG, or leave it out."
+                f"{name} is not an image that can be opened: its content is none of {', '.join(_FORMATS)}, or its "
+                "header is damaged or declares no pixels. Save it as PNG or JPEG, or leave it out."
             ) from error
         wide, high = image.size
         try:
@@ -208,16 +208,16 @@ def _too_large(name: str, size: str, max_pixels: int) -> DataError:
 
 
 def _orientation(image: Any) -> int:
-    if image.format == "TIFF":  # the library turns these itself
+    if image.format == "TIFF":  # Pillow applies TIFF orientation itself
         return 1
     try:
         return int(image.getexif().get(_ORIENTATION, 1))
-    except Exception:  # a camera's notes may be damaged where the picture is not
+    except Exception:  # EXIF data may be damaged in an intact image
         return 1
 
 
 def _turned(array: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
-    """Upright: orientations 5 to 8 lie on their side, and the others of each half are turned round or mirrored."""
+    """Apply an EXIF orientation: transpose 5 to 8, then flip columns (2, 3, 6, 7) and rows (3, 4, 7, 8)."""
     if orientation in (5, 6, 7, 8):
         array = array.transpose(1, 0, 2)
     if orientation in (2, 3, 6, 7):
@@ -228,18 +228,18 @@ def _turned(array: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
 
 
 def _scale_transparent(image: Any, bits: int, name: str) -> None:
-    """Bring a PNG's one transparent colour, which has as many bits as the file's numbers, to those of its pixels."""
+    """Scale a PNG's transparent gray value from the bit depth of the file to 8 bits; reject 16-bit RGB."""
     if image.mode == "RGB" and bits == 16:
         raise DataError(
-            f"{name} has 16 bits for each colour and one colour that is transparent, which is not told from its "
-            "neighbours once there are 8 bits. Save it with 8 bits or with an alpha channel."
+            f"{name} has 16 bits per channel and one transparent color, which cannot be distinguished from its "
+            "neighbors at 8 bits. Save it with 8 bits or with an alpha channel."
         )
     if image.mode == "L":
         image.info["transparency"] = image.info["transparency"] * 255 // (2**bits - 1)
 
 
 def _colours(library: Any, image: Any) -> NDArray[np.uint8]:
-    """Red, green and blue of any kind of image."""
+    """Convert an image of any mode to RGB."""
     if image.mode.startswith("I") or image.mode == "F":
         return np.repeat(_grey(image)[..., None], 3, axis=2)
     if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
@@ -251,7 +251,7 @@ def _colours(library: Any, image: Any) -> NDArray[np.uint8]:
 
 
 def _grey(image: Any) -> NDArray[np.uint8]:
-    """Grey of 16 bits or more, or of fractions, as bytes; the library leaves these as they stand in the file."""
+    """Scale gray of 16 bits or more, or of floats, to bytes; Pillow keeps the values of the file."""
     notes = image.tag_v2 if image.format == "TIFF" else {}
     values = np.nan_to_num(np.asarray(image, np.float32))
     if image.mode == "F":

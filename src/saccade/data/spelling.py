@@ -1,4 +1,4 @@
-"""Spelling: from the pieces of a vocabulary to the text they write, and where in it each of them is."""
+"""Spelling: from tokens of a vocabulary to their text, and the offset of each token in it."""
 
 import codecs
 import functools
@@ -12,14 +12,14 @@ _WORD = re.compile(r"\S+")
 
 
 def word_numbers(text: str, starts: Sequence[int]) -> list[int]:
-    """For tokens that start at these places, the number of the word there; spaces belong to the word after them."""
+    """Return the word number of each token from its start offset; spaces belong to the word after them."""
     ends = [word.end() for word in _WORD.finditer(text)]
     last = max(len(ends) - 1, 0)
     return [min(bisect_right(ends, start), last) for start in starts]
 
 
 def _alphabet() -> dict[str, int]:
-    """The characters that byte-level tokens write bytes with: printable ones stand for themselves."""
+    """Map the characters of byte-level tokens to bytes; printable ones stand for themselves."""
     itself = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in itself]
     return {chr(byte): byte for byte in itself} | {chr(256 + place): byte for place, byte in enumerate(others)}
@@ -34,15 +34,15 @@ def _bytes(piece: str) -> bytes:
 
 
 def shown(piece: str, kind: str) -> str:
-    """A piece as a person would write it, with a space before it as ▁."""
+    """Make a token readable, with a space before it as ▁."""
     if kind in ("bpe", "unigram"):
         piece = _bytes(piece).decode("utf-8", "replace")
     return piece.replace(" ", "▁") if kind != "word" else piece
 
 
 @functools.lru_cache(1 << 16)
-def _letters(piece: str) -> tuple[str, str] | None:
-    """The spaces that a piece begins with and the rest of its text; None where it has only a part of some letter."""
+def _split_spaces(piece: str) -> tuple[str, str] | None:
+    """Split a subword into leading spaces and the rest; return None if it holds a part of a character."""
     part = _bytes(piece)
     try:
         text = part.decode("utf-8")
@@ -53,17 +53,17 @@ def _letters(piece: str) -> tuple[str, str] | None:
 
 
 def text_of_bytes(pieces: Sequence[str]) -> str:
-    """The text alone, which is faster than `spell_bytes`."""
+    """Return the text alone, which is faster than `spell_bytes`."""
     return b"".join(map(_bytes, pieces)).decode("utf-8", "replace").removeprefix(" ")
 
 
 def spell_bytes(pieces: Sequence[str]) -> tuple[str, list[int]]:
-    """The text without the space that every sentence begins with, and where in it each token starts."""
+    """Return the text without its leading space, and the offset at which each token starts."""
     text, starts = "", list[int]()
     for piece in pieces:
-        parts = _letters(piece)
+        parts = _split_spaces(piece)
         if parts is None:
-            text, starts = _spell_bytes_of_letters(pieces)
+            text, starts = _spell_incrementally(pieces)
             break
         text += parts[0]
         starts.append(len(text))
@@ -72,14 +72,14 @@ def spell_bytes(pieces: Sequence[str]) -> tuple[str, list[int]]:
     return text[skipped:], [max(start - skipped, 0) for start in starts]
 
 
-def _spell_bytes_of_letters(pieces: Sequence[str]) -> tuple[str, list[int]]:
-    """The same, space and all, where a letter may be spread over pieces."""
+def _spell_incrementally(pieces: Sequence[str]) -> tuple[str, list[int]]:
+    """Spell as `spell_bytes` where a character may span several tokens, but keep the leading space."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text, starts = "", []
     for piece in pieces:
         part = _bytes(piece)
         rest = part.lstrip(b" ")
         text += decoder.decode(part[: len(part) - len(rest)])
-        starts.append(len(text))  # a token inside a letter belongs to that letter
+        starts.append(len(text))  # a token that starts inside a character belongs to it
         text += decoder.decode(rest)
     return text + decoder.decode(b"", final=True), starts

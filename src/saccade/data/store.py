@@ -1,4 +1,4 @@
-"""Store: a tokenised corpus on disk, mapped into memory, made once and used again while nothing changed."""
+"""Store: a tokenized corpus on disk, memory-mapped, created once and reused until its inputs change."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Numbered", "Store", "fingerprint"]
 
 Numbered = tuple[int, Example]
-"""An example behind its number, from 1."""
+"""The number of an example, from 1, and the example."""
 
 _FORMAT = 1
 _CHUNK = 4096
 
 
 class Column:
-    """Rows of numbers of different lengths, one after the other in a file: `ends[i]` is where row i ends."""
+    """Rows of numbers of different lengths, concatenated in a file: `ends[i]` is the end of row i."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.values: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r")
@@ -43,14 +43,14 @@ class Column:
 
     @property
     def lengths(self) -> NDArray[np.int32]:
-        """(N,): how long each row is."""
+        """(N,): the length of each row."""
         lengths = np.empty(len(self), np.int32)
         lengths[:1] = self.ends[:1]
         np.subtract(self.ends[1:], self.ends[:-1], out=lengths[1:], casting="same_kind")
         return lengths
 
     def rows(self, numbers: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Some rows one after the other, integers as int64, and the length of each."""
+        """Return some rows, concatenated, integers as int64, and the length of each."""
         ends = np.asarray(self.ends[numbers])
         starts = np.where(numbers > 0, self.ends[np.maximum(numbers - 1, 0)], 0)
         lengths = ends - starts
@@ -61,7 +61,7 @@ class Column:
 
 
 class Store:
-    """The columns of a corpus, one for each of its features, and each row's line number."""
+    """The columns of a corpus, one per feature, and the line number of each row."""
 
     def __init__(self, folder: Path, features: Sequence[Feature], batch: type[Batch] = Batch) -> None:
         self.batch = batch
@@ -83,16 +83,16 @@ class Store:
         max_length: int = 1000,
         batch: type[Batch] = Batch,
     ) -> Store:
-        """The store with this key, made from the examples if the cache does not have it yet.
+        """Open the store with this key; create it from the examples if the cache does not have it yet.
 
-        `batch` is what its rows are put together to. Several processes may make the same store at once: the first to
-        finish wins.
+        `batch` is the class of its batches. Several processes may create the same store at once: the first to finish
+        wins.
         """
         folder = cache / key
         if folder.exists():
             try:
                 return cls(folder, features, batch)
-            except (OSError, ValueError, KeyError):  # damaged from outside, since it got its name only when whole
+            except (OSError, ValueError, KeyError):  # damaged later: it got its name only when complete
                 shutil.rmtree(folder)
         with writing_folder(folder, replace=False) as draft:
             _write(draft, examples, features, max_length)
@@ -100,13 +100,13 @@ class Store:
 
 
 def fingerprint(*parts: Any) -> str:
-    """A name that changes when any part does: settings, tokenizers, files with their sizes and times."""
+    """Hash parts to a name: settings, tokenizers, files with their sizes and times."""
     text = json.dumps([_FORMAT, *parts], sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def clear(cache: Path) -> int:
-    """Empty the cache; how many bytes were freed."""
+    """Empty the cache, and return the number of bytes freed."""
     freed = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
     shutil.rmtree(cache, ignore_errors=True)
     return freed
@@ -133,13 +133,13 @@ class _Growing:
             self._header()
 
     def _header(self) -> None:
-        # room is kept for the largest count, so that the header never changes its size
+        # padded for the largest count, so that the size of the header never changes
         text = f"{{'descr': '{self._dtype.str}', 'fortran_order': False, 'shape': ({self._count},), }}"
         self._file.write(b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n")
 
 
 class _ColumnWriter:
-    """Writes rows to a column's two files as they come."""
+    """Appends rows to the two files of a column."""
 
     def __init__(self, folder: Path, name: str, dtype: Any, files: ExitStack) -> None:
         self._values = files.enter_context(_Growing(folder / f"{name}.npy", np.dtype(dtype)))
@@ -147,7 +147,7 @@ class _ColumnWriter:
         self._dtype, self._end = dtype, 0
 
     def add(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Some more rows."""
+        """Append some rows."""
         ends = self._end + np.cumsum([len(row) for row in rows], dtype=np.int64)
         before, self._end = self._end, int(ends[-1]) if len(ends) else self._end
         self._values.add(np.fromiter(chain.from_iterable(rows), self._dtype, self._end - before))
@@ -177,7 +177,7 @@ def _write(folder: Path, examples: Iterable[Example], features: Sequence[Feature
 
 
 def _kept(sizes: NDArray[np.int64], max_length: int, counts: dict[str, int]) -> list[int]:
-    """Which rows have something on every side, and not too much; the others are counted. sizes (sides, rows)."""
+    """Return the rows that are neither empty nor too long on any side; count the others. sizes (sides, rows)."""
     empty = sizes.min(0) == 0
     too_long = ~empty & (sizes.max(0) > max_length)
     counts["read"] += sizes.shape[1]

@@ -1,4 +1,4 @@
-"""Text files, line by line: plain or compressed, UTF-8, and never more than one line of bounded length in memory."""
+"""Text files line by line: UTF-8, plain or compressed, with one line of bounded length in memory at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from saccade.errors import ConfigError, DataError
-from saccade.files import explain, open_to_read
+from saccade.files import file_error, open_to_read
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -32,19 +32,19 @@ __all__ = [
 ]
 
 LONGEST_LINE = 16 << 20
-"""Bytes of a line. A sentence has hundreds; what has more than this is no text, or has lost its line ends."""
+"""Maximum bytes of a line. A sentence has hundreds; a longer line is not text, or has lost its line ends."""
 COMPRESSIONS = (".gz", ".xz", ".zst")
 """Suffixes of files that are decompressed while they are read."""
 
 _BOM = "\ufeff"
 _FOREIGN = {b"\x1f\x8b": "gzip (.gz)", b"\xfd7zXZ\x00": "xz (.xz)", b"\x28\xb5\x2f\xfd": "Zstandard (.zst)"}
-"""How files begin that were compressed; one without the suffix would be read as it stands."""
+"""First bytes of compressed files, to recognize one whose suffix is missing."""
 _FEED = 1024
-"""Compressed bytes handed to Zstandard at a time: 4 of them can grow to 128 KiB, and larger bites are no faster."""
+"""Compressed bytes passed to Zstandard at a time: 4 bytes can expand to 128 KiB, and larger chunks are no faster."""
 
 
 def find_file(path: Path) -> Path:
-    """The file of that name, or the compressed one in its place: train.en.gz where there is no train.en."""
+    """Return the file of that name, or else its compressed version: train.en.gz if there is no train.en."""
     if path.exists():
         return path
     packed = [path.with_name(path.name + suffix) for suffix in COMPRESSIONS]
@@ -52,32 +52,31 @@ def find_file(path: Path) -> Path:
 
 
 def lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[str]:
-    """The lines of a UTF-8 file without their ends; .gz, .xz and .zst are decompressed.
+    """Yield the lines of a UTF-8 file without line ends; .gz, .xz and .zst are decompressed.
 
-    A line ends with a newline, or with a carriage return and a newline, and with nothing else: the other characters
-    that Unicode counts as line ends, such as U+2028, may stand inside a sentence, and splitting there would shift one
-    side of a corpus against the other. A byte order mark at the very start is dropped. A line of more than `longest`
-    bytes is refused before it is in memory.
+    Only LF and CR LF end a line. The other line ends of Unicode, such as U+2028, may occur inside a sentence;
+    splitting there would misalign the two sides of a corpus. A byte order mark at the start is dropped. A line of more
+    than `longest` bytes raises DataError before it is in memory.
     """
     number = 1
     try:
         with _opened(path) as file:
             for number, line in enumerate(decoded_lines(file, str(path), longest), 1):
                 yield line
-                number += 1  # what fails from here on fails in the next line
+                number += 1  # an error from here on is in the next line
     except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, _BadZstandard) as error:
         raise DataError(
             f"{path} is cut or damaged and breaks off in line {number}: {_sentence(error)} Copy, download or compress "
             "it again."
         ) from error
-    except MemoryError as error:  # a header may claim that unpacking needs gigabytes
+    except MemoryError as error:  # a header may require gigabytes for decompression
         raise DataError(f"{path} needs more memory to be read than there is. Compress it again, with less.") from error
     except OSError as error:
-        raise explain(error, path) from error
+        raise file_error(error, path) from error
 
 
 def decoded_lines(file: BinaryIO, name: str, longest: int = LONGEST_LINE) -> Iterator[str]:
-    """The lines of an open file, as `lines` gives them; `name` is what messages call it."""
+    """Yield the lines of an open file, as `lines` does; `name` is its name in messages."""
     path, number = Path(name), 0
     while raw := file.readline(longest + 1):
         number += 1
@@ -90,7 +89,7 @@ def decoded_lines(file: BinaryIO, name: str, longest: int = LONGEST_LINE) -> Ite
 
 
 def numbered(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers, from 1. A file without any line is refused."""
+    """Yield the lines of a file with their numbers, from 1; raise DataError if the file is empty."""
     number = 0
     for number, line in enumerate(lines(path, longest), 1):
         yield number, line
@@ -99,18 +98,18 @@ def numbered(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str
 
 
 def stem_suffix(path: Path) -> str:
-    """The suffix that tells the format: of `train.TSV.gz` it is `.tsv`."""
+    """Return the suffix that gives the format: `.tsv` for `train.TSV.gz`."""
     inner = Path(path.stem) if path.suffix.lower() in COMPRESSIONS else path
     return inner.suffix.lower()
 
 
 def shorten(text: str, width: int = 40) -> str:
-    """A text in quotes for a message, cut where it is long."""
+    """Quote a text for a message; cut it if it is long."""
     return repr(text if len(text) <= width else text[: width - 1] + "…")
 
 
 def check_encodable(text: str, where: str) -> None:
-    """Refuse halves of characters (surrogates), which escapes in JSON can make and no file can hold."""
+    """Raise DataError for lone surrogates, which JSON escapes can contain but UTF-8 cannot encode."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -119,21 +118,21 @@ def check_encodable(text: str, where: str) -> None:
 
 
 def import_extra(module: str, extra: str, purpose: str) -> Any:
-    """A module that only an extra installs."""
+    """Import a module of an optional extra; raise ConfigError if it is not installed."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module:  # the module is there; something that it needs is not
+        if error.name != module:  # the module exists, but one of its imports does not
             raise
-        raise ConfigError(f"{purpose} needs the extra {extra!r}: pip install 'saccade[{extra}]'.") from error
+        raise ConfigError(f"{purpose} needs the extra {extra!r}: pip install 'saccade-attention[{extra}]'.") from error
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """The decompressed bytes of a file."""
+    """Open a file for reading its decompressed bytes."""
     with cast(io.BufferedReader, open_to_read(path, regular=False)) as file:
         suffix = path.suffix.lower()
-        if suffix not in COMPRESSIONS or not file.peek(1):  # nothing at all is an empty text in every form
+        if suffix not in COMPRESSIONS or not file.peek(1):  # an empty file is empty text in every format
             yield file
         elif suffix == ".gz":
             with gzip.GzipFile(fileobj=file) as inside:
@@ -147,11 +146,11 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 class _BadZstandard(Exception):
-    """Stands for zstandard.ZstdError, which cannot be named where the extra is absent."""
+    """Replaces zstandard.ZstdError, which cannot be imported without the extra."""
 
 
 class _Zstandard(io.RawIOBase):
-    """Reads one Zstandard frame after the other. The library's own reader takes a cut file for a whole one."""
+    """Reads consecutive Zstandard frames. The library's own reader accepts truncated files."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self._library = import_extra("zstandard", "zstd", f"reading {path}")
@@ -180,7 +179,7 @@ class _Zstandard(io.RawIOBase):
 
     def _decompressed(self) -> bytes:
         if self._frame is None:
-            # `zstd --long=31` makes files that need more memory than the library grants by itself
+            # files of `zstd --long=31` need more memory than the library allows by default
             self._frame = self._library.ZstdDecompressor(max_window_size=2**31).decompressobj()
         try:
             plain: bytes = self._frame.decompress(self._compressed)
@@ -193,7 +192,7 @@ class _Zstandard(io.RawIOBase):
 
 
 def _decoded(raw: bytes, path: Path, number: int) -> str:
-    """One line as text, without its end."""
+    """Decode one line, without its line end."""
     if raw.endswith(b"\n"):
         raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
     try:

@@ -27,10 +27,10 @@ __all__ = ["Encoded", "Spelling", "Tokenizer", "TokenizerConfig", "Tokenizers", 
 
 _DEFAULT_SIZE = 8000
 _BYTE_SIZE = 256 + len(SPECIALS)
-_REMEMBERED = 2**17
-"""Words whose tokens are remembered at most: nearly all that a corpus uses, in some ten megabytes."""
+_MAX_CACHED_WORDS = 2**17
+"""Maximum number of words whose tokens are cached: nearly all words of a corpus, in about ten megabytes."""
 _LARGEST = 64 << 20
-"""Bytes of tokenizer.json: room for some two million words, and no more than memory can hold whatever is in them."""
+"""Maximum bytes of tokenizer.json: enough for two million words, and small enough to parse in memory."""
 _VERSION = 1
 
 
@@ -38,69 +38,69 @@ class TokenizerConfig(Config):
     """How text becomes tokens."""
 
     kind: Kind = "bpe"
-    """word: words and signs. char: characters. bpe, unigram: pieces of words, over bytes, so nothing is unknown."""
+    """word: words and punctuation. char: characters. bpe, unigram: subwords over bytes, so nothing is unknown."""
     size: int | None = Field(None, gt=len(SPECIALS), le=2**22)
-    """How many tokens, the four special ones included: at most, for words and characters; exactly, for pieces."""
+    """Vocabulary size with the four special tokens: the maximum for words and characters, exact for subwords."""
     min_count: Count = 1
-    """Words and characters seen less often in training are unknown; pieces are merged only if seen that often."""
+    """Words and characters seen less often in training are unknown; BPE merges only pairs seen that often."""
     shared: bool = False
-    """Whether source and target have one vocabulary."""
+    """Whether source and target share a vocabulary."""
     lowercase: bool = False
     punctuation: Literal["split", "keep"] = "split"
-    """For words: whether signs stand alone, or only spaces separate."""
+    """For words: split punctuation off, or split only at spaces."""
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """A text as tokens, and for each token the number of the word it belongs to; words are what spaces separate."""
+    """A text as tokens, and for each token the number of its word; words are separated by spaces."""
 
     tokens: list[int]
     words: list[int]
 
 
 class Spelling(Protocol):
-    """What the tokens of an answer stand for: a Tokenizer, or for one input more than its vocabulary.
+    """Converts output tokens to text: a Tokenizer, or one whose vocabulary is extended for a single input.
 
     The methods are those of Tokenizer.
     """
 
     def encode(self, text: str) -> Encoded:
-        """One text as tokens, without special ones."""
+        """Encode one text, without special tokens."""
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of some tokens; those up to EOS, without the special ones."""
+        """Decode the tokens up to EOS, without special tokens."""
 
     def spelled(self, tokens: Sequence[int], *, words: bool = True) -> tuple[str, Encoded]:
-        """The text of some tokens, and these without special ones, each with the number of its word."""
+        """Return the text of some tokens, and the tokens that are not special, each with its word number."""
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
-        """What each token stands for, as a person would write it."""
+        """Return each token in readable form."""
 
 
 class Tokenizer:
-    """A vocabulary and the way text is cut into it.
+    """A vocabulary, and how text is split into its tokens.
 
-    Characters or words that training did not see become UNK in the kinds `word` and `char`; `bpe` and `unigram` fall
-    back to bytes, so they know every text. decode(encode(text)) is the text itself for `char`, `bpe` and `unigram`
-    unless `lowercase` changed it or a character is unknown; `word` joins with single spaces, so it is exact for text
-    that was separated that way. The special tokens are never made from text that merely looks like them.
+    In the kinds `word` and `char`, words or characters not seen in training become UNK. `bpe` and `unigram` fall back
+    to bytes, so they cover every text. decode(encode(text)) restores the text for `char`, `bpe` and `unigram`, unless
+    `lowercase` changed it or a character is unknown. `word` joins with single spaces, so it restores text that was
+    separated that way. Text that is spelled like a special token does not become one.
     """
 
     def __init__(self, kind: Kind, inner: tokenizers.Tokenizer) -> None:
         self.kind = kind
         self._inner = inner
-        inner.encode_special_tokens = True  # text that looks like <eos> is text
+        inner.encode_special_tokens = True  # text spelled like <eos> stays text
         self._pieces = [str(inner.id_to_token(token)) for token in range(inner.get_vocab_size())]
         self._known: dict[str, list[int]] = {}
 
     @classmethod
     def train(cls, config: TokenizerConfig, texts: Iterable[str], name: str = "text") -> Tokenizer:
-        """A tokenizer learned from texts; `name` tells which side it is, should it fail."""
+        """Train a tokenizer on texts; `name` is the name of the side in errors."""
         pieces = in_pieces(config.kind)
         if pieces and config.size is not None and config.size <= _BYTE_SIZE:
             raise ConfigError(
                 f"tokenizer.size is {config.size}, but {config.kind} needs more than {_BYTE_SIZE}: 256 bytes, "
-                f"{len(SPECIALS)} special tokens and the pieces it learns. Raise it, or set tokenizer.kind to char."
+                f"{len(SPECIALS)} special tokens and the subwords learned. Raise it, or set tokenizer.kind to char."
             )
         inner, trainer = _untrained(config)
         seen = _Seen(texts)
@@ -108,7 +108,7 @@ class Tokenizer:
         if not seen.text:
             raise DataError(f"the {name} side holds no text to make a tokenizer from. Check the data's paths.")
         if config.kind == "unigram":
-            _settle(inner)
+            _make_deterministic(inner)
         elif not pieces:
             _number(inner, config.size)
         made = inner.get_vocab_size()
@@ -119,8 +119,8 @@ class Tokenizer:
             )
         if pieces and config.size is not None and made < config.size:
             raise DataError(
-                f"tokenizer.size is {config.size}, but the {name} side has text for only {made} {config.kind} pieces. "
-                f"Set tokenizer.size to {made} or less, or leave it out for as many as there are."
+                f"tokenizer.size is {config.size}, but the {name} side has text for only {made} {config.kind} subwords."
+                f" Set tokenizer.size to {made} or less, or leave it out for as many as there are."
             )
         return cls(config.kind, inner)
 
@@ -128,11 +128,11 @@ class Tokenizer:
         return len(self._pieces)
 
     def encode(self, text: str) -> Encoded:
-        """One text as tokens, without special ones."""
+        """Encode one text, without special tokens."""
         return self.encode_all([text])[0]
 
     def encode_all(self, texts: Sequence[str]) -> list[Encoded]:
-        """Many texts at once."""
+        """Encode many texts at once."""
         words, known = self._by_words(texts)
         found: list[Encoded | None] = [
             None
@@ -149,8 +149,8 @@ class Tokenizer:
         return [one for one in found if one is not None]
 
     def encode_whole(self, texts: Sequence[str]) -> list[Encoded]:
-        """As `encode_all`, without cutting words one by one: the slow way, right for any spaces, and its reference."""
-        with _whole_characters(texts):
+        """Encode without the word cache: slower, correct for any spaces, the reference for `encode_all`."""
+        with _surrogate_errors(texts):
             found = self._inner.encode_batch(list(texts), add_special_tokens=False)
         return [
             Encoded(_from_text(encoding.ids), word_numbers(text, [start for start, _ in encoding.offsets]))
@@ -158,21 +158,21 @@ class Tokenizer:
         ]
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Many texts as tokens alone, which is faster."""
+        """Encode many texts as tokens alone, which is faster."""
         words, known = self._by_words(texts)
         odd = iter(self._cut([text for text, one in zip(texts, words, strict=True) if one is None]))
         return [next(odd) if one is None else [token for word in one for token in known[word]] for one in words]
 
     def _by_words(self, texts: Sequence[str]) -> tuple[list[list[str] | None], dict[str, list[int]]]:
-        """The words of each text, and the tokens of each word; None for texts whose words cannot be cut by themselves.
+        """Return the words of each text, or None if it must be encoded as a whole; and the tokens of each word.
 
-        No token reaches over the space between two words, so a word has the same tokens in every sentence, and a corpus
-        is made of few words: remembering them is ten times faster than cutting each sentence anew.
+        No token crosses the space between two words, so a word has the same tokens in every sentence. A corpus has few
+        distinct words, so caching them is ten times faster than tokenizing every sentence.
         """
         if self.kind == "char":
             return [None] * len(texts), {}
-        if len(self._known) > _REMEMBERED:
-            self._known = {}  # a new one, not an emptied one: other threads may still be reading
+        if len(self._known) > _MAX_CACHED_WORDS:
+            self._known = {}  # not cleared in place: other threads may still read the old one
         known = self._known
         words = [_plain_words(text) for text in texts]
         new = list({word for one in words if one for word in one if word not in known})
@@ -181,18 +181,18 @@ class Tokenizer:
         return words, known
 
     def _cut(self, texts: list[str]) -> list[list[int]]:
-        with _whole_characters(texts):
+        with _surrogate_errors(texts):
             found = self._inner.encode_batch_fast(texts, add_special_tokens=False)
         return [_from_text(encoding.ids) for encoding in found]
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of some tokens; those up to EOS, without the special ones."""
+        """Decode the tokens up to EOS, without special tokens."""
         return self._text(_without_specials(tokens))
 
     def spelled(self, tokens: Sequence[int], *, words: bool = True) -> tuple[str, Encoded]:
-        """Return the text of some tokens, and these without special ones, each with the number of its word.
+        """Return the text of some tokens, and the tokens that are not special, each with its word number.
 
-        Without `words` the numbers are left out.
+        Without `words`, the word numbers are left out.
         """
         kept = _without_specials(tokens)
         if not words:
@@ -201,13 +201,13 @@ class Tokenizer:
         return text, Encoded(kept, word_numbers(text, starts))
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
-        """What each token stands for, as a person would write it; a space before it is shown as ▁."""
+        """Return each token in readable form; a space before it is shown as ▁."""
         visible = self._visible
         return [visible[token] for token in tokens]
 
     @property
     def vocabulary(self) -> list[str]:
-        """All tokens as they are kept, the special ones first; words are written as they are, pieces in bytes."""
+        """All tokens as stored, special ones first: words literally, subwords in byte-level characters."""
         return list(self._pieces)
 
     @functools.cached_property
@@ -215,14 +215,14 @@ class Tokenizer:
         return [*SPECIALS, *(shown(piece, self.kind) for piece in self._pieces[len(SPECIALS) :])]
 
     def _text(self, tokens: Sequence[int]) -> str:
-        """As `_spell`, the text alone."""
+        """Return the text of tokens, without their offsets."""
         pieces = [self._pieces[token] for token in tokens]
         if in_pieces(self.kind):
             return text_of_bytes(pieces)
         return (" " if self.kind == "word" else "").join(pieces)
 
     def _spell(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """The text, and where in it each token starts."""
+        """Return the text of tokens, and the offset of each."""
         pieces = [self._pieces[token] for token in tokens]
         if in_pieces(self.kind):
             return spell_bytes(pieces)
@@ -234,12 +234,12 @@ class Tokenizer:
         return space.join(pieces), starts
 
     def state(self) -> dict[str, Any]:
-        """All there is to save, as plain data."""
+        """Return the tokenizer as plain data, for `restore`."""
         return {"kind": self.kind, "vocabulary": json.loads(self._inner.to_str())}
 
     @classmethod
     def restore(cls, state: dict[str, Any]) -> Tokenizer:
-        """The inverse of `state`; ValueError if it is none."""
+        """Rebuild a tokenizer from `state`; raise ValueError if that is invalid."""
         if not isinstance(state, dict) or state.keys() != {"kind", "vocabulary"}:
             raise ValueError("a side must have a kind and a vocabulary")
         return cls(state["kind"], rebuilt(state["kind"], state["vocabulary"]))
@@ -247,20 +247,20 @@ class Tokenizer:
 
 @dataclass(frozen=True)
 class Tokenizers:
-    """The two sides' tokenizers: one object where they share a vocabulary, no source where there is none."""
+    """The tokenizers of both sides: one object if they share a vocabulary, None for a side without text."""
 
     source: Tokenizer | None
     target: Tokenizer | None
     labels: list[str] | None = None
-    """The classes, where texts have labels."""
+    """The classes, if texts have labels."""
 
     @property
     def shared(self) -> bool:
-        """Whether both sides have one vocabulary."""
+        """Whether both sides share a vocabulary."""
         return self.source is self.target
 
     def dump(self) -> str:
-        """tokenizer.json; a DataError if it would be too large to be read back."""
+        """Return the content of tokenizer.json; raise DataError if it would be too large to be read back."""
         sides: dict[str, Any] = {"source": self.source and self.source.state()}
         sides["target"] = "source" if self.shared else self.target and self.target.state()
         text = json.dumps({"saccade_tokenizer": _VERSION, **sides, "labels": self.labels}, ensure_ascii=False)
@@ -280,16 +280,18 @@ class Tokenizers:
 
     @classmethod
     def parse(cls, text: str, where: str) -> Tokenizers:
-        """The inverse of `dump`; `where` names the file, should it not be one."""
+        """Parse the content of a tokenizer.json; `where` names the file in errors."""
         try:
             state = json.loads(text)
             version = state["saccade_tokenizer"]
             if version > _VERSION:
-                raise CheckpointError(f"{where} was written by a newer saccade. Upgrade with pip install -U saccade.")
+                raise CheckpointError(
+                    f"{where} was written by a newer saccade. Upgrade with pip install -U saccade-attention."
+                )
             return cls._of(state)
         except CheckpointError:
             raise
-        except Exception as error:  # whatever is in it
+        except Exception as error:  # the content is untrusted
             why = str(error) if type(error) is ValueError else type(error).__name__
             raise CheckpointError(
                 f"{where} is not a tokenizer of saccade, or is cut short ({why}). Copy the model folder again, or "
@@ -306,7 +308,7 @@ class Tokenizers:
                 raise ValueError("the labels must be texts")
             if len(set(labels)) != len(labels):
                 raise ValueError("a label is there twice")
-            "".join(labels).encode()  # half a character is a ValueError
+            "".join(labels).encode()  # raises ValueError for lone surrogates
         source = None if state["source"] is None else Tokenizer.restore(state["source"])
         if state["target"] == "source":
             return cls(source, source, labels)
@@ -314,19 +316,19 @@ class Tokenizers:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text: what spaces separate."""
+    """Split a text into words at spaces."""
     return text.split()
 
 
 def _plain_words(text: str) -> list[str] | None:
-    """The words of a text in which single spaces separate them, and nothing else is a space."""
+    """Return the words of a text if single spaces are its only whitespace, else None."""
     words = text.split()
     return words if " ".join(words) == text else None
 
 
 @contextmanager
-def _whole_characters(texts: Iterable[str]) -> Iterator[None]:
-    """Say in words what the library refuses with a TypeError: text that holds half a character."""
+def _surrogate_errors(texts: Iterable[str]) -> Iterator[None]:
+    """Turn the library's TypeError for lone surrogates into a DataError."""
     try:
         yield
     except TypeError:
@@ -336,7 +338,7 @@ def _whole_characters(texts: Iterable[str]) -> Iterator[None]:
 
 
 class _Seen:
-    """Texts on their way to a trainer, and whether any of them said something."""
+    """Passes texts to a trainer, and records whether any of them was not blank."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts, self.text = texts, False
@@ -348,7 +350,7 @@ class _Seen:
 
 
 def _untrained(config: TokenizerConfig) -> tuple[tokenizers.Tokenizer, Any]:
-    """A tokenizer and the trainer that fills it."""
+    """Build a tokenizer without a vocabulary, and its trainer."""
     inner = empty(config.kind, lowercase=config.lowercase, keep_punctuation=config.punctuation == "keep")
     if not in_pieces(config.kind):
         most = config.size or 2**31 - 1
@@ -364,7 +366,7 @@ def _untrained(config: TokenizerConfig) -> tuple[tokenizers.Tokenizer, Any]:
 def _number(inner: tokenizers.Tokenizer, size: int | None) -> None:
     """Give the special tokens the first numbers of a word vocabulary.
 
-    The trainer would do so only until the text itself has a word that is spelled like one of them.
+    The trainer does so only if no word of the text is spelled like one of them.
     """
     ranked = sorted(inner.get_vocab().items(), key=lambda entry: entry[1])
     words = [word for word, _ in ranked if word not in SPECIALS]
@@ -373,11 +375,11 @@ def _number(inner: tokenizers.Tokenizer, size: int | None) -> None:
     inner.add_special_tokens(specials())
 
 
-def _settle(inner: tokenizers.Tokenizer) -> None:
-    """Make a unigram vocabulary the same each time it is trained.
+def _make_deterministic(inner: tokenizers.Tokenizer) -> None:
+    """Make a trained unigram vocabulary deterministic.
 
-    The trainer goes through a random hash table. That shows in the last digits, and in the bytes that no text needed:
-    each of them is scored 0.0001 below the one before. Here they share the lowest score.
+    The trainer iterates over a randomly seeded hash table. The order changes the last digits of the scores, and the
+    scores of bytes that no text needed: each is 0.0001 below the one before. Here these bytes share the lowest score.
     """
     vocabulary: list[tuple[str, float]] = json.loads(inner.to_str())["model"]["vocab"]
     specials, pieces = vocabulary[: len(SPECIALS)], dict(vocabulary[len(SPECIALS) :])
@@ -391,7 +393,7 @@ def _settle(inner: tokenizers.Tokenizer) -> None:
 
 
 def _from_text(tokens: list[int]) -> list[int]:
-    # a word that is spelled like <pad>, <bos> or <eos> finds that entry of a word vocabulary: it is unknown
+    # a word spelled like <pad>, <bos> or <eos> matches that entry of a word vocabulary: make it unknown
     return [UNK if token < UNK else token for token in tokens] if tokens and min(tokens) < UNK else tokens
 
 

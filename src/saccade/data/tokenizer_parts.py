@@ -1,8 +1,8 @@
-"""The parts of the tokenizers library that saccade uses, put together in the ways it uses them and in no other.
+"""The parts of the tokenizers library that saccade uses, in the only combinations that it uses.
 
-A model folder may come from a stranger, and the library trusts what it reads: a normalizer that saccade never writes
-can abort the process, one large number fills the memory, and a pattern can take forever. So the library is never given
-a file. `rebuilt` takes the vocabulary out of one, checks it, and makes the tokenizer anew from the parts below.
+A model folder may be untrusted, but the library trusts what it reads: an unexpected normalizer can abort the process,
+a large number can fill the memory, and a pattern can take forever. So the library never reads a file. `rebuilt` takes
+the vocabulary from the file, checks it, and builds a new tokenizer from the parts below.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ __all__ = ["Kind", "empty", "in_pieces", "rebuilt", "specials"]
 Kind = Literal["word", "char", "bpe", "unigram"]
 _MODELS = {"word": "WordLevel", "char": "WordLevel", "bpe": "BPE", "unigram": "Unigram"}
 _WORDS = r"\d+(?:[.,]\d+)+|[\w\p{M}-]+['’]?|[^\w\s\x1c-\x1f]"
-"""A number, a word with the apostrophe that ends it (l' as in l'eau), or one sign."""
+"""Matches a number, a word with its final apostrophe (l' as in l'eau), or one punctuation mark."""
 _UNSPACED = r"[^\s\x1c-\x1f]+"
-"""What str.split gives: Python takes four control characters for spaces that regular expressions do not."""
+"""Matches the words of str.split, for which four control characters are spaces, unlike in regular expressions."""
 
 
 def in_pieces(kind: str) -> bool:
-    """Whether tokens are pieces of words, written in bytes."""
+    """Return whether tokens are byte-level subwords."""
     return kind in ("bpe", "unigram")
 
 
 def specials() -> list[tokenizers.AddedToken]:
-    """The special tokens as the library wants them."""
+    """Return the special tokens in the type of the library."""
     return [tokenizers.AddedToken(name, special=True, normalized=False) for name in SPECIALS]
 
 
 def empty(kind: Kind, *, lowercase: bool, keep_punctuation: bool) -> tokenizers.Tokenizer:
-    """A tokenizer without a vocabulary."""
+    """Build a tokenizer without a vocabulary."""
     steps: list[Any] = [normalizers.Lowercase()] if lowercase else []
     if in_pieces(kind):
         inner = tokenizers.Tokenizer(models.BPE() if kind == "bpe" else models.Unigram())
@@ -55,7 +55,7 @@ def empty(kind: Kind, *, lowercase: bool, keep_punctuation: bool) -> tokenizers.
 
 
 def rebuilt(kind: str, state: Any) -> tokenizers.Tokenizer:
-    """The tokenizer whose `to_str` gave this JSON; ValueError where saccade does not write such a one."""
+    """Rebuild a tokenizer from the JSON of its `to_str`; raise ValueError for JSON that saccade would not write."""
     if kind not in _MODELS:
         raise ValueError(f"the kind {kind!r} does not exist")
     model = state.get("model") if isinstance(state, dict) else None
@@ -76,14 +76,14 @@ def _pattern(state: dict[str, Any]) -> Any:
 
 
 def _inside(state: dict[str, Any], outer: str, inner: str, *, kind: type) -> Any:
-    """state[outer][inner], or an empty one of its kind."""
+    """Return state[outer][inner], or an empty value of its kind."""
     part = state.get(outer)
     found = part.get(inner) if isinstance(part, dict) else None
     return found if isinstance(found, kind) else kind()
 
 
 def _model(kind: str, model: dict[str, Any]) -> Any:
-    """The library's model, with a vocabulary that was checked."""
+    """Build the library's model from a checked vocabulary."""
     if kind == "unigram":
         scored = _scored(model.get("vocab"))
         _check_pieces([piece for piece, _ in scored], kind)
@@ -96,7 +96,7 @@ def _model(kind: str, model: dict[str, Any]) -> Any:
 
 
 def _numbered(vocabulary: Any) -> dict[str, int]:
-    """Tokens with the numbers from 0 to one less than there are."""
+    """Check a vocabulary of n tokens with the numbers 0 to n - 1."""
     if not isinstance(vocabulary, dict) or any(type(number) is not int for number in vocabulary.values()):
         raise ValueError("the vocabulary must be tokens with their numbers")
     if sorted(vocabulary.values()) != list(range(len(vocabulary))):
@@ -105,7 +105,7 @@ def _numbered(vocabulary: Any) -> dict[str, int]:
 
 
 def _scored(vocabulary: Any) -> list[tuple[str, float]]:
-    """Tokens with their scores, in the order of their numbers."""
+    """Check a list of tokens with their scores, in the order of their numbers."""
     if not isinstance(vocabulary, list):
         raise ValueError("the vocabulary must be a list of tokens with their scores")
     for entry in vocabulary:
@@ -116,7 +116,7 @@ def _scored(vocabulary: Any) -> list[tuple[str, float]]:
 
 
 def _merges(merges: Any, vocabulary: dict[str, int]) -> list[tuple[str, str]]:
-    """Pairs of tokens that make a third."""
+    """Check BPE merges: pairs of tokens that form another token."""
     if not isinstance(merges, list):
         raise ValueError("the merges must be a list of pairs")
     for pair in merges:
@@ -127,12 +127,12 @@ def _merges(merges: Any, vocabulary: dict[str, int]) -> list[tuple[str, str]]:
 
 
 def _check_pieces(pieces: list[str], kind: str) -> None:
-    """Refuse tokens that the kind does not have, and special ones that are not at their places."""
+    """Raise ValueError for tokens that the kind cannot have, and for misplaced special tokens."""
     if tuple(pieces[: len(SPECIALS)]) != SPECIALS:
         raise ValueError("the special tokens are not the first ones")
     if "" in pieces or len(set(pieces)) != len(pieces):
         raise ValueError("a token is empty or there twice")
-    "".join(pieces).encode()  # half a character is a ValueError
+    "".join(pieces).encode()  # raises ValueError for lone surrogates
     if not in_pieces(kind):
         return
     alphabet = {*pre_tokenizers.ByteLevel.alphabet()}

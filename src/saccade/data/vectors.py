@@ -1,4 +1,4 @@
-"""Word vectors that others made, in GloVe's text form: `word 0.1 -0.2 …`, one word a line."""
+"""Pretrained word vectors in GloVe's text format: `word 0.1 -0.2 …`, one word per line."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ Matrix = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Vectors:
-    """The vectors of a vocabulary: `matrix` (V, E), and which of its rows the file had (V,)."""
+    """The vectors of a vocabulary: `matrix` (V, E), and `found` (V,), whether the file has each word."""
 
     matrix: Matrix
     found: NDArray[np.bool_]
 
     @property
     def coverage(self) -> float:
-        """The share of the words, special tokens left out, that the file knows."""
+        """The fraction of words, without special tokens, that the file has."""
         words = self.found[len(SPECIALS) :]
         return float(words.mean()) if len(words) else 0.0
 
 
 def read_vectors(path: Path, vocabulary: Sequence[str], width: int) -> Vectors:
-    """The vectors of a vocabulary, (V, width); rows of words that the file does not know are zero.
+    """Read the vectors of a vocabulary, (V, width); rows of words that the file does not have are zero.
 
-    Only what the vocabulary needs is kept, so a file may be larger than memory. A word that the file does not have as
-    it is written takes the vector of its lower-case form. A first line of two whole numbers, as word2vec and fastText
-    write it, is skipped. .gz, .xz and .zst are decompressed.
+    Only vectors of the vocabulary are kept, so a file may be larger than memory. If the file does not have a word, it
+    gets the vector of its lower-case form. A first line of two whole numbers, as in word2vec and fastText, is skipped.
+    .gz, .xz and .zst are decompressed.
     """
     words = vocabulary[len(SPECIALS) :]
     wanted = {*words, *(word.lower() for word in words)}
@@ -47,7 +47,7 @@ def read_vectors(path: Path, vocabulary: Sequence[str], width: int) -> Vectors:
             _check_width(path, line, width)
             if _is_header(line):
                 continue
-        cells = line.rstrip(" ").rsplit(" ", width)  # a few of GloVe's words hold a space
+        cells = line.rstrip(" ").rsplit(" ", width)  # some words in GloVe contain a space
         if len(cells) != width + 1:
             raise DataError(
                 f"{path}, line {number} has {len(cells) - 1} numbers, but {width} are wanted: {shorten(line)}."

@@ -1,4 +1,4 @@
-"""Corpora written to files that `saccade.data.formats` reads back: a stream of Examples in, whole files or none out."""
+"""Write a stream of Examples to files that `saccade.data.formats` reads back; never leave partial files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALIGN = "align"
 def write_pairs(
     examples: Iterable[Example], folder: Path, name: str, sides: tuple[str, str] = ("en", "fr")
 ) -> list[Path]:
-    """Write NAME.en and NAME.fr, line by line, and NAME.align in Pharaoh's form if there are links. The paths."""
+    """Write NAME.en, NAME.fr and, if there are links, NAME.align in Pharaoh format; return the paths."""
     if len({*sides, _ALIGN}) != 3:
         raise ConfigError(f"sides {sides[0]!r} and {sides[1]!r} must differ from each other and from {_ALIGN!r}.")
     stream = iter(examples)
@@ -34,22 +34,22 @@ def write_pairs(
 
 
 def write_text(examples: Iterable[Example], folder: Path, name: str, side: str = "en") -> list[Path]:
-    """Write texts alone, the targets, to NAME.en. The path."""
+    """Write plain texts, the targets, to NAME.en; return the path."""
     rows = ([_text(example, "target", number)] for number, example in enumerate(examples, 1))
     return _write(rows, folder, [f"{name}.{side}"])
 
 
 def write_labelled(examples: Iterable[Example], folder: Path, name: str) -> list[Path]:
-    """Write labels and texts, a tab between them, to NAME.tsv. The path."""
+    """Write labels and texts, separated by tabs, to NAME.tsv; return the path."""
     return _write(_labelled_rows(examples), folder, [f"{name}.tsv"])
 
 
 def write_captions(examples: Iterable[Example], folder: Path, name: str) -> list[Path]:
-    """Write pictures to the folder NAME.images and their captions, with boxes, to NAME.jsonl. Both paths.
+    """Write images to the folder NAME.images, and captions with boxes to NAME.jsonl; return both paths.
 
-    The .jsonl names its pictures and is all that has to be read back.
+    The .jsonl names its images, so only this file has to be given to read the corpus back.
     """
-    import_extra("PIL", "pictures", "writing pictures")
+    import_extra("PIL", "pictures", "writing images")
     library = importlib.import_module("PIL.Image")
     images = folder / f"{name}.images"
 
@@ -89,7 +89,7 @@ def _labelled_rows(examples: Iterable[Example]) -> Iterator[list[str]]:
 
 
 def _text(example: Example, field: str, number: int) -> str:
-    """One text of an example, if there is one and it fits on a line."""
+    """Return one text of an example; raise DataError if it is missing or does not fit on a line."""
     text: str | None = getattr(example, field)
     if text is None:
         raise DataError(f"example {number} has no {field} to write.")
@@ -100,14 +100,14 @@ def _text(example: Example, field: str, number: int) -> str:
 
 
 def _write(rows: Iterable[Sequence[str]], folder: Path, names: Sequence[str]) -> list[Path]:
-    """One line into each file per row. An error on the way leaves no file behind, and old ones as they were."""
+    """Write one line to each file per row; on an error, leave no new files and keep the old ones."""
     paths = [folder / name for name in names]
     empty = True
     with ExitStack() as stack:
         files = [stack.enter_context(writing(path)) for path in paths]
         for row in rows:
             for file, line in zip(files, row, strict=True):
-                # readers drop one byte order mark at the very start, so one that belongs to the text needs another
+                # readers drop one byte order mark at the start, so one that belongs to the text is doubled
                 mark = "\ufeff" if empty and line.startswith("\ufeff") else ""
                 file.write(f"{mark}{line}\n")
             empty = False

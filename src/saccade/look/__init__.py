@@ -1,13 +1,15 @@
-"""Pictures of where a model looked: in the terminal, as a figure, as a page. Plain words and numbers in, no torch.
+"""Attention figures for the terminal, papers and web pages, from plain words and numbers; needs no torch.
 
-A picture is drawn by `draw…` for the terminal and by `save…` for papers and slides: the matrix, a reader at work
-(`…_reading`), heads as lines (`…_arcs`), all heads at a glance (`…_heads`), and what was seen of a picture
-(`…_overlay`). `report` makes one HTML page of a whole evaluation.
+`draw…` draws a figure for the terminal, `save…` writes one as a file. The figures are the alignment matrix, a text with
+a line for each word read (`…_reading`), heads as lines between words (`…_arcs`), a small matrix for each head
+(`…_heads`), and heatmaps over an input image (`…_overlay`). `report` makes one HTML page of a whole evaluation.
 """
 
+from saccade.deprecated import renamed
 from saccade.look.arcs import draw_arcs, save_arcs
 from saccade.look.curves import Curve, Point, save_lengths
 from saccade.look.figure import save
+from saccade.look.figure_spec import STYLES, FigureSpec
 from saccade.look.heads import Heads, draw_heads, save_heads
 from saccade.look.html import Sample, Table, report
 from saccade.look.map import Link, Map, Marks
@@ -16,11 +18,11 @@ from saccade.look.overlay_terminal import draw_overlay, draw_overlay_heads
 from saccade.look.picture import Picture
 from saccade.look.reading import draw_reading, save_reading
 from saccade.look.terminal import draw
-from saccade.look.view import STYLES, View
 
 __all__ = [
     "STYLES",
     "Curve",
+    "FigureSpec",
     "Heads",
     "Link",
     "Map",
@@ -30,7 +32,6 @@ __all__ = [
     "Point",
     "Sample",
     "Table",
-    "View",
     "draw",
     "draw_arcs",
     "draw_heads",
@@ -46,3 +47,5 @@ __all__ = [
     "save_overlay_heads",
     "save_reading",
 ]
+
+__getattr__ = renamed(__name__, {"View": ("saccade.look", "FigureSpec")})

@@ -1,7 +1,7 @@
-"""Heads as lines between words: the picture of Vaswani et al. 2017, arXiv:1706.03762, figures 3 to 5.
+"""Heads as lines between words, like figures 3 to 5 of Vaswani et al. 2017, arXiv:1706.03762.
 
-At the left the words that look, at the right what they look at; the more, the more opaque the line. Each head has a
-colour that the colour-blind can tell from the others, and from the ninth on a dash as well.
+The attending words are at the left, the attended words at the right. A line's opacity is its weight. Each head has a
+color from a palette for color-blind readers, and from the ninth head on also a dash pattern.
 """
 
 from __future__ import annotations
@@ -10,37 +10,38 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from saccade.errors import ShapeError
-from saccade.look import terminal, words
+from saccade.look import terminal, text_width
+from saccade.look.canvas import INK, MUTED, Sheet, sheet
 from saccade.look.figure import NOTES, UNKNOWN, check_content
 from saccade.look.map import Map
-from saccade.look.paper import INK, MUTED, Sheet, sheet
 
 __all__ = ["check_heads", "draw_arcs", "save_arcs"]
 
-# after Okabe and Ito, without the yellow that paper swallows
+# after Okabe and Ito, without the yellow, which is too faint on white
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0528a", "#56b4e9", "#e69f00", "#4d4d4d", "#7a5c00")
 DASHES = ("-", (0, (4, 2.5)), (0, (1, 2)))
 SIZE = 10.5
 LINE = 17.0
 FAINTEST = 0.02
-"""Weights below are not drawn: thousands of lines nobody sees make a file that nobody can open."""
+"""Lower weights are not drawn: thousands of invisible lines make a file too large to open."""
 WORTH_NAMING = 0.1
+"""In the terminal, weights after a word's first are listed from here on."""
 
 
 def check_heads(heads: Sequence[Map]) -> None:
-    """An error unless there are heads, of the same words."""
+    """Raise ShapeError if there are no heads, or if they have different words."""
     if not heads:
         raise ShapeError("there are 0 heads to draw. Pass a map for each.")
     for number, map in enumerate(heads):
         check_content(map, len(heads))
         if (map.source, map.target) != (heads[0].source, heads[0].target):
-            raise ShapeError(f"head {number} is between other words than head 0. Pass the heads of one sentence.")
+            raise ShapeError(f"head {number} has other words than head 0. Pass the heads of one sentence.")
 
 
 def save_arcs(
     heads: Sequence[Map], path: Path | str, *, title: str | None = None, names: Sequence[str] | None = None
 ) -> None:
-    """Write the heads as lines; the suffix of `path` says which format. `names` are the heads', left out, numbers."""
+    """Write the heads as lines, in the format of the suffix of `path`; `names` default to the heads' numbers."""
     with sheet(path) as page:
         check_heads(heads)
         names = names or [f"head {number}" for number in range(len(heads))]
@@ -56,7 +57,7 @@ def save_arcs(
 
 def _columns(page: Sheet, map: Map, reach: float) -> None:
     page.text(-8, -12, "word", NOTES, colour=MUTED, side="right")
-    page.text(reach + 8, -12, "looks at", NOTES, colour=MUTED)
+    page.text(reach + 8, -12, "attends to", NOTES, colour=MUTED)
     for t, word in enumerate(map.target):
         colour = MUTED if t in map.marks.target else INK
         page.text(-8, _middle(t), page.label(word), SIZE, colour=colour, side="right")
@@ -70,16 +71,16 @@ def _middle(place: int) -> float:
 
 
 def _head(page: Sheet, map: Map, number: int, heads: int, reach: float) -> None:
-    """The lines of a head, the weak ones first; each head starts a little lower, so that none hides another."""
+    """Draw the lines of a head, weak ones first; shift each head down a little so that heads do not overlap."""
     lower = (number - (heads - 1) / 2) * min(1.6, (LINE - 7) / heads)
-    seen = [(weight, t, s) for t, row in enumerate(map.weights) for s, weight in enumerate(row) if weight >= FAINTEST]
-    ends = [(-3.0, _middle(t) + lower, reach + 3, _middle(s) + lower) for _, t, s in sorted(seen)]
-    colours = [(COLOURS[number % len(COLOURS)], min(1.0, weight)) for weight, _, _ in sorted(seen)]
+    drawn = [(weight, t, s) for t, row in enumerate(map.weights) for s, weight in enumerate(row) if weight >= FAINTEST]
+    ends = [(-3.0, _middle(t) + lower, reach + 3, _middle(s) + lower) for _, t, s in sorted(drawn)]
+    colours = [(COLOURS[number % len(COLOURS)], min(1.0, weight)) for weight, _, _ in sorted(drawn)]
     page.lines(ends, colours, DASHES[number // len(COLOURS) % len(DASHES)])
 
 
 def _key(page: Sheet, names: Sequence[str], top: float, reach: float) -> None:
-    """Below: the colour of each head, and what is not drawn."""
+    """Draw the legend below: the color of each head, and the threshold for drawing a line."""
     labels = [page.label(name) for name in names]
     step = max(page.width(label, NOTES) for label in labels) + 34
     across = max(1, int((reach + 140) // step))
@@ -90,30 +91,32 @@ def _key(page: Sheet, names: Sequence[str], top: float, reach: float) -> None:
         page.box((x, y, 16, 1))
         page.text(x + 21, y, label, NOTES, colour=MUTED)
     below = top + (12 * ((len(labels) - 1) // across + 1) if len(labels) > 1 else 0)
-    note = f"the more opaque a line, the higher the weight; below {words.percent(FAINTEST)} none is drawn"
+    note = f"the more opaque a line, the higher the weight; below {text_width.percent(FAINTEST)} none is drawn"
     page.text(-60, below + 2, note, NOTES, colour=MUTED)
     if page.boxes:
         page.text(-60, below + 14, UNKNOWN, NOTES, colour=MUTED)
 
 
 def draw_arcs(heads: Sequence[Map], *, width: int | None = None, names: Sequence[str] | None = None) -> str:
-    """The same for a terminal: for each word the strongest looks of all heads, "zone ← Area 97 % (head 2)".
+    """Return text for a terminal: a line for each word with its highest weights, as in "zone ← Area 97 % (head 2)".
 
-    At most three a word, and as many as fit into `width`.
+    A line names at most three source words, of any head, and as many as fit into `width`.
     """
     check_heads(heads)
     names = names or [f"head {number}" for number in range(len(heads))]
-    sources = [words.kept_in_order(name) for name in words.numbered(terminal.label(word) for word in heads[0].source)]
-    targets = [words.kept_in_order(terminal.label(word)) for word in heads[0].target]
-    margin = max(words.width(word) for word in targets)
+    sources = [
+        text_width.kept_in_order(name) for name in text_width.numbered(terminal.label(word) for word in heads[0].source)
+    ]
+    targets = [text_width.kept_in_order(terminal.label(word)) for word in heads[0].target]
+    margin = max(text_width.width(word) for word in targets)
     lines = []
     for t, target in enumerate(targets):
-        seen = [(-weight, number, s) for number, map in enumerate(heads) for s, weight in enumerate(map.weights[t])]
-        best = [look for rank, look in enumerate(sorted(seen)[:3]) if rank == 0 or -look[0] >= WORTH_NAMING]
-        looks = [f"{sources[s]} {words.percent(-weight)} ({names[number]})" for weight, number, s in best]
-        beginning = f"{words.pad_left(target, margin)} ← "
-        while width is not None and len(looks) > 1 and words.width(beginning + ", ".join(looks)) > width:
-            looks.pop()
-        line = beginning + ", ".join(looks)
-        lines.append(line if width is None else words.clip(line, width))
+        links = [(-weight, number, s) for number, map in enumerate(heads) for s, weight in enumerate(map.weights[t])]
+        best = [link for rank, link in enumerate(sorted(links)[:3]) if rank == 0 or -link[0] >= WORTH_NAMING]
+        parts = [f"{sources[s]} {text_width.percent(-weight)} ({names[number]})" for weight, number, s in best]
+        beginning = f"{text_width.pad_left(target, margin)} ← "
+        while width is not None and len(parts) > 1 and text_width.width(beginning + ", ".join(parts)) > width:
+            parts.pop()
+        line = beginning + ", ".join(parts)
+        lines.append(line if width is None else text_width.clip(line, width))
     return "\n".join(lines)

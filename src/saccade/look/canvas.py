@@ -1,4 +1,4 @@
-"""Drawing on paper: matplotlib, loaded when it is needed, without its global state, and the same bytes each time."""
+"""Drawing with matplotlib: imported lazily, isolated from its global settings, with reproducible output files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from saccade.errors import ConfigError
 from saccade.files import write_atomically
-from saccade.look import words
+from saccade.look import text_width
 from saccade.look.fonts import draws_joined_letters, families, knows
 from saccade.look.shaping import shaped
 
@@ -44,13 +44,13 @@ MUTED = "#666d7a"
 FAINT = "#d5d9e0"
 GOLD = "#e8820c"
 RED = "#c4122f"
-# one hue, ever darker: it survives a black-and-white printer and every kind of colour blindness
+# one hue, ever darker: readable in grayscale and with any color blindness
 SCALE = ("#ffffff", "#c9d9ee", "#85a9d6", "#3f74b5", "#12305e")
 
 BOX = "□"
-IGNORABLE = "\u200c\u200d\ufe0e\ufe0f"  # they choose the form of their neighbours and have none of their own
+IGNORABLE = "\u200c\u200d\ufe0e\ufe0f"  # joiners and variation selectors, which have no glyph of their own
 DOTS_PER_INCH = 200
-# what matplotlib would write the date or its version into
+# without these, matplotlib would write the date or its version into the file
 METADATA: dict[str, dict[str, Any]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": "saccade"},
@@ -64,34 +64,34 @@ STYLE: dict[Any, Any] = {
     "ytick.color": MUTED,
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
-    "text.parse_math": False,  # a word with dollar signs is a word, not a formula
-    "svg.hashsalt": "saccade",  # names inside the file would be random without it
-    "svg.fonttype": "none",  # words stay words, to be selected, searched and read aloud
-    "pdf.fonttype": 42,  # whole letters of the fonts go into the file; publishers refuse the other kind
+    "text.parse_math": False,  # show dollar signs as they are
+    "svg.hashsalt": "saccade",  # makes element ids reproducible
+    "svg.fonttype": "none",  # keep text as text: selectable, searchable, readable by screen readers
+    "pdf.fonttype": 42,  # embed TrueType fonts; publishers reject Type 3
 }
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Inside, matplotlib has our style and nobody else's; afterwards it is as it was."""
+    """Apply our matplotlib style inside the context, and restore the caller's settings afterwards."""
     try:
         import matplotlib
     except ImportError as error:
         raise ConfigError(
-            "pictures need matplotlib, which is not installed. pip install 'saccade[pictures]'"
+            "figures need matplotlib, which is not installed. pip install 'saccade-attention[pictures]'"
         ) from error
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
         matplotlib.rcParams["font.family"] = families()
-        # a letter no font knows is drawn as a box; that is no reason to fail
+        # a character missing from all fonts is drawn as a box; do not warn
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         yield
 
 
 def check_suffix(path: Path) -> str:
-    """.png, .pdf or .svg, or an error."""
+    """Return the suffix .png, .pdf or .svg; raise ConfigError for any other."""
     suffix = path.suffix.lower()
     if suffix not in METADATA:
         raise ConfigError(f"{path.name} ends in {suffix or 'nothing'}. Choose a name that ends in .png, .pdf or .svg.")
@@ -99,7 +99,7 @@ def check_suffix(path: Path) -> str:
 
 
 def write(figure: Figure, path: Path) -> None:
-    """The figure as its suffix says, cut to what is drawn, with a small margin."""
+    """Write the figure in the format of the suffix of `path`, cropped to its content with a small margin."""
     suffix = check_suffix(path)
     file = BytesIO()
     figure.savefig(
@@ -115,7 +115,7 @@ def write(figure: Figure, path: Path) -> None:
 
 
 def shade(weight: float) -> str:
-    """The colour of a weight: white for 0, dark for 1."""
+    """Return the color of a weight: white for 0, dark for 1."""
     place = max(0.0, min(1.0, weight)) * (len(SCALE) - 1)
     lower = min(int(place), len(SCALE) - 2)
     ends = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in SCALE[lower : lower + 2]]
@@ -128,28 +128,26 @@ Side = Literal["left", "center", "right"]
 
 
 class Sheet:
-    """A page to draw on, as large as what is drawn. All sizes are points; down is more."""
+    """A page that grows with its content. All sizes are points; y increases downward."""
 
     def __init__(self, suffix: str) -> None:
         from matplotlib.backends.backend_agg import RendererAgg
         from matplotlib.figure import Figure
         from matplotlib.transforms import Affine2D
 
-        self.figure = Figure(
-            figsize=(1, 1)
-        )  # an inch, so that points are easily told in figures; `write` cuts around all
+        self.figure = Figure(figsize=(1, 1))  # one inch, so that 72 points are one unit; `write` crops
         self._points = Affine2D().scale(1 / 72, -1 / 72) + self.figure.transFigure
         self._ruler = RendererAgg(1, 1, 72)  # type: ignore[no-untyped-call]
-        self._read_elsewhere = suffix == ".svg"  # by a browser, which has its own fonts and joins and turns letters
+        self._viewer_shapes_text = suffix == ".svg"  # a browser has its own fonts, ligatures and bidirectional order
         self.boxes = False
-        """Whether some letter had to be drawn as a box, since no font here knows it."""
+        """Whether a character was drawn as a box because no installed font has it."""
 
     def label(self, word: str, longest: int = 32) -> str:
-        """A word as it can be drawn here: harmless, composed, cut if it is long, letters nobody knows as boxes."""
-        text = words.clip(unicodedata.normalize("NFC", words.visible(word)), longest)
-        if self._read_elsewhere:
+        """Return a word as drawable text: sanitized, NFC, cut if long, with boxes for characters without a font."""
+        text = text_width.clip(unicodedata.normalize("NFC", text_width.visible(word)), longest)
+        if self._viewer_shapes_text:
             return text
-        known = "".join(map(self._known, words.clusters(text)))
+        known = "".join(map(self._known, text_width.clusters(text)))
         return known if draws_joined_letters() else shaped(known)
 
     def _known(self, cluster: str) -> str:
@@ -159,7 +157,7 @@ class Sheet:
         return BOX
 
     def width(self, label: str, size: float) -> float:
-        """How wide a label is."""
+        """Return the width of a label in points."""
         from matplotlib.font_manager import FontProperties
 
         font = FontProperties(size=size)
@@ -178,7 +176,10 @@ class Sheet:
         bold: bool = False,
         counts: bool = True,
     ) -> None:
-        """A label beside a point, level with it; turned, it stands on the point. `counts`: whether the page grows."""
+        """Draw a label beside a point, vertically centered; with `turn` (degrees), its baseline starts at the point.
+
+        `counts`: whether the page grows to include it.
+        """
         upright: Literal["baseline", "center_baseline"] = "baseline" if turn else "center_baseline"
         made = self.figure.text(
             x,
@@ -205,7 +206,7 @@ class Sheet:
         corner: float = 0,
         counts: bool = True,
     ) -> None:
-        """A rectangle, or the outline of one; `corner` is the radius of its corners."""
+        """Draw a rectangle, filled or outlined; `corner` is its corner radius, `counts` whether the page grows."""
         from matplotlib.patches import FancyBboxPatch
 
         left, top, width, height = box
@@ -215,7 +216,7 @@ class Sheet:
         self._add(made, counts)
 
     def cells(self, boxes: Sequence[Box], colours: Sequence[str], *, grid: str | None = None, line: float = 0) -> None:
-        """Many rectangles at once; the page does not grow for them."""
+        """Draw many rectangles at once, without growing the page."""
         from matplotlib.collections import PolyCollection
 
         corners = [[(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h in boxes]
@@ -223,7 +224,7 @@ class Sheet:
         self._add(PolyCollection(corners, facecolors=list(colours), edgecolors=edges, linewidths=line), False)
 
     def image(self, pixels: NDArray[np.uint8], box: Box) -> None:
-        """Pixels (height, width, 3 or 4) in a box, smoothed where they are few; the page does not grow for them."""
+        """Draw pixels (height, width, 3 or 4) into a box, with bicubic scaling and without growing the page."""
         from matplotlib.image import BboxImage
         from matplotlib.transforms import Bbox, TransformedBbox
 
@@ -236,7 +237,7 @@ class Sheet:
     def lines(
         self, ends: Sequence[tuple[float, float, float, float]], colours: Sequence[tuple[str, float]], dashes: Any = "-"
     ) -> None:
-        """Many straight lines at once, each with a colour and how opaque it is; the page does not grow for them."""
+        """Draw many straight lines at once, each with a color and an opacity, without growing the page."""
         from matplotlib.collections import LineCollection
         from matplotlib.colors import to_rgba
 
@@ -252,7 +253,7 @@ class Sheet:
 
 @contextmanager
 def sheet(path: Path | str) -> Iterator[Sheet]:
-    """A page that is written when all is drawn; the suffix of `path` says which format."""
+    """Open a page to draw on, and write it on exit in the format of the suffix of `path`."""
     path = Path(path)
     suffix = check_suffix(path)
     with drawing():

@@ -1,4 +1,4 @@
-"""Quality against sentence length: the figure that made the case for attention."""
+"""Score against sentence length, with a confidence interval at each point."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from saccade.errors import NumericsError, ShapeError
-from saccade.look import words
-from saccade.look.paper import FAINT, MUTED, check_suffix, drawing, write
+from saccade.look import text_width
+from saccade.look.canvas import FAINT, MUTED, check_suffix, drawing, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Curve", "Point", "clear", "draw_line", "name_ends", "save_lengths"]
 
-# the first eight after Okabe and Ito: all kinds of colour blindness tell them apart; shapes say it a second time
+# the first eight after Okabe and Ito, for color-blind readers; markers and dashes differ as well
 LOOKS = (
     ("#0072b2", "o", "-"),
     ("#d55e00", "s", "--"),
@@ -30,11 +30,11 @@ LOOKS = (
     ("#8c2d04", ">", "-"),
     ("#6a51a3", "p", "--"),
 )
-"""Colour, marker and dashes of each curve."""
+"""Color, marker and dashes of each curve."""
 
 
 class Point(NamedTuple):
-    """The score of the sentences of `low` to `high` words, and the band it surely lies in."""
+    """The score of sentences of `low` to `high` words, with its confidence interval from `lower` to `upper`."""
 
     low: float
     high: float
@@ -44,19 +44,19 @@ class Point(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """Where the point stands on the axis of lengths."""
+        """The point's position on the length axis."""
         return (self.low + self.high) / 2
 
 
 @dataclass(frozen=True, init=False)
 class Curve:
-    """A system's name and its points; plain tuples (low, high, score, lower, upper) will do."""
+    """A system's name and its points, which may be plain tuples (low, high, score, lower, upper)."""
 
     name: str
     points: tuple[Point, ...]
 
     def __init__(self, name: str, points: Iterable[Sequence[float]]) -> None:
-        object.__setattr__(self, "name", name)  # frozen for everybody else
+        object.__setattr__(self, "name", name)  # the dataclass is frozen
         object.__setattr__(self, "points", tuple(sorted(_point(name, numbers) for numbers in points)))
         if not self.points:
             raise ShapeError(f"the curve {name!r} has no points. Leave it out, or score some sentences.")
@@ -84,9 +84,9 @@ def save_lengths(
     score: str = "BLEU",
     title: str | None = None,
 ) -> None:
-    """Write the curves with their bands; beyond `trained_to` words lies what no system saw in training.
+    """Write the curves with their confidence intervals, and shade the lengths above `trained_to` words.
 
-    Equal curves give equal bytes on one machine.
+    `trained_to` is the maximum length in training. Equal curves give equal bytes on one machine.
     """
     path, curves = Path(path), list(curves)
     check_suffix(path)
@@ -102,7 +102,7 @@ def save_lengths(
         _frame(axes, curves, trained_to, score)
         name_ends(axes, [(curve.name, curve.points[-1].score) for curve in curves])
         if title:
-            axes.set_title(words.visible(title), loc="left", fontsize=12, fontweight="bold", pad=14)
+            axes.set_title(text_width.visible(title), loc="left", fontsize=12, fontweight="bold", pad=14)
         write(figure, path)
 
 
@@ -114,7 +114,7 @@ def _curve(axes: Axes, curve: Curve, number: int) -> None:
 
 
 def draw_line(axes: Axes, along: Sequence[float], heights: Sequence[float], number: int) -> None:
-    """One of several curves, in its own look."""
+    """Draw curve `number` in its own color, marker and dashes."""
     colour, marker, dashes = LOOKS[number % len(LOOKS)]
     axes.plot(
         along,
@@ -136,14 +136,14 @@ def _frame(axes: Axes, curves: list[Curve], trained_to: float | None, score: str
     axes.set_xlim(0, longest)
     axes.set_ylim(bottom, (top - bottom or 1) * 1.08 + bottom)
     axes.set_xlabel("words in the input", labelpad=8)
-    axes.set_ylabel(words.visible(score), labelpad=8)
+    axes.set_ylabel(text_width.visible(score), labelpad=8)
     clear(axes)
     if trained_to is not None:
         _border(axes, trained_to, longest)
 
 
 def clear(axes: Axes) -> None:
-    """No frame and no ticks, only faint lines to read heights by."""
+    """Remove frame and ticks, and draw faint horizontal grid lines."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set(edgecolor=FAINT)
     axes.grid(axis="y", color=FAINT, linewidth=0.6)
@@ -152,10 +152,10 @@ def clear(axes: Axes) -> None:
 
 
 def _border(axes: Axes, trained_to: float, longest: float) -> None:
-    """Where the lengths seen in training end."""
+    """Mark where the lengths seen in training end."""
     axes.axvspan(trained_to, longest, color="#f3f4f7", zorder=0)
     axes.axvline(trained_to, color=MUTED, linewidth=1, zorder=1)
-    left = trained_to > longest / 2  # the words stand where there is more room
+    left = trained_to > longest / 2  # put the label where there is more room
     axes.annotate(
         "trained up to here" if left else "longer than in training",
         (trained_to, 1),
@@ -169,13 +169,13 @@ def _border(axes: Axes, trained_to: float, longest: float) -> None:
 
 
 def name_ends(axes: Axes, ends: Sequence[tuple[str, float]]) -> None:
-    """Each name at the height where its curve ends, moved apart where two would touch: no legend to look back to."""
+    """Write each name at the end of its curve, moved apart where two would overlap; this replaces a legend."""
     bottom, top = axes.get_ylim()
     order = sorted(range(len(ends)), key=lambda number: ends[number][1])
     heights = _apart([ends[number][1] for number in order], (top - bottom) * 0.065, top)
     for number, height in zip(order, heights, strict=True):
         axes.annotate(
-            words.clip(words.visible(ends[number][0]), 40),
+            text_width.clip(text_width.visible(ends[number][0]), 40),
             (1, height),
             xycoords=axes.get_yaxis_transform(),
             xytext=(8, 0),
@@ -188,7 +188,7 @@ def name_ends(axes: Axes, ends: Sequence[tuple[str, float]]) -> None:
 
 
 def _apart(heights: Sequence[float], gap: float, top: float) -> list[float]:
-    """Rising heights with at least a gap between them: moved up, and from the top down again where there is no room."""
+    """Move rising heights at least `gap` apart: push them up, then down again from `top` if they exceed it."""
     moved: list[float] = []
     for height in heights:
         moved.append(max(height, moved[-1] + gap) if moved else height)

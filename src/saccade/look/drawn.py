@@ -1,4 +1,4 @@
-"""Pictures of an attention record: which maps a view shows, and who draws them."""
+"""Drawing of attention maps: select the maps that a figure needs, and call the functions that draw them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from saccade.errors import ConfigError
 from saccade.look import (
+    FigureSpec,
     Heads,
     Link,
     Map,
     Overlay,
     Picture,
-    View,
     draw,
     draw_arcs,
     draw_heads,
@@ -42,7 +42,7 @@ Weights = NDArray[Any]
 
 
 class DrawnSide(Protocol):
-    """One side of a map: its tokens, the words they make up, and the word that each belongs to."""
+    """One axis of a map: its tokens, its words, and the word of each token; see `saccade.prediction.Side`."""
 
     @property
     def tokens(self) -> list[str]:
@@ -50,23 +50,23 @@ class DrawnSide(Protocol):
 
     @property
     def word_of(self) -> list[int]:
-        """For each token the number of its word."""
+        """The word index of each token."""
 
     @property
     def names(self) -> list[str]:
-        """The words, and the end."""
+        """The words, and the end token."""
 
     def pieces_of(self, word: int) -> list[int]:
-        """The places of the tokens that make up a word."""
+        """Return the positions of a word's tokens."""
 
     def fold(self) -> Weights:
-        """(words, tokens): which tokens make up each word."""
+        """Return the matrix (words, tokens) that is 1 where a token belongs to a word."""
 
 
 class DrawnAttention(ABC):
-    """What can be drawn of attention weights, by site: (heads, tokens written, tokens read).
+    """Attention weights by site, (heads, target tokens, source tokens), and the figures of them.
 
-    A subclass has the weights and says by `matrix` and `_sides` what they are between.
+    A subclass holds the weights; its `matrix` averages them, and its `_sides` gives the words of rows and columns.
     """
 
     source: DrawnSide
@@ -77,39 +77,43 @@ class DrawnAttention(ABC):
 
     @abstractmethod
     def matrix(self, site: str | None = None, head: int | None = None, *, words: bool = True) -> Weights:
-        """(written, read): one site and head, or the mean over those that are not named."""
+        """Return the weights (target, source) of one site and head; average over heads or sites that are None."""
 
     @abstractmethod
     def _sides(self, site: str) -> tuple[DrawnSide, DrawnSide]:
-        """Who looks and what is looked at."""
+        """Return the attending side (rows) and the attended side (columns) of a site."""
+
+    @abstractmethod
+    def _is_self_attention(self, site: str) -> bool:
+        """Return whether a text attends to itself at a site."""
 
     @property
     def sites(self) -> list[str]:
-        """The places in the model that look at something."""
+        """The names of the attention sites."""
         return list(self.weights)
 
     def map(
         self, site: str | None = None, head: int | None = None, gold: Iterable[Link] = (), *, words: bool = True
     ) -> Map:
-        """The same as a picture's content. Gold links are of words; of pieces, all of two linked words are."""
+        """Return `matrix` as a Map to draw. Gold links join words; without `words`, all subwords of linked words."""
         weights = self.matrix(site, head, words=False)
-        check_cells(weights.size)  # before they are folded, which takes longer than to count them
+        check_cells(weights.size)  # before folding, which is slow for many cells
         weights = self.matrix(site, head) if words else weights
         rows, columns = self._sides(site or (self.source_sites or (next(iter(self.weights)),))[0])
         if words:
             return Map(columns.names, rows.names, weights, gold)
-        pieces = [(s, t) for read, written in gold for s in columns.pieces_of(read) for t in rows.pieces_of(written)]
-        return Map(columns.tokens, rows.tokens, weights, pieces)
+        links = [(s, t) for read, written in gold for s in columns.pieces_of(read) for t in rows.pieces_of(written)]
+        return Map(columns.tokens, rows.tokens, weights, links)
 
     def reading(self, site: str | None = None, head: int | None = None, *, words: bool = True) -> Map:
-        """A text that looks at itself: the rows are what the model had just read, the columns what it had read so far.
+        """Return a self-attention map: each row is the word just read, the columns are the words of the same text.
 
-        Left out, the site is the last that does so.
+        `site` defaults to the last self-attention site.
         """
-        site = self._one(site, [name for name in self.weights if not self._at_source(name)], "reading")
+        site = self._single_site(site, [name for name in self.weights if self._is_self_attention(name)], "reading")
         weights = self.matrix(site, head, words=False)
         columns = self._sides(site)[1]
-        first = len(columns.tokens) - len(weights)  # a decoder may have been given something before the beginning
+        first = len(columns.tokens) - len(weights)  # a decoder may have entries before the begin token
         if not words:
             return Map(columns.tokens, columns.tokens[first:], weights)
         spread = columns.fold()
@@ -118,12 +122,12 @@ class DrawnAttention(ABC):
         return Map(columns.names, columns.names[first:], folded)
 
     def heads(self, site: str | None = None, *, words: bool = True) -> list[Heads]:
-        """Every head by itself; left out, of all sites that look at the source, or of all that look at the same."""
+        """Return the maps of each head of a site; by default, of all sites with the sides of the first one shown."""
         if site is None and self.weights:
             first = (self.source_sites or (next(iter(self.weights)),))[0]
             chosen = [name for name in self.weights if self._sides(name) == self._sides(first)]
         else:
-            self.matrix(site)  # which knows all that can be wrong with it
+            self.matrix(site)  # raises for a site that does not exist, or if there is no attention
             chosen = [site] if site is not None else []
         check_cells(sum(self.weights[name].size for name in chosen))
         return [
@@ -131,21 +135,21 @@ class DrawnAttention(ABC):
             for name in chosen
         ]
 
-    def overlay(self, view: View | None = None) -> Overlay:
-        """The picture that was looked at, with a panel for each word written."""
-        view = view or View()
-        view = replace(view, gold=tuple(view.gold))  # which is asked for more than once
-        self.matrix(view.site)  # which knows all that can be wrong with it
-        picture = self._looked_at(view.site)
+    def overlay(self, view: FigureSpec | None = None) -> Overlay:
+        """Return the input image with a panel for each target word."""
+        view = view or FigureSpec()
+        view = replace(view, gold=tuple(view.gold))  # it may be an iterator, and is used more than once
+        self.matrix(view.site)  # raises for a site that does not exist, or if there is no attention
+        image = self._attended_image(view.site)
         map = self.map(view.site, view.head, view.gold, words=view.words)
-        return Overlay.of(picture, map, word_of=None if view.words else self.target.word_of, sinks=view.sinks)
+        return Overlay.of(image, map, word_of=None if view.words else self.target.word_of, sinks=view.sinks)
 
-    def draw(self, width: int | None = None, *, colour: bool = False, view: View | None = None) -> str:
-        """The picture for a terminal."""
-        view = self._styled(view)
+    def draw(self, width: int | None = None, *, colour: bool = False, view: FigureSpec | None = None) -> str:
+        """Return the figure as text for a terminal of `width` cells."""
+        view = self._with_style(view)
         if view.style == "overlay":
             return draw_overlay(self.overlay(view), width=width, colour=colour)
-        sites = self._seen(view)
+        sites = self._selected(view)
         first = sites[0].maps
         if view.style == "matrix":
             return draw(first[0], width=width, colour=colour)
@@ -153,17 +157,17 @@ class DrawnAttention(ABC):
             return draw_reading(first[0], width=width, colour=colour)
         if view.style == "arcs":
             return draw_arcs(first, width=width, names=_names(view))
-        if self._sees(view.site):
-            return draw_overlay_heads(self._looked_at(view.site), sites[0], width=width, colour=colour)
+        if self._attends_to_image(view.site):
+            return draw_overlay_heads(self._attended_image(view.site), sites[0], width=width, colour=colour)
         return draw_heads(sites, width=width, colour=colour)
 
-    def save(self, path: str | Path, *, title: str | None = None, view: View | None = None) -> None:
-        """The picture as a file: .png, .svg or .pdf."""
-        view = self._styled(view)
+    def save(self, path: str | Path, *, title: str | None = None, view: FigureSpec | None = None) -> None:
+        """Write the figure as a .png, .svg or .pdf file."""
+        view = self._with_style(view)
         if view.style == "overlay":
             save_overlay(self.overlay(view), Path(path), title=title)
             return
-        sites = self._seen(view)
+        sites = self._selected(view)
         first = sites[0].maps
         if view.style == "matrix":
             save(first[0], Path(path), title=title)
@@ -171,62 +175,62 @@ class DrawnAttention(ABC):
             save_reading(first[0], Path(path), title=title)
         elif view.style == "arcs":
             save_arcs(first, Path(path), title=title or sites[0].name, names=_names(view))
-        elif self._sees(view.site):
-            save_overlay_heads(self._looked_at(view.site), sites[0], Path(path), title=title)
+        elif self._attends_to_image(view.site):
+            save_overlay_heads(self._attended_image(view.site), sites[0], Path(path), title=title)
         else:
             save_heads(sites, Path(path), title=title)
 
-    def _styled(self, view: View | None) -> View:
-        """The view with its style, checked against what is looked at and what is outlined."""
-        view = view or View()
-        self.matrix(view.site)  # which knows all that can be wrong with it
-        style = view.style or ("overlay" if self._sees(view.site) else "matrix")
-        if view.gold and (style not in ("matrix", "overlay") or not self._at_source(view.site)):
+    def _with_style(self, view: FigureSpec | None) -> FigureSpec:
+        """Fill in the default style, and raise ConfigError if the style or the gold links do not fit the site."""
+        view = view or FigureSpec()
+        self.matrix(view.site)  # raises for a site that does not exist, or if there is no attention
+        style = view.style or ("overlay" if self._attends_to_image(view.site) else "matrix")
+        if view.gold and (style not in ("matrix", "overlay") or not self._attends_to_source(view.site)):
             where = "a matrix" if self.picture is None else "an overlay"
             raise ConfigError(
-                f"gold links join source and target and are outlined in {where} of a site that looks at the source: "
+                f"gold links join source and target and are outlined in {where} of a site that attends to the source: "
                 f"{', '.join(self.source_sites) or 'this model has none'}. Leave them out here."
             )
-        if style in ("matrix", "arcs") and self._sees(view.site):
+        if style in ("matrix", "arcs") and self._attends_to_image(view.site):
             regions = len(self.source.tokens)
             raise ConfigError(
-                f"{style} cannot show this: what is looked at are {regions} regions of a picture, which have no words. "
-                "Draw an overlay, which is what is drawn if nothing is chosen, or heads."
+                f"{style} cannot show this: the model attends to {regions} regions of an image, which have no words. "
+                "Draw an overlay (the default) or heads."
             )
-        if style == "heads" and self._sees(view.site):  # of one site: they are panels, and there are many
+        if style == "heads" and self._attends_to_image(view.site):  # each head has many panels: draw one site only
             return replace(view, style=style, site=view.site or self.source_sites[-1])
         return replace(view, style=style)
 
-    def _sees(self, site: str | None) -> bool:
-        """Whether a site looks at the regions of a picture; None stands for those that are shown if none is named."""
+    def _attends_to_image(self, site: str | None) -> bool:
+        """Return True if a site attends to image regions; None stands for the sites shown by default."""
         if self.picture is None or not self.weights:
             return False
         return self._sides(site or (self.source_sites or tuple(self.weights))[0])[1] == self.source
 
-    def _looked_at(self, site: str | None) -> Picture:
-        """The picture, if words look at it."""
-        if self.picture is None or not self._sees(site):
-            who = "this model" if self.picture is None or site is None else site
+    def _attended_image(self, site: str | None) -> Picture:
+        """Return the input image; raise ConfigError if the site's rows are not words or its columns not regions."""
+        if self.picture is None or not self._attends_to_image(site):
+            name = "this model" if self.picture is None or site is None else site
             raise ConfigError(
-                f"an overlay shows where words looked in a picture, but {who} looks at words. Draw a matrix."
+                f"an overlay shows the image regions that words attend to, but {name} attends to words. Draw a matrix."
             )
-        if site is not None and not self._at_source(site):
+        if site is not None and not self._attends_to_source(site):
             raise ConfigError(
-                f"{site} looks from region to region, which would be a picture for each of {self.picture.regions}. "
-                f"Explore it in a page (.html), or choose a site that words look from: {', '.join(self.source_sites)}."
+                f"{site} attends from region to region, which needs a figure for each of {self.picture.regions}. "
+                f"Explore it in a page (.html), or choose a site with words as rows: {', '.join(self.source_sites)}."
             )
         return self.picture
 
-    def _seen(self, view: View) -> list[Heads]:
-        """What a view shows; a matrix or a reading is a site of one head."""
+    def _selected(self, view: FigureSpec) -> list[Heads]:
+        """Return the maps that a figure shows; a matrix or a reading figure is a site with one head."""
         if view.style == "heads":
             if view.head is not None:
                 raise ConfigError(f"heads are drawn side by side, but head {view.head} was asked for. Draw a matrix.")
             sites = self.heads(view.site, words=view.words)
         elif view.style == "arcs":
-            site = self._one(view.site, list(self.source_sites) or list(self.weights), "arcs")
-            of = range(len(self.weights[site])) if view.head is None else [view.head]
-            sites = [Heads(site, [self.map(site, head, words=view.words) for head in of])]
+            site = self._single_site(view.site, list(self.source_sites) or list(self.weights), "arcs")
+            heads = range(len(self.weights[site])) if view.head is None else [view.head]
+            sites = [Heads(site, [self.map(site, head, words=view.words) for head in heads])]
         elif view.style == "reading":
             sites = [Heads("", [self.reading(view.site, view.head, words=view.words)])]
         else:
@@ -235,19 +239,23 @@ class DrawnAttention(ABC):
             return sites
         return [Heads(site.name, [map.without_marks() for map in site.maps]) for site in sites]
 
-    def _one(self, site: str | None, fitting: list[str], style: str) -> str:
-        """The site for a picture that shows one: the one named, if it fits, or the last that does."""
-        self.matrix(site)  # which knows all that can be wrong with it
+    def _single_site(self, site: str | None, fitting: list[str], style: str) -> str:
+        """Return the site for a figure of one site: the named one if it fits, by default the last that fits."""
+        self.matrix(site)  # raises for a site that does not exist, or if there is no attention
         if style == "reading" and (not fitting or (site is not None and site not in fitting)):
-            found = f"Those that do: {', '.join(fitting)}." if fitting else "None in this model does; draw a matrix."
+            found = (
+                f"Sites with self-attention: {', '.join(fitting)}."
+                if fitting
+                else "This model has no self-attention; draw a matrix."
+            )
             raise ConfigError(
-                f"a reading picture shows words that look at words of their own text, but {site or 'every site'} looks "
-                f"at the source. {found}"
+                f"a reading figure shows words that attend to words of their own text, but {site or 'every site'} "
+                f"attends to the source. {found}"
             )
         return site if site is not None else fitting[-1]
 
-    def _at_source(self, site: str | None) -> bool:
-        """Whether a site looks at the source; None stands for those that do."""
+    def _attends_to_source(self, site: str | None) -> bool:
+        """Return True if a site attends to the source; None stands for the sites shown by default."""
         return bool(self.source_sites) if site is None else site.removesuffix(".distribution") in self.source_sites
 
     def _repr_html_(self) -> str:
@@ -255,12 +263,12 @@ class DrawnAttention(ABC):
             return "no attention"
         drawing = (
             OverlayDrawing(self.overlay())
-            if self._sees(None)
-            else Drawing(self.map(), "where the model looked", alone=True)
+            if self._attends_to_image(None)
+            else Drawing(self.map(), "attention weights", alone=True)
         )
-        # scrolled, not shrunk: the words of a long sentence must stay readable
+        # scroll instead of shrinking, so that the words of a long sentence stay readable
         return f'<div style="overflow-x: auto">{drawing}</div>'
 
 
-def _names(view: View) -> list[str] | None:
+def _names(view: FigureSpec) -> list[str] | None:
     return None if view.head is None else [f"head {view.head}"]

@@ -1,8 +1,8 @@
-"""A map as a figure for papers and slides: PNG, PDF or SVG.
+"""A map as a matrix figure for papers and slides: PNG, PDF or SVG.
 
-The picture of Bahdanau et al. 2015, arXiv:1409.0473, figure 3, with the words read on top and those written at the
-left. Here dark means much, so that paper stays paper; beginning, end and punctuation stand apart; and what would not
-fit a page goes on below.
+The layout follows figure 3 of Bahdanau et al. 2015, arXiv:1409.0473: source words on top, target words at the left.
+Unlike there, higher weights are darker. Begin and end tokens and punctuation are set apart by a gap. A matrix too
+large for a page is split into panels below each other.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from math import sqrt
 from pathlib import Path
 
 from saccade.errors import ShapeError
+from saccade.look.canvas import BOX, FAINT, GOLD, INK, MUTED, Sheet, Side, shade, sheet
 from saccade.look.layout import folds, positions
 from saccade.look.map import Map
-from saccade.look.paper import BOX, FAINT, GOLD, INK, MUTED, Sheet, Side, shade, sheet
 
 __all__ = ["NOTES", "UNKNOWN", "check_content", "key", "save"]
 
 GRID = "#e2e6ec"
 SMALLEST, LARGEST, PAGE = 16.0, 30.0, 648.0
-"""Points: sizes of cells, and the width of a map that they are made to fill."""
+"""Points: the smallest and largest cell, and the width of a map that cells are sized to fill."""
 MOST = 150_000
-"""Cells: those of 387 words that look at as many take a quarter of a minute to draw, and nobody can read more."""
+"""Maximum cells: 387 × 387 already take 15 seconds to draw, and are hard to read."""
 NOTES = 7.5
 UNKNOWN = f"{BOX}  no font here has this letter"
 SLANT = sqrt(0.5)
 
 
 def save(map: Map, path: Path | str, *, title: str | None = None) -> None:
-    """Write the map as a matrix of square cells, the darker the more; the suffix of `path` says which format.
+    """Write the map as a matrix of square cells, darker for higher weights, in the format of the suffix of `path`.
 
-    Gold links, where the map has them, are outlined. Equal maps give equal bytes on one machine.
+    Gold links are outlined. Equal maps give equal bytes on one machine.
     """
     with sheet(path) as page:
         check_content(map)
@@ -49,7 +49,7 @@ def save(map: Map, path: Path | str, *, title: str | None = None) -> None:
 
 
 def check_content(map: Map, times: int = 1) -> None:
-    """An error for a map without rows or columns, or with more of them than can be drawn; `times`: maps of its size."""
+    """Raise ShapeError if the map is empty, or if `times` maps of its size have too many cells to draw."""
     if not map.source or not map.target:
         raise ShapeError(
             f"there is nothing to draw: {len(map.source)} words were read and {len(map.target)} written. "
@@ -89,12 +89,12 @@ class _Panel:
             for s, x in zip(self.read, self.xs, strict=False):
                 boxes.append((x, top + y, self.cell, self.cell))
                 colours.append(shade(self.map.weights[t][s]))
-        line = min(0.6, 0.02 * self.cell)  # a grid for many words must not outshine them
+        line = min(0.6, 0.02 * self.cell)  # thinner grid lines for small cells
         self.page.cells(boxes, colours, grid=GRID, line=line)
-        self.page.box((0, top, self.xs[-1], self.ys[-1]))  # the page grows for the matrix as a whole
+        self.page.box((0, top, self.xs[-1], self.ys[-1]))  # grow the page for the whole matrix at once
 
     def _labels(self, top: float) -> None:
-        lean = 0.19 * self.size  # slanted letters rise to the left of where they stand; this centres them
+        lean = 0.19 * self.size  # centers the slanted labels on their columns
         for s, x, word in zip(self.read, self.xs, self.sources, strict=False):
             colour = MUTED if s in self.map.marks.source else INK
             self.page.text(x + self.cell / 2 + lean, top - 4, word, self.size, colour=colour, turn=45)
@@ -111,7 +111,7 @@ class _Panel:
                 self.page.box((x + inset, y + inset, side, side), edge=GOLD, line=1.4, counts=False)
 
     def _place(self, top: float) -> None:
-        """In the corner: which part of the whole this is."""
+        """Write into the corner which rows and columns of the whole map this panel shows."""
         parts = (("columns", self.read, len(self.map.source)), ("rows", self.written, len(self.map.target)))
         for line, (name, places, count) in enumerate(parts):
             note = f"{name} {places.start + 1}–{places.stop} of {count}"
@@ -119,7 +119,7 @@ class _Panel:
 
 
 def key(page: Sheet, left: float, top: float, *, gold: bool = False, notes: Sequence[tuple[str, str]] = ()) -> None:
-    """Below a picture, quietly: what the shades mean, the squares, and notes, each with its colour."""
+    """Draw the legend below a figure: the color scale, the outline of gold links, and notes, each with its color."""
     width, height, steps = 66.0, 6.5, 64
     strip = [(left + width * step / steps, top, width / steps + 0.2, height) for step in range(steps)]
     page.cells(strip, [shade(step / (steps - 1)) for step in range(steps)])

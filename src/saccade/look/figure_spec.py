@@ -1,4 +1,4 @@
-"""View: what to draw of an attention, and how."""
+"""FigureSpec: which figure of attention weights to draw."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from saccade.errors import unknown_name
 from saccade.look.map import Link
 
-__all__ = ["STYLES", "View"]
+__all__ = ["STYLES", "FigureSpec"]
 
 STYLES = ("matrix", "overlay", "reading", "arcs", "heads")
 
 
 @dataclass(frozen=True)
-class View:
-    """A picture to be drawn."""
+class FigureSpec:
+    """The choice of a figure."""
 
     style: str | None = None
-    """One of `STYLES`; left out, an overlay of what looks at a picture and a matrix of all else."""
+    """One of `STYLES`; by default an overlay if the source is an image, else a matrix."""
     site: str | None = None
-    """A place in the model; left out, those that fit: their mean in a matrix or an overlay, all in `heads` of words,
-    else the last of them."""
+    """An attention site. By default, a matrix or an overlay shows the mean of the sites that attend to the source.
+    `heads` of words shows all of them, and the other styles show the last site that fits."""
     head: int | None = None
     words: bool = True
-    """Whether pieces are folded to words."""
+    """Whether subwords are folded to words."""
     gold: Iterable[Link] = ()
-    """Links of words, source first; they are outlined in a matrix. A picture's source words are its regions."""
+    """Gold links (source word, target word), outlined in a matrix or overlay. In an image, source words are regions."""
     sinks: bool = True
-    """Whether beginning, end and punctuation are shown."""
+    """Whether begin and end tokens and punctuation are shown."""
 
     def __post_init__(self) -> None:
         if self.style is not None and self.style not in STYLES:
-            raise unknown_name("picture", self.style, STYLES)
+            raise unknown_name("figure", self.style, STYLES)

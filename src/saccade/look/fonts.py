@@ -1,4 +1,4 @@
-"""Fonts: those that know the scripts of the world, where a machine has them."""
+"""Fonts: the installed fonts that together cover most scripts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 __all__ = ["draws_joined_letters", "families", "knows"]
 
-# matplotlib brings DejaVu, which knows Latin, Greek, Cyrillic, Arabic, Hebrew, Armenian, Georgian and some emoji; the
-# others know the scripts it does not
+# DejaVu comes with matplotlib and covers Latin, Greek, Cyrillic, Arabic, Hebrew, Armenian, Georgian and some emoji; the
+# others cover further scripts
 FONTS = (
     "DejaVu Sans",
     "Noto Sans CJK JP",
@@ -44,11 +44,11 @@ FONTS = (
 
 @cache
 def families() -> list[str]:
-    """The names of `FONTS` that are here, in that order."""
+    """Return the names of `FONTS` that are installed, in that order."""
     from matplotlib.font_manager import fontManager
 
     known = set(fontManager.get_font_names())
-    if not any("CJK" in name for name in known):  # matplotlib made its list when it first ran; fonts may be newer
+    if not any("CJK" in name for name in known):  # matplotlib caches its font list, so newer fonts may be missing
         _add_new()
         known = set(fontManager.get_font_names())
     return [name for name in FONTS if name in known]
@@ -61,13 +61,13 @@ def _add_new() -> None:
     beginnings = tuple({name.replace(" ", "") for name in FONTS} | {"NotoSansCJK"})
     for path in sorted(findSystemFonts()):
         if path not in listed and Path(path).name.startswith(beginnings) and "Color" not in path:
-            with suppress(RuntimeError, OSError):  # a font that cannot be read is as good as none
+            with suppress(RuntimeError, OSError):  # skip unreadable fonts
                 fontManager.addfont(path)
 
 
 @cache
 def knows(character: str) -> bool:
-    """Whether one of the families has a letter for it."""
+    """Return True if an installed font has a glyph for the character."""
     return any(ord(character) in letters for letters in _letters())
 
 
@@ -81,7 +81,7 @@ def _letters() -> list[frozenset[int]]:
 
 @cache
 def draws_joined_letters() -> bool:
-    """Whether this matplotlib joins Arabic letters and turns Hebrew round by itself."""
+    """Return True if this matplotlib joins Arabic letters and orders right-to-left text itself."""
     from matplotlib import ft2font
 
     return hasattr(ft2font, "__libraqm_version__")

@@ -1,4 +1,4 @@
-"""All heads at a glance: a small matrix for each, a row of them for each place in the model, and their mean."""
+"""All heads at a glance: a small matrix for each head and for their mean, in rows by attention site."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from typing import NamedTuple
 from saccade.errors import ShapeError
 from saccade.look import terminal
 from saccade.look.arcs import check_heads
+from saccade.look.canvas import FAINT, INK, MUTED, Sheet, shade, sheet
 from saccade.look.figure import NOTES, key
 from saccade.look.layout import positions
 from saccade.look.map import Map
-from saccade.look.paper import FAINT, INK, MUTED, Sheet, shade, sheet
 
 __all__ = ["Heads", "draw_heads", "mean", "save_heads"]
 
 SMALLEST, LARGEST = 110.0, 180.0
 """Points: the longer side of a matrix."""
 ACROSS = {1: 5, 2: 9}
-"""Matrices beside each other: of one place in the model, and of several, which are easier to compare in full rows."""
+"""Matrices in a row, for one site and for several sites."""
 READABLE = 5.4
-"""Points: smaller letters are left out, and the matrices speak for themselves."""
+"""Points: labels that would be smaller are left out."""
 FAINTEST = 0.01
+"""Lower weights are not drawn."""
 
 
 class Heads(NamedTuple):
-    """The heads of a place in the model."""
+    """The heads of an attention site."""
 
     name: str
     maps: Sequence[Map]
 
 
 def mean(maps: Sequence[Map]) -> Map:
-    """What the heads look at on average."""
+    """Return the mean of the heads' maps."""
     check_heads(maps)
     first = maps[0]
     rows = zip(*(map.weights for map in maps), strict=True)
@@ -42,9 +43,9 @@ def mean(maps: Sequence[Map]) -> Map:
 
 
 def save_heads(sites: Iterable[Heads], path: Path | str, *, title: str | None = None) -> None:
-    """Write a small matrix for each head and for the mean; the suffix of `path` says which format.
+    """Write a small matrix for each head and for the mean, in the format of the suffix of `path`.
 
-    All must be between the same words, which are named at the edge where they can be read.
+    All maps must have the same words. The words are written at the edges, unless they would be too small to read.
     """
     with sheet(path) as page:
         sites = _checked(sites)
@@ -63,7 +64,7 @@ def save_heads(sites: Iterable[Heads], path: Path | str, *, title: str | None = 
             top += 8
         if title:
             page.text(-grid.side, -22, page.label(title, 90), 12, bold=True)
-        key(page, 0, top - 4, notes=[] if grid.size else [("rows look at columns", MUTED)])
+        key(page, 0, top - 4, notes=[] if grid.size else [("rows attend to columns", MUTED)])
 
 
 def _checked(sites: Iterable[Heads]) -> list[Heads]:
@@ -81,7 +82,7 @@ def _panels(site: Heads) -> list[tuple[str, Map]]:
 
 
 class _Grid:
-    """How large the matrices are, and the words at their edges; `size` is that of letters, 0 for none."""
+    """The size of the matrices and the labels at their edges; `size` is the font size, 0 for no labels."""
 
     def __init__(self, page: Sheet, map: Map) -> None:
         self.page = page
@@ -125,7 +126,7 @@ class _Grid:
 
 
 def draw_heads(sites: Iterable[Heads], *, width: int | None = None, colour: bool = False) -> str:
-    """The same for a terminal, one below the other."""
+    """Return the matrices as text for a terminal, one below the other."""
     parts = []
     for site in _checked(sites):
         for name, map in _panels(site):

@@ -1,8 +1,7 @@
-"""The veil over a picture: clear where a word looked, dark where it did not.
+"""The heatmap over an input image: transparent where attention is high, dark where it is low.
 
-Weights of regions become a smooth map, so that nobody mistakes the edges of the grid for something in the picture. The
-map is made of cubic B-splines, mirrored at the edges: it is nowhere below 0, what is equal everywhere stays so, and its
-mean is that of the weights.
+The weights of regions are smoothed, so that the region grid does not show as edges in the image. The smooth map is a
+sum of cubic B-splines, mirrored at the edges. It is never negative, keeps constants, and has the mean of the weights.
 """
 
 from __future__ import annotations
@@ -10,53 +9,54 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["light", "smooth", "veil"]
+__all__ = ["heatmap", "light", "smooth"]
 
 Floats = NDArray[np.float64]
 COLOUR = (17, 21, 34)
-"""Of the veil: dark, and bluer than most pictures, so that the dark parts of those are still told from it."""
+"""The color of low attention: dark, and bluer than the dark parts of most images."""
 THICKEST = 0.8
+"""Opacity where attention is 0."""
 EDGE = 0.5
-"""The share of the most light at which the edge of what is looked at is drawn: seen on dark pictures, too."""
+"""The fraction of the maximum at which a contour line is drawn, visible on dark images too."""
 EDGE_COLOUR = (255, 214, 102)
 EDGE_OPACITY = 0.85
 EDGE_WIDTH = 1.5
-"""Pixels."""
+"""Pixels: the default width of the contour line."""
 
 
 def smooth(weights: ArrayLike, height: int, width: int) -> Floats:
-    """Weights (rows, columns) of regions as a map (height, width)."""
+    """Interpolate the weights (rows, columns) of regions to a smooth map (height, width)."""
     grid = np.asarray(weights, np.float64)
     made: Floats = _basis(height, grid.shape[0]) @ grid @ _basis(width, grid.shape[1]).T
     return made
 
 
 def light(weights: ArrayLike, height: int, width: int) -> Floats:
-    """The map in shares of its most, 0 to 1; all 0 where nothing was looked at."""
+    """Return the smooth map divided by its maximum, 0 to 1; all 0 if all weights are 0."""
     made = np.maximum(smooth(weights, height, width), 0)
     most = made.max(initial=0)
     return made / most if most > 0 else made
 
 
-def veil(weights: ArrayLike, height: int, width: int, *, edge: float = EDGE_WIDTH) -> NDArray[np.uint8]:
-    """Colours and opacity (height, width, 4) to lay over a picture, with the edge of what is looked at."""
+def heatmap(weights: ArrayLike, height: int, width: int, *, edge: float = EDGE_WIDTH) -> NDArray[np.uint8]:
+    """Return RGBA pixels (height, width, 4) to lay over an image, with a contour line `edge` pixels wide."""
     shine = light(weights, height, width)
     made = np.empty((height, width, 4))
     made[..., :3], made[..., 3] = COLOUR, THICKEST * (1 - shine)
-    line = EDGE_OPACITY * _level(shine, EDGE, edge)[..., None]
-    opacity = line + made[..., 3:] * (1 - line)  # the line lies over the veil
+    line = EDGE_OPACITY * _contour(shine, EDGE, edge)[..., None]
+    opacity = line + made[..., 3:] * (1 - line)  # the line is blended over the heatmap
     mixed = line * np.array(EDGE_COLOUR) + made[..., :3] * made[..., 3:] * (1 - line)
     made[..., :3], made[..., 3:] = mixed / np.maximum(opacity, 1e-9), 255 * opacity
     return made.round().clip(0, 255).astype(np.uint8)
 
 
-def _level(shine: Floats, level: float, wide: float) -> Floats:
-    """How much of each pixel a line of that width covers which goes round what lies above a level of the map.
+def _contour(shine: Floats, level: float, wide: float) -> Floats:
+    """Return the coverage of each pixel by a contour line at `level`, `wide` pixels wide.
 
-    What touches the picture's edge is closed along it; but not what is all of the picture.
+    A region above the level that touches the image edge is outlined along it, unless it fills the whole image.
     """
     down, across = (np.gradient(shine, axis=axis) if shine.shape[axis] > 1 else np.zeros_like(shine) for axis in (0, 1))
-    inside = (shine - level) / np.maximum(np.hypot(down, across), 1e-9)  # in pixels, nearly
+    inside = (shine - level) / np.maximum(np.hypot(down, across), 1e-9)  # approximate distance in pixels
     covered: Floats = np.clip(wide / 2 + 0.5 - np.abs(inside), 0, 1)
     if shine.min() >= level:
         return covered
@@ -66,8 +66,8 @@ def _level(shine: Floats, level: float, wide: float) -> Floats:
 
 
 def _basis(pixels: int, regions: int) -> Floats:
-    """(pixels, regions): how much of each region's weight stands at each pixel; rows add up to 1."""
-    places = (np.arange(pixels) + 0.5) / pixels * regions - 0.5  # in regions, from the middle of the first
+    """Return the matrix (pixels, regions) of each region's spline at each pixel; rows add up to 1."""
+    places = (np.arange(pixels) + 0.5) / pixels * regions - 0.5  # in regions, from the center of the first
     first = np.floor(places).astype(int) - 1
     made = np.zeros((pixels, regions))
     for number in (first, first + 1, first + 2, first + 3):

@@ -1,7 +1,7 @@
-"""One HTML page of an evaluation: numbers, translations with where the model looked, figures and facts.
+"""An HTML report of an evaluation: numbers, translations with their attention, figures and tables.
 
-The page is a single file. It loads nothing and may not: its policy allows its own style and script, by their hashes,
-and pictures inside the file; whatever stands in a sentence stays text.
+The page is a single file that loads nothing. Its Content-Security-Policy allows only its own style and script, by hash,
+and images inside the file. All text is escaped.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from string import Template
 from typing import NamedTuple
 
 from saccade.errors import ConfigError, ShapeError
-from saccade.files import explain
-from saccade.look import terminal, words
+from saccade.files import file_error
+from saccade.look import terminal, text_width
 from saccade.look.map import Map
 from saccade.look.svg import FAINTEST, Drawing
 
@@ -27,14 +27,14 @@ __all__ = ["Sample", "Table", "report"]
 
 KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".svg": "image/svg+xml"}
 SHRINK = 0.75
-"""On a narrow screen a map becomes this much smaller at most; then it scrolls, since its words must stay readable."""
+"""On a narrow screen a map shrinks to this scale at least, so that its words stay readable; beyond that it scrolls."""
 LARGE = 620
-"""Pixels: a wider map stands below its sentences, not beside them."""
+"""Pixels: a wider map is placed below its sentences, not beside them."""
 NUMBER = re.compile(r"[-+−±]?[\d.,\s]+( ?%)?")
 
 
 class Sample(NamedTuple):
-    """A translation to show; the reference is what a person wrote, where there is one."""
+    """A translation to show, with its reference translation if there is one."""
 
     caption: str
     map: Map
@@ -43,7 +43,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Facts in rows, the first cell of each naming the row. `head` may be left empty."""
+    """A table whose first column names the rows; `head` may be empty."""
 
     caption: str
     rows: Sequence[Sequence[str]]
@@ -57,7 +57,7 @@ def report(
     tables: Iterable[Table] = (),
     figures: Iterable[tuple[str, Path]] = (),
 ) -> str:
-    """The whole page as text. `summary` holds the headline numbers; `figures` are captions and image files."""
+    """Return the page as HTML. `summary` holds the headline numbers; `figures` are captions and image files."""
     samples = [Sample(*entry) for entry in maps]
     drawings = [Drawing(sample.map, _described(sample)) for sample in samples]
     style, script = _resource("report.css") + _limits(drawings), _resource("report.js")
@@ -68,14 +68,14 @@ def report(
         script=script,
         title=_text(title),
         summary=_summary(summary),
-        samples=_section("Where it looked", map(_sample, range(len(samples)), samples, drawings), _hint(samples)),
+        samples=_section("Attention", map(_sample, range(len(samples)), samples, drawings), _hint(samples)),
         figures="\n".join(_figure(caption, Path(path)) for caption, path in figures),
         tables="\n".join(map(_table, tables)),
     )
 
 
 def _text(text: str) -> str:
-    return escape(words.visible(text))
+    return escape(text_width.visible(text))
 
 
 def _resource(name: str) -> str:
@@ -83,12 +83,12 @@ def _resource(name: str) -> str:
 
 
 def _hash(inline: str) -> str:
-    """How a policy names the one script or style it allows."""
+    """Return the hash source by which a Content-Security-Policy allows one inline script or style."""
     return f"'sha256-{b64encode(sha256(inline.encode()).digest()).decode()}'"
 
 
 def _limits(drawings: list[Drawing]) -> str:
-    """How far each map may shrink. A style on the element itself is what the policy forbids."""
+    """Return CSS with the minimum and maximum width of each map; the policy forbids style attributes."""
     return "".join(
         f"#map-{number} svg {{ max-width: {drawing.width}px; min-width: {round(SHRINK * drawing.width)}px }}\n"
         for number, drawing in enumerate(drawings)
@@ -106,48 +106,48 @@ def _summary(numbers: Mapping[str, str]) -> str:
 
 
 def _hint(samples: list[Sample]) -> str:
-    """How to read the maps. What only the script can do is said by the script."""
+    """Return a paragraph on how to read the maps; the script reveals the part about pointing."""
     gold = " Outlined cells are gold links." if any(sample.map.gold for sample in samples) else ""
     return (
-        '<p class="hint">Rows are the words written, columns the words read; the stronger the colour, the more the '
-        f'model looked there.{gold} <span id="pointing" hidden>Point at a word that was written, or reach it with the '
-        "Tab key, to see what it looked at.</span></p>"
+        '<p class="hint">Rows are target words, columns source words; the stronger the color, the higher the attention '
+        f'weight.{gold} <span id="pointing" hidden>Point at a target word, or reach it with the Tab key, to see which '
+        "words it attended to.</span></p>"
     )
 
 
 def _described(sample: Sample) -> str:
-    """The map in a sentence, for those who cannot see it; the text below it has the numbers."""
-    size = f"{len(sample.map.target)} words written in rows, {len(sample.map.source)} words read in columns"
-    return words.visible(f"Attention of {sample.caption}: {size}")
+    """Describe the map in a sentence for screen readers; the text version below it has the numbers."""
+    size = f"{len(sample.map.target)} target words in rows, {len(sample.map.source)} source words in columns"
+    return text_width.visible(f"Attention of {sample.caption}: {size}")
 
 
 def _sample(number: int, sample: Sample, drawing: Drawing) -> str:
-    lines = [("Read", _read(sample.map)), ("Written", _written(sample.map) or "(nothing)")]
+    lines = [("Source", _source(sample.map)), ("Output", _target(sample.map) or "(nothing)")]
     if sample.reference is not None:
         lines.append(("Reference", _text(sample.reference)))
-    told = "".join(f'<dt>{name}</dt><dd dir="auto">{line}</dd>' for name, line in lines)
+    texts = "".join(f'<dt>{name}</dt><dd dir="auto">{line}</dd>' for name, line in lines)
     scroll = f'<div class="scroll" id="map-{number}" role="region" aria-label="{escape(drawing.label)}" tabindex="0">'
-    picture = f"{scroll}{drawing}</div>" if sample.map.target else ""
+    figure = f"{scroll}{drawing}</div>" if sample.map.target else ""
     large = " large" if drawing.width > LARGE else ""
     as_text = escape("\n".join(terminal.strongest(sample.map)))
     return (
         f'<article class="sample">\n<h3>{_text(sample.caption)}</h3>\n<div class="sides{large}">\n'
-        f'<div><dl class="lines">{told}</dl>\n'
-        f"<details><summary>As text</summary><pre>{as_text}</pre></details></div>\n{picture}\n</div>\n</article>"
+        f'<div><dl class="lines">{texts}</dl>\n'
+        f"<details><summary>As text</summary><pre>{as_text}</pre></details></div>\n{figure}\n</div>\n</article>"
     )
 
 
-def _read(map: Map) -> str:
+def _source(map: Map) -> str:
     return " ".join(f'<span data-s="{s}">{_text(word)}</span>' for s, word in enumerate(map.source))
 
 
-def _written(map: Map) -> str:
-    """Each word with what it looked at: `data-look` is for the script, the title for everybody."""
-    names = words.numbered(map.source)
+def _target(map: Map) -> str:
+    """Return each target word with its weights: `data-look` for the script, the title for readers."""
+    names = text_width.numbered(map.source)
     spans = []
     for t, (word, row) in enumerate(zip(map.target, map.weights, strict=True)):
         look = " ".join(f"{s}:{100 * min(1.0, weight):.0f}" for s, weight in enumerate(row) if weight >= FAINTEST)
-        title = ", ".join(f"{names[s]} {words.percent(row[s])}" for s in map.strongest(t, 2) if row[s] >= FAINTEST)
+        title = ", ".join(f"{names[s]} {text_width.percent(row[s])}" for s in map.strongest(t, 2) if row[s] >= FAINTEST)
         spans.append(f'<span data-t="{t}" data-look="{look}" tabindex="0" title="{_text(title)}">{_text(word)}</span>')
     return " ".join(spans)
 
@@ -155,11 +155,11 @@ def _written(map: Map) -> str:
 def _figure(caption: str, path: Path) -> str:
     kind = KINDS.get(path.suffix.lower())
     if kind is None:
-        raise ConfigError(f"{path.name} cannot stand in a page. Pass a file that ends in {', '.join(KINDS)}.")
+        raise ConfigError(f"{path.name} cannot be shown in a page. Pass a file that ends in {', '.join(KINDS)}.")
     try:
         data = b64encode(path.read_bytes()).decode()
     except OSError as error:
-        raise explain(error, path) from error
+        raise file_error(error, path) from error
     image = f'<img src="data:{kind};base64,{data}" alt="{_text(caption)}">'
     return _section(caption, [f"<figure>{image}</figure>"])
 

@@ -1,4 +1,4 @@
-"""Map: the words read, the words written, and how much each written word looked at each read one."""
+"""Map: source words, target words, and the attention weight of each pair."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from saccade.errors import NumericsError, ShapeError
-from saccade.look.words import is_mark
+from saccade.look.text_width import is_mark
 
 __all__ = ["Link", "Map", "Marks", "check_cells"]
 
 MOST = 1 << 21
-"""Cells of a map: no screen has room for more, and a terminal takes seconds for these."""
+"""Maximum cells of a map: no screen has room for more, and a terminal needs seconds for this many."""
 Link = tuple[int, int]
 """A source word and a target word, both counted from 0."""
 
 
 class Marks(NamedTuple):
-    """The places of a source and of a target that are no words: beginning, end, punctuation."""
+    """The positions in source and target that are not words: begin and end tokens, punctuation."""
 
     source: frozenset[int]
     target: frozenset[int]
@@ -27,12 +27,11 @@ class Marks(NamedTuple):
 
 @dataclass(frozen=True, init=False)
 class Map:
-    """What every picture is drawn from: `weights[t][s]` is how much target word t looked at source word s.
+    """The data of every figure: `weights[t][s]` is the attention weight of target word t on source word s.
 
-    `weights` (T, S) may be given as lists, a numpy array or a tensor; here they become tuples, so that a map cannot
-    change after it was checked. Pictures show 0 to 1: what lies below is drawn as 0, what lies above as 1. `gold` are
-    the links that would have been right, where they are known. `marks` are the places that pictures set apart, those
-    of the source and those of the target; left out, special tokens and punctuation.
+    `weights` (T, S) may be lists, a numpy array or a tensor. They are stored as tuples, so that a map cannot change
+    after it was checked. Figures clip weights to 0…1. `gold` are the reference alignment links, if known. `marks` are
+    the source and target positions that figures set apart, by default special tokens and punctuation.
     """
 
     source: tuple[str, ...]
@@ -59,19 +58,19 @@ class Map:
             "marks": Marks(*map(_sinks, (read, written)) if marks is None else map(frozenset, marks)),
         }
         for name, value in fields.items():
-            object.__setattr__(self, name, value)  # frozen for everybody else
+            object.__setattr__(self, name, value)  # the dataclass is frozen
         self._check_shape()
         self._check_numbers()
         self._check_gold()
         self._check_marks()
 
     def strongest(self, t: int, count: int = 1) -> list[int]:
-        """The source words that target word t looked at most, the strongest first, the earlier first of equals."""
+        """Return the positions of the source words with the highest weights for target word t; ties in order."""
         row = self.weights[t]
         return sorted(range(len(row)), key=lambda s: -row[s])[:count]
 
     def without_marks(self) -> Map:
-        """The map of the words alone; what the marks were given is gone. A side of nothing but marks keeps them."""
+        """Return the map without marks, and without their weights; a side that has only marks keeps them."""
         columns = _but(len(self.source), self.marks.source)
         rows = _but(len(self.target), self.marks.target)
         return Map(
@@ -122,10 +121,10 @@ class Map:
 
 
 def check_cells(count: int) -> None:
-    """Refuse more weights than a picture can show."""
+    """Raise ShapeError for more weights than a figure can show."""
     if count > MOST:
         raise ShapeError(
-            f"a picture shows at most {MOST:,} weights, but here are {count:,}. Choose a shorter text or fewer heads, "
+            f"a figure shows at most {MOST:,} weights, but here are {count:,}. Choose a shorter text or fewer heads, "
             "or save the page (.html) or the trace (.json), which hold all."
         )
 
@@ -139,7 +138,7 @@ def _but(count: int, marks: frozenset[int]) -> list[int]:
 
 
 def _words(side: str, words: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(words, str):  # it would fall apart into letters
+    if isinstance(words, str):  # tuple() would split it into letters
         raise ShapeError(f"{side} is one string, {words[:40]!r}, but a list of words is needed. Pass its .split().")
     return tuple(words)
 

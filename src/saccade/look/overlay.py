@@ -1,7 +1,7 @@
-"""An overlay: the picture once for each word written, clear where that word looked.
+"""An overlay: the input image once for each target word, clear where that word attends to.
 
-The figures of Xu et al. 2015, arXiv:1502.03044. The first panel is the picture itself. Each word has its own scale,
-since a word that looks at many regions gives none of them much; how much the strongest got stands beside the word.
+The figures follow Xu et al. 2015, arXiv:1502.03044. The first panel is the plain image. Each panel is scaled to its own
+maximum, because weights spread over many regions are all small. The maximum weight is written beside the word.
 """
 
 from __future__ import annotations
@@ -15,65 +15,67 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.errors import ShapeError
-from saccade.look import words
+from saccade.look import text_width
+from saccade.look.canvas import FAINT, GOLD, INK, MUTED, Sheet, check_suffix, sheet
 from saccade.look.heads import Heads, mean
+from saccade.look.heatmap import heatmap
 from saccade.look.map import Map
-from saccade.look.paper import FAINT, GOLD, INK, MUTED, Sheet, check_suffix, sheet
 from saccade.look.picture import Box, Picture
-from saccade.look.veil import veil
 
 __all__ = ["NAME", "Overlay", "Panel", "Tiles", "head_columns", "key_notes", "save_overlay", "save_overlay_heads"]
 
-NAME = "what the model saw"
-"""Of the panel that is the picture itself."""
+NAME = "input image"
+"""The label of the panel with the plain image."""
+BOXES = "gold region of the word"
+"""The legend of outlined boxes."""
 MOST = 500
-"""Panels: a caption has twenty words."""
+"""Maximum panels: a caption has about twenty words."""
 ACROSS = 6
-"""The most panels beside each other."""
+"""Maximum panels in a row."""
 SIZE, GAP, LABEL, BELOW = 104.0, 12.0, 17.0, 9.0
-"""Points: the width of a panel, what is left beside it, the height of the word above it, and what is left below."""
+"""Points: the width of a panel, the gap beside it, the height of the word above it, and the gap below."""
 SMALL, NARROW = 58.0, 5.0
-"""The same for the heads of a site, which are many."""
+"""Points: width and gap of panels in a figure of all heads."""
 LETTERS, NOTES = 10.5, 7.5
 PIXELS = 3.0
-"""Of a veil, for each point of a panel."""
+"""Heatmap pixels per point of a panel."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A word, and how much each region (rows, columns) got of its look; without weights, the picture alone."""
+    """A word and its weights (rows, columns) over the image regions; None for the plain image."""
 
     name: str
     weights: NDArray[np.float64] | None
     quiet: bool = False
-    """For marks: they are drawn like words, but less loudly."""
+    """True for marks, whose labels are gray."""
     boxes: tuple[Box, ...] = ()
-    """What the word is about, where it is known."""
+    """The gold regions of the word, if known."""
 
     @property
     def share(self) -> str:
-        """What the strongest region got, for people."""
-        return "" if self.weights is None else words.percent(float(self.weights.max()))
+        """The highest weight, as a percentage."""
+        return "" if self.weights is None else text_width.percent(float(self.weights.max()))
 
 
 @dataclass(frozen=True)
 class Overlay:
-    """A picture and its panels."""
+    """An image and its panels."""
 
     picture: Picture
     panels: tuple[Panel, ...]
 
     @classmethod
     def of(cls, picture: Picture, map: Map, *, word_of: Sequence[int] | None = None, sinks: bool = True) -> Overlay:
-        """From a map whose columns are the picture's regions.
+        """Make an overlay from a map whose columns are the image's regions.
 
-        word_of: the word of each row, for the picture's boxes; left out, each row is one. Without `sinks`, rows that
-        are marks are left out.
+        word_of: the word index of each row, to find the image's boxes; by default the row's own index. `sinks`: whether
+        rows that are marks are included.
         """
         if len(map.source) != picture.regions:
             raise ShapeError(
-                f"the picture has {picture.rows} × {picture.columns} regions, but {len(map.source)} were looked at. "
-                "Pass the map of a site that looks at this picture."
+                f"the image has {picture.rows} × {picture.columns} regions, but the map has {len(map.source)} columns. "
+                "Pass the map of a site that attends to this image."
             )
         if len(map.target) > MOST:
             raise ShapeError(f"{len(map.target):,} words would be as many panels, but {MOST} are the most. Draw fewer.")
@@ -92,19 +94,19 @@ class Overlay:
 
     @property
     def knows_boxes(self) -> bool:
-        """Whether anything is outlined."""
+        """True if a panel has boxes to outline."""
         return any(panel.boxes for panel in self.panels)
 
 
 def key_notes(overlay: Overlay, *, shares: bool = True) -> str:
-    """Below the panels: how to read them, and the shares beside their words."""
+    """Return the legend of the panels; with `shares`, it explains the percentages beside the words."""
     count = f"{overlay.picture.rows} × {overlay.picture.columns}"
-    told = f"; %: what the strongest of {count} regions got" if shares else ""
-    return f"clear: looked at; the line: half as much as the most{told}"
+    percentages = f"; %: the highest weight of {count} regions" if shares else ""
+    return f"clear: high attention; line: half of the maximum{percentages}"
 
 
 class Tiles:
-    """Where panels lie: in rows of about equal length, each panel below its word."""
+    """The layout of panels: in rows of about equal length, each panel below its word."""
 
     def __init__(self, picture: Picture, count: int, *, size: float = SIZE, gap: float = GAP) -> None:
         high, wide = picture.pixels.shape[:2]
@@ -116,13 +118,13 @@ class Tiles:
         self.bottom = ceil(count / self.across) * self.line - BELOW
 
     def place(self, number: int) -> tuple[float, float]:
-        """Left and top of a panel; its word stands above."""
+        """Return left and top of a panel; its word is written above."""
         row, column = divmod(number, self.across)
         return column * self.step, row * self.line + LABEL
 
 
 def save_overlay(overlay: Overlay, path: Path | str, *, title: str | None = None) -> None:
-    """Write the panels; the suffix of `path` says which format. SVG needs nothing installed."""
+    """Write the panels in the format of the suffix of `path`; SVG does not need matplotlib."""
     if check_suffix(Path(path)) == ".svg":
         from saccade.look.overlay_svg import write_svg
 
@@ -140,7 +142,7 @@ def save_overlay(overlay: Overlay, path: Path | str, *, title: str | None = None
 
 
 def save_overlay_heads(picture: Picture, site: Heads, path: Path | str, *, title: str | None = None) -> None:
-    """Write a line of panels for each word: one for each head, and their mean."""
+    """Write a row of panels for each word: one for each head, and their mean."""
     columns = head_columns(picture, site)
     with sheet(path) as page:
         high, wide = picture.pixels.shape[:2]
@@ -159,7 +161,7 @@ def save_overlay_heads(picture: Picture, site: Heads, path: Path | str, *, title
 
 
 def head_columns(picture: Picture, site: Heads) -> list[tuple[str, Overlay]]:
-    """Every head of a site by name, and their mean."""
+    """Return the overlay of each head of a site, with its name, and of their mean."""
     maps = [(f"head {number}", map) for number, map in enumerate(site.maps)]
     maps = maps if len(maps) == 1 else [*maps, ("mean", mean(site.maps))]
     return [(name, Overlay.of(picture, map)) for name, map in maps]
@@ -169,12 +171,12 @@ def _draw(page: Sheet, picture: Picture, panel: Panel, box: tuple[float, float, 
     left, top, width, height = box
     page.image(picture.pixels, box)
     if panel.weights is not None:
-        page.image(veil(panel.weights, round(PIXELS * height), round(PIXELS * width), edge=PIXELS), box)
+        page.image(heatmap(panel.weights, round(PIXELS * height), round(PIXELS * width), edge=PIXELS), box)
     for x0, y0, x1, y1 in panel.boxes:
         outline = (left + x0 * width, top + y0 * height, (x1 - x0) * width, (y1 - y0) * height)
         page.box(outline, edge="#ffffff", line=2.4, counts=False)
         page.box(outline, edge=GOLD, line=1.3, counts=False)
-    page.box(box, edge=FAINT, line=0.6)  # without it, a light picture would run into the paper
+    page.box(box, edge=FAINT, line=0.6)  # separates a light image from the white page
 
 
 def _name(page: Sheet, panel: Panel, left: float, top: float, width: float) -> None:
@@ -194,6 +196,6 @@ def _key(page: Sheet, overlay: Overlay, top: float, *, shares: bool = True) -> N
     left = 0.0
     if overlay.knows_boxes:
         page.box((left, top - 3.5, 7, 7), edge=GOLD, line=1.3)
-        page.text(left + 12, top, "what the word is about", NOTES, colour=MUTED)
-        left += 26 + page.width("what the word is about", NOTES)
+        page.text(left + 12, top, BOXES, NOTES, colour=MUTED)
+        left += 26 + page.width(BOXES, NOTES)
     page.text(left, top, key_notes(overlay, shares=shares), NOTES, colour=MUTED)

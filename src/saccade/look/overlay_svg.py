@@ -1,4 +1,4 @@
-"""An overlay as SVG: a drawing that any browser shows, with its pictures inside and its words as words."""
+"""An overlay as SVG, with its images inside the file and its words as text."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from html import escape
 from pathlib import Path
 
 from saccade.files import write_atomically
-from saccade.look import words
-from saccade.look.overlay import LABEL, NAME, Overlay, Panel, Tiles, key_notes
+from saccade.look import text_width
+from saccade.look.heatmap import heatmap
+from saccade.look.overlay import BOXES, LABEL, NAME, Overlay, Panel, Tiles, key_notes
 from saccade.look.picture import data_address
-from saccade.look.veil import veil
 
 __all__ = ["OverlayDrawing", "write_svg"]
 
 SIZE, GAP = 132.0, 14.0
 FONT, NOTES = 14, 10.5
 TYPICAL = 0.6
-"""The width of a letter in heights, wider than most are: the font is the reader's, and words must not run together."""
+"""Assumed letter width per font size. It is generous, because the viewer's font is not known."""
 MARGIN = 14.0
-VEIL = 132
-"""Pixels of a veil; the reader's program smooths it."""
+HEATMAP = 132
+"""Pixel width of a heatmap; the viewer smooths it."""
 INK, MUTED, GOLD, PAPER = "#1f2430", "#666d7a", "#e8820c", "#ffffff"
 
 
 def write_svg(overlay: Overlay, path: Path, *, title: str | None = None) -> None:
-    """Write it as a file, on white paper."""
+    """Write the overlay as an SVG file with a white background."""
     write_atomically(path, str(OverlayDrawing(overlay, title=title, paper=True)) + "\n")
 
 
 class OverlayDrawing:
-    """`str()` is the SVG element. On `paper` it has its own colours; else letters have those of the page around it."""
+    """The SVG element, as `str()`. With `paper` it has a white background; else text has the color of the page."""
 
     def __init__(self, overlay: Overlay, *, title: str | None = None, paper: bool = False) -> None:
         self.overlay, self.title, self.paper = overlay, title, paper
@@ -40,12 +40,12 @@ class OverlayDrawing:
         self.width = round(max(self.tiles.right, TYPICAL * NOTES * len(key_notes(overlay))) + 2 * self.margin)
         self.height = round(self.top + self.tiles.bottom + 26 + (18 if overlay.knows_boxes else 0) + self.margin)
         self._pixels = overlay.picture.address
-        # one name for one picture: several drawings on a page may each bring theirs
+        # the id depends on the pixels, since a page may contain several drawings
         self._name = f"saccade-picture-{zlib.crc32(self._pixels.encode()):08x}"
 
     def __str__(self) -> str:
-        about = " ".join(words.visible(panel.name) for panel in self.overlay.panels[1:])
-        label = f"Where the model looked while it wrote: {about}"
+        about = " ".join(text_width.visible(panel.name) for panel in self.overlay.panels[1:])
+        label = f"Attention over the image for each word: {about}"
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" '
             f'viewBox="0 0 {self.width} {self.height}" width="{self.width}" height="{self.height}" '
@@ -56,7 +56,7 @@ class OverlayDrawing:
         if self.paper:
             parts.append(f'<rect width="{self.width}" height="{self.height}" fill="{PAPER}"/>')
         if self.title:
-            name = words.clip(words.visible(self.title), int(self.tiles.right / (TYPICAL * 17)))
+            name = text_width.clip(text_width.visible(self.title), int(self.tiles.right / (TYPICAL * 17)))
             place = f'x="{_n(self.margin)}" y="{_n(self.margin + 17)}"'
             parts.append(f'<text {place} font-size="17" font-weight="600">{escape(name)}</text>')
         parts += [self._panel(number, panel) for number, panel in enumerate(self.overlay.panels)]
@@ -72,7 +72,7 @@ class OverlayDrawing:
         place = f'x="{_n(left)}" y="{_n(top)}" width="{_n(width)}" height="{_n(height)}"'
         parts = [f'<use href="#{self._name}" x="{_n(left)}" y="{_n(top)}"/>']
         if panel.weights is not None:
-            pixels = veil(panel.weights, max(1, round(VEIL * height / width)), VEIL)
+            pixels = heatmap(panel.weights, max(1, round(HEATMAP * height / width)), HEATMAP)
             parts.append(f'<image {place} preserveAspectRatio="none" href="{data_address(pixels)}"/>')
         parts.append(f'<rect {place} fill="none" stroke="#808894" stroke-opacity="0.4"/>')
         for x0, y0, x1, y1 in panel.boxes:
@@ -87,12 +87,12 @@ class OverlayDrawing:
         if panel.weights is None:
             return f'<text {place} font-size="{NOTES + 0.5}" {self._muted()}>{NAME}</text>'
         room = self.tiles.width - len(panel.share) * TYPICAL * NOTES - 6
-        name = words.clip(words.visible(panel.name), max(1, int(room / (TYPICAL * FONT))))
-        told = f"{words.visible(panel.name)}: {self._strongest(panel)}"
+        name = text_width.clip(text_width.visible(panel.name), max(1, int(room / (TYPICAL * FONT))))
+        tooltip = f"{text_width.visible(panel.name)}: {self._strongest(panel)}"
         quiet = f" {self._muted()}" if panel.quiet else ""
         end = f'x="{_n(left + self.tiles.width)}" y="{_n(line)}" text-anchor="end"'
         return (
-            f'<title>{escape(told)}</title><text {place} font-size="{FONT}"{quiet}>{escape(name)}</text>'
+            f'<title>{escape(tooltip)}</title><text {place} font-size="{FONT}"{quiet}>{escape(name)}</text>'
             f'<text {end} font-size="{NOTES}" {self._muted()}>{panel.share}</text>'
         )
 
@@ -110,10 +110,10 @@ class OverlayDrawing:
             box = f'x="{_n(self.margin + 1)}" y="{_n(line - 8.5)}" width="9" height="9"'
             place = f'x="{_n(self.margin + 16)}" y="{_n(line)}" font-size="{NOTES}" {self._muted()}'
             parts.append(f'<rect {box} fill="none" stroke="{GOLD}" stroke-width="1.8"/>')
-            parts.append(f"<text {place}>what the word is about</text>")
+            parts.append(f"<text {place}>{BOXES}</text>")
         return parts
 
 
 def _n(value: float) -> str:
-    """A number as short as it can be."""
+    """Format a number with at most two decimals and no trailing zeros."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""An overlay in the terminal: the picture in half blocks where there is colour, else shades of attention."""
+"""An overlay in the terminal: the image in half blocks with color, else shades of attention."""
 
 from __future__ import annotations
 
@@ -8,43 +8,44 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.look import terminal, words
+from saccade.look import terminal, text_width
 from saccade.look.heads import Heads
+from saccade.look.heatmap import COLOUR, light
 from saccade.look.overlay import NAME, Overlay, Panel, head_columns
 from saccade.look.picture import Picture
-from saccade.look.veil import COLOUR, light
 
 __all__ = ["draw_overlay", "draw_overlay_heads"]
 
 WIDE, NARROW = 20, 12
-"""Cells of a terminal: a panel, and one of many heads."""
+"""Terminal cells: the width of a panel, and of a panel in a figure of all heads."""
 GAP = 2
 USUAL = 80
-"""Cells, where nobody says how many there are."""
+"""The default terminal width in cells."""
 THICKEST = 0.88
+"""Opacity of the heatmap where attention is 0."""
 _UPPER = "▀"
 _SHADES = ((0.75, "█"), (0.5, "▓"), (0.25, "▒"), (0.08, "░"))
-"""For shares of the most light."""
+"""Characters by the lowest fraction of the maximum weight that they stand for."""
 
 
 def draw_overlay(overlay: Overlay, *, width: int | None = None, colour: bool = False) -> str:
-    """A panel for each word, as many beside each other as fit into `width` cells.
+    """Return text with a panel for each word, in rows that fit into `width` cells.
 
-    With colour, the picture is there and dark where a word did not look; without, the panels show where it looked.
-    Words are shown, never obeyed: see `words.visible`.
+    With color, the panels show the image under the heatmap; without, they show the attention alone. Control characters
+    in words are made visible: see `text_width.visible`.
     """
     shown = overlay.panels if colour else overlay.panels[1:]
     return "\n\n".join(_rows(overlay.picture, shown, width or USUAL, WIDE, colour))
 
 
 def draw_overlay_heads(picture: Picture, site: Heads, *, width: int | None = None, colour: bool = False) -> str:
-    """For each word a panel of every head, and their mean."""
+    """Return text with a panel for each word and head, and for the mean of the heads."""
     width = width or USUAL
     columns = head_columns(picture, site)
-    parts = [words.clip(words.visible(site.name), width)]
+    parts = [text_width.clip(text_width.visible(site.name), width)]
     for number, panel in enumerate(columns[0][1].panels[1:], 1):
         heads = [Panel(name, overlay.panels[number].weights) for name, overlay in columns]
-        parts.append(words.clip(terminal.label(panel.name), width))
+        parts.append(text_width.clip(terminal.label(panel.name), width))
         parts.extend(_rows(picture, heads, width, NARROW, colour))
     return "\n".join(parts)
 
@@ -58,7 +59,7 @@ def _rows(picture: Picture, panels: Sequence[Panel], width: int, size: int, colo
 
 
 def _block(picture: Picture, panel: Panel, size: int, colour: bool) -> list[str]:
-    """The lines of a panel, the first its word; each fills `size` cells."""
+    """Return the lines of a panel, its word first; each line is `size` cells wide."""
     high, wide = picture.pixels.shape[:2]
     lines = max(1, round(size * high / wide / 2))  # a cell is twice as high as wide
     if colour:
@@ -75,12 +76,12 @@ def _named(panel: Panel, size: int) -> str:
         name, share = terminal.label(panel.name), panel.share
     room = size - len(share) - 1
     if room < 1 or not share:
-        return _filled(words.clip(name, size), size)
-    return _filled(words.clip(name, room), size - len(share)) + share
+        return _filled(text_width.clip(name, size), size)
+    return _filled(text_width.clip(name, room), size - len(share)) + share
 
 
 def _filled(text: str, cells: int) -> str:
-    return words.kept_in_order(text) + " " * (cells - words.width(text))
+    return text_width.kept_in_order(text) + " " * (cells - text_width.width(text))
 
 
 def _shade(share: float) -> str:
@@ -88,7 +89,7 @@ def _shade(share: float) -> str:
 
 
 def _painted(picture: Picture, panel: Panel, size: int, lines: int) -> list[str]:
-    """Two pixels a cell: the upper is the letter, the lower what it stands on."""
+    """Paint two pixels per cell: the foreground color is the upper one, the background the lower one."""
     pixels = _shrunk(picture.pixels, 2 * lines, size)
     if panel.weights is not None:
         thick = THICKEST * (1 - light(panel.weights, 2 * lines, size))[..., None]
@@ -103,7 +104,7 @@ def _cells(upper: NDArray[np.int64], lower: NDArray[np.int64]) -> Iterator[str]:
 
 
 def _shrunk(pixels: NDArray[np.uint8], high: int, wide: int) -> NDArray[np.float64]:
-    """The mean colour of each of so many equal parts."""
+    """Downscale to (high, wide) pixels by averaging."""
     return _means(_means(pixels.astype(np.float64), high).swapaxes(0, 1), wide).swapaxes(0, 1)
 
 

@@ -1,7 +1,7 @@
-"""The explorer: one page to see where a model looks, served beside a model or saved with its traces inside.
+"""The explorer: a web page of attention weights, served with a model or saved as a file with traces inside.
 
-The same sources make both. Their modules know each other by names such as "saccade/matrix"; a map in the page says
-where they are: below /static, or inside the file itself. A saved page is one file that loads nothing and may not.
+Both are built from the same JavaScript modules, which import each other by names such as "saccade/matrix". An import
+map in the page resolves the names to files below /static or to data: URLs. A saved page is one file that loads nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from importlib import resources
 from string import Template
 
 from saccade.errors import DataError
-from saccade.look import words
+from saccade.look import text_width
 
 __all__ = ["assets", "index", "page", "policy"]
 
@@ -25,12 +25,12 @@ _BOOT = 'import "saccade/main";'
 
 
 def page(traces: Sequence[str], *, title: str) -> str:
-    """One HTML file of trace files' texts, to be opened from disk. Equal traces give equal bytes."""
+    """Return one HTML file with the given trace texts inside, to open from disk. Equal traces give equal bytes."""
     if not traces:
         raise DataError("there are 0 traces to show. Pass the text of one at least, as Trace.dump() gives it.")
     inside = {name: f"data:text/javascript;base64,{b64encode(code).decode()}" for name, code in _modules().items()}
     data = "".join(f'<script type="application/json" class="trace">{_harmless(text)}</script>\n' for text in traces)
-    # Only what is in the file when it is made can carry the nonce: none of it could know its own hash
+    # The nonce is a hash of the whole content, so text inside the content cannot predict and carry it.
     nonce = sha256("".join([title, data, *inside.values()]).encode("utf-8", "surrogatepass")).hexdigest()[:32]
     allowed = (
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; "
@@ -48,7 +48,7 @@ def page(traces: Sequence[str], *, title: str) -> str:
 
 
 def index() -> str:
-    """The page for a server that has `assets` below static/; it must be sent with `policy`."""
+    """Return the page for a server that serves `assets` below static/ and sends the page with `policy`."""
     return _fill(
         mode="served",
         title=_NAME,
@@ -61,7 +61,7 @@ def index() -> str:
 
 
 def policy() -> str:
-    """The Content-Security-Policy header that `index` needs: its own files and server, and nothing else."""
+    """Return the Content-Security-Policy header for `index`: it allows only its own files and server."""
     scripts = " ".join(_hash(inline) for inline in (_map(_addresses()), _BOOT))
     return (
         f"default-src 'none'; script-src 'self' {scripts}; style-src 'self'; img-src data:; connect-src 'self'; "
@@ -70,7 +70,7 @@ def policy() -> str:
 
 
 def assets() -> dict[str, bytes]:
-    """The page's files for a server, by name: modules and the style sheet."""
+    """Return the page's files for a server, by name: modules and the style sheet."""
     return {name: content for name, content in _files().items() if name != "index.html"}
 
 
@@ -85,7 +85,7 @@ def _files() -> dict[str, bytes]:
 
 
 def _modules() -> dict[str, bytes]:
-    """By the names they import each other by."""
+    """Return the JavaScript modules by the names under which they import each other."""
     return {f"saccade/{name[:-3]}": content for name, content in _files().items() if name.endswith(".js")}
 
 
@@ -98,16 +98,16 @@ def _map(imports: Mapping[str, str]) -> str:
 
 
 def _fill(*, title: str, imports: Mapping[str, str], **parts: str) -> str:
-    text = escape(words.visible(title))
+    text = escape(text_width.visible(title))
     return Template(_files()["index.html"].decode()).substitute(title=text, imports=_map(imports), **parts)
 
 
 def _harmless(text: str) -> str:
-    """JSON that can stand in a script element: nothing in it can end the element or begin a comment."""
+    """Escape JSON for a script element, so that it cannot end the element or begin a comment."""
     without_markup = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return without_markup.encode("utf-8", "replace").decode()
 
 
 def _hash(inline: str) -> str:
-    """How a policy names the one inline script it allows."""
+    """Return the hash source by which a Content-Security-Policy allows one inline script."""
     return f"'sha256-{b64encode(sha256(inline.encode()).digest()).decode()}'"

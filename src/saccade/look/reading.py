@@ -1,7 +1,7 @@
-"""A reader at work: a line for each word read, with the words it thought of while it read that one.
+"""A reading figure: self-attention as a line of text for each word read.
 
-The picture of Cheng, Dong and Lapata 2016, arXiv:1601.06733, figure 1: the word being read is red, and the more it
-looks at another word, the bluer that one is. For whatever looks at its own text: language models, encoders.
+It follows figure 1 of Cheng, Dong and Lapata 2016, arXiv:1601.06733. In each line the word being read is red, and the
+words it attends to are bluer for higher weights. It is for self-attention of language models and encoders.
 """
 
 from __future__ import annotations
@@ -12,44 +12,44 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from saccade.errors import ConfigError
-from saccade.look import terminal, words
+from saccade.look import terminal, text_width
+from saccade.look.canvas import INK, MUTED, RED, Sheet, shade, sheet
 from saccade.look.figure import check_content, key
 from saccade.look.map import Map
-from saccade.look.paper import INK, MUTED, RED, Sheet, shade, sheet
 
 __all__ = ["check_reading", "draw_reading", "save_reading"]
 
 SIZE = 10.5
 PAGE = 600.0
 LINE = 19.0
-"""Points: letters, the length of a line, and its height."""
+"""Points: the font size, the length of a line, and its height."""
 INDENT = 18.0
 PAD = 3.0
 FAINTEST = 0.005
-"""What would round to 0 % is not drawn."""
+"""Lower weights, which round to 0 %, are not drawn."""
 DARK = 0.68
-"""From this weight on, letters on the shade must be white."""
+"""From this weight on, letters are white, to be readable on the dark shade."""
 _SHADES = ((0.7, "█"), (0.4, "▓"), (0.2, "▒"), (0.05, "░"))
-"""For the terminal. Words share what a reader gives, so little is much."""
+"""Characters for the terminal, by their lowest weight. They start low, because weights are spread over many words."""
 _CURRENT = "\x1b[1;31m"
 
 
 def check_reading(map: Map) -> int:
-    """How many columns come before the first row's own; an error unless the words look at their own text."""
+    """Return the column of the first row's word; raise ConfigError if rows and columns are different texts."""
     first = len(map.source) - len(map.target)
     if first < 0 or map.source[first:] != map.target:
         raise ConfigError(
-            f"a reading picture shows words that look at words of the same text, but here {len(map.target)} words look "
-            f"at {len(map.source)} others. Draw a matrix or arcs."
+            f"a reading figure shows words that attend to words of the same text, but here {len(map.target)} words "
+            f"attend to {len(map.source)} others. Draw a matrix or arcs."
         )
     return first
 
 
 def save_reading(map: Map, path: Path | str, *, title: str | None = None) -> None:
-    """Write a line for each word of the map's rows; the suffix of `path` says which format.
+    """Write a line of text for each row of the map, in the format of the suffix of `path`.
 
-    The rows must be words of the columns, all of them or the last ones. Where no word looks ahead, a line ends with its
-    word. A strip below it shows what a word gives itself.
+    The rows must be the words of the columns, all or the last ones. If no word attends to later words, each line ends
+    with the word being read. A strip below that word shows its weight on itself.
     """
     with sheet(path) as page:
         check_content(map)
@@ -59,12 +59,12 @@ def save_reading(map: Map, path: Path | str, *, title: str | None = None) -> Non
         bottom = text.draw()
         notes = [("the word being read", RED)]
         if text.looks_at_itself:
-            notes.append(("below it, what it gives itself", MUTED))
+            notes.append(("below it, its weight on itself", MUTED))
         key(page, 0, bottom + 8, notes=notes)
 
 
 class _Text:
-    """The text with a place for each word; all lines are beginnings of it, so a word has one place in all."""
+    """The text with a position for each word. Each line is a prefix of the text, so a word has one position in all."""
 
     def __init__(self, page: Sheet, map: Map, first: int) -> None:
         self.page, self.map, self.first = page, map, first
@@ -79,7 +79,7 @@ class _Text:
         self.looks_at_itself = any(row[t + first] >= FAINTEST for t, row in enumerate(map.weights))
 
     def _places(self) -> Iterator[tuple[float, int]]:
-        """Where each word begins, and in which line of the page."""
+        """Yield the x coordinate and the line of each word."""
         x, line = 0.0, 0
         for width in self.widths:
             if x + width > PAGE and x > INDENT:
@@ -88,7 +88,7 @@ class _Text:
             x += width + 1.5
 
     def draw(self) -> float:
-        """Draw all, and say where it ends."""
+        """Draw the text for each row, and return the y coordinate of its end."""
         top = 0.0
         for t, row in enumerate(self.map.weights):
             current = t + self.first
@@ -96,7 +96,7 @@ class _Text:
             for s in range(shown):
                 self._word(s, top, row[s], current)
             top += LINE * (self.places[shown - 1][1] + 1) + (5 if self.places[-1][1] else 0)
-        self.page.box((0, 0, self.right, top))  # the page grows for the text as a whole, which is quicker
+        self.page.box((0, 0, self.right, top))  # grow the page for the whole text at once, which is faster
         return top
 
     def _word(self, s: int, top: float, weight: float, current: int) -> None:
@@ -115,7 +115,7 @@ class _Text:
 
 
 def _runs_left(texts: tuple[str, ...]) -> bool:
-    """Whether most words that have a direction are written from right to left, so that the lines are too."""
+    """Return True if most letters run from right to left; then the lines do too."""
     kinds = [unicodedata.bidirectional(character) for text in texts for character in text]
     return sum(kind in {"R", "AL"} for kind in kinds) > kinds.count("L")
 
@@ -125,14 +125,14 @@ def _looks_ahead(map: Map, first: int) -> bool:
 
 
 def draw_reading(map: Map, *, width: int | None = None, colour: bool = False) -> str:
-    """The same for a terminal: the word being read in brackets, a shade before every word it looked at.
+    """Return text for a terminal: the word being read in brackets, a shade before each word that it attends to.
 
-    A line longer than `width` goes on below, indented. Words are shown, never obeyed: see `words.visible`.
+    Lines longer than `width` wrap with an indent. Control characters are made visible: see `text_width.visible`.
     """
     if not map.target:
         return "(nothing was read)"
     first = check_reading(map)
-    labels = [words.kept_in_order(terminal.label(word)) for word in map.source]
+    labels = [text_width.kept_in_order(terminal.label(word)) for word in map.source]
     ahead = _looks_ahead(map, first)
     lines = []
     for t, row in enumerate(map.weights):
@@ -158,11 +158,11 @@ def _painted(word: str, weight: float, current: bool) -> str:
 
 
 def _wrapped(parts: list[str], width: int | None) -> list[str]:
-    """Words in lines of at most so many cells, unless a word alone is longer; codes for colours fill none."""
+    """Wrap words into lines of at most `width` cells, unless one word is longer; color codes have no width."""
     lines = [""]
     for part in parts:
         longer = f"{lines[-1]} {part}" if lines[-1].strip() else lines[-1] + part
-        if width is not None and lines[-1].strip() and words.width(_CODES.sub("", longer)) > width:
+        if width is not None and lines[-1].strip() and text_width.width(_CODES.sub("", longer)) > width:
             lines.append("  " + part)
         else:
             lines[-1] = longer

@@ -1,6 +1,6 @@
 
-// Pointing at a word that was written marks the words it looked at, and the other way round. Without this script
-// the page shows the same numbers in its maps, in the words' titles and under "As text".
+// Pointing at a target word highlights the words it attends to, and the other way around. Without this script the
+// page shows the same numbers in its maps, in the words' titles and under "As text".
 for (const sample of document.querySelectorAll(".sample")) {
   const map = sample.querySelector("svg");
   const read = [...sample.querySelectorAll("dd [data-s]")];

@@ -1,8 +1,8 @@
-"""Text for those who draw letters one after the other from the left: joined and turned round as its readers expect.
+"""Arabic shaping and right-to-left ordering, for renderers that draw letters one by one from left to right.
 
-Arabic letters change with their neighbours. Unicode keeps the four forms of each as letters of their own, for
-programs that cannot choose themselves; the table below is made from what it says about those. This is enough for
-single words and short phrases in Arabic, Persian, Urdu and Hebrew, not for nested quotations in several directions.
+The form of an Arabic letter depends on its neighbors. Unicode has the four forms of each as presentation forms; the
+table below is built from their decompositions. This is enough for single words and short phrases in Arabic, Persian,
+Urdu and Hebrew, not for nested quotations in several directions.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import unicodedata
 from functools import cache
 from itertools import groupby
 
-from saccade.look.words import clusters
+from saccade.look.text_width import clusters
 
 __all__ = ["shaped"]
 
 _ALEFS = "\u0622\u0623\u0625\u0627"
-"""Those that lam must be joined with: plain, with madda, with hamza above or below; fonts have these ligatures."""
+"""The forms of alef that make a ligature with lam: plain, with madda, with hamza above or below."""
 _FORMS = [*range(0xFB50, 0xFDF0), *range(0xFE70, 0xFEFD)]
 _LAM = "\u0644"
 _STRETCH, _JOINER, _APART = "\u0640", "\u200d", "\u200c"
@@ -24,12 +24,12 @@ _BRACKETS = str.maketrans("()[]{}<>«»‹›", ")(][}{><»«›‹")
 
 
 def shaped(text: str) -> str:
-    """The letters of a text in the order and form in which to draw them from left to right."""
+    """Return the letters of a text in visual order from left to right, with Arabic letters in their joined forms."""
     if not any(_backwards(character) for character in text):
         return text
     joined = _joined(text)
     strong = (character for character in joined if unicodedata.bidirectional(character) in {"R", "AL", "L"})
-    leftward = _backwards(next(strong))  # the first letter decides which way the whole text runs
+    leftward = _backwards(next(strong))  # the first letter sets the direction of the whole text
     runs = groupby(zip(_directions(joined, leftward), joined, strict=True), key=lambda pair: pair[0])
     turned = [(_turned if left else str)("".join(letter for _, letter in run)) for left, run in runs]
     return "".join(reversed(turned) if leftward else turned)
@@ -40,7 +40,11 @@ def _backwards(character: str) -> bool:
 
 
 def _directions(text: str, leftward: bool) -> list[bool]:
-    """For each character whether it runs to the left. A vowel sign does as its letter, a space as both its sides."""
+    """Return for each character whether it runs to the left.
+
+    A combining mark follows its letter. A neutral character, such as a space, follows its neighbors if they agree, else
+    the whole text.
+    """
     found: list[bool | None] = []
     for character in text:
         kind = unicodedata.bidirectional(character)
@@ -62,7 +66,7 @@ def _turned(run: str) -> str:
 
 @cache
 def _table() -> dict[str, dict[str, str]]:
-    """For each letter, or lam with an alef, its forms by name: isolated, final, initial, medial."""
+    """Return the forms of each letter, and of lam with alef, by name: isolated, final, initial, medial."""
     table: dict[str, dict[str, str]] = {}
     for code in _FORMS:
         name, *letters = unicodedata.decomposition(chr(code)).split() or [""]
@@ -73,7 +77,7 @@ def _table() -> dict[str, dict[str, str]]:
 
 
 def _joined(text: str) -> str:
-    """Each Arabic letter in the form its neighbours ask for."""
+    """Replace each Arabic letter by the form that its neighbors require."""
     letters = _with_ligatures(text)
     found = []
     for place, letter in enumerate(letters):
@@ -90,7 +94,7 @@ def _joined(text: str) -> str:
 
 
 def _with_ligatures(text: str) -> list[str]:
-    """The characters, lam and a following alef as one."""
+    """Split the text into characters, with lam and a following alef as one."""
     found: list[str] = []
     for character in text:
         if found and found[-1] == _LAM and _LAM + character in _table():
@@ -101,15 +105,15 @@ def _with_ligatures(text: str) -> list[str]:
 
 
 def _neighbour(letters: list[str]) -> str:
-    """The nearest that is no vowel sign: letters join below and above those."""
+    """Return the first letter that is not a combining mark, which does not interrupt joining."""
     return next((letter for letter in letters if unicodedata.category(letter[0]) != "Mn"), "")
 
 
 def _gives(letter: str) -> bool:
-    """Whether a letter joins the one behind it."""
+    """Return True if a letter joins the next one."""
     return letter in {_STRETCH, _JOINER} or "initial" in _table().get(letter, {})
 
 
 def _takes(letter: str) -> bool:
-    """Whether a letter joins the one before it."""
+    """Return True if a letter joins the previous one."""
     return letter in {_STRETCH, _JOINER} or "final" in _table().get(letter, {})

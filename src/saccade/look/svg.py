@@ -1,4 +1,4 @@
-"""A map as SVG for a page: a drawing that needs no script, whose rows a script can find."""
+"""A map as an SVG matrix for a web page; it works without a script, and its rows have attributes for one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from saccade.look import words
+from saccade.look import text_width
 from saccade.look.layout import positions
 from saccade.look.map import Map
 
@@ -14,14 +14,14 @@ __all__ = ["FAINTEST", "Drawing"]
 
 CELL = 24
 FONT = 13
-"""Pixels, as all sizes here. The page's style sheet sets the same size of letters."""
+"""Pixels, as all sizes here. The page's style sheet sets the same font size."""
 TYPICAL = 0.62 * FONT
-"""Wider than most letters are: a page's font is not known here, and labels must not be cut."""
+"""Assumed width of a letter. It is generous, because the page's font is not known and labels must not be cut."""
 SLANT = math.sqrt(0.5)
 LONGEST = 28
 FAINTEST = 0.005
-"""What would round to 0 % is not drawn; it keeps the page small."""
-# where there is no style sheet; in colours that are seen on white and on black
+"""Lower weights, which round to 0 %, are not drawn, to keep the page small."""
+# attributes for use without a style sheet; the colors are visible on white and on black
 LOOKS = {
     "svg": 'fill="currentColor" font-family="sans-serif" font-size="13"',
     "grid": 'fill="none" stroke="currentColor" stroke-opacity="0.18"',
@@ -34,16 +34,16 @@ LOOKS = {
 
 
 class Drawing:
-    """The picture of one map, `width` by `height` pixels; `str()` is the SVG element.
+    """The matrix of one map, `width` by `height` pixels; `str()` is the SVG element.
 
-    Its parts have classes, for the style sheet of a page. `alone`, as in a notebook, they say themselves how they
-    look: nothing on the page is touched by it, and nothing there touches it.
+    Its parts have classes for the style sheet of a page. With `alone`, as in a notebook, they have style attributes
+    instead, so that the drawing does not depend on the page.
     """
 
     def __init__(self, map: Map, label: str, *, alone: bool = False) -> None:
         self.map, self.label, self.alone = map, label, alone
-        self.sources = [words.clip(words.visible(word), LONGEST) for word in map.source]
-        self.targets = [words.clip(words.visible(word), LONGEST) for word in map.target]
+        self.sources = [text_width.clip(text_width.visible(word), LONGEST) for word in map.source]
+        self.targets = [text_width.clip(text_width.visible(word), LONGEST) for word in map.target]
         self.left = round(max(_widths(self.targets), default=0)) + 14
         self.top = round(max(_widths(self.sources), default=0) * SLANT) + 18
         self.xs = [round(x) for x in positions(range(len(map.source)), map.marks.source, CELL)]
@@ -61,7 +61,7 @@ class Drawing:
         )
 
     def _look(self, *names: str) -> str:
-        """How a part is told what it looks like: by its class, or by itself."""
+        """Return the class attribute of a part, or with `alone` its style attributes."""
         return " ".join(LOOKS[name] for name in names) if self.alone else f'class="{" ".join(names)}"'
 
     def _grid(self) -> str:
@@ -83,7 +83,7 @@ class Drawing:
         return found
 
     def _row(self, t: int) -> str:
-        """The word and its cells. The band behind them makes the whole row one thing to point at."""
+        """Draw a word and its cells; an invisible rectangle behind them makes the whole row react to the pointer."""
         y = self.top + self.ys[t]
         cells = (self._cell(t, s) for s, weight in enumerate(self.map.weights[t]) if weight >= FAINTEST)
         look = self._look("written", *(["mark"] if t in self.map.marks.target else []))
@@ -95,10 +95,10 @@ class Drawing:
 
     def _cell(self, t: int, s: int) -> str:
         x, y, weight = self.left + self.xs[s] + 1, self.top + self.ys[t] + 1, self.map.weights[t][s]
-        told = f"{self.targets[t]} ← {self.sources[s]} {words.percent(weight)}"
+        tooltip = f"{self.targets[t]} ← {self.sources[s]} {text_width.percent(weight)}"
         return (
             f'<rect {self._look("cell")} x="{x}" y="{y}" width="{CELL - 1}" height="{CELL - 1}" '
-            f'fill-opacity="{min(1.0, weight):.2g}"><title>{escape(told)}</title></rect>'
+            f'fill-opacity="{min(1.0, weight):.2g}"><title>{escape(tooltip)}</title></rect>'
         )
 
     def _gold(self) -> list[str]:
@@ -110,7 +110,7 @@ class Drawing:
 
 
 def _runs(starts: Sequence[int]) -> list[tuple[int, int]]:
-    """Where cells that touch each other begin and end."""
+    """Return the start and end of each run of adjacent cells."""
     found: list[tuple[int, int]] = []
     for start in starts:
         if found and found[-1][1] == start:
@@ -121,5 +121,5 @@ def _runs(starts: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _widths(labels: Sequence[str]) -> list[float]:
-    """Pixels each label needs, guessed on the generous side."""
-    return [words.width(label) * TYPICAL for label in labels]
+    """Estimate the width of each label in pixels, generously."""
+    return [text_width.width(label) * TYPICAL for label in labels]

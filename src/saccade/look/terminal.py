@@ -1,31 +1,31 @@
-"""A map drawn with text: rows are the words written, columns the words read."""
+"""A map as text for a terminal: rows are target words, columns source words."""
 
 from __future__ import annotations
 
 import unicodedata
 from itertools import groupby
 
-from saccade.look import words
+from saccade.look import text_width
 from saccade.look.map import Map
 
 __all__ = ["RESET", "colour", "draw", "label", "shade", "strongest"]
 
 SHADES = " ░▒▓█"
-# from the 256 colours nearly every terminal has: dark to bright, so that it also reads without seeing hues
+# from the 256-color palette: dark to bright, so that it is readable without hue
 COLOURS = (234, 17, 24, 30, 36, 78, 114, 149, 191, 227)
 RESET = "\x1b[0m"
 LONGEST = 20
-"""Cells of a terminal: longer words are cut."""
+"""Maximum terminal cells of a word; longer words are cut."""
 WORTH_NAMING = 0.1
-"""A second source word is named from this weight on."""
+"""A second source word is listed from this weight on."""
 
 
 def draw(map: Map, *, width: int | None = None, colour: bool = False) -> str:
-    """The map as text without a line break at its end; the fuller a cell, the more the model looked there.
+    """Return the map as text without a final line break; the fuller a cell, the higher its weight.
 
-    Cells are shaded, or painted from dark to bright where `colour` is true. Where the matrix needs more than `width`
-    cells of a terminal, first its columns become narrower; if that is not enough, each written word gets a line that
-    names what it looked at most. Words are shown, never obeyed: see `words.visible`.
+    Cells are shaded, or painted from dark to bright if `colour` is true. If the matrix is wider than `width` cells, its
+    columns become narrower. If that is not enough, each target word gets a line with the source words of its highest
+    weights. Control characters in words are made visible: see `text_width.visible`.
     """
     if not map.target or not map.source:
         return "(nothing was written)" if map.source else "(nothing was read)"
@@ -37,51 +37,51 @@ def draw(map: Map, *, width: int | None = None, colour: bool = False) -> str:
 
 
 def strongest(map: Map, width: int | None = None) -> list[str]:
-    """A line for each written word with the one or two source words it looked at most: "zone ← Area 97 %".
+    """Return a line for each target word with its one or two highest weights: "zone ← Area 97 %".
 
-    A line longer than `width` goes without the second, and is cut if that does not help.
+    A line longer than `width` omits the second, and is cut if it is still too long.
     """
-    sources = [words.kept_in_order(name) for name in words.numbered(label(word) for word in map.source)]
-    targets = [words.kept_in_order(label(word)) for word in map.target]
-    margin = max((words.width(word) for word in targets), default=0)
+    sources = [text_width.kept_in_order(name) for name in text_width.numbered(label(word) for word in map.source)]
+    targets = [text_width.kept_in_order(label(word)) for word in map.target]
+    margin = max((text_width.width(word) for word in targets), default=0)
     lines = []
     for t, (target, row) in enumerate(zip(targets, map.weights, strict=True)):
         named = [s for rank, s in enumerate(map.strongest(t, 2)) if rank == 0 or row[s] >= WORTH_NAMING]
-        looks = [f"{sources[s]} {words.percent(row[s])}" for s in named]
-        line, alone = (f"{words.pad_left(target, margin)} ← {', '.join(looks[:count])}" for count in (2, 1))
-        lines.append(line if width is None or words.width(line) <= width else words.clip(alone, width))
+        parts = [f"{sources[s]} {text_width.percent(row[s])}" for s in named]
+        line, alone = (f"{text_width.pad_left(target, margin)} ← {', '.join(parts[:count])}" for count in (2, 1))
+        lines.append(line if width is None or text_width.width(line) <= width else text_width.clip(alone, width))
     return lines
 
 
 class _Matrix:
-    """The drawing before it is text: labels cleaned, measured and cut, columns at least `cell` wide."""
+    """The layout of the matrix: labels sanitized, measured and cut, columns at least `cell` wide."""
 
     def __init__(self, map: Map, cell: int) -> None:
         self.weights = map.weights
         self.targets = [label(word) for word in map.target]
-        self.columns = [words.clusters(label(word)) for word in map.source]
-        self.cell = max([cell, *(words.width(letter) for column in self.columns for letter in column)])
-        self.margin = 1 + max(words.width(word) for word in self.targets)
+        self.columns = [text_width.clusters(label(word)) for word in map.source]
+        self.cell = max([cell, *(text_width.width(letter) for column in self.columns for letter in column)])
+        self.margin = 1 + max(text_width.width(word) for word in self.targets)
         self.width = self.margin + 1 + self.cell * len(self.columns)
 
     def text(self, painted: bool) -> str:
         paint = self._painted if painted else self._shaded
         rows = [
-            f"{words.pad_left(words.kept_in_order(word), self.margin)} {paint(row)}"
+            f"{text_width.pad_left(text_width.kept_in_order(word), self.margin)} {paint(row)}"
             for word, row in zip(self.targets, self.weights, strict=True)
         ]
         return "\n".join(line.rstrip(" ") for line in [*self._header(), *rows])
 
     def _header(self) -> list[str]:
-        """The source words stand upright on their columns."""
+        """Return the header lines: each source word is written vertically above its column."""
         height = max(len(column) for column in self.columns)
         upright = [[""] * (height - len(column)) + column for column in self.columns]
         return [" " * (self.margin + 1) + "".join(self._centred(c[depth]) for c in upright) for depth in range(height)]
 
     def _centred(self, letter: str) -> str:
-        spare = self.cell - words.width(letter)
-        # without a mark, a terminal that knows of directions would swap the letters of neighbouring columns
-        return " " * (spare // 2) + words.kept_in_order(letter) + " " * (spare - spare // 2)
+        spare = self.cell - text_width.width(letter)
+        # a direction mark keeps bidirectional terminals from swapping letters of neighboring columns
+        return " " * (spare // 2) + text_width.kept_in_order(letter) + " " * (spare - spare // 2)
 
     def _shaded(self, row: tuple[float, ...]) -> str:
         return "".join(shade(weight) * self.cell for weight in row)
@@ -94,18 +94,18 @@ class _Matrix:
 
 
 def label(word: str) -> str:
-    """A word as a terminal can show it."""
-    # composed, so that Hangul typed letter by letter fills the cells a terminal gives it
-    return words.clip(unicodedata.normalize("NFC", words.visible(word)), LONGEST)
+    """Return a word as a terminal can show it: sanitized, NFC, cut to `LONGEST` cells."""
+    # NFC, so that decomposed Hangul has the width that terminals give it
+    return text_width.clip(unicodedata.normalize("NFC", text_width.visible(word)), LONGEST)
 
 
 def shade(weight: float) -> str:
-    """A character that is the fuller the more a weight is."""
+    """Return the block character of a weight, fuller for a higher weight."""
     return SHADES[_step(weight, len(SHADES))]
 
 
 def colour(weight: float) -> str:
-    """The code that makes what follows stand on the colour of a weight, until `RESET`."""
+    """Return the escape code that sets the background to the color of a weight, until `RESET`."""
     return f"\x1b[48;5;{COLOURS[_step(weight, len(COLOURS))]}m"
 
 

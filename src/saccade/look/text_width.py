@@ -1,4 +1,4 @@
-"""Words made fit to be shown: harmless, and measured in the cells of a terminal."""
+"""Text for display: control characters made visible, widths measured in terminal cells."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Iterable
 
 __all__ = ["clip", "clusters", "is_mark", "kept_in_order", "numbered", "pad_left", "percent", "visible", "width"]
 
-_JOINERS = "\u200c\u200d"  # Persian, the scripts of India and emoji are misspelt without them
+_JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji need them
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _SPECIAL = re.compile(r"</?(bos|eos|sos|s|pad|source|cls|sep|mask)>")
-_SPACES = "▁Ġ_"  # how tokenizers write the space before a piece
+_SPACES = "▁Ġ_"  # how tokenizers mark the space before a subword
 _ZWJ, _AS_EMOJI = "\u200d", "\ufe0f"
 _LEFT_TO_RIGHT = "\N{LEFT-TO-RIGHT MARK}"
 _WITHOUT_WIDTH = _JOINERS + _LEFT_TO_RIGHT
 
 
 def visible(text: str) -> str:
-    """The text with every character that would act instead of being seen replaced by one that is seen.
+    """Return the text with control and format characters replaced by visible characters.
 
-    Text comes from models and strangers. An escape sequence in it could rewrite the terminal and an override of the
-    writing direction could shuffle a page, so ESC becomes ␛, a line break ␊, and what has no picture of its own �.
-    A text of nothing but spaces becomes as many ␣.
+    Text comes from models and untrusted users. An escape sequence could rewrite the terminal, and a direction override
+    could reorder a page. So ESC becomes ␛, a line break ␊, and a control character without a symbol �. A text of only
+    spaces becomes as many ␣.
     """
     shown = "".join(_visible(character) for character in text)
     return shown if shown.strip() else "␣" * len(shown)
@@ -37,15 +37,15 @@ def _visible(character: str) -> str:
         return "␡"
     if character in _JOINERS:
         return character
-    if code & 0xFFFE == 0xFFFE:  # never to be letters, and no file of XML may have them
+    if code & 0xFFFE == 0xFFFE:  # Unicode noncharacters, of which XML forbids U+FFFE and U+FFFF
         return _UNKNOWN
     return _UNKNOWN if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"} else character
 
 
 def is_mark(word: str) -> bool:
-    """Whether a word is a sink rather than a word: a special token such as <eos>, or punctuation alone.
+    """Return True for an attention sink: a special token such as <eos>, or punctuation alone.
 
-    Models that have nothing to look at look there, so pictures set them apart.
+    Models often attend to these when no word is relevant, so figures set them apart.
     """
     bare = word.strip(_SPACES)
     return bool(_SPECIAL.fullmatch(word)) or (
@@ -54,9 +54,9 @@ def is_mark(word: str) -> bool:
 
 
 def width(text: str) -> int:
-    """How many cells of a terminal the text fills: two for a wide character, none for an accent of its own.
+    """Return the text's width in terminal cells: two for a wide character, none for a combining mark.
 
-    What terminals do with an emoji of several characters differs; this is what those that join them do.
+    Terminals differ on emoji of several characters; this is the width in terminals that join them.
     """
     return sum(_cells(cluster) for cluster in clusters(text))
 
@@ -75,7 +75,7 @@ def _cell(character: str) -> int:
 
 
 def clusters(text: str) -> list[str]:
-    """The text letter by letter, each with the accents and vowel signs that belong to it; emoji are letters."""
+    """Split the text into letters with their combining marks, and emoji with all their characters."""
     found: list[str] = []
     for character in text:
         if found and _belongs(character, found[-1]):
@@ -86,17 +86,17 @@ def clusters(text: str) -> list[str]:
 
 
 def _belongs(character: str, cluster: str) -> bool:
-    """Whether a character is part of what stands before it."""
+    """Return True if a character belongs to the cluster before it."""
     if character in _JOINERS or unicodedata.category(character) in {"Mn", "Me", "Mc"}:
         return True
     if _is_flag_letter(character):  # two of them make a flag
         return len(cluster) == 1 and _is_flag_letter(cluster)
-    pictures = unicodedata.category(cluster[0]) == "So"
-    return pictures and (_joins(character) or (cluster[-1] == _ZWJ and unicodedata.category(character) == "So"))
+    is_emoji = unicodedata.category(cluster[0]) == "So"
+    return is_emoji and (_joins(character) or (cluster[-1] == _ZWJ and unicodedata.category(character) == "So"))
 
 
 def _joins(character: str) -> bool:
-    """Whether a character changes the emoji before it: skin tones, and the other half of a flag or a family."""
+    """Return True if a character modifies the emoji before it: a skin tone, a joiner or a flag letter."""
     return "\U0001f3fb" <= character <= "\U0001f3ff" or character == _ZWJ or _is_flag_letter(character)
 
 
@@ -105,16 +105,16 @@ def _is_flag_letter(character: str) -> bool:
 
 
 def kept_in_order(text: str) -> str:
-    """The text, such that numbers behind a word written from right to left stay behind it.
+    """Append a left-to-right mark to right-to-left text, so that a number after it stays after it.
 
-    Terminals and editors that know of writing directions would put them before it.
+    Bidirectional terminals and editors would put the number before it.
     """
     backwards = any(unicodedata.bidirectional(character) in {"R", "AL"} for character in text)
     return text + _LEFT_TO_RIGHT if backwards else text
 
 
 def clip(text: str, cells: int) -> str:
-    """The text, or as much of its beginning as fits into so many cells, with … for the rest."""
+    """Cut the text to at most `cells` cells, with … at the end if it was longer."""
     if width(text) <= cells:
         return text
     kept = ""
@@ -126,12 +126,12 @@ def clip(text: str, cells: int) -> str:
 
 
 def pad_left(text: str, cells: int) -> str:
-    """The text at the right end of so many cells."""
+    """Pad the text on the left to `cells` cells."""
     return " " * (cells - width(text)) + text
 
 
 def numbered(words: Iterable[str]) -> list[str]:
-    """The words; one that occurs more than once says which it is: the₁ cat and the₂ dog."""
+    """Return the words, with repeated ones numbered: the₁ cat and the₂ dog."""
     words = list(words)
     seen: dict[str, int] = {}
     names = []
@@ -142,5 +142,5 @@ def numbered(words: Iterable[str]) -> list[str]:
 
 
 def percent(weight: float) -> str:
-    """A weight for people: 0.974 -> "97 %"."""
+    """Format a weight as a percentage: 0.974 -> "97 %"."""
     return f"{100 * weight:z.0f} %"

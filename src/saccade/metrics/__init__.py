@@ -1,4 +1,4 @@
-"""Metrics: how good answers are, how sure that is, and whether attention looks where it should."""
+"""Metrics: quality of the output, confidence intervals and significance tests, and diagnostics of attention."""
 
 from saccade.metrics.alignment import (
     AlignmentScore,
@@ -31,6 +31,7 @@ from saccade.metrics.classification import (
     macro_f1,
 )
 from saccade.metrics.lengths import LengthBin, equal_bounds, round_bounds, score_by_length
+from saccade.metrics.ngrams import caption_words
 from saccade.metrics.perplexity import Perplexity, perplexities
 from saccade.metrics.pointing import (
     Box,
@@ -42,7 +43,6 @@ from saccade.metrics.pointing import (
 )
 from saccade.metrics.table import METRICS, Metric
 from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_statistics
-from saccade.metrics.words import caption_words
 
 __all__ = [
     "CAPTION_METRICS",

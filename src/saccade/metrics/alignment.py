@@ -1,4 +1,4 @@
-"""Word alignments read from attention, scored against gold ones."""
+"""Word alignments read from attention, scored against gold alignments."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ __all__ = [
 ]
 
 MUCH_BETTER = 0.05
-"""How much lower an error rate must be for a warning. Models that differ in their attention differ by 0.02 to 0.05
-(Luong et al. 2015, Table 6), so a smaller gap may be the model's own; a wrong shift costs tenths."""
+"""Smallest difference in error rate that gives a warning. Attention models differ among themselves by 0.02 to 0.05
+(Luong et al. 2015, Table 6), so a smaller gap may be a property of the model; a wrong shift costs tenths."""
 
 
 @dataclass(frozen=True)
 class AlignmentScore:
-    """How well links agree with gold ones over a whole corpus; shares from 0 to 1.
+    """Agreement of predicted links with gold links over a whole corpus; fractions from 0 to 1.
 
-    `links` is how many were predicted. A share of nothing counts as 1: no link was wrong, or none was missed.
+    `links` counts the predicted links. A fraction with denominator 0 counts as 1: no link is wrong or missing.
     """
 
     error_rate: float
@@ -43,10 +43,9 @@ class AlignmentScore:
 
 @dataclass(frozen=True)
 class ShiftReport:
-    """The alignment scores for several ways to read the rows of attention.
+    """Alignment scores for several shifts between target words and rows of attention; see `align`.
 
-    `expected` is the way that was meant (the first asked for), `best` the one with the lowest error rate; of equals
-    the first.
+    `expected` is the first shift passed in, `best` the shift with the lowest error rate (the first of equal ones).
     """
 
     scores: dict[int, AlignmentScore]
@@ -55,11 +54,11 @@ class ShiftReport:
 
     @property
     def gain(self) -> float:
-        """How much lower the best error rate is than the expected one."""
+        """Expected error rate minus the best one."""
         return self.scores[self.expected].error_rate - self.scores[self.best].error_rate
 
     def warning(self) -> str | None:
-        """What to tell the user if another reading is much better, or None."""
+        """Return a warning if another shift is much better than the expected one, else None."""
         if self.gain < MUCH_BETTER:
             return None
         best, expected = self.scores[self.best].error_rate, self.scores[self.expected].error_rate
@@ -71,18 +70,18 @@ class ShiftReport:
 
 
 def align(weights: ArrayLike, *, shift: int = 0, words: int | None = None) -> set[Link]:
-    """Links by the heaviest source word of each target word.
+    """Link each target word to its source word of the greatest weight.
 
-    weights (T, S): one row a step of the decoder, one column a source word (no column for the end mark).
+    weights (T, S): one row for each decoder step, one column for each source word (no column for the end mark).
     Target word t is read from row t + shift:
         shift 0: the row of the step that predicts word t
-        shift 1: the row of the step that word t is fed into, one later. Attention that asks with the newest
-            decoder state, as Luong's content scores do, may look at the source of the word just read.
-    `words` is the number of target words; without it every row that can be one is a word. A matrix that has a row
-    for the end mark needs it: align(weights, words=len(weights) - 1).
+        shift 1: the row of the step that takes word t as input, one later. If the query is the newest decoder state,
+            as with Luong's content scores, this step may attend to the source of its input word.
+    `words` is the number of target words. Without it, every row that the shift allows counts as a word. A matrix that
+    has a row for the end mark needs it: align(weights, words=len(weights) - 1).
 
-    Each target word gets one link, as in Luong et al. 2015, arXiv:1508.04025, Table 6: the first of equal weights; none
-    where no weight is above zero or where there is no such row.
+    Each target word gets one link, as in Luong et al. 2015, arXiv:1508.04025, Table 6: the first of equal weights. It
+    gets none if no weight is above zero or the row does not exist.
     """
     matrix = _matrix(weights)
     rows = len(matrix)
@@ -98,11 +97,11 @@ def align(weights: ArrayLike, *, shift: int = 0, words: int | None = None) -> se
 
 
 def alignment_error_rate(predicted: Sequence[AbstractSet[Link]], gold: Sequence[Links]) -> AlignmentScore:
-    """The alignment error rate over a corpus; 0 is perfect.
+    """Compute the alignment error rate over a corpus; 0 is perfect.
 
         AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)     precision |A ∩ P| / |A|     recall |A ∩ S| / |S|
 
-    A: the predicted links, S: the sure ones, P: the possible ones, which include the sure; counted over all sentences.
+    A: the predicted links, S: the sure links, P: the possible links (S ⊆ P); counted over all sentences.
     Paper: Och and Ney 2003, "A systematic comparison of various statistical alignment models".
     """
     counts = alignment_statistics(predicted, gold)
@@ -120,7 +119,7 @@ def alignment_error_rate(predicted: Sequence[AbstractSet[Link]], gold: Sequence[
 
 
 def alignment_statistics(predicted: Sequence[AbstractSet[Link]], gold: Sequence[Links]) -> NDArray[np.float64]:
-    """What each sentence adds to the error rate: (N, 4) with |A ∩ S|, |A ∩ P|, |A| and |S|."""
+    """Return the counts of each sentence, (N, 4): |A ∩ S|, |A ∩ P|, |A| and |S|."""
     if len(predicted) != len(gold):
         raise DataError(f"there are {len(predicted)} alignments for {len(gold)} gold ones. Pass one for each sentence.")
     if not gold:
@@ -133,17 +132,17 @@ def alignment_statistics(predicted: Sequence[AbstractSet[Link]], gold: Sequence[
 
 
 def error_rate(sums: NDArray[np.float64]) -> float:
-    """The alignment error rate from summed statistics (4,); 0 where nothing was wanted and nothing said."""
+    """Compute the alignment error rate from summed counts (4,); 0 if there are no predicted and no sure links."""
     sure, possible, links, wanted = sums.tolist()
     return 1.0 - (sure + possible) / (links + wanted) if links + wanted else 0.0
 
 
 def best_shift(matrices: Sequence[ArrayLike], gold: Sequence[Links], shifts: Sequence[int] = (0, 1)) -> ShiftReport:
-    """The error rate of attention read in several ways; see `align` for what a shift is.
+    """Compare the error rates of several shifts; see `align` for what a shift is.
 
     Each matrix is (T + 1, S): a row for each of the T target words and a LAST ROW FOR THE END MARK, as teacher forcing
-    gives them. The end's row aligns no word under shift 0; under shift 1 it is the one that the last word is fed into,
-    so both ways have T words and their rates can be compared. Put the shift you mean first.
+    gives them. Shift 0 does not use the row of the end mark. Shift 1 uses it for the last word, which is the input of
+    that step. So both shifts align T words and their rates can be compared. Put the shift you expect first.
     """
     if not shifts:
         raise ConfigError("there are 0 shifts to try. Pass at least one, such as shifts=(0, 1).")
@@ -178,7 +177,7 @@ def _matrix(weights: ArrayLike) -> NDArray[np.float64]:
         )
     if np.isnan(matrix).any():
         row = int(np.isnan(matrix).any(1).argmax())
-        raise NumericsError(f"row {row} of an attention matrix {matrix.shape} has NaN. Look at the model's loss first.")
+        raise NumericsError(f"row {row} of an attention matrix {matrix.shape} has NaN. Check the model's loss first.")
     return matrix
 
 

@@ -1,7 +1,7 @@
-"""What attention looks like as such, without a gold alignment, and whether something is wrong with it.
+"""Statistics of attention that need no gold alignment, and warnings about degenerate attention.
 
-For cross attention, where each step may look at the whole source. Where a mask hides part of it (a decoder looking
-back at itself) the greatest entropy is smaller than log S, and early steps have no choice.
+Meant for cross-attention, where each step may attend to the whole source. With a causal mask the greatest possible
+entropy is smaller than log S, and early steps have few positions to choose from.
 """
 
 from __future__ import annotations
@@ -17,36 +17,37 @@ from saccade.errors import DataError, NumericsError, ShapeError
 __all__ = ["AttentionStatistics", "HeadStatistics", "attention_statistics", "complaints"]
 
 COVERED = 0.5
-"""The total weight from which a source word counts as seen: half of what it gets if each step picks one word."""
+"""Total weight from which a source word counts as covered: half of what it gets if each step picks one word."""
 FEWEST_STEPS = 50
-"""Steps below which nothing is said: a few short sentences look at one place by chance."""
+"""Fewer steps give no warning: a few short sentences may attend to one position by chance."""
 UNIFORM = 0.95
-"""The share of the greatest entropy from which attention hardly tells words apart. One word of ten that stands out
-would have to get less than 0.27 of the weight."""
+"""Fraction of the greatest entropy from which attention counts as uniform. A single peak over ten words reaches it only
+with a weight below 0.27."""
 TO_THE_END = 0.5
-"""The share of the end mark from which attention is called idle: as much as all words get together. One step in each
-sentence, the one that writes the end, has a reason to look there."""
+"""Weight on the end mark from which attention counts as idle: as much as on all words together. One step in each
+sentence, the one that predicts the end, has a reason to attend to it."""
 UNSEEN = 0.3
-"""The share of source words seen below which attention is said to leave too many out: fewer than one in three. Words
-without a counterpart, articles and the like, are rarely that many."""
+"""Coverage below which a warning is given: fewer than one source word in three. Words without a counterpart, such as
+articles, are rarely two thirds of a sentence."""
 STUCK = 0.95
-"""The share of steps at one position from which a head is dead. Only sentences of a word or two have a good reason."""
+"""Fraction of steps at one position from which a head counts as dead. Only sentences of one or two words justify it."""
 UNMOVED = 0.02
-"""The share of weight that moves from step to step below which a head is dead although its greatest weight wanders: it
-adds the same average of the source to every word."""
+"""Movement below which a head counts as dead although the position of its greatest weight varies: every word gets the
+same average of the source."""
 
 
 @dataclass(frozen=True)
 class HeadStatistics:
-    """One head, as means over all steps of all sentences.
+    """Statistics of one head, as means over all steps of all sentences.
 
-    entropy: in nats; `spread`: the same as a share of the greatest possible, log S, over sources of two or more
-    end_share: the weight on the end mark; None where there is no such column
-    coverage: the share of source words, the end mark left out, with a total weight of COVERED or more
-    position: where the greatest weight most often is, from 0; negative: from the end of the source, -1 being the last
-    position_share: how often it is there
-    movement: the share of weight that lies elsewhere than in the sentence's average step; 0: all steps are alike;
-        None where no sentence has two steps and two places to look at
+    entropy: in nats
+    spread: entropy as a fraction of the greatest possible, log S; over sources of two or more positions
+    end_share: weight on the end mark; None if there is no such column
+    coverage: fraction of source words, without the end mark, that have a total weight of COVERED or more
+    position: most frequent position of the greatest weight, from 0; negative: from the end, -1 is the last
+    position_share: fraction of steps at this position
+    movement: mean total variation distance of a step from the average step of its sentence; 0: all steps are equal;
+        None if no sentence has two steps and two positions
     """
 
     entropy: float
@@ -60,7 +61,7 @@ class HeadStatistics:
 
 @dataclass(frozen=True)
 class AttentionStatistics:
-    """The heads of one site and how much was seen of it. The other fields are means over the heads."""
+    """Statistics of the heads of one site, and the counts behind them. Properties are means over the heads."""
 
     site: str
     heads: tuple[HeadStatistics, ...]
@@ -70,34 +71,34 @@ class AttentionStatistics:
 
     @property
     def entropy(self) -> float:
-        """In nats."""
+        """Mean entropy in nats."""
         return _mean([head.entropy for head in self.heads])
 
     @property
     def spread(self) -> float:
-        """The entropy as a share of the greatest possible."""
+        """Entropy as a fraction of the greatest possible."""
         return _mean([head.spread for head in self.heads])
 
     @property
     def end_share(self) -> float | None:
-        """The weight on the end mark; None where there is no such column."""
+        """Weight on the end mark; None if there is no such column."""
         shares = [head.end_share for head in self.heads if head.end_share is not None]
         return _mean(shares) if shares else None
 
     @property
     def coverage(self) -> float:
-        """The share of source words that were seen."""
+        """Fraction of source words that are covered."""
         return _mean([head.coverage for head in self.heads])
 
 
 def attention_statistics(
     matrices: Sequence[ArrayLike], *, site: str = "attention", end_column: int | None = None
 ) -> AttentionStatistics:
-    """Statistics of one attention over some sentences.
+    """Compute statistics of one attention site over some sentences.
 
     matrices: for each sentence (H, T, S), or (T, S) for a single head, without padding.
-    end_column: where the end mark of the source is, -1 for the last column; None if there is none.
-    Steps that see nothing, with all weights zero, are left out.
+    end_column: the column of the source's end mark, -1 for the last column; None if there is none.
+    Steps with all weights zero are left out.
     """
     sentences = [_heads(site, index, matrix, end_column) for index, matrix in enumerate(matrices)]
     if not sentences:
@@ -116,7 +117,7 @@ def attention_statistics(
 
 
 def complaints(statistics: AttentionStatistics) -> list[str]:
-    """What seems wrong with an attention, in words; nothing if all is well or too little was seen.
+    """Return warnings about degenerate attention; none if it looks normal or there are fewer than FEWEST_STEPS steps.
 
     Heads are counted from 0, as on a Tape.
     """
@@ -128,7 +129,7 @@ def complaints(statistics: AttentionStatistics) -> list[str]:
     if statistics.spread >= UNIFORM:
         found.append(
             f"attention of {site} is almost uniform: its entropy is {statistics.spread:.2f} of the greatest possible. "
-            "It has not learnt where to look; train longer, or raise the learning rate."
+            "It has not learned what to attend to; train longer, or raise the learning rate."
         )
     elif idle:
         found.append(
@@ -137,8 +138,8 @@ def complaints(statistics: AttentionStatistics) -> list[str]:
         )
     elif statistics.coverage < UNSEEN and 0 < statistics.source_words <= 2 * statistics.steps:
         found.append(
-            f"attention of {site} sees only {statistics.coverage:.0%} of the source words (a total weight of {COVERED} "
-            "or more). Parts of the source may be left out of the output."
+            f"attention of {site} covers only {statistics.coverage:.0%} of the source words (a total weight of "
+            f"{COVERED} or more). Parts of the source may be left out of the output."
         )
     if statistics.spread < UNIFORM:
         found += [
@@ -155,18 +156,18 @@ def _name(statistics: AttentionStatistics, head: int) -> str:
 
 def _head_complaints(name: str, head: HeadStatistics, idle: bool) -> list[str]:
     if idle and head.end_share is not None and head.end_share >= TO_THE_END:
-        return []  # already said of the site
+        return []  # the warning about the site covers it
     if head.spread >= UNIFORM:
         return [f"{name} is almost uniform: its entropy is {head.spread:.2f} of the greatest possible."]
     if head.position_share >= STUCK:
         return [
-            f"{name} always looks at the same position, the {_ordinal(head.position)}: "
+            f"{name} always attends to the same position, the {_ordinal(head.position)}: "
             f"it is heaviest in {head.position_share:.0%} of the steps."
         ]
     if head.movement is not None and head.movement < UNMOVED:
         return [
-            f"{name} looks the same way at every step: only {head.movement:.1%} of its weight moves between the words "
-            "of a sentence."
+            f"{name} attends the same way at every step: only {head.movement:.1%} of its weight moves between the "
+            "words of a sentence."
         ]
     return []
 
@@ -204,7 +205,7 @@ def _head(sentences: Sequence[NDArray[np.float64]], end_column: int | None) -> H
         if end_column is not None:
             ends.append(rows[:, end_column])
         if width == 1:
-            continue  # nothing to choose from
+            continue  # a single position: spread, position and movement mean nothing
         spreads.append(entropy / np.log(width))
         from_start.append(rows.argmax(1))
         from_end.append(rows.argmax(1) - width)
@@ -223,7 +224,7 @@ def _head(sentences: Sequence[NDArray[np.float64]], end_column: int | None) -> H
 
 
 def _covered(weights: NDArray[np.float64], end_column: int | None) -> NDArray[np.float64]:
-    """For each source word, 1 if it was seen, else 0."""
+    """Return 1 for each covered source word, else 0."""
     totals: NDArray[np.float64] = weights.sum(0)
     if end_column is not None:
         totals = np.delete(totals, end_column)
@@ -232,7 +233,7 @@ def _covered(weights: NDArray[np.float64], end_column: int | None) -> NDArray[np
 
 
 def _commonest(from_start: Sequence[NDArray[np.int64]], from_end: Sequence[NDArray[np.int64]]) -> tuple[int, float]:
-    """The position that is heaviest most often and how often; counted from the start where that makes no odds."""
+    """Return the most frequent position and its share of steps; positions from the end win only if more frequent."""
     if not from_start:
         return 0, 0.0
     best, most, steps = 0, 0, 0
@@ -244,8 +245,8 @@ def _commonest(from_start: Sequence[NDArray[np.int64]], from_end: Sequence[NDArr
     return best, most / steps
 
 
-def _pooled(pieces: Sequence[NDArray[np.float64]]) -> float:
-    values = np.concatenate(pieces) if pieces else np.zeros(0)
+def _pooled(arrays: Sequence[NDArray[np.float64]]) -> float:
+    values = np.concatenate(arrays) if arrays else np.zeros(0)
     return float(values.mean()) if len(values) else 0.0
 
 
@@ -254,7 +255,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _ordinal(position: int) -> str:
-    """0 -> first, -1 -> last, 11 -> 12th, -2 -> 2nd from the end."""
+    """Name a position: 0 -> first, -1 -> last, 11 -> 12th, -2 -> 2nd from the end."""
     count = position + 1 if position >= 0 else -position
     if count == 1:
         return "first" if position >= 0 else "last"

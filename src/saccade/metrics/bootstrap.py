@@ -1,7 +1,7 @@
-"""How sure a score is: bootstrap intervals, and paired comparison of two systems.
+"""Bootstrap confidence intervals, and paired bootstrap comparison of two systems.
 
-A resample draws N sentences with replacement from the N there are. Scores that are made of sums over sentences need
-only the sums: resamples as counts (R, N) times statistics (N, K), one matrix product for all of them.
+A resample draws N sentences with replacement from N. Scores that are functions of sums over sentences need only the
+sums of each resample: one matmul of counts (R, N) and statistics (N, K) gives all of them.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ __all__ = ["Comparison", "Interval", "interval", "paired", "sums_interval"]
 
 Floats = NDArray[np.float64]
 Score = Callable[[Floats], float]
-"""Summed statistics (K,) -> the score of the corpus that they are the sum of."""
+"""Summed statistics (K,) -> score of the corpus they come from."""
 
 AT_ONCE = 1 << 22
-"""How many draws are held at a time: 32 MiB of them, however long the test is."""
+"""Draws held in memory at a time: 32 MiB of them, for any size of test set."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The score of the whole test and the range in which the middle `level` of the resamples lie."""
+    """Score of the whole test set, and its percentile bootstrap interval at confidence `level`."""
 
     score: float
     lower: float
@@ -37,10 +37,10 @@ class Interval:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two systems on one test. Differences are a − b.
+    """Comparison of two systems on one test set. Differences are a − b.
 
-    `difference` is that of the whole test, `mean_difference` that of the resamples, between `lower` and `upper` in the
-    middle `level` of them. For `p_value` see `paired`.
+    `difference` is that of the whole test set, `mean_difference` the mean over resamples. `lower` and `upper` bound the
+    percentile interval at confidence `level`. For `p_value` see `paired`.
     """
 
     score_a: float
@@ -57,10 +57,10 @@ class Comparison:
 def interval(
     statistic: Callable[[NDArray[np.int64]], float], n: int, *, samples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> Interval:
-    """The percentile interval of any statistic of `n` sentences.
+    """Compute the percentile interval of any statistic of `n` sentences.
 
-    `statistic` is called with the indices (n,) of the sentences to use, some of them several times. One call for each
-    resample and one for the whole test: where the score is made of sums, `sums_interval` is much faster.
+    `statistic` is called with the indices (n,) of the sentences to use, with repetitions: once for each resample and
+    once for the whole test set. For scores that are functions of sums, `sums_interval` is much faster.
     """
     _check(n, samples, level)
     scores = (statistic(drawn) for draws in _draws(n, samples, seed) for drawn in draws)
@@ -70,7 +70,7 @@ def interval(
 def sums_interval(
     statistics: Floats, score: Score, *, samples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> Interval:
-    """The percentile interval of a score made of summed statistics (N, K); the same resamples as `interval`."""
+    """Compute the percentile interval of a score of summed statistics (N, K); uses the resamples of `interval`."""
     statistics = _rows("statistics", statistics)
     _check(len(statistics), samples, level)
     sums = _resampled_sums(statistics, samples, seed)
@@ -80,7 +80,7 @@ def sums_interval(
 def paired(
     a: Floats, b: Floats, score: Score, *, samples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> Comparison:
-    """Whether two systems differ, by paired bootstrap resampling: both are scored on the same resamples.
+    """Test whether two systems differ, by paired bootstrap resampling: both are scored on the same resamples.
 
     a, b (N, K): statistics of the same N sentences in the same order.
 
@@ -88,9 +88,9 @@ def paired(
 
         p = min(1, 2 · (1 + min(#{Δ ≤ 0}, #{Δ ≥ 0})) / (1 + samples))
 
-    so it is small when nearly all resamples agree about which system is better, and 1 for equal systems. The 1 added
-    above and below counts the test itself as a resample; p is never 0. A p below 1 − level goes with an interval
-    that leaves zero out. Koehn's own p is one-sided, half of this one.
+    It is small if nearly all resamples agree about which system is better, and 1 for equal systems. The 1 added in
+    numerator and denominator counts the test set itself as a resample, so p is never 0. If p is below 1 − level, the
+    interval leaves out zero. Koehn's own p is one-sided, half of this one.
     Paper: Koehn 2004, "Statistical significance tests for machine translation evaluation".
     """
     a, b = _rows("statistics of a", a), _rows("statistics of b", b)
@@ -120,7 +120,7 @@ def paired(
 
 
 def _draws(n: int, samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Resamples as indices, (R, n) at a time."""
+    """Yield resamples as indices, (R, n) at a time."""
     generator = np.random.default_rng(seed)
     at_once = max(1, AT_ONCE // n)
     for start in range(0, samples, at_once):
@@ -128,14 +128,14 @@ def _draws(n: int, samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _resampled_sums(statistics: Floats, samples: int, seed: int) -> Floats:
-    """(N, K) -> (samples, K)."""
+    """Return the summed statistics of each resample: (N, K) -> (samples, K)."""
     n = len(statistics)
-    pieces = []
+    sums = []
     for draws in _draws(n, samples, seed):
         rows = np.arange(len(draws))[:, None] * n
         counts = np.bincount((draws + rows).ravel(), minlength=draws.size).reshape(len(draws), n)
-        pieces.append(counts.astype(np.float64) @ statistics)
-    return np.concatenate(pieces)
+        sums.append(counts.astype(np.float64) @ statistics)
+    return np.concatenate(sums)
 
 
 def _interval(whole: float, scores: Iterable[float], samples: int, level: float) -> Interval:

@@ -1,9 +1,9 @@
-"""Captions against several references an image: BLEU, ROUGE-L, METEOR-lite and CIDEr-D.
+"""Captions against several references for each image: BLEU, ROUGE-L, METEOR-lite and CIDEr-D.
 
-All are sums over images put into a formula at the end, so that a bootstrap or a comparison adds up rows and need not
-read the text again. Text is cut by `caption_words`: lower-case, without punctuation, in the spirit of the COCO caption
-evaluation. Scores are from 0 to 1, CIDEr-D's from 0 to 10, as that evaluation writes them; papers often write BLEU,
-ROUGE-L and METEOR times 100. A caption without words scores 0.
+All are functions of sums over images, so a bootstrap or a comparison adds up rows and does not read the text again.
+`caption_words` tokenizes: lower-case, without punctuation, close to the COCO caption evaluation. Scores are from 0 to
+1, CIDEr-D's from 0 to 10, as in that evaluation; papers often give BLEU, ROUGE-L and METEOR times 100. A caption
+without words scores 0.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from saccade.errors import ConfigError, DataError, lookup
 from saccade.metrics.cider import DocumentFrequency, agreement, count_documents
 from saccade.metrics.meteor import Matches, MeteorWeights, best_matches, meteor_formula
-from saccade.metrics.words import Ngram, caption_words, ngrams
+from saccade.metrics.ngrams import Ngram, caption_words, ngrams
 
 __all__ = [
     "CAPTION_METRICS",
@@ -39,7 +39,7 @@ Words = list[str]
 
 @dataclass(frozen=True)
 class CaptionScore:
-    """A score and how it was computed."""
+    """A score and the signature of its settings."""
 
     value: float
     signature: str
@@ -47,10 +47,10 @@ class CaptionScore:
 
 @dataclass(frozen=True)
 class CaptionStatistics:
-    """What each image adds to a score.
+    """Statistics of each image, whose sum determines the score.
 
-    counts (N, K): one row an image. `score` turns summed rows (K,) into the score of the images they come from; an
-    image may be counted any whole number of times.
+    counts (N, K): one row for each image. `score` turns summed rows (K,) into the score of the images they come from;
+    an image may be counted any whole number of times.
     """
 
     counts: NDArray[np.float64]
@@ -58,14 +58,14 @@ class CaptionStatistics:
     signature: str
 
     def total(self) -> CaptionScore:
-        """The score of all images."""
+        """Compute the score of all images."""
         return CaptionScore(self.score(self.counts.sum(0)), self.signature)
 
 
 def caption_statistics(
     metric: str, hypotheses: Sequence[str], references: Sequence[Sequence[str]], **options: Any
 ) -> CaptionStatistics:
-    """What each image adds to a metric of CAPTION_METRICS; `options` as in the function that it stands for."""
+    """Return the statistics of each image for a metric of CAPTION_METRICS; `options` are those of its function."""
     return lookup("caption metric", metric, CAPTION_METRICS)(hypotheses, references, **options)
 
 
@@ -76,13 +76,13 @@ def caption_bleu(
     order: int = 4,
     brevity_penalty: bool = True,
 ) -> CaptionStatistics:
-    """Corpus BLEU of runs of 1 to `order` words: the geometric mean of their precisions, less for short captions.
+    """Compute corpus BLEU: the geometric mean of the precisions of 1- to `order`-grams, with a brevity penalty.
 
         BLEU = min(1, exp(1 − r / c)) · (p₁ · … · p_order)^(1 / order)
 
-    A run counts as right as often as it occurs in the one reference that has it most often. c: words of all captions,
-    r: words of the references nearest to them in length, the shorter of two. Nothing is smoothed: 0 where no run of
-    some length is right. Without `brevity_penalty` the first factor is left out, as in some papers on captions.
+    Counts of an n-gram are clipped to its greatest count in any one reference. c: words of all captions, r: words of
+    the references nearest to them in length, the shorter one in a tie. There is no smoothing: the score is 0 if no
+    n-gram of some order matches. Without `brevity_penalty` the first factor is left out, as in some captioning papers.
     Paper: Papineni et al. 2002, "BLEU: a method for automatic evaluation of machine translation".
     """
     if order < 1:
@@ -101,13 +101,13 @@ def caption_bleu(
 
 
 def rouge_l(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, beta: float = 1.2) -> CaptionStatistics:
-    """ROUGE-L: the longest words in common that are in the same order; the mean over images.
+    """Compute ROUGE-L, an F-score of the longest common subsequence of words; the mean over images.
 
         P = common / words of the caption     R = common / words of the reference
         F = (1 + β²)·P·R / (R + β²·P)
 
-    With the greatest P and the greatest R of all references, which may come from different ones: so does the COCO
-    caption evaluation. Paper: Lin 2004, "ROUGE: a package for automatic evaluation of summaries".
+    P and R are the greatest over all references and may come from different ones, as in the COCO caption evaluation.
+    Paper: Lin 2004, "ROUGE: a package for automatic evaluation of summaries".
     """
     if not beta > 0:
         raise ConfigError(f"beta is {beta}, but must be above 0; 1.2 is usual for captions.")
@@ -123,16 +123,16 @@ def meteor_lite(
     beta: float = 3.0,
     gamma: float = 0.5,
 ) -> CaptionStatistics:
-    """METEOR without synonyms and paraphrases: matches of words and stems, less if they are torn into chunks.
+    """Compute METEOR without synonyms and paraphrases: exact and stem matches, with a penalty for fragmentation.
 
         F = P·R / (α·P + (1 − α)·R)     score = F · (1 − γ·(chunks / matches)^β)
 
-    Each image counts with the reference that suits it best; matches, lengths and chunks are summed over images before
-    the formula. Even a perfect caption of m words has one chunk, so it scores 1 − γ / m^β, not 1. All matches weigh the
-    same. Numbers of the METEOR 1.5 program are another measure (synonyms, paraphrases, function words, other weights)
-    and cannot be compared with these.
+    Each image uses its best-scoring reference; matches, lengths and chunks are summed over images before the formula.
+    Even a perfect caption of m words has one chunk, so it scores 1 − γ / m^β, not 1. All matches have the same weight.
+    Scores of the METEOR 1.5 program cannot be compared with these: it uses synonyms, paraphrases, function words and
+    other weights.
     Paper: Banerjee and Lavie 2005, "METEOR: an automatic metric for MT evaluation with improved correlation with human
-    judgments"; α, β and γ are its. Alignment as in Denkowski and Lavie 2011, "Meteor 1.3".
+    judgments", which gives α, β and γ. Alignment as in Denkowski and Lavie 2011, "Meteor 1.3".
     """
     weights = MeteorWeights(alpha, beta, gamma).check()
 
@@ -151,16 +151,16 @@ def cider_d(
     frequency: DocumentFrequency | None = None,
     sigma: float = 6.0,
 ) -> CaptionStatistics:
-    """CIDEr-D: the cosine of weighted runs of 1 to 4 words, mean over references, lengths of runs and images, times 10.
+    """Compute CIDEr-D: 10 times the mean clipped cosine of TF-IDF vectors, over images, references and n-gram orders.
 
-        g[run] = times it occurs · log(images / images with it)
+        g[ngram] = count · log(images / images with it)
         10 · exp(−(words − words of the reference)² / 2σ²) · Σ min(g, g_reference) · g_reference / (|g| · |g_reference|)
 
-    Images with a run are counted in the references evaluated, or in `frequency`. Of one image alone every run is in all
+    Document frequencies come from the evaluated references, or from `frequency`. A single image has every n-gram in all
     images, so without `frequency` its score is 0. Captions of fewer than four words cannot reach 10. A bootstrap keeps
-    the counts of the whole set.
-    Paper: Vedantam et al. 2015, arXiv:1411.5726, section 7. Differs, as its authors' program does: g has plain
-    counts, not shares.
+    the document frequencies of the whole set.
+    Paper: Vedantam et al. 2015, arXiv:1411.5726, section 7. Differs, as its authors' program does: g uses plain counts,
+    not relative frequencies.
     """
     if not sigma > 0:
         raise ConfigError(f"sigma is {sigma}, but must be above 0; 6 is usual.")
@@ -177,13 +177,13 @@ CAPTION_METRICS: dict[str, Callable[..., CaptionStatistics]] = {
     "meteor_lite": meteor_lite,
     "cider_d": cider_d,
 }
-"""Name -> what makes the statistics of it."""
+"""Name -> function that returns its statistics."""
 
 _CUT = "tok:caption-words"
 
 
 def _bleu_row(words: Words, references: Sequence[Words], order: int) -> list[int]:
-    """Runs that are right, runs there are, words, and words of the nearest reference."""
+    """Return matching n-grams and all n-grams by order, words, and words of the reference nearest in length."""
     right, runs = [], []
     for size in range(1, order + 1):
         most: Counter[Ngram] = Counter()
@@ -209,7 +209,7 @@ def _rouge(words: Words, references: Sequence[Words], beta: float) -> float:
 
 
 def _longest_common(left: Words, right: Words) -> int:
-    """How many words the longest common subsequence has; one row of the table at a time."""
+    """Return the length of the longest common subsequence; keeps one row of the table at a time."""
     row = [0] * (len(right) + 1)
     for word in left:
         above_left = 0
@@ -221,7 +221,7 @@ def _longest_common(left: Words, right: Words) -> int:
 
 
 def _mean(values: Sequence[float], signature: str) -> CaptionStatistics:
-    """A score that is the mean of a number an image: its rows are that number and 1."""
+    """Return statistics of a mean over images: each row is the value of an image and 1."""
 
     def score(sums: NDArray[np.float64]) -> float:
         total, images = sums.tolist()

@@ -1,4 +1,4 @@
-"""CIDEr-D: how much a caption agrees with what people say of an image, rare words counting more than common ones."""
+"""CIDEr-D: similarity of a caption to its references by TF-IDF weighted n-grams."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from saccade.errors import DataError
-from saccade.metrics.words import Ngram, caption_words, ngrams
+from saccade.metrics.ngrams import Ngram, caption_words, ngrams
 
 __all__ = ["DocumentFrequency", "agreement", "count_documents", "document_frequency"]
 
 LONGEST = 4
-"""Runs of one to four words are compared."""
+"""Longest n-gram that is compared."""
 
 
 @dataclass(frozen=True)
 class DocumentFrequency:
-    """How many of some images have a run of words in any of their references.
+    """Document frequencies: number of images that have an n-gram in any of their references.
 
-    From the references of the evaluated images as a rule. For few images, or for numbers that can be compared between
-    sets, make it once with `document_frequency` from a larger set and hand it in.
+    They usually come from the references of the evaluated images. For few images, or to compare scores between test
+    sets, compute them once from a larger set with `document_frequency` and pass them in.
     """
 
     images: int
@@ -34,22 +34,22 @@ class DocumentFrequency:
         most = max(self.counts.values(), default=0)
         if most > self.images:
             raise DataError(
-                f"the document frequencies count a run of words in {most} images, but are of {self.images}. "
+                f"the document frequencies count an n-gram in {most} images, but are of {self.images}. "
                 "Count each image once, and give the number of all of them."
             )
 
     def weight(self, run: Ngram) -> float:
-        """log(images / images that have it); a run that none has counts as one that a single image has."""
+        """Return log(images / images that have it); an n-gram of no image counts as one of a single image."""
         return math.log(self.images) - math.log(max(1, self.counts.get(run, 0)))
 
 
 def document_frequency(references: Sequence[Sequence[str]]) -> DocumentFrequency:
-    """The document frequencies in the references of some images, given as text: one list an image."""
+    """Count document frequencies in the references of some images, given as text: one list for each image."""
     return count_documents([[caption_words(text) for text in texts] for texts in references])
 
 
 def count_documents(references: Sequence[Sequence[Sequence[str]]]) -> DocumentFrequency:
-    """The same from references that are cut into words already."""
+    """Count document frequencies in references that are split into words already."""
     counts: Counter[Ngram] = Counter()
     for captions in references:
         counts.update({run for words in captions for size in range(1, LONGEST + 1) for run in ngrams(words, size)})
@@ -57,7 +57,7 @@ def count_documents(references: Sequence[Sequence[Sequence[str]]]) -> DocumentFr
 
 
 class Vector(NamedTuple):
-    """A caption's runs of one length, counted and weighted."""
+    """The weighted n-grams of a caption, of one order."""
 
     weights: dict[Ngram, float]
     norm: float
@@ -66,7 +66,7 @@ class Vector(NamedTuple):
 def agreement(
     hypothesis: Sequence[str], references: Sequence[Sequence[str]], frequency: DocumentFrequency, sigma: float
 ) -> float:
-    """CIDEr-D of one image, from 0 to 10; see `captions.cider_d` for the formula."""
+    """Compute CIDEr-D of one image, from 0 to 10; see `captions.cider_d` for the formula."""
     mine, total = _vectors(hypothesis, frequency), 0.0
     for reference in references:
         near = math.exp(-((len(hypothesis) - len(reference)) ** 2) / (2 * sigma**2))

@@ -1,4 +1,4 @@
-"""Labels against gold labels: accuracy, F1 by class, and what was taken for what."""
+"""Labels against gold labels: accuracy, F1 by class, and confusion counts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ClassScore:
-    """One label: shares from 0 to 1, and how often it is right (`gold`) and was said (`predicted`).
+    """Scores of one label, from 0 to 1, and how many examples have it as `gold` and as `predicted` label.
 
-    A share of nothing is 0: a label never said has precision 0, one that is never right recall 0.
+    A fraction with denominator 0 is 0: the precision of a label that is never predicted, the recall of one never gold.
     """
 
     label: str
@@ -37,10 +37,10 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class ClassificationScore:
-    """How well labels agree with gold ones.
+    """Agreement of predicted labels with gold labels.
 
-    `confusion[i][j]` counts the examples of `classes[i]` that were called `classes[j]`. `macro_f1` is the mean F1 of
-    the labels that occur, predicted or gold, each with the same say.
+    `confusion[i][j]` counts the examples of gold label `classes[i]` with predicted label `classes[j]`. `macro_f1` is
+    the unweighted mean F1 of the labels that occur, predicted or gold.
     """
 
     accuracy: float
@@ -53,10 +53,10 @@ class ClassificationScore:
 def classification_score(
     predicted: Sequence[str], gold: Sequence[str], labels: Sequence[str] | None = None
 ) -> ClassificationScore:
-    """Accuracy, macro-F1, scores by class and confusion counts.
+    """Compute accuracy, macro-F1, scores by class and confusion counts.
 
-    `labels` gives the order of the classes and may name some that do not occur; without it they are those that occur,
-    sorted.
+    `labels` gives the order of the classes and may include labels that do not occur. By default, the classes are the
+    labels that occur, sorted.
     """
     names = _names(predicted, gold, labels)
     position = {name: index for index, name in enumerate(names)}
@@ -76,9 +76,9 @@ def classification_score(
 def classification_statistics(
     predicted: Sequence[str], gold: Sequence[str], labels: Sequence[str] | None = None
 ) -> NDArray[np.float64]:
-    """What each example adds: (N, 3C), for each class whether it was hit, said and right. For bootstraps.
+    """Return statistics for bootstraps, (N, 3C): for each example and class whether it is a hit, predicted and gold.
 
-    To compare two systems pass the same `labels` to both, or their columns will not mean the same.
+    To compare two systems pass the same `labels` to both; otherwise their columns stand for different classes.
     """
     names = _names(predicted, gold, labels)
     position = {name: index for index, name in enumerate(names)}
@@ -89,13 +89,13 @@ def classification_statistics(
 
 
 def accuracy(sums: NDArray[np.float64]) -> float:
-    """The share of examples with the right label, from summed statistics (3C,)."""
+    """Compute the share of examples with the right label, from summed statistics (3C,)."""
     hit, _, right = sums.reshape(-1, 3).sum(0)
     return float(hit / right)
 
 
 def macro_f1(sums: NDArray[np.float64]) -> float:
-    """The mean F1 of the classes that occur, from summed statistics (3C,)."""
+    """Compute the mean F1 of the classes that occur, from summed statistics (3C,)."""
     hit, said, right = sums.reshape(-1, 3).T
     occurs = said + right > 0
     return float((2 * hit[occurs] / (said + right)[occurs]).mean())

@@ -1,4 +1,4 @@
-"""Quality against length: the score of short, middling and long sentences, each with its band."""
+"""Quality by sentence length: the score of each length bin, with a bootstrap confidence interval."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from saccade.metrics.bootstrap import Floats, Score, sums_interval
 __all__ = ["LengthBin", "equal_bounds", "round_bounds", "score_by_length"]
 
 MOST_BINS = 8
-"""As many as a curve needs to show its bend, with enough sentences left in each for a band that says something."""
+"""Enough bins to show the shape of a curve, with enough sentences in each for a narrow confidence interval."""
 TYPICAL = 0.98
-"""The share of sentences that decides the width of bins; a few very long ones would make it useless for the rest."""
+"""Share of sentences that decides the width of the bins; a few very long sentences would make bins too wide."""
 
 
 @dataclass(frozen=True)
 class LengthBin:
-    """The sentences of `low` to `high` words, both included, and their score with its bootstrap band.
+    """The sentences of `low` to `high` words, both included, and their score with its bootstrap interval.
 
-    The band of a single sentence is as narrow as a point: look at `count` before believing it.
+    The interval of a single sentence has width 0: check `count` before trusting it.
     """
 
     low: int
@@ -44,12 +44,12 @@ def score_by_length(
     seed: int = 0,
     level: float = 0.95,
 ) -> list[LengthBin]:
-    """The score of each length of sentence, shortest first; bins without sentences are left out.
+    """Compute the score of each length bin, shortest first; bins without sentences are left out.
 
-    lengths (N,): words of each SOURCE sentence, which no model can choose, so that models can be compared bin by bin.
-    statistics (N, K) and `score` are those of a metric, such as `text_statistics`. BLEU of very short sentences
-    wants `effective_order=True`.
-    bounds: the highest length of each bin; longer sentences share a last one. Without: `round_bounds`.
+    lengths (N,): words of each SOURCE sentence. They do not depend on the model, so models can be compared bin by bin.
+    statistics (N, K) and `score` are those of a metric, such as `text_statistics`. For BLEU of very short sentences
+    use `effective_order=True`.
+    bounds: the highest length of each bin; one last bin holds all longer sentences. Default: `round_bounds`.
     """
     statistics = np.asarray(statistics, dtype=np.float64)
     if len(lengths) != len(statistics):
@@ -64,16 +64,16 @@ def score_by_length(
     for low, high in zip(lows, highs, strict=False):
         rows = statistics[(sizes >= low) & (sizes <= high)]
         if len(rows):
-            band = sums_interval(rows, score, samples=samples, seed=seed, level=level)
-            bins.append(LengthBin(low, high, len(rows), band.score, band.lower, band.upper))
+            found = sums_interval(rows, score, samples=samples, seed=seed, level=level)
+            bins.append(LengthBin(low, high, len(rows), found.score, found.lower, found.upper))
     return bins
 
 
 def round_bounds(lengths: Sequence[int], most: int = MOST_BINS) -> list[int]:
-    """Bounds of equal, round width, such as 10, 20, 30: for bins 1-10, 11-20, 21-30.
+    """Return bounds of equal, round width, such as 10, 20, 30: for bins 1-10, 11-20, 21-30.
 
     The width is the smallest of 1, 2, 5, 10, 20, 50, … with which at most `most` bins hold 98 % of the sentences; the
-    last bin is for the longer ones too. The same test gives every model the same bins.
+    last bin also holds the longer ones. The bins depend only on the test set, so they are the same for every model.
     """
     sizes = _sizes(lengths)
     if most < 1:
@@ -86,7 +86,7 @@ def round_bounds(lengths: Sequence[int], most: int = MOST_BINS) -> list[int]:
 
 
 def equal_bounds(lengths: Sequence[int], bins: int) -> list[int]:
-    """Bounds of bins that hold about equally many sentences; fewer than `bins` where lengths repeat."""
+    """Return bounds of bins that hold about equally many sentences; fewer than `bins` where lengths repeat."""
     sizes = _sizes(lengths)
     if bins < 1:
         raise ConfigError(f"bins is {bins}, but there must be at least 1.")

@@ -1,4 +1,4 @@
-"""METEOR-lite: the stages of METEOR that need no word lists. Exact words and stems, and how torn the matches are."""
+"""METEOR-lite: METEOR with the stages that need no word lists (exact and stem), and its fragmentation penalty."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from saccade.metrics.stemming import stem
 __all__ = ["Matches", "MeteorWeights", "best_matches", "match_words", "meteor_formula"]
 
 AT_ONCE = 256
-"""How many partial alignments are kept a word. More than captions need; it bounds text that repeats itself."""
+"""Beam of partial alignments kept after each word. Captions need fewer; it bounds the cost of repetitive text."""
 NEAR = 8
-"""Of the free places of a word, the one that goes on with the last match and so many of the first are tried."""
+"""Of the free positions of a word, the search tries the one after the last match and this many of the first ones."""
 
 NOWHERE = -1
 
 States = dict[tuple[int, int], int]
-"""(places used in the reference, as bits; the place that the word before matched) -> fewest chunks that lead there."""
+"""(used positions of the reference, as bits; position matched by the previous word) -> fewest chunks so far."""
 
 
 class MeteorWeights(NamedTuple):
-    """The numbers in METEOR's formula; these are the first paper's. For what they do see `meteor_formula`."""
+    """Parameters of METEOR's formula, as in the first paper; see `meteor_formula` for their roles."""
 
     alpha: float = 0.9
     beta: float = 3.0
     gamma: float = 0.5
 
     def check(self) -> MeteorWeights:
-        """Refuse numbers that make no score from 0 to 1."""
+        """Raise ConfigError for parameters that can give scores outside 0 to 1."""
         for name, value in (("alpha", self.alpha), ("gamma", self.gamma)):
             if not 0 <= value <= 1:
                 raise ConfigError(f"{name} is {value}, but must lie between 0 and 1.")
@@ -41,9 +41,9 @@ class MeteorWeights(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """What an alignment of a caption with a reference counts: matched words, both lengths, and chunks.
+    """Counts of an alignment of a caption with a reference: matched words, both lengths, and chunks.
 
-    A chunk is a run of matched words that stand next to each other, in the same order, on both sides.
+    A chunk is a run of matched words that are adjacent and in the same order on both sides.
     """
 
     words: float
@@ -53,7 +53,7 @@ class Matches(NamedTuple):
 
 
 def meteor_formula(matches: Matches, weights: MeteorWeights) -> float:
-    """METEOR from its counts, of one caption or summed over many; 0 where no word matches.
+    """Compute METEOR from the counts of one caption, or summed over many; 0 if no word matches.
 
     P = words / hypothesis     R = words / reference
     F = P·R / (α·P + (1 − α)·R)     score = F · (1 − γ·(chunks / words)^β)
@@ -67,17 +67,17 @@ def meteor_formula(matches: Matches, weights: MeteorWeights) -> float:
 
 
 def best_matches(hypothesis: Sequence[str], references: Sequence[Sequence[str]], weights: MeteorWeights) -> Matches:
-    """The counts against the reference that gives the best score; of equals the shortest."""
+    """Return the counts against the reference with the best score; of equal ones, the shortest."""
     found = (match_words(hypothesis, reference) for reference in references)
     return max(found, key=lambda counts: (meteor_formula(counts, weights), -counts.reference, -counts.chunks))
 
 
 def match_words(hypothesis: Sequence[str], reference: Sequence[str]) -> Matches:
-    """Align two captions: as many words as can be, and of these alignments one with the fewest chunks.
+    """Align two captions with as many matches as possible and, among such alignments, the fewest chunks.
 
-    A word matches its equals and words of the same stem, each at most once. An exact match is a match of stems too, so
-    both stages are resolved together, as METEOR has done since its version 1.0. How many words match follows from
-    counting stems; only how they hang together takes a search, from left to right, over what is used so far.
+    A word matches equal words and words of the same stem, each at most once. An exact match is also a stem match, so
+    both stages are resolved together, as METEOR does since its version 1.0. Counting stems gives the number of matches;
+    a beam search from left to right over the used positions minimizes the chunks.
     """
     left, right = [stem(word) for word in hypothesis], [stem(word) for word in reference]
     places: dict[str, list[int]] = {}
@@ -88,14 +88,14 @@ def match_words(hypothesis: Sequence[str], reference: Sequence[str]) -> Matches:
     states: States = {(0, NOWHERE): 0}
     for word in left:
         there = sum(1 << place for place in places.get(word, []))
-        # A copy may be passed over only while enough are left to fill all places of the word.
+        # An occurrence may stay unmatched only while enough others are left to fill all positions of the word.
         states = _extend(states, there, seen[word], max(0, counts[word] - there.bit_count()))
         seen[word] += 1
     return Matches(words, len(left), len(right), min(states.values()))
 
 
 def _extend(states: States, there: int, seen: int, spare: int) -> States:
-    """All that the next word may do: match a free one of its places in the reference, given as bits, or stay alone."""
+    """Extend each state by the next word: match it to a free one of its positions (bits), or leave it unmatched."""
     grown: States = {}
     for (used, before), chunks in states.items():
         free = there & ~used

@@ -1,4 +1,4 @@
-"""Captions cut into words, and the runs of words that metrics count."""
+"""Tokenization of captions, and n-gram counts."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _WORD = re.compile(
     rf"{_LETTER}+(?=n't(?!{_LETTER}))"  # do|n't
     rf"|n't(?!{_LETTER})"
     rf"|(?<={_LETTER})'(?:s|m|d|re|ve|ll)(?!{_LETTER})"  # man|'s
-    r"|(?<!\S)'(?:s|m|d|re|ve|ll)(?!\S)"  # the same in text that is cut already
+    r"|(?<!\S)'(?:s|m|d|re|ve|ll)(?!\S)"  # the same in text that is tokenized already
     rf"|{_LETTER}+(?:(?:-|(?<=\d)[.,](?=\d)){_LETTER}+)*"  # t-shirt, 3.5
 )
 
 
 def caption_words(text: str) -> list[str]:
-    """The words of a caption: lower-cased, without punctuation.
+    """Split a caption into words: lower-cased, without punctuation.
 
-    In the spirit of the COCO caption evaluation, which cuts as the Penn treebank does and throws punctuation away:
-    short forms stand alone ("a man's" -> a, man, 's; "isn't" -> is, n't), hyphens inside words and points inside
-    numbers stay. Differs from it in rare signs: symbols such as $, & and / are thrown away too.
+    Close to the COCO caption evaluation, which tokenizes as the Penn Treebank does and drops punctuation: contractions
+    are split ("a man's" -> a, man, 's; "isn't" -> is, n't), hyphens inside words and points inside numbers stay. It
+    differs in rare characters: symbols such as $, & and / are dropped too.
     """
     return _WORD.findall(unicodedata.normalize("NFC", text.lower()).replace("’", "'"))
 
 
 def ngrams(words: Sequence[str], size: int) -> Counter[Ngram]:
-    """Every run of `size` words and how often it occurs."""
+    """Count the n-grams of `size` words."""
     return Counter(tuple(words[start : start + size]) for start in range(len(words) - size + 1))

@@ -1,4 +1,4 @@
-"""Perplexity: among how many equally likely choices a model might as well be guessing."""
+"""Perplexity: the number of equally likely choices that would give the same loss."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Perplexity", "perplexities"]
 
 @dataclass(frozen=True)
 class Perplexity:
-    """One loss in several units; None where the count it needs was not given.
+    """One loss in several units; a unit is None if the count it needs was not given.
 
     Only `per_word` and `bits_per_character` can be compared between models that cut text into different tokens.
     """
@@ -24,7 +24,7 @@ class Perplexity:
 
 
 def perplexities(nats: float, tokens: int, *, words: int | None = None, characters: int | None = None) -> Perplexity:
-    """From a total negative log-likelihood in nats and what it was summed over.
+    """Compute perplexities from a total negative log-likelihood in nats and the counts that it was summed over.
 
         per_token = exp(nats / tokens)
         per_word = exp(nats / words)
@@ -34,7 +34,7 @@ def perplexities(nats: float, tokens: int, *, words: int | None = None, characte
     large for a float is infinity.
     """
     if math.isnan(nats):
-        raise NumericsError("the negative log-likelihood is NaN. Look for the first step with a NaN loss.")
+        raise NumericsError("the negative log-likelihood is NaN. Find the first step with a NaN loss.")
     if nats < 0:
         raise DataError(f"the negative log-likelihood is {nats}, but must be 0 or more. Pass it with its sign changed.")
     for name, count in (("tokens", tokens), ("words", words), ("characters", characters)):

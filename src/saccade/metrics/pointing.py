@@ -1,4 +1,4 @@
-"""Whether attention looks at the part of a picture that a word is about."""
+"""Pointing game: whether attention falls on the part of an image that a word describes."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = ["Box", "PointingScore", "mass_inside", "pointing_accuracy", "pointing
 
 Floats = NDArray[np.float64]
 Box = tuple[float, float, float, float]
-"""Left, top, right and bottom edge as shares of the picture, from its upper left corner: (0, 0, 1, 1) is all of it."""
+"""Left, top, right and bottom edge as fractions of the image, from its upper left corner: (0, 0, 1, 1) is all of it."""
 
 ROUNDING = 1e-6
-"""How far outside of the picture an edge may lie, from dividing pixels."""
+"""How far an edge may lie outside of the image, to allow for rounding of divided pixels."""
 
 
 @dataclass(frozen=True)
 class PointingScore:
-    """How well attention agrees with gold boxes over all words that have one; shares from 0 to 1.
+    """Agreement of attention with gold boxes over all words that have one; fractions from 0 to 1.
 
-    accuracy: peaks that lie inside of the box. mass: attention that falls into it. Beside each what attention that is
-    the same everywhere gets. best_accuracy: words whose box holds the centre of a cell, without which it cannot be hit:
-    boxes that are small for the grid bring it below 1.
+    accuracy: share of peaks inside the box. mass: attention inside the box. chance_accuracy and chance_mass: the same
+    of uniform attention. best_accuracy: share of words whose box holds the center of a cell; other boxes cannot be hit,
+    so boxes that are small for the grid bring it below 1.
     """
 
     accuracy: float
@@ -39,7 +39,7 @@ class PointingScore:
 
 
 def pointing_score(attentions: Sequence[ArrayLike], boxes: Sequence[Sequence[Box | None]]) -> PointingScore:
-    """Attention against gold boxes; see `pointing_statistics` for what is counted."""
+    """Score attention against gold boxes; see `pointing_statistics` for what is counted."""
     sums = pointing_statistics(attentions, boxes).sum(0)
     words = int(sums[0])
     if not words:
@@ -49,20 +49,20 @@ def pointing_score(attentions: Sequence[ArrayLike], boxes: Sequence[Sequence[Box
 
 
 def pointing_statistics(attentions: Sequence[ArrayLike], boxes: Sequence[Sequence[Box | None]]) -> Floats:
-    """What each example adds: (N, 6), sums over its words that have a box. Words with None for a box are left out.
+    """Return the statistics of each example, (N, 6): sums over its words with a box. Words with box None are left out.
 
-    attentions: one (T, rows, columns) an example, a grid for each of its T words; row 0 is the top of the picture.
-    boxes: T boxes or None an example.
+    attentions: one (T, rows, columns) for each example, a grid for each of its T words; row 0 is the top of the image.
+    boxes: T boxes or None for each example.
 
         words      1
         hit        whether the peak lies in the box; of several equal peaks the share that does
         mass       Σ weight · share of the cell that the box covers, divided by Σ weight
-        by chance  the share of all cells whose centre lies in the box: the hits of attention that is equal everywhere
-        area       of the box: the mass of attention that is equal everywhere
-        reachable  whether any centre lies in the box
+        by chance  the share of all cells whose center lies in the box: the hits of uniform attention
+        area       of the box: the mass of uniform attention
+        reachable  whether any center lies in the box
 
-    The peak is the centre of the heaviest cell. Smooth (bilinear) upsampling to the size of the picture has its peak
-    there too, so it is not done; edges belong to the box. A word whose weights are all zero looks nowhere: no hit, no
+    The peak is the center of the heaviest cell; edges belong to the box. Smooth (bilinear) upsampling to the size of
+    the image would have its peak there too, so it is not done. A word whose weights are all zero has no hit and no
     mass.
     Paper: the pointing game of Zhang et al. 2016, arXiv:1608.00507, with boxes and no margin around them.
     """
@@ -77,17 +77,17 @@ def pointing_statistics(attentions: Sequence[ArrayLike], boxes: Sequence[Sequenc
         grids = _grids(example, attention, len(gold))
         for word, box in enumerate(gold):
             if box is not None:
-                rows[example] += _word(grids[word], _inside_picture(example, word, box))
+                rows[example] += _word(grids[word], _inside_image(example, word, box))
     return rows
 
 
 def pointing_accuracy(sums: Floats) -> float:
-    """The share of peaks inside of their boxes from summed statistics (6,); 0 where no word has a box."""
+    """Compute the share of peaks inside their boxes from summed statistics (6,); 0 if no word has a box."""
     return float(sums[1] / sums[0]) if sums[0] else 0.0
 
 
 def mass_inside(sums: Floats) -> float:
-    """The mean share of attention inside of the boxes from summed statistics (6,); 0 where no word has a box."""
+    """Compute the mean share of attention inside the boxes from summed statistics (6,); 0 if no word has a box."""
     return float(sums[2] / sums[0]) if sums[0] else 0.0
 
 
@@ -105,13 +105,13 @@ def _word(grid: Floats, box: Box) -> Floats:
 
 
 def _covered(cells: int, start: float, end: float) -> Floats:
-    """The share of each of the equal parts of [0, 1] that lies between start and end."""
+    """Return the share of each of the equal parts of [0, 1] that lies between start and end."""
     edges = np.arange(cells + 1) / cells
     return np.asarray(np.clip(np.minimum(edges[1:], end) - np.maximum(edges[:-1], start), 0, None) * cells)
 
 
 def _centred(cells: int, start: float, end: float) -> Floats:
-    """1 for each of the equal parts of [0, 1] whose middle lies between start and end, else 0."""
+    """Return 1 for each of the equal parts of [0, 1] whose middle lies between start and end, else 0."""
     middles = (np.arange(cells) + 0.5) / cells
     return np.asarray((middles >= start) & (middles <= end), dtype=np.float64)
 
@@ -139,12 +139,12 @@ def _grids(example: int, attention: ArrayLike, words: int) -> Floats:
     return grids
 
 
-def _inside_picture(example: int, word: int, box: Box) -> Box:
+def _inside_image(example: int, word: int, box: Box) -> Box:
     left, top, right, bottom = (float(edge) for edge in box)
     within = all(-ROUNDING <= edge <= 1 + ROUNDING for edge in (left, top, right, bottom))
     if not (within and left < right and top < bottom):
         raise DataError(
-            f"example {example}, word {word}: the box {tuple(box)} must be (left, top, right, bottom) as shares of the "
-            "picture, left < right and top < bottom. Divide pixels by its width and height."
+            f"example {example}, word {word}: the box {tuple(box)} must be (left, top, right, bottom) as fractions of "
+            "the image, left < right and top < bottom. Divide pixels by its width and height."
         )
     return max(left, 0.0), max(top, 0.0), min(right, 1.0), min(bottom, 1.0)

@@ -1,4 +1,4 @@
-"""Porter's stemmer: English words without their endings, so that "dogs" meets "dog" and "running" meets "runs"."""
+"""Porter's stemmer: removes English endings, so that "dogs" matches "dog" and "running" matches "runs"."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 __all__ = ["stem"]
 
 Rules = dict[str, str]
-"""Ending -> what takes its place."""
+"""Ending -> replacement."""
 
 _STEP_2: Rules = {
     "ational": "ate",
@@ -41,10 +41,10 @@ _STEP_4 = (
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """The stem of a lower-case English word; it need not be a word itself.
+    """Return the stem of a lower-case English word; it need not be a word itself.
 
-    Words are seen as [C](VC)ᵐ[V], C and V being runs of consonants and vowels; most endings go only if what is left has
-    a large enough m. Of the endings in a step the longest one that fits decides, whether or not it may go.
+    Words have the form [C](VC)ᵐ[V], C and V being runs of consonants and vowels. Most endings are removed only if m of
+    the rest is large enough. Each step considers only the longest ending that fits, even if it may not be removed.
     Paper: Porter 1980, "An algorithm for suffix stripping". Differs, as its author's own program does: words of one or
     two letters stay, "bli" becomes "ble" (in the paper "abli" "able"), and "logi" becomes "log".
     """
@@ -58,7 +58,7 @@ def stem(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """One letter a letter: "c" for consonants, "v" for vowels. Y is a vowel behind a consonant."""
+    """Map each letter to "c" (consonant) or "v" (vowel). Y is a vowel after a consonant."""
     shape = ""
     for letter in word:
         vowel = letter in "aeiou" or (letter == "y" and shape.endswith("c"))
@@ -67,7 +67,7 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """The m of [C](VC)ᵐ[V]."""
+    """Return the m of [C](VC)ᵐ[V]."""
     return _shape(word).count("vc")
 
 
@@ -102,7 +102,7 @@ def _past(word: str) -> str:
 
 
 def _mend(word: str) -> str:
-    """What is left of a word when -ed or -ing is gone, made like the verb: conflat(e), hop(p), fil(e)."""
+    """Restore the verb after -ed or -ing was removed: conflat(e), hop(p), fil(e)."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if _doubled(word):

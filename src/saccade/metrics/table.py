@@ -1,4 +1,4 @@
-"""The table of metrics: for each its title, which direction is better, and its unit. A new metric is a row here."""
+"""The table of metrics: title, better direction and unit of each. A new metric needs a row here."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["METRICS", "Metric"]
 
 
 class Metric(NamedTuple):
-    """What there is to know of a metric before it is computed."""
+    """Static description of a metric."""
 
     title: str
-    """As tables and axes of figures name it."""
+    """Name in tables and on axes of figures."""
     better: Literal["higher", "lower"] = "higher"
     unit: str = ""
 

@@ -1,7 +1,7 @@
-"""Text against a reference: BLEU, chrF and TER, as sacrebleu computes them.
+"""Text against a reference: BLEU, chrF and TER, computed by sacrebleu.
 
-All three are sums over sentences put into a formula at the end. `text_statistics` gives the summands, (N, K), so that a
-bootstrap or a score by sentence length adds up rows and need not read the text again.
+All three are functions of sums over sentences. `text_statistics` gives the summands, (N, K), so a bootstrap or a score
+by sentence length adds up rows and does not read the text again.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from saccade.errors import ConfigError, DataError, lookup
 __all__ = ["TEXT_METRICS", "TextScore", "TextStatistics", "bleu", "chrf", "ter", "text_statistics"]
 
 TOKENIZERS = {name: name for name in ("13a", "char", "intl", "none", "zh")}
-"""The ways to cut text for BLEU that need no download and no other package."""
+"""BLEU tokenizers of sacrebleu that need no download and no other package."""
 
 Score = Callable[[NDArray[np.float64]], float]
 
 
 @dataclass(frozen=True)
 class TextScore:
-    """A score from 0 to 100 (TER may exceed it) and sacrebleu's signature, which says how it was computed."""
+    """A score from 0 to 100 (TER may exceed it) and sacrebleu's signature of its settings."""
 
     value: float
     signature: str
@@ -36,10 +36,10 @@ class TextScore:
 
 @dataclass(frozen=True)
 class TextStatistics:
-    """What each sentence adds to a corpus score.
+    """Statistics of each sentence, whose sum determines the corpus score.
 
-    counts (N, K): one row a sentence. `score` turns summed rows (K,) into the value of the corpus they come from; a
-    sentence may be counted any whole number of times.
+    counts (N, K): one row for each sentence. `score` turns summed rows (K,) into the score of the corpus they come
+    from; a sentence may be counted any whole number of times.
     """
 
     counts: NDArray[np.float64]
@@ -47,7 +47,7 @@ class TextStatistics:
     signature: str
 
     def total(self) -> TextScore:
-        """The score of the whole corpus, equal to sacrebleu's own."""
+        """Compute the score of the whole corpus, equal to sacrebleu's own."""
         return TextScore(self.score(self.counts.sum(0)), self.signature)
 
 
@@ -59,10 +59,10 @@ def bleu(
     lowercase: bool = False,
     effective_order: bool = False,
 ) -> TextScore:
-    """Corpus BLEU, one reference a sentence. Higher is better.
+    """Compute corpus BLEU with one reference for each sentence. Higher is better.
 
-    `effective_order` counts only n-grams as long as the sentences have them. Without it, as is usual, a corpus in which
-    no hypothesis has four words scores 0 even if it is perfect.
+    `effective_order` counts only n-grams up to the length of the sentences. Without it, which is usual, a corpus in
+    which no hypothesis has four words scores 0 even if it is perfect.
     Paper: Papineni et al. 2002; Post 2018, arXiv:1804.08771.
     """
     options = {"tokenize": tokenize, "lowercase": lowercase, "effective_order": effective_order}
@@ -72,19 +72,19 @@ def bleu(
 def chrf(
     hypotheses: Sequence[str], references: Sequence[str], *, word_order: int = 0, lowercase: bool = False
 ) -> TextScore:
-    """Corpus chrF: F₂ of character n-grams; `word_order=2` is chrF++. Higher is better. Paper: Popović 2015."""
+    """Compute corpus chrF: F₂ of character n-grams; `word_order=2` is chrF++. Higher is better. Paper: Popović 2015."""
     return text_statistics("chrf", hypotheses, references, word_order=word_order, lowercase=lowercase).total()
 
 
 def ter(hypotheses: Sequence[str], references: Sequence[str], *, case_sensitive: bool = False) -> TextScore:
-    """Translation edit rate: edits and block moves per 100 reference words. Lower is better. Paper: Snover 2006."""
+    """Compute translation edit rate: edits and block moves per 100 reference words, lower is better (Snover 2006)."""
     return text_statistics("ter", hypotheses, references, case_sensitive=case_sensitive).total()
 
 
 def text_statistics(
     metric: str, hypotheses: Sequence[str], references: Sequence[str], **options: Any
 ) -> TextStatistics:
-    """What each sentence adds to a metric of TEXT_METRICS; `options` as in the function of that name."""
+    """Return the statistics of each sentence for a metric of TEXT_METRICS; `options` are those of its function."""
     judge = lookup("text metric", metric, TEXT_METRICS)(**options)
     _check(hypotheses, references)
     rows = judge._extract_corpus_statistics(hypotheses, [references])
@@ -93,7 +93,7 @@ def text_statistics(
 
 def _score(judge: BLEU | CHRF | TER) -> Score:
     def score(sums: NDArray[np.float64]) -> float:
-        # With one reference all statistics are counts. Whole numbers keep sacrebleu's own arithmetic.
+        # With one reference all statistics are counts; round them to integers so that sacrebleu's arithmetic is exact.
         counts = [round(value) for value in sums.tolist()]
         return float(judge._compute_score_from_stats(counts).score)
 
@@ -102,7 +102,7 @@ def _score(judge: BLEU | CHRF | TER) -> Score:
 
 def _bleu(*, tokenize: str = "13a", lowercase: bool = False, effective_order: bool = False) -> BLEU:
     tokenize = lookup("BLEU tokenizer", tokenize, TOKENIZERS)
-    # Forced: text that looks tokenised is the business of whoever wrote it, not a warning on every evaluation.
+    # force=True: suppress sacrebleu's warning about tokenized input.
     return BLEU(tokenize=tokenize, lowercase=lowercase, effective_order=effective_order, force=True)
 
 
@@ -117,7 +117,7 @@ def _ter(*, case_sensitive: bool = False) -> TER:
 
 
 TEXT_METRICS: dict[str, Callable[..., BLEU | CHRF | TER]] = {"bleu": _bleu, "chrf": _chrf, "ter": _ter}
-"""Name -> what makes sacrebleu's object for it."""
+"""Name -> function that returns sacrebleu's metric object."""
 
 
 def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
-"""Recipes: YAML files that say all about a training; those in this folder ship with the package.
+"""Recipes: YAML files with all settings of a training run; those in this folder ship with the package.
 
-Reading one gives plain settings and the line each stands on; what they mean is the tasks' business.
+This module reads settings and their line numbers. `runs.recipe` checks what they mean.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from saccade.files import read_text
 __all__ = ["RecipeText", "find_recipe", "override", "read_recipe", "read_text_of", "read_yaml", "shipped", "to_yaml"]
 
 _LARGEST = 64 << 10
-"""Bytes of a recipe; those that ship have a few thousand. The parser is slow, and some input makes it slower."""
+"""Maximum bytes of a recipe; shipped recipes have at most a few thousand. The YAML parser is slow."""
 _DEEPEST = 32
-"""Settings inside settings; the parser takes time that grows with the square of it."""
+"""Maximum nesting depth; the parser's time grows with its square."""
 _SHOWN = 60
-"""Letters of a wrong value that are worth showing."""
+"""Maximum characters of a wrong value that an error shows."""
 
 
 @dataclass(frozen=True)
 class RecipeText:
-    """A recipe as it was written: its settings, the line of each, and the name to use in messages."""
+    """A recipe as written: its settings, the line of each, and the name of its file for messages."""
 
     settings: dict[str, Any]
     where: str
@@ -37,7 +37,7 @@ class RecipeText:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML 1.2 where 1.1 surprises: only true and false are booleans, 1e-3 is a number, keys stand once."""
+    """YAML with scalars closer to version 1.2: only true and false are booleans, and 1e-3 is a number."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -48,7 +48,7 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|fa
 _Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?\d[\d_]*$"), list("-+0123456789"))
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    # no digit may belong to two parts of it: trying all ways to share them out takes time with the square of them
+    # a digit must match only one part of the pattern: otherwise backtracking takes quadratic time
     re.compile(r"^[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$|^[-+]?\.(?:inf|nan)$"),
     list("-+.0123456789"),
 )
@@ -56,7 +56,7 @@ _Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(node.v
 
 
 class _Dumper(yaml.SafeDumper):
-    """Puts in quotes what other programs, or the loader above, would take for something else than text."""
+    """Quotes strings that `_Loader` or other YAML parsers would read as another type."""
 
 
 _Dumper.yaml_implicit_resolvers = {
@@ -66,14 +66,14 @@ _Dumper.yaml_implicit_resolvers = {
 
 
 def shipped() -> dict[str, Path]:
-    """The recipes of the package, by name."""
+    """Return the recipes that ship with the package, by name."""
     folder = resources.files(__name__)
     found = [Path(str(entry)) for entry in folder.iterdir() if entry.name.endswith(".yaml")]
     return {path.stem: path for path in sorted(found)}
 
 
 def find_recipe(name: str) -> Path:
-    """The file of a recipe: a path, or the name of one that ships."""
+    """Return the file of a recipe, given its path or the name of a shipped one."""
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         return path
@@ -84,17 +84,17 @@ def find_recipe(name: str) -> Path:
 
 
 def read_recipe(name: str) -> RecipeText:
-    """A recipe, read from a file or from those that ship, with what it takes over from its `base`."""
+    """Read a recipe, a file or a shipped one, merged with its `base`."""
     return _with_bases(read_yaml(find_recipe(name)), (name,))
 
 
 def read_yaml(path: Path) -> RecipeText:
-    """The settings of one file, by itself."""
+    """Read the settings of one file, without its `base`."""
     return parse_yaml(read_text_of(path), str(path))
 
 
 def read_text_of(path: Path) -> str:
-    """A recipe's file as it is written."""
+    """Read the text of a recipe file."""
     try:
         return read_text(path, _LARGEST, "a recipe")
     except UnicodeDecodeError as error:
@@ -102,15 +102,15 @@ def read_text_of(path: Path) -> str:
 
 
 def _with_bases(recipe: RecipeText, chain: tuple[str, ...]) -> RecipeText:
-    """What a recipe does not say itself, its base says: setting by setting.
+    """Fill in settings that a recipe leaves out from its base, one by one.
 
-    A model that names its own preset is another model, so it takes nothing over.
+    A recipe that names its own model preset inherits no model settings.
     """
     if "base" not in recipe.settings:
         return recipe
     name = recipe.settings["base"]
     if not isinstance(name, str) or name in chain:
-        why = "stands on itself" if isinstance(name, str) else "must be the name of a recipe or its file"
+        why = "refers to itself" if isinstance(name, str) else "must be the name of a recipe or its file"
         raise ConfigError(f"{recipe.where}: base {name!r} {why}.")
     beside = Path(recipe.where).parent / name
     below = _with_bases(read_yaml(beside if beside.is_file() else find_recipe(name)), (*chain, name))
@@ -123,12 +123,12 @@ def _with_bases(recipe: RecipeText, chain: tuple[str, ...]) -> RecipeText:
 
 
 def _elsewhere(line: int | str, where: str) -> str:
-    """A line of the recipe that another one stands on."""
+    """Return a line reference into a base recipe, with its file name."""
     return line if isinstance(line, str) else f"{where}, line {line}"
 
 
 def parse_yaml(text: str, where: str) -> RecipeText:
-    """Settings and their lines."""
+    """Parse YAML into settings and their line numbers."""
     if len(text) > _LARGEST:
         raise ConfigError(f"{where} has more than {_LARGEST:,} letters, the most that settings may have.")
     try:
@@ -148,10 +148,10 @@ def parse_yaml(text: str, where: str) -> RecipeText:
 
 
 def _check_events(text: str, where: str) -> None:
-    """Refuse what makes the parser slow or its result large, while it is still being read."""
+    """Raise on aliases and deep nesting, which can exhaust time or memory, before the document is built."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
-        if isinstance(event, yaml.AliasEvent):  # a few lines of these can be as large as all memory
+        if isinstance(event, yaml.AliasEvent):  # a few lines of aliases can expand to fill the memory
             raise ConfigError(f"{where} uses an alias (*name), which recipes do not have. Write it out.")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
@@ -165,13 +165,13 @@ def _shown(value: Any) -> str:
 
 
 def override(recipe: RecipeText, changes: list[str]) -> RecipeText:
-    """A recipe with settings changed as on the command line, `train.lr=3e-4`."""
+    """Return a recipe with settings changed as by --set, `train.lr=3e-4`."""
     settings, lines = recipe.settings, dict(recipe.lines)
     for change in changes:
         name, equals, value = change.partition("=")
         if not equals or not all(name.split(".")) or "\n" in value:
             raise ConfigError(f"--set {change!r} is no setting. Write it as section.name=value, such as train.lr=3e-4.")
-        lines[tuple(name.split("."))] = 0  # it does not come from the file
+        lines[tuple(name.split("."))] = 0  # not from the file
         changed = parse_yaml(f"value: {value}" if value else "value: ''", f"--set {change}").settings["value"]
         for key in reversed(name.split(".")):
             changed = {key: changed}
@@ -180,7 +180,7 @@ def override(recipe: RecipeText, changes: list[str]) -> RecipeText:
 
 
 def to_yaml(settings: dict[str, Any]) -> str:
-    """Settings as a recipe file."""
+    """Dump settings as the YAML of a recipe file."""
     return yaml.dump(settings, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
@@ -193,7 +193,7 @@ def _value(node: yaml.Node, path: tuple[str, ...], lines: dict[tuple[str, ...], 
                 raise ConfigError(f"{place}: the name of a setting must be text.")
             name = _text(key.value, place)
             if name in found:
-                raise ConfigError(f"{place}: {name} stands there twice. Keep one.")
+                raise ConfigError(f"{place}: {name} is set twice. Keep one.")
             lines[(*path, name)] = key.start_mark.line + 1
             found[name] = _value(value, (*path, name), lines, where)
         return found
@@ -208,7 +208,7 @@ def _value(node: yaml.Node, path: tuple[str, ...], lines: dict[tuple[str, ...], 
 
 
 def _text(text: str, place: str) -> str:
-    """A text, unless it has what neither a path nor a file can hold."""
+    """Return the text; raise if it holds a NUL or a lone surrogate, which no path or file can hold."""
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise ConfigError(f"{place}: {_shown(text)} holds a NUL or half a character. Leave it out.")
     return text

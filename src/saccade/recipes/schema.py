@@ -1,4 +1,4 @@
-"""Recipe: the settings that a recipe file may have, section by section."""
+"""Recipe: the settings of a recipe file, section by section."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from saccade.data.tokenizer import TokenizerConfig
 from saccade.errors import unknown_name
 from saccade.models import MODELS, Family, RecurrentConfig
 from saccade.recipes.versions import VERSION
-from saccade.search.settings import SearchConfig
-from saccade.train.settings import TrainConfig
+from saccade.search.search_config import SearchConfig
+from saccade.train.train_config import TrainConfig
 
 __all__ = ["DataConfig", "Recipe", "Sections", "VectorsConfig", "complete_model"]
 
@@ -24,42 +24,42 @@ Files = str | list[str]
 
 
 class DataConfig(Config):
-    """Where examples come from: a built-in corpus, files, or a data set of the Hub."""
+    """Where examples come from: a built-in corpus, files, or a dataset of the Hugging Face Hub."""
 
     corpus: str | None = None
-    """A built-in corpus by name."""
+    """Name of a built-in corpus."""
     size: Count = 40000
-    """Training examples of a built-in corpus."""
+    """Number of training examples of a built-in corpus."""
     seed: Seed = 1
     lengths: Annotated[tuple[Count, Count], Field(strict=False)] = (3, 20)
-    """The shortest and the longest sentence of a built-in corpus, in words."""
+    """Minimum and maximum sentence length of a built-in corpus, in words."""
     train: Files | None = None
     """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
     valid: Files | None = None
     test: Files | None = None
     folder: str | None = None
-    """The folder that relative names of files start from; left out, the one you are in."""
+    """Folder of relative file names; default: the working directory."""
     names: dict[str, str] = Field(default_factory=dict)
-    """What stands for {target} and the like in names of files: with target: de, train.{target} is train.de."""
+    """Values of placeholders in file names: with target: de, train.{target} is train.de."""
     hub: str | None = None
-    """A data set of the Hugging Face Hub."""
+    """Name of a dataset on the Hugging Face Hub."""
     hub_config: str | None = None
     columns: dict[str, str] = Field(default_factory=dict)
-    """Of JSON lines and the Hub: which column is source, target, label or links; such as source: translation.en."""
+    """For .jsonl files and the Hub: the columns of source, target, label or links; such as source: translation.en."""
     first_word: Index = 0
-    """The number of the first word in gold alignments."""
+    """Index of the first word in gold alignments."""
     held_out: Count = 1000
-    """Validation and test examples of a built-in corpus; training examples set aside where no valid is given."""
+    """Validation and test examples of a built-in corpus; without `valid`, maximum training examples held out for it."""
     max_length: Count = 256
-    """Training examples with more tokens than this on a side are left out."""
+    """Maximum tokens on a side of a training example; longer examples are left out."""
     captions: int = Field(4, ge=1, le=8)
-    """Of scenes: the captions of each picture. The first is the plain one; with 1 there is one right answer."""
+    """For scenes: captions per image. The first is the plain one; with 1, each image has one correct caption."""
     picture_size: int = Field(64, ge=8, le=1024)
-    """For captioning: pictures are brought to squares of so many pixels."""
+    """For captioning: image size in pixels; all images become squares of this side."""
     picture_fit: Literal["crop", "pad", "squash"] = "crop"
-    """For captioning: how a picture that is no square becomes one."""
+    """For captioning: how an image becomes square."""
     cache: str | None = None
-    """The folder for tokenised data; the user's cache folder if left out."""
+    """Folder for tokenized data; default: the user's cache folder."""
 
     @model_validator(mode="after")
     def _one_origin(self) -> DataConfig:
@@ -82,14 +82,14 @@ class DataConfig(Config):
         return self
 
     def paths(self, split: str) -> list[Path]:
-        """The files of train, valid or test: in their folder, under the names they have there."""
+        """Return the files of train, valid or test: placeholders replaced, in `folder`."""
         folder = Path(self.folder or "").expanduser()
         names = [_PLACE.sub(lambda place: self.names.get(place[1], place[0]), f) for f in _listed(getattr(self, split))]
         return [find_file(folder / name) for name in names]
 
 
 class HeadConfig(Config):
-    """For classification: from annotations to a class."""
+    """For classification: pooling of encoder outputs and the layers that predict the class."""
 
     pooling: Literal["mean", "last", "attention"] = "attention"
     hidden: Width | None = None
@@ -97,19 +97,19 @@ class HeadConfig(Config):
 
 
 class VectorsConfig(Config):
-    """For classification and language: word vectors to begin with."""
+    """For classification and language modeling: pretrained word vectors."""
 
     file: str | None = None
-    """In GloVe's text form, `word 0.1 -0.2 …`; also .gz, .xz, .zst."""
+    """File in GloVe's text format, `word 0.1 -0.2 …`; also .gz, .xz, .zst."""
     tune: bool = True
-    """Whether training changes them."""
+    """Whether training updates the vectors."""
 
 
 class Sections(Config):
-    """The sections as they are written; `model` and `objective` may leave settings out."""
+    """The sections as written; `model` and `objective` may leave out settings."""
 
     task: str
-    """A task by name, or one of your own, `package.module:Class`."""
+    """Name of a task, or import path of your own, `package.module:Class`."""
     data: DataConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: dict[str, Any] = Field(default_factory=dict)
@@ -117,39 +117,39 @@ class Sections(Config):
     vectors: VectorsConfig = VectorsConfig()
     train: TrainConfig = TrainConfig()
     objective: dict[str, Any] = Field(default_factory=dict)
-    """What training adds to the likelihood: terms by name, each with a weight and settings of its own."""
+    """Terms added to the cross-entropy, by name, each with a weight and its own settings."""
     search: SearchConfig = SearchConfig()
     note: str | None = None
-    """What this recipe is for; `saccade recipes` shows it."""
+    """Purpose of the recipe, shown by `saccade recipes`."""
     version: Count = VERSION
 
 
 class Recipe(Sections):
-    """A whole recipe; `model` is complete: the family's settings, with `preset`, the row they started from."""
+    """A complete recipe; `model` holds all settings of its model family, and `preset`, the name they started from."""
 
     @property
     def preset(self) -> str | None:
-        """The paper's model this one started from."""
+        """The preset, a paper's model, that the model settings started from."""
         return self.model.get("preset")
 
     def model_settings(self) -> Config:
-        """The model's settings."""
+        """Return the model settings, validated, without `preset`."""
         return self.family.model_validate({k: v for k, v in self.model.items() if k != "preset"})
 
     @property
     def family(self) -> type[Family]:
-        """The family of models that its settings are of."""
+        """The model family, whose config class has these settings."""
         return _family(self.preset)
 
     def dump(self) -> dict[str, Any]:
-        """All settings as plain data."""
+        """Return all settings as JSON-compatible data."""
         return self.model_dump(mode="json")
 
 
 def complete_model(settings: Any) -> tuple[dict[str, Any] | None, list[Fault]]:
-    """A model's settings with the preset's and the family's filled in."""
+    """Return a model's settings, completed from its preset and family, or None; and the faults in them."""
     if not isinstance(settings, dict):
-        return None, []  # told with the other sections
+        return None, []  # reported with the other sections
     preset = settings.get("preset")
     if preset is not None and (not isinstance(preset, str) or preset not in MODELS):
         return None, [Fault(("model", "preset"), str(unknown_name("preset", preset, MODELS)))]
@@ -167,9 +167,9 @@ def _family(preset: str | None) -> type[Family]:
 
 
 _PLACE = re.compile(r"\{(\w+)\}")
-"""What is to be replaced in the name of a file."""
+"""A placeholder in a file name."""
 
 
 def _listed(files: Files | None) -> list[str]:
-    """One name or several."""
+    """Return one name or several as a list."""
     return [files] if isinstance(files, str) else list(files or [])

@@ -1,7 +1,6 @@
-"""Recipes of older versions, read as if they were written today.
+"""Upgrades recipes of older versions when they are read.
 
-Version 1 had the settings of objective terms among those of `train`. Model folders and files of users keep them, so
-they are moved whenever a recipe is read.
+Version 1 kept the settings of objective terms in `train`. Model folders and user files still have them there.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ _MOVED: dict[str, tuple[str, str, Any]] = {
     "reinforce_entropy": ("reinforce", "entropy", 0.002),
     "reinforce_expected": ("reinforce", "expected", 0.5),
 }
-"""A setting of `train` in version 1: the term it belongs to, its name there, and what it was when left out."""
+"""A setting of `train` in version 1: its term, its name in the term, and its default in version 1."""
 
 
 def upgraded(text: RecipeText) -> RecipeText:
-    """Return a recipe in the form of today; one that is in it already is returned as it is."""
+    """Return a recipe in the current form; a current recipe is unchanged."""
     settings, lines = dict(text.settings), dict(text.lines)
     version = settings.get("version")
     if version in range(1, VERSION) and version is not True:
@@ -44,7 +43,7 @@ def upgraded(text: RecipeText) -> RecipeText:
 
 
 def _with_terms(terms: dict[str, Any], train: dict[str, Any]) -> dict[str, Any]:
-    """Return the terms with those that version 1 asked for; one that it left out, or set to 0, is left out."""
+    """Add the terms that version 1 set in `train`; skip those left at the defaults."""
     found = dict(terms)
     for term in dict.fromkeys(term for term, _, _ in _MOVED.values()):
         old = {inside: train.get(name, usual) for name, (owner, inside, usual) in _MOVED.items() if owner == term}

@@ -1,1 +1,1 @@
-"""A run: a recipe carried out. Its data, its training, the folder that holds the model, and how good it is."""
+"""Runs of recipes: load the data, train, save and load model folders, and evaluate."""

@@ -1,4 +1,4 @@
-"""Corpus: the examples a recipe names, the tokenizers learned from them, and their tokenised stores."""
+"""Corpus: the examples that a recipe names, the tokenizers learned from them, and their tokenized stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from saccade.data.store import Store, fingerprint
 from saccade.data.text import stem_suffix
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import ConfigError, DataError
-from saccade.files import default_cache, explain, write_atomically, writing_folder
+from saccade.files import default_cache, file_error, write_atomically, writing_folder
 from saccade.recipes.schema import Recipe
 from saccade.tasks.base import Task
 from saccade.tasks.table import find_task
@@ -30,7 +30,7 @@ from saccade.tasks.table import find_task
 __all__ = ["Corpus"]
 
 _EVERY = 50
-"""Of files without a validation part, every so many-th training example is set aside, up to `held_out` of them."""
+"""Without validation files, one of this many training examples is held out for validation, up to `held_out`."""
 
 
 class Corpus:
@@ -44,7 +44,7 @@ class Corpus:
         self._kept: dict[str, list[Example]] = {}
 
     def examples(self, split: str) -> Iterator[Example]:
-        """The examples of train, valid or test, as they stand in the data."""
+        """Yield the raw examples of train, valid or test."""
         data = self._data
         if data.corpus is not None and not CORPORA[data.corpus].files:
             return self._in_memory(split)
@@ -56,7 +56,7 @@ class Corpus:
         return self._from_files(split)
 
     def _in_memory(self, split: str) -> Iterator[Example]:
-        """Examples that are small until their images are drawn; kept, since training reads them three times."""
+        """Return generated examples, kept in memory: they are small, and training reads them three times."""
         if split not in self._kept:
             self._kept[split] = list(self._generated(split))
         return iter(self._kept[split])
@@ -68,9 +68,9 @@ class Corpus:
         return corpus.generate(split, size, data.seed, min_length=low, max_length=high, **corpus.options(data))
 
     def images(self, split: str) -> ImageStore:
-        """The pictures of a split, prepared once and kept in the cache; by their numbers, see `by_picture`."""
+        """Return the images of a split, resized and cached, in the order of `by_picture`."""
         pictures = [next(group)[1].image for _, group in groupby(by_picture(self.examples(split)), itemgetter(0))]
-        # scenes change with their program alone; files are asked one by one, since any may have been mended
+        # generated scenes depend only on code and settings; image files are checked one by one for changes
         key = fingerprint(self._origin(split)) if self._data.corpus is not None else None
         size, how = self._data.picture_size, self._data.picture_fit
         store = ImageStore.open(self.cache, [part for part in pictures if part is not None], size, how, key=key)
@@ -79,7 +79,7 @@ class Corpus:
         return store
 
     def _built_in(self, split: str) -> Path:
-        """The folder with the sentences of a built-in corpus; written once, since reading is much faster."""
+        """Return the cache folder of a built-in corpus, written once: reading is much faster than generating."""
         data = self._data
         corpus, size = CORPORA[str(data.corpus)], data.size if split == "train" else data.held_out
         folder = self.cache / fingerprint("corpus", _grammar(), data.corpus, split, size, data.seed, *data.lengths)
@@ -97,14 +97,14 @@ class Corpus:
         return self.read(data.paths(split))
 
     def read(self, paths: list[Path]) -> Iterator[Example]:
-        """The examples of any files, read as those of the recipe are."""
+        """Yield the examples of any files, read with the recipe's data settings."""
         keys = self._data.columns or None
         if keys is not None and stem_suffix(paths[0]) not in self._form.whole_files:
             raise ConfigError(f"data.columns is for .jsonl files and the Hub, but {paths[0]} is neither. Leave it out.")
         return self._form.read(paths, keys=keys, first_word=self._data.first_word)
 
     def _set_aside(self, split: str) -> Iterator[Example]:
-        """The part of the training files that is validated on, or the rest; images go with all their captions."""
+        """Yield the training examples held out for validation, or the rest; an image keeps all its captions."""
         wanted = split == "valid"
         examples = self.read(self._data.paths("train"))
         for number, example in self._form.numbered(examples):
@@ -113,7 +113,7 @@ class Corpus:
                 yield example
 
     def tokenizers(self) -> Tokenizers:
-        """The tokenizers learned from the training examples, made once and kept in the cache."""
+        """Return the tokenizers learned from the training examples, from the cache if possible."""
         recipe = self._recipe
         key = fingerprint("tokenizer", recipe.task, self._origin("train"), recipe.tokenizer.model_dump())
         path = self.cache / f"{key}.json"
@@ -124,9 +124,9 @@ class Corpus:
         return made
 
     def store(self, split: str, task: Task) -> Store:
-        """The tokenised examples of a split, as a task stores them; from the cache if nothing changed."""
+        """Return the tokenized examples of a split in a task's format, from the cache if nothing changed."""
         recipe = self._recipe
-        # what is measured is measured whole; only training leaves long examples out
+        # max_length applies to training only; validation and test keep long examples
         longest = min(recipe.data.max_length if split == "train" else 10**9, (task.room or 10**9) - 1)
         features = task.features(_Part(split, self))
         origin, how = self._origin(split), [feature.fingerprint() for feature in features]
@@ -137,7 +137,7 @@ class Corpus:
         return Store.open(self.cache, key, examples, features, longest, task.batch)
 
     def _origin(self, split: str) -> list[Any]:
-        """What tells one state of the data from another: settings, and files with their sizes and times."""
+        """Return a cache key for the data: settings, and files with their sizes and modification times."""
         data = self._data.model_dump(exclude={"cache", "max_length"})
         files = [path for part in (split, "train") for path in self._data.paths(part)]
         if self._data.corpus is not None:
@@ -147,7 +147,7 @@ class Corpus:
 
 
 class _Part(NamedTuple):
-    """A split, as the features of a task see it."""
+    """A split, as `Task.features` takes it."""
 
     name: str
     corpus: Corpus
@@ -158,17 +158,17 @@ class _Part(NamedTuple):
 
 @cache
 def _grammar() -> str:
-    """What changes whenever the program that writes the built-in corpora does."""
+    """Return a fingerprint of the code that generates the built-in corpora."""
     programs = sorted(Path(corpora.__file__).parent.rglob("*.py"))
     return fingerprint([[path.name, path.read_text(encoding="utf-8")] for path in programs])
 
 
 def _stamp(path: Path) -> list[Any]:
-    """What tells one state of a file from another. It has to be a file, or a folder of pictures: it is read again."""
+    """Return path, size and modification time; raise unless it is a file or a folder, which can be read again."""
     try:
         status = path.stat()
     except OSError as error:
-        raise explain(error, path) from error
+        raise file_error(error, path) from error
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
         raise DataError(f"{path} is a device or a pipe, but training reads its data several times. Use a file.")
     return [str(path.resolve()), status.st_size, status.st_mtime_ns]

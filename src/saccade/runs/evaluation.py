@@ -1,4 +1,4 @@
-"""Evaluating models: numbers, bands, figures; one model alone or several against each other."""
+"""Evaluate one model or compare several: metrics, confidence intervals and figures."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ __all__ = [
 
 
 def evaluation_recipe(recipe: Recipe, changes: list[str]) -> Recipe:
-    """A model's recipe with other data to evaluate on, as by --set."""
+    """Return a model's recipe with settings changed as by --set, such as other test data."""
     return parse_recipe(override(RecipeText(recipe.dump(), "the model's recipe"), changes)) if changes else recipe
 
 
 def split_to_test(recipe: Recipe, split: str | None = None) -> str:
-    """The split of the recipe's data to evaluate on: the one named, or test where there is one, else valid."""
+    """Return the split to evaluate on: the named one, else test if the recipe has test data, else valid."""
     if split is None:
         return "test" if recipe.data.train is None or recipe.data.test is not None else "valid"
     if split not in _SPLITS:
@@ -44,7 +44,7 @@ def split_to_test(recipe: Recipe, split: str | None = None) -> str:
 
 
 def examples_to_test(recipe: Recipe, files: Sequence[Path] = (), split: str | None = None) -> list[Example]:
-    """What to evaluate on: files, or a split of the recipe's data."""
+    """Return the examples to evaluate on, from files or from a split of the recipe's data."""
     if files:
         found = list(Corpus(recipe).read(list(files)))
     else:
@@ -56,14 +56,14 @@ def examples_to_test(recipe: Recipe, files: Sequence[Path] = (), split: str | No
 
 
 def summarise(evaluation: Evaluation) -> dict[str, Any]:
-    """An evaluation as plain data: metrics with their bands, quality against length, details."""
-    bands = {}
+    """Return an evaluation as plain data: metrics, their confidence intervals, quality against length, details."""
+    intervals = {}
     for name, part in evaluation.statistics.items():
-        band = sums_interval(part.counts, part.score)
-        bands[name] = [band.lower, band.upper]
+        interval = sums_interval(part.counts, part.score)
+        intervals[name] = [interval.lower, interval.upper]
     return {
         "metrics": evaluation.metrics,
-        "bands": bands,
+        "bands": intervals,
         "by_length": [asdict(entry) for entry in evaluation.by_length()],
         **evaluation.details,
         **({"notes": evaluation.notes} if evaluation.notes else {}),
@@ -71,14 +71,14 @@ def summarise(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def check_comparable(tasks: Sequence[Task]) -> None:
-    """Refuse models that cannot take the same test."""
+    """Raise if the models are of different tasks."""
     kinds = {task.name for task in tasks}
     if len(kinds) > 1:
         raise ConfigError(f"models of different tasks cannot be compared: {', '.join(sorted(kinds))}.")
 
 
 def compare(evaluations: Sequence[tuple[str, Evaluation]]) -> dict[str, Any]:
-    """Models, by name, on the same test: their metrics, and whether they differ from the first by more than chance."""
+    """Compare named models on the same test data: metrics, and paired differences to the first with p-values."""
     first = evaluations[0][1]
     rows = []
     for name, evaluation in evaluations:
@@ -99,7 +99,7 @@ def compare(evaluations: Sequence[tuple[str, Evaluation]]) -> dict[str, Any]:
 
 
 def draw_lengths(path: Path, evaluations: Sequence[tuple[str, Evaluation]], *, trained_to: int | None = None) -> None:
-    """Quality against length of several models, as a picture; the same bins for all."""
+    """Draw a figure of quality against source length for several models, with the same length bins."""
     bounds = round_bounds([length for _, evaluation in evaluations for length in evaluation.lengths])
     curves = []
     for name, evaluation in evaluations:

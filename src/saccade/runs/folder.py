@@ -1,7 +1,7 @@
-"""A model is a folder: recipe.yaml, tokenizer.json, model.safetensors; nothing in it is ever unpickled.
+"""Model folders: recipe.yaml, tokenizer.json and model.safetensors; no pickle.
 
-SHA256SUMS lists the three, and a file that differs from it is not loaded. Folders without one, which older versions
-wrote, are loaded unchecked.
+SHA256SUMS has their checksums; a file that does not match is refused. Folders of older versions, without SHA256SUMS,
+are loaded unchecked.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ __all__ = [
 
 _TOKENIZER = "tokenizer"
 _SMALL = 64 << 20
-"""Bytes that any model may take."""
+"""Bytes that a model may take beyond 4 times the size of its weights file."""
 
 
 def build_task(recipe: Recipe, tokenizers: Tokenizers, *, room: int | None = None) -> Task:
-    """The task of a recipe, with an untrained model; `room`: see `Task`."""
+    """Build the task of a recipe with an untrained model; `room`: see `Task`."""
     return find_task(recipe.task)(recipe, tokenizers, room=room)
 
 
 def write_description(folder: Path, recipe: Recipe, tokenizers: Tokenizers) -> None:
-    """The parts of a model folder that training does not change."""
+    """Write recipe and tokenizers to a model folder."""
     settings = recipe.dump()
-    settings["data"]["cache"] = None  # a place of this machine, which the folder may leave
+    settings["data"]["cache"] = None  # a path of this machine; the folder may be copied elsewhere
     checksums.write_listed(folder / "recipe.yaml", to_yaml(settings))
     checksums.write_listed(folder / "tokenizer.json", tokenizers.dump())
 
 
 def write_model(folder: Path, weights: Tensors, tokenizers: Tokenizers) -> None:
-    """The weights of a model folder, which say what tokenizer they were trained with."""
+    """Write the weights of a model folder, with the fingerprint of their tokenizers."""
     write_weights(folder / "model.safetensors", weights, {_TOKENIZER: _fingerprint(tokenizers)})
 
 
 def read_folder_recipe(folder: Path) -> Recipe:
-    """The recipe a model was trained with."""
+    """Read the recipe that a model was trained with."""
     try:
         text = read_yaml(_part(folder, "recipe.yaml"))
     except ConfigError as error:
@@ -65,7 +65,7 @@ def read_folder_recipe(folder: Path) -> Recipe:
     if isinstance(version, int) and version > VERSION:
         raise CheckpointError(
             f"{folder} was written by a newer saccade (its recipe has version {version}, this one knows {VERSION}). "
-            "Upgrade with pip install -U saccade."
+            "Upgrade with pip install -U saccade-attention."
         )
     try:
         return parse_recipe(text)
@@ -74,19 +74,19 @@ def read_folder_recipe(folder: Path) -> Recipe:
 
 
 def read_tokenizers(folder: Path) -> Tokenizers:
-    """The tokenizers a model was trained with."""
+    """Read the tokenizers that a model was trained with."""
     return Tokenizers.open(_part(folder, "tokenizer.json"))
 
 
 def load_task(folder: Path) -> Task:
-    """The task of a model folder, with its trained model, on the CPU."""
+    """Load the task of a model folder with its trained model, on the CPU."""
     recipe = read_folder_recipe(folder)
     tokenizers = read_tokenizers(folder)
     _check_sides(recipe, tokenizers, folder)
     path = folder / "model.safetensors"
     if not path.exists() and (folder / "checkpoints").is_dir():
         raise CheckpointError(
-            f"{folder} has no model.safetensors yet: its training has not come to a validation. Go on with "
+            f"{folder} has no model.safetensors yet: its training run has not reached a validation. Continue with "
             f"saccade train {folder / 'recipe.yaml'} --out {folder} --resume."
         )
     weights = read_weights(path)
@@ -102,7 +102,7 @@ def load_task(folder: Path) -> Task:
 
 
 def describe_task(folder: Path) -> Task:
-    """The task of a model folder with a model that has shapes and no weights: enough to count tokens and sizes."""
+    """Load the task of a model folder with its model on the meta device, enough to count tokens and sizes."""
     recipe, tokenizers = read_folder_recipe(folder), read_tokenizers(folder)
     _check_sides(recipe, tokenizers, folder)
     try:
@@ -110,21 +110,21 @@ def describe_task(folder: Path) -> Task:
             return build_task(recipe, tokenizers)
     except SaccadeError:
         raise
-    except Exception:  # code from outside may ask for numbers, which such a model does not have
+    except Exception:  # user code may read values, which meta tensors do not have
         return load_task(folder)
 
 
 def _matching_task(recipe: Recipe, tokenizers: Tokenizers, weights: Tensors, path: Path) -> Task:
-    """The untrained task of a folder, unless it would be far larger than the weights that are there."""
-    there = sum(tensor.nbytes for tensor in weights.values())
+    """Build the untrained task of a folder; raise if the model would be far larger than its weights file."""
+    stored = sum(tensor.nbytes for tensor in weights.values())
     try:
-        return build_task(recipe, tokenizers, room=4 * there + _SMALL)  # they may be in half precision
+        return build_task(recipe, tokenizers, room=4 * stored + _SMALL)  # weights may be in half precision
     except ConfigError as error:
         raise CheckpointError(f"recipe.yaml and {path} do not belong together: {error}") from error
 
 
 def _check_sides(recipe: Recipe, tokenizers: Tokenizers, folder: Path) -> None:
-    """Refuse the tokenizer of another task."""
+    """Raise if tokenizer.json lacks a part that the task needs."""
     for part in find_task(recipe.task).parts:
         if not getattr(tokenizers, part):
             raise CheckpointError(
@@ -138,7 +138,7 @@ def _fingerprint(tokenizers: Tokenizers) -> str:
 
 
 def _part(folder: Path, name: str) -> Path:
-    """A file of a model folder that has to be there."""
+    """Return the path of a required file in a model folder; raise if it is missing or damaged."""
     if not folder.is_dir():
         raise CheckpointError(f"{folder} is not there, or not a folder. A model is the folder that saccade train made.")
     if not (folder / name).exists():

@@ -1,4 +1,4 @@
-"""From a recipe's file to a Recipe: read, upgraded from older versions, and checked as a whole."""
+"""Load recipes: read the file, upgrade older versions, and check all sections."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["load_recipe", "parse_recipe"]
 
 
 def load_recipe(name: str, changes: list[str] | None = None) -> Recipe:
-    """A recipe by its file or name, with settings changed as by --set."""
+    """Load a recipe by file or name, with settings changed as by --set."""
     return parse_recipe(override(read_recipe(name), changes or []))
 
 
 def parse_recipe(text: RecipeText) -> Recipe:
-    """A recipe checked as a whole; all faults are told at once."""
+    """Check a recipe and return it; one ConfigError lists all faults."""
     text = upgraded(text)
     sections, faults = check(Sections, text.settings)
     model, model_faults = complete_model(text.settings.get("model", {}))

@@ -1,4 +1,4 @@
-"""Training a recipe: data, model and loop put together."""
+"""Train a recipe: load its data, build its model and run the training loop."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
+from saccade.data.batch_sampler import BatchSampler
 from saccade.data.example import Example
-from saccade.data.loader import Load, Loader, lengths_of
-from saccade.data.plan import Plan
+from saccade.data.loader import Loader, TrainBatch, lengths_of
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import ConfigError, DataError
 from saccade.files import remove_drafts, write_atomically
@@ -23,15 +23,15 @@ from saccade.tasks.base import Task
 from saccade.train.checkpoint import Tensors, latest
 from saccade.train.devices import first_process
 from saccade.train.lock import locked
-from saccade.train.log import Watcher
+from saccade.train.log import TrainingCallback
 from saccade.train.loop import Outcome, fit
-from saccade.train.settings import FREE_TO_CHANGE
+from saccade.train.train_config import FREE_TO_CHANGE
 
 __all__ = ["train"]
 
 
 class TrainingJob:
-    """A task with its data, as the training loop wants them."""
+    """A task and its data, as the training loop's `Job`."""
 
     def __init__(self, task: Task, corpus: Corpus, folder: Path) -> None:
         recipe = task.recipe
@@ -57,11 +57,11 @@ class TrainingJob:
         train = self.task.recipe.train
         lengths, room = lengths_of(self._train), self.task.room
         mixed = any(feature.mixed for feature in self._train.features)
-        plan = Plan(lengths, train.tokens_per_batch, train.seed, rounded=rounded, room=room, mixed=mixed)
+        plan = BatchSampler(lengths, train.tokens_per_batch, train.seed, rounded=rounded, room=room, mixed=mixed)
         return Loader(self._train, plan, rank, ranks, count=self.objective.count)
 
-    def held_out(self) -> Iterator[Load]:
-        plan = Plan(lengths_of(self._valid), self.task.recipe.train.tokens_per_batch, shuffle=True)
+    def held_out(self) -> Iterator[TrainBatch]:
+        plan = BatchSampler(lengths_of(self._valid), self.task.recipe.train.tokens_per_batch, shuffle=True)
         return Loader(self._valid, plan, count=self.objective.count).epoch()
 
     def measure(self) -> dict[str, Any]:
@@ -88,11 +88,11 @@ class TrainingJob:
         write_model(self.folder, weights, self.task.tokenizers)
 
 
-def train(recipe: Recipe, folder: Path, *, resume: bool = False, watcher: Watcher | None = None) -> Outcome:
-    """Train a recipe; the model is the folder.
+def train(recipe: Recipe, folder: Path, *, resume: bool = False, watcher: TrainingCallback | None = None) -> Outcome:
+    """Train a recipe; `folder` becomes the model folder.
 
-    A folder that holds a training already is not overwritten: pass `resume` to go on with it. Only one run at a time
-    may write to a folder; a second one is refused.
+    A folder that already holds a training run is not overwritten: pass `resume` to continue it. Only one run at a time
+    can write to a folder.
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file, but a model is a folder. Choose another --out.")
@@ -102,7 +102,7 @@ def train(recipe: Recipe, folder: Path, *, resume: bool = False, watcher: Watche
 
 @contextmanager
 def _held(folder: Path) -> Iterator[bool]:
-    """Lock the folder and remove the drafts of killed runs; the first process does so for its helpers."""
+    """Lock the folder and remove partial files of killed runs, in the first process only; yield whether it is."""
     if not first_process():
         yield False
         return
@@ -112,7 +112,7 @@ def _held(folder: Path) -> Iterator[bool]:
         yield True
 
 
-def _train(recipe: Recipe, folder: Path, resume: bool, watcher: Watcher | None, first: bool) -> Outcome:
+def _train(recipe: Recipe, folder: Path, resume: bool, watcher: TrainingCallback | None, first: bool) -> Outcome:
     _check_folder(recipe, folder, resume)
     corpus = Corpus(recipe)
     tokenizers = corpus.tokenizers()
@@ -128,18 +128,18 @@ def _train(recipe: Recipe, folder: Path, resume: bool, watcher: Watcher | None, 
 
 
 def _check_tokenizers(folder: Path, tokenizers: Tokenizers) -> None:
-    """A model knows its tokens by number: going on with others would scramble it in silence."""
+    """Raise if the tokenizers changed: resuming would silently give token ids another meaning."""
     if latest(folder / "checkpoints") is None or not (folder / "tokenizer.json").exists():
         return
     if read_tokenizers(folder).dump() != tokenizers.dump():
         raise ConfigError(
-            f"the training data are not those that {folder} was begun with: the tokenizer learned from them now is "
-            "another one. Put the data back to go on with the run, or start a new one in another --out."
+            f"the training data are not those that {folder} was started with: the tokenizer learned from them now is "
+            "different. Restore the data to continue the run, or start a new one in another --out."
         )
 
 
 def write_report(folder: Path, report: dict[str, Any]) -> None:
-    """report.json."""
+    """Write report.json."""
     write_atomically(folder / "report.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -148,7 +148,7 @@ def _check_folder(recipe: Recipe, folder: Path, resume: bool) -> None:
     if not resume:
         if begun is not None or (folder / "model.safetensors").exists():
             raise ConfigError(
-                f"{folder} already holds a trained model. Go on with it by --resume, or choose another --out."
+                f"{folder} already holds a trained model. Continue it with --resume, or choose another --out."
             )
         return
     if not (folder / "recipe.yaml").exists():
@@ -157,7 +157,7 @@ def _check_folder(recipe: Recipe, folder: Path, resume: bool) -> None:
     if changes and (begun is not None or (folder / "model.safetensors").exists()):
         listed = "\n".join(f"- {name}: was {was!r}, is {now!r}" for name, was, now in changes)
         raise ConfigError(
-            f"the recipe is not the one that {folder} was begun with:\n{listed}\nPut these back to go on with the run, "
+            f"the recipe is not the one that {folder} was started with:\n{listed}\nRestore these to continue the run, "
             "or start a new one in another --out. Only how long, where and how often to log may change."
         )
 
@@ -171,7 +171,7 @@ def _differences(was: Any, now: Any, path: tuple[str, ...] = ()) -> Any:
 
 
 def _may_change(path: tuple[str, ...]) -> bool:
-    """What makes no difference to the steps that were made."""
+    """Return whether a setting may change on resume, because it does not affect the steps already done."""
     return (
         (path[0] == "train" and path[1] in FREE_TO_CHANGE) or path[0] in ("search", "note") or path == ("data", "cache")
     )

@@ -1,6 +1,6 @@
-"""Workers: several processes that share the batches of a bulk prediction, each with a core of its own.
+"""Workers: processes of one thread each that share the batches of a bulk prediction.
 
-Small products gain little from a second thread, and whole batches gain a whole core from a second process.
+Small matmuls gain little from a second thread. A second process decodes other batches on a core of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from saccade.errors import ConfigError, SaccadeError
 from saccade.outside import trusting
 from saccade.prediction import Prediction
 from saccade.runs.folder import load_task
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.tasks.base import Task
 from saccade.tasks.inputs import Input, Opened
 
@@ -28,26 +28,26 @@ __all__ = ["Workers"]
 
 
 class Workers:
-    """`count` processes, each with the model of a folder and one thread; to be used in a `with`."""
+    """`count` processes, each with one thread and the model of a folder. Use it in a `with` statement."""
 
     def __init__(self, folder: Path, count: int, *, trust_code: bool = False) -> None:
         if count < 1:
-            raise ConfigError(f"workers is {count}, but at least 1 must do the work.")
+            raise ConfigError(f"workers is {count}, but must be at least 1.")
         self.count, load = count, (folder, trust_code)
-        # not forked: a copy of a process whose threads hold locks may wait for them for ever
+        # spawn, not fork: locks held by threads of this process would deadlock the copy
         self._pool = ProcessPoolExecutor(count, get_context("spawn"), _load, load)
 
     def predict(
         self, batches: Sequence[Sequence[Input | Opened]], search: SearchConfig, attention: bool, prefix: str | None
     ) -> Iterator[list[Prediction]]:
-        """The answers to each batch, in the order of the batches."""
+        """Yield the predictions of each batch, in the order of the batches."""
         futures = [self._pool.submit(_predict, list(batch), search, attention, prefix) for batch in batches]
         try:
             for future in futures:
                 yield future.result()
         except BrokenProcessPool as error:
             raise SaccadeError(
-                "a worker ended before its work was done; it may have been killed for its memory. Use fewer --workers, "
+                "a worker ended before it was done; it may have been killed for its memory. Use fewer --workers, "
                 "or a smaller --batch."
             ) from error
 
@@ -61,14 +61,14 @@ class Workers:
 
 
 _tasks: list[Task] = []
-"""In a worker: its task."""
+"""In a worker process: its task, the only element."""
 
 
 def _load(folder: Path, trust_code: bool) -> None:
     torch.set_num_threads(1)
     with trusting(trust_code):
         _tasks.append(load_task(folder))
-    gc.freeze()  # all that stays: or the garbage collector goes through it again and again
+    gc.freeze()  # the task stays alive; do not scan it in every garbage collection
     atexit.register(gc.unfreeze)
 
 

@@ -1,1 +1,1 @@
-"""The server: models behind HTTP, requests decoded together, and the explorer page. Needs the extra `serve`."""
+"""HTTP server for models, with dynamic batching and the explorer page. Needs the extra `serve`."""

@@ -1,4 +1,4 @@
-"""The application: routes over models, a batcher and the explorer page."""
+"""The ASGI application: routes for models, a batcher and the explorer page."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from saccade import __version__
 from saccade.errors import SaccadeError
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.serve import metrics as counters
 from saccade.serve.batcher import Batcher, Check, Closed, Full
 from saccade.serve.describe import answers, asks, describe
-from saccade.serve.gate import Gate, until_gone
 from saccade.serve.limits import check_attention, check_count, check_search, check_texts
+from saccade.serve.memory_budget import Hold, MemoryBudget
+from saccade.serve.middleware import Middleware, until_gone
 from saccade.serve.models import Answer, Answering, Died
 from saccade.serve.pictures import Opener
 from saccade.serve.problems import Problem, client_gone
 from saccade.serve.requests import read_request
 from saccade.serve.schemas import Health, Models, Predict, Predictions, TraceOf
-from saccade.serve.settings import Settings
-from saccade.serve.uploads import Hold, Uploads
+from saccade.serve.serve_config import Settings
 from saccade.trace import Trace
 
 __all__ = ["Application", "Explorer"]
@@ -53,7 +53,7 @@ Found = TypeVar("Found")
 
 
 class Explorer(NamedTuple):
-    """The page at /, the Content-Security-Policy it is sent with, and the files it needs, by name."""
+    """The page at /, its Content-Security-Policy header, and its static files by name."""
 
     page: str
     policy: str
@@ -62,7 +62,7 @@ class Explorer(NamedTuple):
 
 @dataclass(frozen=True)
 class _Predicting:
-    """Inputs with the same of these are decoded together; searches are compared by their text, which is quick."""
+    """Batch key of a prediction: inputs with equal keys share a batch. Searches are compared by their JSON text."""
 
     model: Answering = field(compare=False)
     search: SearchConfig = field(compare=False)
@@ -73,7 +73,7 @@ class _Predicting:
 
 @dataclass(frozen=True, eq=False)
 class _Tracing:
-    """Every trace is a batch by itself."""
+    """Batch key of a trace. Keys compare by identity, so every trace is a batch of its own."""
 
     model: Answering
     wishes: dict[str, Any]
@@ -86,17 +86,17 @@ class Application:
         self.settings, self.metrics = settings, counters.Metrics()
         self.models = {model.name: model for model in models}
         self._reads = {model.reads for model in models}
-        self.uploads, self.opener = Uploads(settings.max_held), Opener(settings, self.metrics)
+        self.uploads, self.opener = MemoryBudget(settings.max_held), Opener(settings, self.metrics)
         self._explorer = explorer
         self.batcher = Batcher(
-            _work,
+            _run_batch,
             max_batch=settings.max_batch,
             max_wait=settings.max_wait / 1000,
             queue=settings.queue,
             lanes=lanes,
             watch=self.metrics.batch,
         )
-        self.gate = Gate(self._routes(), settings, self.metrics)
+        self.gate = Middleware(self._routes(), settings, self.metrics)
         self.metrics.depth, self.metrics.running = lambda: self.batcher.depth, lambda: self.gate.running
         self.metrics.held = lambda: self.uploads.held
         self._outer: ASGIApp = self.gate
@@ -115,18 +115,18 @@ class Application:
         api = FastAPI(
             title="saccade",
             version=__version__,
-            description="Sequence-to-sequence models with attention: ask them, and see where they look.",
-            docs_url=None,  # those pages come from elsewhere in the network
+            description="Predictions and attention of sequence-to-sequence models.",
+            docs_url=None,  # FastAPI's documentation pages load scripts from a CDN
             redoc_url=None,
             default_response_class=Response,
             generate_unique_id_function=lambda route: route.name,
             lifespan=self._lifespan,
         )
         api.openapi = describe(api, self._reads)  # type: ignore[method-assign]
-        api.add_exception_handler(Problem, _tell)
-        api.add_exception_handler(HTTPException, _tell_plainly)
-        api.add_exception_handler(ClientDisconnect, _tell_nobody)
-        api.add_exception_handler(Exception, _tell_nothing)
+        api.add_exception_handler(Problem, _on_problem)
+        api.add_exception_handler(HTTPException, _on_http_error)
+        api.add_exception_handler(ClientDisconnect, _on_disconnect)
+        api.add_exception_handler(Exception, _on_internal_error)
         api.get("/", include_in_schema=False)(self._index)
         api.get("/static/{name:path}", include_in_schema=False)(self._asset)
         api.get("/healthz", name="health", responses=answers(Health, 400, 503))(self._healthz)
@@ -137,9 +137,9 @@ class Application:
             ("predict", Predict, Predictions, self._predict),
             ("trace", TraceOf, Trace, self._trace),
         ):
-            body, told = asks(kind, self._reads), answers(answer, *errors)
-            api.post(f"/v1/{name}", name=name, openapi_extra=body, responses=told)(route)
-            # FastAPI's own route is for the description; this one, which is found first, takes half of the time
+            body, described = asks(kind, self._reads), answers(answer, *errors)
+            api.post(f"/v1/{name}", name=name, openapi_extra=body, responses=described)(route)
+            # FastAPI's route only serves the OpenAPI description. This one matches first and takes half of the time.
             api.router.routes.insert(0, Route(f"/v1/{name}", route, methods=["POST"], include_in_schema=False))
         return api
 
@@ -150,33 +150,33 @@ class Application:
         await self.batcher.close()
 
     async def _index(self) -> Response:
-        """The explorer page."""
+        """Return the explorer page."""
         headers = {"Cache-Control": "no-cache", "Content-Security-Policy": self._explorer.policy}
         return Response(self._explorer.page, headers=headers, media_type="text/html")
 
     async def _asset(self, name: str) -> Response:
-        """A file of the page."""
+        """Return a static file of the explorer page."""
         if name not in self._explorer.assets:
             raise Problem(404, f"There is no file {name!r} here.")
         kind = _TYPES.get(PurePosixPath(name).suffix, "application/octet-stream")
         return Response(self._explorer.assets[name], headers={"Cache-Control": "no-cache"}, media_type=kind)
 
     async def _healthz(self) -> Response:
-        """Whether the server takes requests."""
+        """Report whether the server accepts requests."""
         if self.gate.draining:
             raise Problem(503, "The server is shutting down.")
         return _json({"status": "ok"})
 
     async def _metrics(self) -> Response:
-        """Counters in Prometheus' text format."""
+        """Return the counters in Prometheus' text format."""
         return Response(self.metrics.text(), media_type=counters.TYPE)
 
     async def _models(self) -> Response:
-        """The models that are served."""
+        """List the served models."""
         return _json({"models": [model.facts() for model in self.models.values()]})
 
     async def _predict(self, request: Request) -> Response:
-        """Answer one input or several."""
+        """Predict the answers to one input or several."""
         async with _in_time(self.settings.timeout):
             with self.uploads.hold() as hold:
                 asked = await read_request(Predict, request, self.settings, hold, pictures="picture" in self._reads)
@@ -186,13 +186,13 @@ class Application:
                 if asked.attention:
                     check_attention(model, len(inputs), search, read)
                 key = _Predicting(model, search, model.name, search.model_dump_json(), asked.attention)
-                found = await self._answered(request, key, inputs, read)
+                found = await self._submit(request, key, inputs, read)
         parts = b",".join(answer.body for answer in found)
         head = json.dumps({"model": model.name}, ensure_ascii=False).encode()[:-1]
         return Response(head + b', "predictions": [' + parts + b"]}", media_type="application/json")
 
     async def _trace(self, request: Request) -> Response:
-        """Answer one input, with all there is to see of it."""
+        """Trace one input: attention, alternatives, beam and, on request, hidden vectors."""
         async with _in_time(self.settings.timeout):
             with self.uploads.hold() as hold:
                 asked = await read_request(TraceOf, request, self.settings, hold, pictures="picture" in self._reads)
@@ -200,8 +200,8 @@ class Application:
                 options = asked.options.given()
                 check_search(model, options, self.settings)
                 inputs, read = await self._inputs(request, model, asked, hold)
-                interference = {"force": asked.force, "block": asked.block, "pull": asked.pull, "detail": asked.detail}
-                found = await self._answered(request, _Tracing(model, options | interference), inputs, read)
+                intervention = {"force": asked.force, "block": asked.block, "pull": asked.pull, "detail": asked.detail}
+                found = await self._submit(request, _Tracing(model, options | intervention), inputs, read)
         return Response(found[0].body, media_type="application/json")
 
     def _model(self, name: str | None) -> Answering:
@@ -214,32 +214,30 @@ class Application:
     async def _inputs(
         self, request: Request, model: Answering, asked: Predict | TraceOf, hold: Hold
     ) -> tuple[list[Any], int]:
-        """What the model is given, and how many tokens that is."""
+        """Return the inputs in the form the model reads, and their number of tokens (0 for images)."""
         texts, pictures = asked.texts, asked.pictures
         if model.reads == "text":
             if texts is None:
-                raise Problem(422, f"{model.name} reads texts. Send input, a text, instead of a picture.")
-            with _told():
+                raise Problem(422, f"{model.name} reads texts. Send input, a text, instead of an image.")
+            with _as_problems():
                 return texts, await check_texts(model, texts, self.settings)
         if pictures is None:
-            raise Problem(
-                422, f"{model.name} looks at pictures. Send image, a picture's file in base64, instead of a text."
-            )
-        check_count(len(pictures), self.settings, "pictures")
-        with _told():
+            raise Problem(422, f"{model.name} reads images. Send image, an image file in base64, instead of a text.")
+        check_count(len(pictures), self.settings, "images")
+        with _as_problems():
             self.batcher.check_room(len(pictures))
             return await _unless_gone(request, self.opener.open(model, pictures, hold)), 0
 
-    async def _answered(self, request: Request, key: Any, inputs: list[Any], read: int) -> list[Answer]:
-        """The batcher's answers, or nothing as soon as the client has gone."""
-        with _told():
+    async def _submit(self, request: Request, key: Any, inputs: list[Any], read: int) -> list[Answer]:
+        """Return the batcher's answers; raise a Problem as soon as the client disconnects."""
+        with _as_problems():
             found: list[Answer] = await _unless_gone(request, self.batcher.submit(key, inputs))
         self.metrics.tokens(read, sum(answer.tokens for answer in found))
         return found
 
 
 async def _unless_gone(request: Request, work: Coroutine[Any, Any, Found]) -> Found:
-    """What some work comes to; it is given up as soon as the client has gone."""
+    """Return the result of `work`; cancel it and raise a Problem as soon as the client disconnects."""
     working = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(until_gone(request.receive))
     try:
@@ -253,22 +251,24 @@ async def _unless_gone(request: Request, work: Coroutine[Any, Any, Found]) -> Fo
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """What the batcher and the models refuse, as it is told to the one who asked."""
+def _as_problems() -> Iterator[None]:
+    """Convert errors of the batcher and the models to Problems."""
     try:
         yield
     except Full as error:
-        raise Problem(429, "The queue is full. Ask again later.", {"Retry-After": str(error.seconds)}) from error
+        raise Problem(429, "The queue is full. Try again later.", {"Retry-After": str(error.seconds)}) from error
     except Closed as error:
-        raise Problem(503, "The server is shutting down. Ask again when it is back.") from error
+        raise Problem(503, "The server is shutting down. Try again when it is back.") from error
     except SaccadeError as error:
         raise Problem(422, str(error)) from error
     except Died as error:
-        raise Problem(503, "The model's process ended while it worked on this. Ask again, or for less.") from error
+        raise Problem(
+            503, "The model's process ended while it worked on this request. Try again, or ask for less."
+        ) from error
 
 
-def _work(key: _Predicting | _Tracing, inputs: list[Any], check: Check) -> list[Answer]:
-    """What happens in the thread."""
+def _run_batch(key: _Predicting | _Tracing, inputs: list[Any], check: Check) -> list[Answer]:
+    """Compute the answers to a batch; runs in a thread of the batcher."""
     if isinstance(key, _Predicting):
         return key.model.predict(inputs, key.search, key.attention, check)
     return [key.model.trace(inputs[0], key.wishes, check)]
@@ -280,30 +280,32 @@ async def _in_time(seconds: float) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError as error:
-        raise Problem(504, f"There was no answer within {seconds:g} seconds. Ask for less, or later.") from error
+        raise Problem(
+            504, f"There was no answer within {seconds:g} seconds. Ask for less, or try again later."
+        ) from error
 
 
 def _json(value: Any, status: int = 200) -> Response:
     return Response(json.dumps(value, ensure_ascii=False), status, media_type="application/json")
 
 
-async def _tell(_: Request, problem: Exception) -> Response:
+async def _on_problem(_: Request, problem: Exception) -> Response:
     assert isinstance(problem, Problem)
     return problem.response()
 
 
-async def _tell_plainly(request: Request, error: Exception) -> Response:
-    """What the framework refuses: pages that are not there, and methods they do not have."""
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    """Convert an error of the framework, such as an unknown path or a wrong method, to a Problem."""
     assert isinstance(error, HTTPException)
     path, method = request.url.path[:80], request.method[:20]
-    messages = {404: f"There is nothing at {path}.", 405: f"{path} cannot be asked with {method}."}
+    messages = {404: f"There is nothing at {path}.", 405: f"{path} does not allow {method}."}
     return Problem(error.status_code, messages.get(error.status_code, str(error.detail)), error.headers).response()
 
 
-async def _tell_nobody(_: Request, __: Exception) -> Response:
+async def _on_disconnect(_: Request, __: Exception) -> Response:
     return client_gone().response()
 
 
-async def _tell_nothing(_: Request, __: Exception) -> Response:
-    """A fault of ours; what it was stands in the server's own log, not in the answer."""
-    return Problem(500, "Something went wrong in the server, which is not the request's fault.").response()
+async def _on_internal_error(_: Request, __: Exception) -> Response:
+    """Return 500 without details; the server logs them."""
+    return Problem(500, "Internal server error. The request is not the cause.").response()

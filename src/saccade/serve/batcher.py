@@ -1,8 +1,8 @@
-"""Batcher: requests that arrive together are worked on together, in a thread of their own.
+"""Batcher: dynamic batching of requests in worker threads.
 
-It knows nothing of models. Inputs with the same key may share a batch; the oldest key goes first, as soon as a batch is
-full or its first input has waited long enough. While a batch is at work the next ones gather. The thread takes its next
-batch itself: the event loop, which has answers to send, would let it wait.
+The batcher is independent of models. Inputs with equal keys may share a batch. The key with the oldest input goes
+first, as soon as its batch is full or that input has waited long enough. Inputs collect while a batch runs. A thread
+takes its next batch itself, because the event loop may be busy with sending answers.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from saccade.errors import Interruption
 __all__ = ["Batcher", "Closed", "Full", "Stopped", "Work"]
 
 Check = Callable[[], None]
-"""Raises Stopped when nobody waits for the answers any more."""
+"""Raises Stopped when no client waits for the answers any more."""
 Work = Callable[[Any, list[Any], Check], Sequence[Any]]
-"""work(key, items, check) -> an answer for each item; called in the thread, and wise to call `check` now and then."""
+"""work(key, items, check) -> an answer for each item. Runs in the thread and should call `check` now and then."""
 Watch = Callable[[int, float], None]
-"""Told of every batch: its size and its seconds."""
+"""watch(size, seconds); called after every batch."""
 
 
 class Full(Exception):
-    """There is no room to wait; `seconds` says when it is worth another try."""
+    """The queue is full; retry after `seconds`."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"the queue is full for about {seconds} s")
@@ -37,15 +37,15 @@ class Full(Exception):
 
 
 class Closed(Exception):
-    """The server is ending."""
+    """The server is shutting down."""
 
 
 class Stopped(Interruption):
-    """Work was given up, since all who asked for it are gone."""
+    """Work was canceled because all its clients have disconnected."""
 
 
 class _Call:
-    """A request: the answers to its inputs so far. `gone`: nobody waits for them."""
+    """A request: the answers to its inputs so far. `gone`: no client waits for them."""
 
     def __init__(self, size: int) -> None:
         self.future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
@@ -65,7 +65,7 @@ class _Call:
 
 
 class _Ticket:
-    """One input that waits."""
+    """One queued input."""
 
     __slots__ = ("call", "item", "place", "since")
 
@@ -76,9 +76,9 @@ class _Ticket:
 class Batcher:
     """Collects inputs into batches of at most `max_batch`.
 
-    The first of a batch waits at most `max_wait` seconds for others; at most `queue` inputs wait at all. `lanes`: how
-    many batches may be handed over at once. Beside one that is worked on, only full ones are: smaller ones had better
-    grow until it is done.
+    The first input of a batch waits at most `max_wait` seconds for others. At most `queue` inputs wait in total.
+    `lanes`: the number of worker threads, and so of batches in progress at once. While one batch is in progress, only
+    full batches start; smaller ones keep growing.
     """
 
     def __init__(
@@ -93,27 +93,27 @@ class Batcher:
     ) -> None:
         self._work, self._watch, self._lanes = work, watch, lanes
         self._max_batch, self._max_wait, self._room = max_batch, max_wait, queue
-        self._waiting: dict[Hashable, dict[_Ticket, None]] = {}  # by key, both in the order of arrival
-        self._running: dict[int, list[_Ticket]] = {}  # by the thread
+        self._waiting: dict[Hashable, dict[_Ticket, None]] = {}  # by key; both in order of arrival
+        self._running: dict[int, list[_Ticket]] = {}  # by thread
         self._changed = threading.Condition()
-        """Held by whoever reads or changes what waits and what runs."""
+        """Guards `_waiting`, `_running` and `_closed`."""
         self._threads: list[threading.Thread] = []
         self._closed = False
         self._pace = 0.0
 
     @property
     def depth(self) -> int:
-        """The inputs that wait."""
+        """The number of queued inputs."""
         with self._changed:
             return sum(map(len, self._waiting.values()))
 
     @property
     def busy(self) -> bool:
-        """Whether a thread is at work, even if the batcher was closed meanwhile."""
+        """Whether a thread is running a batch, even after the batcher was closed."""
         return bool(self._running)
 
     def check_room(self, count: int) -> None:
-        """Closed or Full if so many more inputs could not wait: what is made ready for them would be in vain."""
+        """Raise Closed or Full if `count` more inputs cannot be queued. Call this before preparing them."""
         if self._closed:
             raise Closed("the server is shutting down")
         depth = self.depth
@@ -121,10 +121,10 @@ class Batcher:
             raise Full(min(60, max(1, math.ceil(depth * self._pace))))
 
     async def submit(self, key: Hashable, items: Sequence[Any]) -> list[Any]:
-        """The answers to some inputs; Full at once if there is no room for them.
+        """Queue some inputs and return their answers; raise Full at once if there is no room for them.
 
-        Who cancels this, or lets its time run out, takes back the inputs that are not yet worked on; and work is given
-        up when all who wanted it have gone.
+        Canceling this call removes its inputs that are still queued. A batch in progress stops when all its calls are
+        canceled.
         """
         self.check_room(len(items))
         if not items:
@@ -145,7 +145,7 @@ class Batcher:
                 self._take_back(key, tickets)
 
     async def close(self) -> None:
-        """Give up all work; who still waits is told."""
+        """Stop all work; waiting calls raise Closed."""
         with self._changed:
             self._closed = True
             waiting = [ticket for group in self._waiting.values() for ticket in group]
@@ -164,7 +164,7 @@ class Batcher:
             self._waiting.pop(key, None)
         self._changed.notify_all()
 
-    # In the threads
+    # In the worker threads
 
     def _serve(self) -> None:
         me = threading.get_ident()
@@ -180,7 +180,7 @@ class Batcher:
             self._answer(key, batch)
 
     def _next(self) -> tuple[Hashable, list[_Ticket]] | None:
-        """Wait for the batch whose first input has waited longest to be ready; None at the end."""
+        """Wait until the batch with the oldest input is ready and return it; None once closed."""
         while not self._closed:
             if not self._waiting:
                 self._changed.wait()
@@ -195,7 +195,7 @@ class Batcher:
         return None
 
     def _answer(self, key: Hashable, batch: list[_Ticket]) -> None:
-        """Work on a batch. What one request breaks is not the others' fault: each is then tried by itself."""
+        """Run a batch and deliver its answers. If it fails, run each of its requests separately."""
         began = time.monotonic()
 
         def check() -> None:
@@ -208,23 +208,23 @@ class Batcher:
         except Stopped:
             return
         except Exception as error:
-            self._blame(key, batch, error)
+            self._on_failure(key, batch, error)
             return
-        self._tell(batch, lambda: self._deliver(pairs, time.monotonic() - began))
+        self._in_loop(batch, lambda: self._deliver(pairs, time.monotonic() - began))
 
-    def _blame(self, key: Hashable, batch: list[_Ticket], error: Exception) -> None:
+    def _on_failure(self, key: Hashable, batch: list[_Ticket], error: Exception) -> None:
         calls = list(dict.fromkeys(ticket.call for ticket in batch))
         if len(calls) == 1:
-            self._tell(batch, lambda: calls[0].fail(error))
+            self._in_loop(batch, lambda: calls[0].fail(error))
             return
         for call in calls:
             if not call.gone:
                 self._answer(key, [ticket for ticket in batch if ticket.call is call])
 
-    def _tell(self, batch: list[_Ticket], what: Callable[[], None]) -> None:
-        """Let the event loop do something; it may have ended meanwhile."""
+    def _in_loop(self, batch: list[_Ticket], action: Callable[[], None]) -> None:
+        """Call `action` in the event loop; do nothing if the loop has been closed."""
         with suppress(RuntimeError):
-            batch[0].call.future.get_loop().call_soon_threadsafe(what)
+            batch[0].call.future.get_loop().call_soon_threadsafe(action)
 
     # In the event loop
 

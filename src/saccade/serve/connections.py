@@ -1,7 +1,7 @@
-"""Connections: how many are open at once, and how long each may keep the server waiting.
+"""Limits on connections: how many are open at once, and how long a client may keep the server waiting.
 
 A connection costs a file descriptor even if its client sends half a request and then nothing. The server therefore
-keeps fewer connections than the process may open files and gives each request head a deadline. When it is full, it
+keeps fewer connections than the process may open files and gives each request head a deadline. At the maximum, it
 closes the connection whose client has kept it waiting longest.
 """
 
@@ -28,16 +28,16 @@ __all__ = ["ACCEPTS", "Connection", "Connections", "room"]
 ACCEPTS = 16
 """Connections accepted in one turn of the event loop, before any of them can be counted or closed."""
 _SPARE = 64
-"""File descriptors that are never given to connections: those just accepted, and files that the process opens."""
+"""File descriptors kept free for connections just accepted and for files that the process opens."""
 _MOST = 4096
-"""Connections where the process may open any number of files."""
+"""Maximum connections if the process may open any number of files."""
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-_QUIET = 60.0
-"""Seconds between two log lines about connections that could not be accepted."""
+_LOG_INTERVAL = 60.0
+"""Minimum seconds between two log lines about connections that could not be accepted."""
 
 
 def room(asked: int | None) -> int:
-    """The number of connections to keep: as many as asked for, or as many as the process can have."""
+    """Return the maximum number of connections: `asked`, or as many as the limit on open files allows."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -48,8 +48,8 @@ def room(asked: int | None) -> int:
     free = limit - len(os.listdir("/dev/fd")) - _SPARE
     if free < (asked or 1):
         raise ConfigError(
-            f"this process may open {limit:,} files, which leaves {max(0, free):,} for connections, but there should "
-            f"be {asked or 1:,}. Raise the limit (ulimit -n)" + (" or lower --max-connections." if asked else ".")
+            f"this process may open {limit:,} files, which leaves {max(0, free):,} for connections; needed: "
+            f"{asked or 1:,}. Raise the limit (ulimit -n)" + (" or lower --max-connections." if asked else ".")
         )
     return asked or min(free, _MOST)
 
@@ -57,20 +57,20 @@ def room(asked: int | None) -> int:
 class Connections(ServerState):
     """The open connections of a server: at most `most`.
 
-    A request head may take `head` seconds. A client may leave an answer unread for `unread` seconds.
+    A request head may take `head` seconds. A client may leave a response unread for `unread` seconds.
     """
 
     def __init__(self, most: int, *, head: float, unread: float, metrics: Metrics) -> None:
         super().__init__()
         self.most, self.head, self.unread, self.metrics = most, head, unread, metrics
-        self._failed, self._told = 0, -_QUIET
+        self._failed, self._logged = 0, -_LOG_INTERVAL
         metrics.connections = lambda: len(self.connections)
 
     def __iter__(self) -> Iterator[Connection]:
         return (each for each in list(self.connections) if isinstance(each, Connection))
 
     def make_room(self, new: Connection | None = None) -> bool:
-        """Close the connection, other than a new one, that has kept the server waiting longest; False if none does."""
+        """Close the connection, other than `new`, that has kept the server waiting longest; False if none has."""
         waiting = [each for each in self if each.waits and each is not new]
         if not waiting:
             return False
@@ -78,19 +78,19 @@ class Connections(ServerState):
         return True
 
     def sweep(self, now: float) -> None:
-        """Close every connection whose time is up."""
+        """Close every connection that is past its deadline."""
         for each in self:
             each.check(now)
 
     @property
     def unsent(self) -> list[Connection]:
-        """The connections on which part of an answer is still to be sent."""
+        """The connections with unsent response bytes."""
         return [each for each in self if each.transport.get_write_buffer_size() > 0]
 
     def on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Handle errors that asyncio has nobody to raise to; where files ran out, make room and log once a minute.
+        """Handle errors of the event loop; if accept() runs out of descriptors, make room and log once a minute.
 
-        asyncio itself stops accepting for a second then, but logs a traceback for every connection that waits.
+        asyncio also pauses accepting for a second, but its default handler logs a traceback for every failure.
         """
         error = context.get("exception")
         if (
@@ -102,8 +102,8 @@ class Connections(ServerState):
             return
         self.make_room()
         self._failed += 1
-        if loop.time() - self._told >= _QUIET:
-            self._told = loop.time()
+        if loop.time() - self._logged >= _LOG_INTERVAL:
+            self._logged = loop.time()
             logging.getLogger("saccade").warning(
                 "cannot accept connections (%s; %d times so far): %d are open. Raise the limit on open files "
                 "(ulimit -n) or lower --max-connections.",
@@ -114,44 +114,44 @@ class Connections(ServerState):
 
 
 class Connection(H11Protocol):
-    """A connection that knows since when the server has been waiting for its client, and gives up in time."""
+    """An HTTP connection that records since when the server waits for its client, and enforces deadlines."""
 
     server_state: Connections
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Count a new connection, and make room for it or refuse it where there are too many."""
+        """Register a new connection; at the maximum, make room or answer 429."""
         super().connection_made(transport)
         self.since = self.loop.time()
         self._unsent = 0
         if len(self.connections) > self.server_state.most and not self.server_state.make_room(new=self):
-            self._refuse(Problem(429, "The server has too many connections. Ask again later.", {"Retry-After": "1"}))
+            self._refuse(Problem(429, "The server has too many connections. Try again later.", {"Retry-After": "1"}))
             self.drop("full")
 
     def data_received(self, data: bytes) -> None:
-        """Take note of when a request head is complete: from then on the request's own timeout counts."""
+        """Restart the clock when a request head is complete; from then on the request timeout applies."""
         before = self.cycle
         super().data_received(data)
         if self.cycle is not before:
             self.since = self.loop.time()
 
     def on_response_complete(self) -> None:
-        """Wait for the next head from now on."""
+        """Restart the clock for the next request head."""
         self.since = self.loop.time()
         super().on_response_complete()
 
     def pause_writing(self) -> None:
-        """Wait for the client to read from now on."""
+        """Restart the clock for the client to read."""
         self.since = self.loop.time()
         super().pause_writing()
 
     @property
     def waits(self) -> bool:
-        """Whether it is the client's turn: to send a head or the rest of a body, or to read an answer."""
+        """Whether the server waits for the client: for a head, the rest of a body, or room to send a response."""
         cycle = self.cycle
         return cycle is None or cycle.response_complete or cycle.more_body or self.flow.write_paused
 
     def check(self, now: float) -> None:
-        """Close the connection if its client has had time enough for a head, or has not read any of an answer."""
+        """Close the connection if its request head is late or no bytes of a response were read in time."""
         unsent = self.transport.get_write_buffer_size()
         if unsent < self._unsent:
             self.since = now
@@ -168,13 +168,13 @@ class Connection(H11Protocol):
             self.drop("head")
 
     def drop(self, reason: str) -> None:
-        """Close the connection now and count it under a reason; what the system has taken to send is still sent."""
-        self.connections.discard(self)  # the transport tells only in the next turn of the loop
+        """Close the connection now and count it under `reason`; bytes already in the socket buffer are still sent."""
+        self.connections.discard(self)  # connection_lost runs only in the next turn of the loop
         self.server_state.metrics.closed(reason)
         self.transport.abort()
 
     def _refuse(self, problem: Problem) -> None:
-        """Send an answer without a request, which is the last on this connection."""
+        """Send an error without waiting for a request; it is the last response on this connection."""
         answer = problem.response()
         lines = [f"HTTP/1.1 {problem.status} {HTTPStatus(problem.status).phrase}", "Connection: close"]
         lines += [f"{name.decode()}: {value.decode()}" for name, value in answer.raw_headers]

@@ -1,4 +1,4 @@
-"""The description for machines: /openapi.json, with the schemas and examples of all bodies."""
+"""The OpenAPI description at /openapi.json, with schemas and examples of all bodies."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ _MEANINGS = {
     401: "The token is missing or wrong.",
     404: "There is no such model.",
     413: "The body is too large.",
-    415: "The body is not said to be JSON, or a picture.",
-    422: "An input or an option is beyond the limits, or a picture cannot be opened.",
-    429: "Too much waits already; Retry-After says when to ask again.",
+    415: "The Content-Type is neither JSON nor, for models that read images, an image.",
+    422: "An input or an option is beyond the limits, or an image cannot be opened.",
+    429: "The server has too much work; Retry-After says when to try again.",
     503: "The server is shutting down.",
-    504: "The time is up.",
+    504: "The request timed out.",
 }
 
 
 def asks(kind: type[Config], reads: Set[str]) -> dict[str, Any]:
-    """The part of a route's description that is about its body: JSON, or a picture with its options in the address."""
-    picture = {"image/*": {"schema": {"type": "string", "format": "binary"}}} if "picture" in reads else {}
-    return {"requestBody": {"required": True, "content": _content(kind) | picture}}
+    """Describe the request body of a route: JSON, or an image with its options in the query string."""
+    image = {"image/*": {"schema": {"type": "string", "format": "binary"}}} if "picture" in reads else {}
+    return {"requestBody": {"required": True, "content": _content(kind) | image}}
 
 
 def answers(kind: type[Config] | None, *errors: int) -> dict[int | str, dict[str, Any]]:
-    """The part that is about its answers; None: they are plain text."""
+    """Describe the responses of a route; `kind` None means plain text."""
     content = {"text/plain": {"schema": {"type": "string"}}} if kind is None else _content(kind)
-    described: dict[int | str, dict[str, Any]] = {200: {"description": "The answer.", "content": content}}
+    described: dict[int | str, dict[str, Any]] = {200: {"description": "The response.", "content": content}}
     for status in errors:
         described[status] = {"description": f"{_MEANINGS[status]} ({CODES[status]})", "content": _content(Failure)}
     return described
 
 
 def describe(api: FastAPI, reads: Set[str]) -> Callable[[], dict[str, Any]]:
-    """What makes the description, once, for a server whose models read these."""
+    """Return the function that builds the description once; `reads`: the modalities that the models read."""
 
-    def made() -> dict[str, Any]:
+    def build() -> dict[str, Any]:
         if api.openapi_schema is None:
             page = get_openapi(title=api.title, version=api.version, description=api.description, routes=api.routes)
             page.setdefault("components", {})["schemas"] = _schemas(reads)
             api.openapi_schema = page
         return api.openapi_schema
 
-    return made
+    return build
 
 
 def _content(kind: type[Config]) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _schemas(reads: Set[str]) -> dict[str, Any]:
 
 
 def _offer(schema: dict[str, Any], reads: Set[str]) -> None:
-    """Leave out of a request what no model reads, and require exactly one of the inputs that are left."""
+    """Remove the input fields that no model reads, and require exactly one of the others."""
     fields: dict[str, Any] = schema["properties"]
     for read, names in ENTRIES.items():
         for name in names if read not in reads else ():

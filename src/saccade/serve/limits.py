@@ -1,4 +1,4 @@
-"""Limits: what a request may ask of a server that others use, too."""
+"""Limits on the options and inputs of one request."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from saccade.errors import SaccadeError
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.serve.models import Answering
 from saccade.serve.problems import Problem
-from saccade.serve.settings import Settings
+from saccade.serve.serve_config import Settings
 
 __all__ = ["check_attention", "check_count", "check_search", "check_texts"]
 
 _NUMBERS = {"length_penalty": 100, "coverage_penalty": 100, "top_k": 2**31 - 1, "seed": 2**63 - 1}
-"""What numbers have room for; nobody means more."""
+"""Upper limits of options that only have to fit their number types."""
 _ATTENTION = 8_000_000
-"""Numbers of attention in an answer: about 60 MB."""
-_SHORT = 4000
-"""Letters that are split into tokens quicker than a thread is asked to do it."""
+"""Maximum attention weights in a response; as JSON about 60 MB."""
+_INLINE = 4000
+"""Up to this many characters, tokenizing is faster than handing the work to a thread."""
 
 
 def check_search(model: Answering, options: dict[str, Any], settings: Settings) -> SearchConfig:
-    """The search that some options mean, if it is within the limits."""
+    """Return the search config for `options`; raise a Problem if they are invalid or beyond the limits."""
     limits = {
         "beam": settings.max_beam,
         "nbest": settings.max_beam,
@@ -41,7 +41,7 @@ def check_search(model: Answering, options: dict[str, Any], settings: Settings) 
 
 
 def check_count(count: int, settings: Settings, what: str = "inputs") -> None:
-    """Refuse more inputs than a request may have."""
+    """Raise a Problem if a request has too many inputs."""
     if count > settings.max_inputs:
         raise Problem(
             422, f"There are {count:,} {what}, but this server takes at most {settings.max_inputs:,} at a time."
@@ -49,22 +49,22 @@ def check_count(count: int, settings: Settings, what: str = "inputs") -> None:
 
 
 async def check_texts(model: Answering, texts: Sequence[str], settings: Settings) -> int:
-    """The tokens of all texts, if they are within the limits."""
+    """Count the tokens of all texts; raise a Problem if they are beyond the limits."""
     check_count(len(texts), settings)
-    if sum(map(len, texts)) > _SHORT:  # the other requests need not wait for it
+    if sum(map(len, texts)) > _INLINE:  # longer texts would block the event loop
         return await asyncio.to_thread(_count, model, texts, settings)
     return _count(model, texts, settings)
 
 
 def check_attention(model: Answering, inputs: int, search: SearchConfig, tokens: int) -> None:
-    """Refuse answers with more numbers of attention than a message should hold."""
-    longest = -(-tokens // max(1, inputs))  # on average, which is what adds up
+    """Raise a Problem if a response could have too many attention weights."""
+    longest = -(-tokens // max(1, inputs))  # the average length; times `inputs` it gives the total
     numbers = inputs * model.looked(longest, search)
     if numbers > _ATTENTION:
         raise Problem(
             422,
-            f"The attention of these answers could be {numbers:,} numbers, but this server sends at most "
-            f"{_ATTENTION:,} at a time. Ask for fewer or shorter ones, or without attention.",
+            f"These answers could have {numbers:,} attention weights, but this server sends at most {_ATTENTION:,} "
+            "at a time. Ask for fewer or shorter answers, or leave attention out.",
         )
 
 

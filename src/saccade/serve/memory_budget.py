@@ -1,4 +1,4 @@
-"""Uploads: what requests hold in memory, counted together, so that many large ones cannot take all there is."""
+"""MemoryBudget: limits the bytes that all requests together hold in memory."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from contextlib import contextmanager
 
 from saccade.serve.problems import Problem
 
-__all__ = ["CLOSE", "Hold", "Uploads"]
+__all__ = ["CLOSE", "Hold", "MemoryBudget"]
 
 CLOSE = {"Connection": "close"}
-"""What is left of a body that is not read to its end must not be read as the next request."""
+"""Closes the connection. Otherwise the unread rest of a body would be parsed as the next request."""
 _SOON = {"Retry-After": "1"}
 
 
-class Uploads:
-    """The bytes that all requests hold, of which there are at most `most`."""
+class MemoryBudget:
+    """The bytes that all requests hold; at most `most`."""
 
     def __init__(self, most: int) -> None:
         self.most, self.held = most, 0
 
     @contextmanager
     def hold(self) -> Iterator[Hold]:
-        """What one request holds; let go at the end, however it ends."""
+        """Open the account of one request and release its bytes at the end, also after an error."""
         hold = Hold(self)
         try:
             yield hold
@@ -31,17 +31,17 @@ class Uploads:
 
 
 class Hold:
-    """The part of one request."""
+    """The bytes that one request holds."""
 
-    def __init__(self, uploads: Uploads) -> None:
+    def __init__(self, uploads: MemoryBudget) -> None:
         self._uploads, self.size = uploads, 0
 
     def add(self, size: int) -> None:
-        """Hold some more; nobody waits for room here, since those who wait would hold what they have."""
+        """Reserve `size` more bytes, or raise 429; never block, since a waiting request keeps its own bytes."""
         if self._uploads.held + size > self._uploads.most:
             most = f"{self._uploads.most / 1e6:g} MB"
             raise Problem(
-                429, f"Requests already hold the {most} that they may together. Ask again later.", CLOSE | _SOON
+                429, f"All requests together may hold {most}, which is used up. Try again later.", CLOSE | _SOON
             )
         self._uploads.held += size
         self.size += size

@@ -1,4 +1,4 @@
-"""Metrics: what the server has done so far, in Prometheus' text format."""
+"""Counters and histograms of the server in Prometheus' text format."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 REASONS = ("end", "full", "head", "room", "unread")
-"""Why connections are closed: the server ends; none could make room; a late head; room for another; unread answers."""
+"""Why the server closed a connection.
+
+end: shutdown. full: no connection could be closed for this one. head: the request head was late. room: closed for a
+new connection. unread: the client did not read the response.
+"""
 
 
 class Histogram:
-    """How often a number was at most each of some bounds."""
+    """A histogram with fixed bucket bounds."""
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self._bounds = tuple(bounds)
@@ -30,7 +34,7 @@ class Histogram:
         self._sum += value
 
     def lines(self, name: str, labels: str = "") -> Iterator[str]:
-        """As text; `labels` such as path="/v1/predict"."""
+        """Yield the lines in text format; `labels`: for example path="/v1/predict"."""
         total = 0
         for bound, count in zip((*self._bounds, "+Inf"), self._counts, strict=True):
             total += count
@@ -41,9 +45,9 @@ class Histogram:
 
 
 class Metrics:
-    """Counters of one server; `depth`, `running`, `held` and `connections` are asked when somebody looks.
+    """Counters of one server; `depth`, `running`, `held` and `connections` are called when the text is made.
 
-    Paths are those of the server's own routes: what strangers ask for must not make new counters.
+    Pass only known paths to `request`: a client must not be able to create new counters.
     """
 
     def __init__(self) -> None:
@@ -59,54 +63,52 @@ class Metrics:
         self._closed = Counter(dict.fromkeys(REASONS, 0))
 
     def request(self, path: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+        """Count an answered request."""
         self._requests[path, status] += 1
         self._seconds.setdefault(path, Histogram(SECONDS)).add(seconds)
 
     def batch(self, size: int, seconds: float) -> None:
-        """A batch was decoded."""
+        """Count a decoded batch."""
         self._batches.add(size)
         self._batch_seconds.add(seconds)
 
     def tokens(self, read: int, written: int) -> None:
-        """Inputs were read and answers written."""
+        """Count source tokens read and target tokens written."""
         self._tokens["read"] += read
         self._tokens["written"] += written
 
     def pictures(self, opened: int, refused: int) -> None:
-        """Pictures came that are some, and some that are none or too large."""
+        """Count images that were opened, and images that were refused."""
         self._pictures["opened"] += opened
         self._pictures["refused"] += refused
 
     def closed(self, reason: str) -> None:
-        """The server closed a connection on its client; `reason` is one of REASONS."""
+        """Count a connection that the server closed; `reason` is one of REASONS."""
         self._closed[reason] += 1
 
     def text(self) -> str:
-        """All of it."""
+        """Return all metrics in text format."""
         return "".join(f"{line}\n" for line in self._lines())
 
     def _lines(self) -> Iterator[str]:
         yield from _head("saccade_requests_total", "counter", "Requests answered, by path and status.")
         for (path, status), count in sorted(self._requests.items()):
             yield f'saccade_requests_total{{path="{path}",status="{status}"}} {count}'
-        yield from _head("saccade_requests_running", "gauge", "Requests that are not answered yet, this one included.")
+        yield from _head("saccade_requests_running", "gauge", "Unanswered requests, this one included.")
         yield f"saccade_requests_running {self.running()}"
         yield from _head("saccade_queue_depth", "gauge", "Inputs that wait for a batch.")
         yield f"saccade_queue_depth {self.depth()}"
-        yield from _head("saccade_held_bytes", "gauge", "Bytes of requests that are read or wait.")
+        yield from _head("saccade_held_bytes", "gauge", "Bytes that requests hold in memory.")
         yield f"saccade_held_bytes {self.held()}"
         yield from _head("saccade_connections", "gauge", "Open connections.")
         yield f"saccade_connections {self.connections()}"
-        yield from _head(
-            "saccade_connections_closed_total", "counter", "Connections closed on their clients, by reason."
-        )
+        yield from _head("saccade_connections_closed_total", "counter", "Connections closed by the server, by reason.")
         for reason, count in sorted(self._closed.items()):
             yield f'saccade_connections_closed_total{{reason="{reason}"}} {count}'
-        yield from _head("saccade_pictures_total", "counter", "Pictures of requests, by whether they could be opened.")
+        yield from _head("saccade_pictures_total", "counter", "Images in requests, by whether they could be opened.")
         for result, count in sorted(self._pictures.items()):
             yield f'saccade_pictures_total{{result="{result}"}} {count}'
-        yield from _head("saccade_tokens_total", "counter", "Tokens of texts and of answers.")
+        yield from _head("saccade_tokens_total", "counter", "Source tokens read and target tokens written.")
         for direction, count in sorted(self._tokens.items()):
             yield f'saccade_tokens_total{{direction="{direction}"}} {count}'
         yield from _head("saccade_batch_size", "histogram", "Inputs decoded together.")

@@ -1,4 +1,4 @@
-"""Gate: what every request passes before and after its route: names, token, shutdown, headers, counters."""
+"""Middleware: checks the Host header, the token and shutdown, then adds security headers and counts the request."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from saccade.serve.metrics import Metrics
 from saccade.serve.problems import Problem
-from saccade.serve.settings import Settings
+from saccade.serve.serve_config import Settings
 
-__all__ = ["Gate", "host_name", "until_gone"]
+__all__ = ["Middleware", "host_name", "until_gone"]
 
 OPEN = frozenset({"/", "/healthz"})
-"""What needs no token, beside /static/: the page, which knows nothing by itself, and the sign of life."""
+"""Paths that need no token, besides /static/: the page, which holds no data, and the health check."""
 PATHS = frozenset({"/", "/healthz", "/metrics", "/openapi.json", "/v1/models", "/v1/predict", "/v1/trace"})
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -25,13 +25,13 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
-"""What is not the page is nothing that a browser should run; the page brings a policy of its own."""
+"""Added to responses without a policy of their own: a browser runs nothing in them. The page brings its own policy."""
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::[0-9]{1,5})?", re.IGNORECASE | re.ASCII)
 """A Host header: an IPv6 address in brackets, an IPv4 address or a name; then a port, if any."""
 
 
-class Gate:
-    """An ASGI application around another one. `drain` makes it refuse new work; `idle` is set when none is left."""
+class Middleware:
+    """ASGI middleware. After `drain` it refuses new work; `idle` is set while no request is running."""
 
     def __init__(self, inner: ASGIApp, settings: Settings, metrics: Metrics) -> None:
         self._inner, self._metrics = inner, metrics
@@ -43,7 +43,7 @@ class Gate:
         self.idle.set()
 
     def drain(self) -> None:
-        """From now on no new work."""
+        """Refuse new work from now on."""
         self.draining = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,7 +62,7 @@ class Gate:
             if not ended:
                 try:
                     await send(message)
-                except Exception:  # the connection broke off under our hands; servers raise what they like then
+                except Exception:  # the connection broke; which exception that raises depends on the ASGI server
                     ended = True
 
         self.running += 1
@@ -83,8 +83,8 @@ class Gate:
                 self.idle.set()
             self._metrics.request(_label(scope["path"]), status, time.perf_counter() - began)
 
-    def _misnamed(self, scope: Scope) -> Problem | None:
-        """Refuse a Host header that is malformed, repeated, or names another server."""
+    def _check_host(self, scope: Scope) -> Problem | None:
+        """Return a Problem if the Host header is malformed, repeated, or names another server."""
         header = b", ".join(value for name, value in scope["headers"] if name == b"host").decode("latin-1")
         host = host_name(header)
         if header and host is None:
@@ -93,50 +93,50 @@ class Gate:
             return None
         return Problem(
             400,
-            f"This server does not answer to the name {(host or '')[:80]!r}. Use localhost, or start it with "
+            f"This server does not accept the host name {(host or '')[:80]!r}. Use localhost, or start it with "
             "--allow-host.",
         )
 
     def _refusal(self, scope: Scope) -> Problem | None:
-        """Why a request is not let in."""
+        """Return the reason to refuse a request, if any."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         path: str = scope["path"]
-        if (misnamed := self._misnamed(scope)) is not None:
-            return misnamed
+        if (problem := self._check_host(scope)) is not None:
+            return problem
         is_open = path in OPEN or path.startswith("/static/")
-        if self._token is not None and not is_open and not _knows(headers.get(b"authorization", b""), self._token):
+        if self._token is not None and not is_open and not _has_token(headers.get(b"authorization", b""), self._token):
             return Problem(
                 401,
-                "This server asks for its token: send it as Authorization: Bearer TOKEN.",
+                "This server requires a token: send it as Authorization: Bearer TOKEN.",
                 {"WWW-Authenticate": "Bearer"},
             )
         if self.draining and path.startswith("/v1/"):
-            return Problem(503, "The server is shutting down. Ask again when it is back.", {"Retry-After": "5"})
+            return Problem(503, "The server is shutting down. Try again when it is back.", {"Retry-After": "5"})
         return None
 
 
 async def until_gone(receive: Receive) -> None:
-    """Ends when the client does; what it says meanwhile is not heard."""
+    """Wait until the client disconnects; discard everything it sends."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def host_name(header: str) -> str | None:
-    """The name or address in a Host header, in small letters and without brackets and port; None if it is malformed.
+    """Return the lowercase name or address in a Host header, without brackets and port; None if it is malformed.
 
-    Parsers that are more lenient disagree about which part of `localhost:80@evil.example` is the name.
+    More lenient parsers disagree about which part of `localhost:80@evil.example` is the name.
     """
     found = _HOST.fullmatch(header)
     return None if found is None else (found["address"] or found["name"]).lower()
 
 
-def _knows(header: bytes, token: bytes) -> bool:
+def _has_token(header: bytes, token: bytes) -> bool:
     scheme, _, given = header.partition(b" ")
     return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), token)
 
 
 def _label(path: str) -> str:
-    """A path for the counters; what strangers make up has no counter of its own."""
+    """Return the path label for the counters; all unknown paths share one."""
     if path.startswith("/static/"):
         return "/static"
     return path if path in PATHS else "other"

@@ -1,4 +1,4 @@
-"""Served: a model as the server uses it: checked options, answers as JSON, and work that can be given up."""
+"""Models as the server uses them: checked options, answers as JSON, and cancelable work."""
 
 from __future__ import annotations
 
@@ -7,69 +7,70 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from saccade.api import Model, load
 from saccade.attention import Attention
 from saccade.errors import ConfigError
-from saccade.front import Model, load
 from saccade.prediction import Prediction
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.tasks.inputs import Input, Pixels
 
 __all__ = ["ENTRIES", "Answer", "Answering", "Check", "Described", "Died", "Served", "load_models", "names_of"]
 
 Check = Callable[[], None]
 ENTRIES: dict[str, tuple[str, ...]] = {"text": ("input", "inputs"), "picture": ("image", "images")}
-"""The fields of a request that hold its input, by the modality that a model reads."""
+"""The request fields that can hold the input, by the modality that a model reads."""
 
 
 class Died(Exception):
-    """The models' process ended in the middle of its work."""
+    """The models' process ended during a call."""
 
 
 class Answer(NamedTuple):
-    """A prediction or a trace as JSON text, and how many tokens were written for it."""
+    """A prediction or a trace as JSON text, with the number of target tokens."""
 
     body: bytes
     tokens: int
 
 
 class Answering(Protocol):
-    """What the server needs of a model. `predict` and `trace` are called in the thread that works on batches.
+    """The interface of a served model. `predict` and `trace` are called in the threads of the batcher.
 
-    `reads` says what its inputs are. Those of a model for pictures are what `open` makes of them, and have `nbytes`.
+    `reads` is the modality of the inputs, a key of ENTRIES. For images, an input is the result of `open` and has
+    `nbytes`.
     """
 
     name: str
     reads: str
 
     def facts(self) -> dict[str, Any]:
-        """What GET /v1/models says of it."""
+        """Return the model's entry in GET /v1/models."""
 
     def search(self, options: dict[str, Any]) -> SearchConfig:
-        """The whole way to search that some options mean; a ConfigError lists what is wrong with them."""
+        """Return the full search config for `options`; a ConfigError lists everything wrong with them."""
 
     def length(self, text: str) -> int:
-        """The tokens of a text."""
+        """Count the tokens of a text."""
 
     def open(self, picture: bytes, *, name: str, max_bytes: int, max_pixels: int) -> Any:
-        """What it sees of a picture, from the bytes of its file; a DataError says what is wrong with one of that name.
+        """Decode the bytes of an image file to the model's input; a DataError calls the image `name`.
 
         Called in any thread.
         """
 
     def looked(self, tokens: int, search: SearchConfig) -> int:
-        """The most numbers of attention that an input of so many tokens, or a picture, can have in its answers."""
+        """Return the most attention weights that the answers to an input of `tokens` tokens, or an image, can have."""
 
     def predict(self, inputs: Sequence[Any], search: SearchConfig, attention: bool, check: Check) -> list[Answer]:
-        """Answers to some inputs; `check` raises where they are no longer wanted."""
+        """Predict the answers to some inputs; `check` raises if no client waits for them."""
 
     def trace(self, given: Any, wishes: dict[str, Any], check: Check) -> Answer:
-        """A trace of one input; `wishes` are force, block, pull, detail and options."""
+        """Trace one input; `wishes`: force, block, pull, detail and search options."""
 
 
 class Described:
-    """What the server knows of a model without asking it to compute: its options, its tokens, its sizes.
+    """What the server knows about a model without computing: options, tokens and sizes.
 
-    `usual`: search options that hold where a request does not say otherwise.
+    `usual`: default search options; those of a request override them.
     """
 
     def __init__(self, name: str, model: Model, **usual: Any) -> None:
@@ -78,16 +79,16 @@ class Described:
         if self.reads not in ENTRIES:
             known = " and ".join(ENTRIES)
             raise ConfigError(f"{name} reads inputs of the kind {self.reads!r}, but the server receives only {known}.")
-        model.task.check_installed()  # here, and not when the first client asks
+        model.task.check_installed()  # fail at startup, not on the first request
 
     @property
     def looks(self) -> int:
-        """The heads of all its attentions."""
+        """The number of attention heads in the whole model."""
         found = (module for module in self._model.task.model.modules() if isinstance(module, Attention))
         return sum(attention.score.heads or 1 for attention in found)
 
     def facts(self) -> dict[str, Any]:
-        """What GET /v1/models says of it."""
+        """Return the model's entry in GET /v1/models."""
         task, facts = self._model.task, self._model.task.facts()
         return {
             "name": self.name,
@@ -99,45 +100,45 @@ class Described:
         }
 
     def search(self, options: dict[str, Any]) -> SearchConfig:
-        """The whole way to search that some options mean."""
+        """Return the full search config for `options`."""
         return self._model.search(**self._usual | options)
 
     def length(self, text: str) -> int:
-        """The tokens of a text."""
+        """Count the tokens of a text."""
         return self._model.task.length(text)
 
     def open(self, picture: bytes, *, name: str, max_bytes: int, max_pixels: int) -> Pixels:
-        """The square that it sees of a picture."""
+        """Decode an image file and fit it to the square that the model reads."""
         found: Pixels = self._model.task.opened(picture, name=name, max_bytes=max_bytes, max_pixels=max_pixels).value
         return found
 
     def looked(self, tokens: int, search: SearchConfig) -> int:
-        """The most numbers of attention that an input can have in its answers."""
+        """Return the most attention weights that the answers to an input can have."""
         read, written = self._model.task.positions(tokens)
         return search.nbest * read * (search.max_length or written) * self.looks
 
 
 class Served(Described):
-    """A loaded model. `check` is called between the steps of a search, so that work no client waits for ends early."""
+    """A loaded model. It calls `check` between search steps, so that work without a waiting client ends early."""
 
     def predict(self, inputs: Sequence[Input], search: SearchConfig, attention: bool, check: Check) -> list[Answer]:
-        """Answers to some inputs, decoded together."""
+        """Predict the answers to some inputs in one batch."""
         options = search.model_dump() | {"batch": len(inputs)}
         found = list(self._model.stream(inputs, attention=attention, stop=check, **options))
         answers = []
         for prediction in found:
-            check()  # attention is many numbers to write down
+            check()  # writing attention weights as JSON takes long
             answers.append(Answer(_json(self._plain(prediction)), len(prediction.tokens)))
         return answers
 
     def trace(self, given: Input, wishes: dict[str, Any], check: Check) -> Answer:
-        """A trace of one input."""
+        """Trace one input."""
         trace = self._model.trace(given, stop=check, **wishes)
         return Answer(trace.dump().encode(), len(trace.steps))
 
     def _plain(self, prediction: Prediction) -> dict[str, Any]:
-        """A prediction as plain data; weights over an image with the rows and columns of its regions."""
-        plain = prediction.as_json()
+        """Convert a prediction to plain data; attention over an image gets the rows and columns of its regions."""
+        plain = prediction.to_dict()
         if (grid := self._model.task.grid) is not None:
             for part in (plain, *plain.get("others", ())):
                 if "attention" in part:
@@ -146,13 +147,13 @@ class Served(Described):
 
 
 def load_models(folders: Sequence[Path], *, device: str = "auto", trust_code: bool = False) -> list[Served]:
-    """The models of some folders."""
+    """Load the models of some folders."""
     models = [load(folder, device=device, trust_code=trust_code) for folder in folders]
     return [Served(name, model) for name, model in zip(names_of(folders), models, strict=True)]
 
 
 def names_of(folders: Sequence[Path]) -> list[str]:
-    """Models are called like their folders; of several with one name the later ones get a number."""
+    """Name models like their folders; append a number to a name that is already taken."""
     names: list[str] = []
     for folder in folders:
         base = folder.resolve().name

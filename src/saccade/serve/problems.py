@@ -1,4 +1,4 @@
-"""Problem: what goes wrong with a request, as it is told to the one who asked."""
+"""Problem: an error response to a request."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ CODES = {
     503: "shutting_down",
     504: "timeout",
 }
-"""The `code` of every status that is an error."""
+"""The `code` of each error status."""
 
 
 class Problem(Exception):
-    """An answer that is an error: a status, a sentence, and headers it needs."""
+    """An error response: a status, a message and extra headers."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status, self.message, self.headers = status, message, dict(headers or {})
 
     def response(self) -> Response:
-        """What is sent."""
+        """Build the HTTP response."""
         error = {"code": CODES.get(self.status, "error"), "message": self.message}
         body = json.dumps({"error": error}, ensure_ascii=False).encode(errors="replace")
         return Response(body, self.status, self.headers, "application/json")
 
 
 def client_gone() -> Problem:
-    """Nobody will read it; it is for the counters."""
+    """Return the Problem for a client that disconnected. Only the counters see it."""
     return Problem(499, "The client has gone away.")

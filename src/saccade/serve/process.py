@@ -1,8 +1,8 @@
-"""The process that computes: models decode in a process of their own, beside the one that speaks HTTP.
+"""ModelProcess: a separate process that runs the models, beside the HTTP process.
 
-In one process both would share Python's interpreter lock. Decoding small models is thousands of short operations, each
-of which waits for the lock while requests are read and answered. Here the server keeps descriptions of the models,
-which have tokenizers and settings but no weights.
+In a single process, both would share Python's GIL. Decoding a small model takes thousands of short operations, and each
+would wait for the GIL while requests are read and answered. The HTTP process keeps only descriptions of the models:
+tokenizers and settings without weights.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Any
 
 import torch
 
+from saccade.api import Model, describe
 from saccade.errors import Interruption, SaccadeError
-from saccade.front import Model, describe
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.serve.models import Answer, Check, Described, Died, load_models, names_of
 from saccade.tasks.inputs import Input
 from saccade.threads import limit_threads, set_by_user
@@ -32,16 +32,16 @@ from saccade.threads import limit_threads, set_by_user
 __all__ = ["ModelProcess", "Remote", "remote_models"]
 
 _POLL = 0.02
-"""Seconds between two looks at whether an answer is still wanted."""
-_PATIENCE = 2.0
-"""Seconds that the process has to end by itself."""
+"""Seconds between two checks whether a client still waits for the answer."""
+_EXIT_TIMEOUT = 2.0
+"""Seconds to wait for the process to exit before it is killed."""
 
 
 class ModelProcess:
-    """A process with the models of some folders. It ends with this one, however this one ends.
+    """A child process with the models of some folders. It exits when this process does, even after a crash.
 
-    If it dies itself, say for want of memory, the call under way fails and the next one starts it again. `threads`: of
-    the CPU; left out, one for small models, else all cores except one.
+    If the child dies, for example out of memory, the call in progress fails and the next call restarts it. `threads`:
+    CPU threads; None means one for small models, else all cores except one.
     """
 
     def __init__(
@@ -56,29 +56,29 @@ class ModelProcess:
         self._given = ([folder.resolve() for folder in folders], device, trust_code, threads)
         self._close_in_child = close
         self._turn, self._number = threading.Condition(), 0
-        self._waiting: list[int] = []  # the calls under way, the first one first
+        self._waiting: list[int] = []  # the numbers of the calls in progress, oldest first
         self._start()
 
     def ready(self) -> None:
-        """Wait until the models are loaded; raises the error of one that cannot be."""
+        """Wait until the models are loaded; raise the error of a model that cannot be loaded."""
         self._result()
 
     def call(self, model: int, method: str, given: tuple[Any, ...], check: Check) -> Any:
-        """Call a method of a model. What `check` raises ends the work there and is raised here.
+        """Call a method of a model. If `check` raises an Interruption, stop the work and raise it here.
 
-        A second thread may call while the first one waits: the process then has its next work at hand.
+        A second thread may call while the first one waits: its call is then queued in the child's pipe.
         """
         with self._turn:
             check()
             if not self._waiting and not self._process.is_alive():
                 code = self._process.exitcode
-                logging.getLogger("saccade").error("the models' process ended with %s; starting it again", code)
+                logging.getLogger("saccade").error("the models' process exited with code %s; restarting it", code)
                 self._start()
                 self.ready()
             self._number += 1
             mine = self._number
             self._waiting.append(mine)
-            with suppress(ConnectionError):  # it has ended, which waiting for the answer will tell
+            with suppress(ConnectionError):  # the child has exited; _wait raises Died
                 self._calls.send((mine, model, method, given))
         try:
             return self._wait(mine, check)
@@ -88,8 +88,8 @@ class ModelProcess:
                 self._turn.notify_all()
 
     def _wait(self, mine: int, check: Check) -> Any:
-        """The answer to a call, after those to earlier ones."""
-        gone: Interruption | None = None
+        """Return the answer to a call; answers arrive in the order of the calls."""
+        interruption: Interruption | None = None
         while True:
             with self._turn:
                 if self._waiting[0] != mine:
@@ -100,28 +100,28 @@ class ModelProcess:
             if first and self._calls.poll(_POLL):
                 break
             try:
-                if gone is None:
+                if interruption is None:
                     check()
-            except Interruption as interruption:
-                gone = interruption
+            except Interruption as error:
+                interruption = error
                 with suppress(ConnectionError):
                     self._life.send(mine)
         found = self._result()
-        if gone is not None:
-            raise gone
+        if interruption is not None:
+            raise interruption
         return found
 
     def close(self) -> None:
-        """End the process."""
+        """Close the pipes, wait for the process to exit, then kill it."""
         for connection in (self._calls, self._life):
             connection.close()
-        self._process.join(_PATIENCE)
+        self._process.join(_EXIT_TIMEOUT)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
 
     def _start(self) -> None:
-        # A fork shares what is imported, and takes no time. It is safe while there is one thread and no GPU is in use.
+        # Forking shares the imported modules and is fast. It is safe with a single thread and no GPU in use.
         fork = sys.platform == "linux" and threading.active_count() == 1
         context: Any = multiprocessing.get_context("fork" if fork else "spawn")
         self._calls, theirs = context.Pipe()
@@ -138,33 +138,33 @@ class ModelProcess:
         try:
             kind, found = self._calls.recv()
         except (EOFError, ConnectionError) as error:
-            self._process.join(_PATIENCE)
-            raise Died(f"the models' process ended with {self._process.exitcode}") from error
+            self._process.join(_EXIT_TIMEOUT)
+            raise Died(f"the models' process exited with code {self._process.exitcode}") from error
         if kind == "answer":
             return found
         raise found if kind == "refused" else RuntimeError(found)
 
 
 class Remote(Described):
-    """A model that another process computes."""
+    """A model that runs in another process."""
 
     def __init__(self, name: str, model: Model, process: ModelProcess, number: int, **usual: Any) -> None:
         super().__init__(name, model, **usual)
         self._process, self._number = process, number
 
     def predict(self, inputs: Sequence[Input], search: SearchConfig, attention: bool, check: Check) -> list[Answer]:
-        """Answers to some inputs, decoded together."""
+        """Predict the answers to some inputs in one batch."""
         found: list[Answer] = self._process.call(self._number, "predict", (inputs, search, attention), check)
         return found
 
     def trace(self, given: Input, wishes: dict[str, Any], check: Check) -> Answer:
-        """A trace of one input."""
+        """Trace one input."""
         found: Answer = self._process.call(self._number, "trace", (given, self._usual | wishes), check)
         return found
 
 
 def remote_models(folders: Sequence[Path], process: ModelProcess, *, trust_code: bool, **usual: Any) -> list[Remote]:
-    """Descriptions of the models of some folders, which the process computes; `usual`: see Described."""
+    """Describe the models of some folders, which `process` runs; `usual`: see Described."""
     described = [describe(folder, trust_code=trust_code) for folder in folders]
     process.ready()
     names = names_of(folders)
@@ -173,15 +173,15 @@ def remote_models(folders: Sequence[Path], process: ModelProcess, *, trust_code:
 
 
 class _Wanted:
-    """In the process: whether the call under way is still wanted. `stopped`: the calls that are not."""
+    """In the child: `now` is the number of the call in progress, `stopped` the numbers of canceled calls."""
 
     def __init__(self) -> None:
         self.now, self.stopped = 0, set[int]()
 
     def check(self) -> None:
-        """Raise where it is not."""
+        """Raise an Interruption if the call in progress was canceled."""
         if self.now in self.stopped:
-            raise Interruption("the call is no longer wanted")
+            raise Interruption("the call was canceled")
 
 
 def _work(
@@ -194,11 +194,11 @@ def _work(
     trust_code: bool,
     threads: int | None = None,
 ) -> None:
-    """What the process does: answer calls until the other end is closed."""
+    """Run the child process: answer calls until the pipe is closed."""
     close()
-    for connection in inherited:  # or this process would never notice that the server is gone
+    for connection in inherited:  # otherwise this process would not see the pipes close when the server exits
         connection.close()
-    for number in (signal.SIGINT, signal.SIGTERM):  # meant for the server, which has answers to finish
+    for number in (signal.SIGINT, signal.SIGTERM):  # the server handles them and finishes its answers first
         signal.signal(number, signal.SIG_IGN)
     wanted = _Wanted()
     threading.Thread(target=_watch, args=(life, wanted), daemon=True).start()
@@ -210,7 +210,7 @@ def _work(
     except Exception as error:
         calls.send(_fault(error))
         return
-    gc.freeze()  # what is loaded stays: the garbage collector need not go through it again and again
+    gc.freeze()  # keeps the garbage collector from scanning the loaded models
     calls.send(("answer", None))
     while True:
         try:
@@ -229,13 +229,13 @@ def _work(
 
 
 def _leave_a_core() -> None:
-    """Leave a core to the HTTP process, unless the user has set a number of threads."""
+    """Leave one core to the HTTP process, unless the user has set the number of threads."""
     if not set_by_user():
         limit_threads(max(1, torch.get_num_threads() - 1))
 
 
 def _watch(life: Connection, wanted: _Wanted) -> None:
-    """Note which calls are no longer wanted; end the process when the server is gone."""
+    """Record canceled calls; exit when the server has exited."""
     while True:
         try:
             wanted.stopped.add(life.recv())
@@ -244,11 +244,11 @@ def _watch(life: Connection, wanted: _Wanted) -> None:
 
 
 def _fault(error: Exception) -> tuple[str, Any]:
-    """Errors that tell a user what to do are raised in the server as they are; of others it gets the description."""
+    """Encode an error for the server: a SaccadeError as it is, any other as its type and message."""
     if isinstance(error, SaccadeError):
         return "refused", error
     return "failed", f"{type(error).__name__}: {error}"
 
 
 def _nothing() -> None:
-    """There is nothing to close."""
+    """Do nothing: a spawned process inherits no listener to close."""

@@ -1,4 +1,4 @@
-"""Reading requests: what kind of body it is, how much of it is read, and what it asks for."""
+"""Reading requests: check the Content-Type, read the body within its limits, and parse it."""
 
 from __future__ import annotations
 
@@ -6,46 +6,46 @@ from typing import Literal, TypeVar
 
 from starlette.requests import Request
 
+from saccade.serve.memory_budget import CLOSE, Hold
 from saccade.serve.problems import Problem
 from saccade.serve.schemas import Predict, TraceOf, parse_body, parse_picture
-from saccade.serve.settings import Settings
-from saccade.serve.uploads import CLOSE, Hold
+from saccade.serve.serve_config import Settings
 
 __all__ = ["read_request"]
 
 Asked = TypeVar("Asked", Predict, TraceOf)
 _MARKS = 100_000
-"""The most commas and brackets of pictures in JSON. Each may be a value, which takes far more than its letters."""
+"""Maximum commas and brackets in a body of images. Each may start a JSON value, which takes more memory than text."""
 
 
 async def read_request(kind: type[Asked], request: Request, settings: Settings, hold: Hold, *, pictures: bool) -> Asked:
-    """What a request asks for, in JSON or, where pictures are served, with one as its body."""
-    said = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    raw = pictures and said.startswith("image/")
-    if not raw and said != "application/json":
-        # also what keeps a page of another site from asking unseen: a browser sends plain text and forms for it,
-        # but JSON and pictures (any image/ type) only after asking here for permission
-        other = "; or a picture, with its own type, such as image/jpeg" if pictures else ""
+    """Read and parse a request: JSON or, if a model reads images (`pictures`), an image as the body."""
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    raw = pictures and content_type.startswith("image/")
+    if not raw and content_type != "application/json":
+        # This also blocks cross-site requests. Without a CORS preflight, a browser sends plain text and forms for a
+        # page of another site, but neither JSON nor image/ types.
+        other = "; or an image, with its own type, such as image/jpeg" if pictures else ""
         raise Problem(415, f"The body must be JSON and say so: send the header Content-Type: application/json{other}.")
     if raw:
-        picture = await _read(request, min(settings.max_picture, settings.body(pictures=True)), hold, "picture")
+        picture = await _read(request, min(settings.max_picture, settings.body(pictures=True)), hold, "image")
         return parse_picture(kind, bytes(picture), request.query_params)
     body = await _read(request, settings.body(pictures=pictures), hold, "body")
     most = settings.body(pictures=False)
     if len(body) <= most:
         return parse_body(kind, body)
-    # There is room for pictures, which are few and long, but not for texts without end.
+    # The larger limit is for images, which are few and long, not for texts.
     asked = parse_body(kind, body) if sum(map(body.count, b",[{")) <= _MARKS else None
     if asked is None or asked.texts is not None:
-        raise Problem(413, f"The body has more than {most:,} bytes that are no pictures. Send fewer inputs at a time.")
+        raise Problem(413, f"The body has more than {most:,} bytes that are not images. Send fewer inputs at a time.")
     return asked
 
 
-async def _read(request: Request, most: int, hold: Hold, what: Literal["body", "picture"]) -> bytearray:
-    """The body of a request, not begun where its head says too much, and read no further whatever that says."""
-    remedy = {"body": "Send fewer inputs at a time.", "picture": "Save it smaller."}[what]
+async def _read(request: Request, most: int, hold: Hold, what: Literal["body", "image"]) -> bytearray:
+    """Read the body; raise 413 before reading if Content-Length exceeds `most`, else once the data does."""
+    remedy = {"body": "Send fewer inputs at a time.", "image": "Save it smaller."}[what]
     refusal = Problem(413, f"The {what} has more than {most:,} bytes. {remedy}", CLOSE)
-    if _promised(request) > most:
+    if _content_length(request) > most:
         raise refusal
     body = bytearray()
     async for part in request.stream():
@@ -56,8 +56,8 @@ async def _read(request: Request, most: int, hold: Hold, what: Literal["body", "
     return body
 
 
-def _promised(request: Request) -> int:
-    """The bytes of a body as its head has them; 0 where it does not say."""
+def _content_length(request: Request) -> int:
+    """Return the Content-Length header; 0 if missing or invalid."""
     try:
         return int(request.headers.get("content-length", 0))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Running the server: its socket, its signals, its end."""
+"""Run the server: socket, signals and shutdown."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from saccade.look import page
 from saccade.serve.app import Application, Explorer
 from saccade.serve.connections import ACCEPTS, Connection, Connections, room
 from saccade.serve.process import ModelProcess, remote_models
-from saccade.serve.settings import Settings
+from saccade.serve.serve_config import Settings
 
 __all__ = ["serve"]
 
 _GRACE = 5.0
-"""Seconds after the time for a request: for answers that are on their way, and for the end itself."""
+"""Seconds of shutdown beyond the request timeout, to send responses and to exit."""
 _LAST = 1.0
-"""The part of it that is for the end itself."""
+"""The last part of _GRACE, reserved for the exit itself."""
 _LANES = 2
-"""Batches that are handed to the models' process: one that it works on, and the next."""
-_QUEUE = 1024
-"""Connections that the system keeps until the server accepts them."""
+"""Batches handed to the models' process at once: the one in progress and the next."""
+_BACKLOG = 1024
+"""Connections that the kernel queues until the server accepts them."""
 
 
 def serve(
@@ -42,12 +42,12 @@ def serve(
     trust_code: bool = False,
     tell: Callable[[list[dict[str, Any]], str], None] = lambda models, address: None,
 ) -> None:
-    """Serve models until SIGTERM or SIGINT; what was asked by then is answered first.
+    """Serve models until SIGTERM or SIGINT; requests received by then are answered first.
 
-    `tell` is called with what is served, and where, when the server begins to listen.
+    `tell` is called when the server starts to listen, with the entries of GET /v1/models and the URL.
     """
     with (
-        _bound(settings) as listener,  # before the models, which take longer
+        _bound(settings) as listener,  # fail on a bad address before the slow loading of the models
         closing(
             ModelProcess(folders, device=device, trust_code=trust_code, close=listener.close, threads=settings.threads)
         ) as process,
@@ -59,7 +59,7 @@ def serve(
         config = uvicorn.Config(
             application,
             log_config=None,
-            log_level="error",  # who sends garbage could fill a log with warnings
+            log_level="error",  # malformed requests would fill the log with warnings
             access_log=False,
             server_header=False,
             lifespan="on",
@@ -77,7 +77,7 @@ def serve(
         server = _Server(
             config, application, connections, lambda: tell([model.facts() for model in models], _address(listener))
         )
-        gc.freeze()  # what is loaded stays: the garbage collector need not go through it again and again
+        gc.freeze()  # keeps the garbage collector from scanning the loaded models
         try:
             asyncio.run(server.serve(sockets=[listener]))
         finally:
@@ -85,7 +85,7 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """Asked to end it first refuses new work and finishes what it has; asked twice it ends at once."""
+    """The first signal refuses new work and finishes what was begun; the second exits at once."""
 
     server_state: Connections
 
@@ -102,15 +102,16 @@ class _Server(uvicorn.Server):
         self._ending: asyncio.Task[None] | None = None
 
     @property
-    def _patience(self) -> float:
-        """Seconds from the first signal to the end of the process, at most."""
+    def _shutdown_time(self) -> float:
+        """Maximum seconds from the first signal to the exit of the process."""
         return self._application.settings.timeout + _GRACE
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(self.server_state.on_loop_error)
         await super().startup(sockets)
         for listener in sockets or ():
-            listener.listen(_QUEUE)  # uvicorn has asked for as many as are accepted at a time
+            # uvicorn passed ACCEPTS for both the accepts per turn and the kernel's queue
+            listener.listen(_BACKLOG)
         if self.started:
             self._listening()
 
@@ -122,22 +123,22 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)
         if self._application.batcher.busy:
-            # Nobody waits for that work, but the interpreter would wait for the thread before it ends.
+            # No client waits for this work, but the interpreter would wait for its thread before it exits.
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(0)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Unlike uvicorn's own, an ordered end is no death by signal: the exit code is 0."""
+        """Handle SIGTERM and SIGINT; unlike uvicorn, do not raise the signal again, so that the exit code is 0."""
         loop = asyncio.get_running_loop()
         numbers = (signal.SIGTERM, signal.SIGINT)
 
         def handle(*_: object) -> None:
             if self._ending is None and hasattr(signal, "setitimer"):
-                # The system then ends the process even if a thread keeps the interpreter busy.
+                # SIGALRM ends the process even if a thread keeps the interpreter busy.
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                signal.setitimer(signal.ITIMER_REAL, self._patience)
+                signal.setitimer(signal.ITIMER_REAL, self._shutdown_time)
             loop.call_soon_threadsafe(self._end)
 
         before = [signal.signal(number, handle) for number in numbers]
@@ -149,14 +150,14 @@ class _Server(uvicorn.Server):
 
     def _end(self) -> None:
         if self._ending is not None:
-            os._exit(1)  # asked twice: the interpreter itself would wait for the model's thread
+            os._exit(1)  # second signal; a normal exit would wait for the model's thread
         self._application.gate.drain()
         self._ending = asyncio.get_running_loop().create_task(self._drain())
 
     async def _drain(self) -> None:
-        """Wait for the answers, and for clients to read them, but not for those that do not."""
+        """Wait until all requests are answered and read; close connections that are still unread at the deadline."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._patience - _LAST):
+            async with asyncio.timeout(self._shutdown_time - _LAST):
                 await self._application.gate.idle.wait()
                 while self.server_state.unsent:
                     await asyncio.sleep(0.05)
@@ -167,7 +168,7 @@ class _Server(uvicorn.Server):
 
 @contextmanager
 def _bound(settings: Settings) -> Iterator[socket.socket]:
-    """The socket; nobody can connect before the server listens on it."""
+    """Bind the socket without listening on it, so that no client can connect yet."""
     host, port = settings.host, settings.port
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -1,4 +1,4 @@
-"""What requests and answers look like: checked on the way in, shown in /openapi.json with examples."""
+"""Schemas of requests and responses: requests are validated, and /openapi.json shows both with examples."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = [
 Kind = TypeVar("Kind", bound=Config)
 Pull = Annotated[tuple[int, int, float], Field(strict=False)]
 _FAULTS = 8
-"""How many are worth listing, and finding: a body may have thousands, and finding them all takes seconds."""
+"""Maximum faults listed. A body may have thousands, and finding them all takes seconds."""
 _NAME = 60
-"""The letters of an unknown name that are said again."""
+"""Characters of an unknown name that an error repeats."""
 _TEXT = "the European Economic Area"
 _PICTURE = (
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR42mO4o6GhscCGQSPgxIcPHwAjIgZB8S+brgAAAABJRU5ErkJggg=="
@@ -38,23 +38,21 @@ _PICTURE = (
 
 def _picture(value: Any) -> str | bytes:
     if not isinstance(value, str | bytes):
-        raise ValueError("a picture must be a text, which is base64")
+        raise ValueError("an image must be a base64 text")
     return value
 
 
 Picture = Annotated[
     str | bytes, PlainValidator(_picture), WithJsonSchema({"type": "string", "contentEncoding": "base64"})
 ]
-"""A picture's file: in base64, which is all that JSON can hold, or its very bytes, where they were the body."""
-_IMAGE = Field(
-    None, description="For a model that looks at pictures: the file of one in base64, or as a data: address of it."
-)
+"""An image file: base64 text in JSON, or bytes if it was the body."""
+_IMAGE = Field(None, description="For a model that reads images: an image file in base64, or as a data: URL.")
 
 
 class Options(Config):
-    """How to search; what is left out is as the model's recipe has it.
+    """Search options; the model's recipe gives the defaults.
 
-    Only the types are checked here. Values are checked with the model, since they depend on each other and on its
+    Only types are checked here. Values are checked later, by the model, since they depend on each other and on its
     recipe, and against the limits of the server.
     """
 
@@ -71,12 +69,12 @@ class Options(Config):
     min_length: int | None = Field(None, json_schema_extra={"minimum": 0})
 
     def given(self) -> dict[str, Any]:
-        """Those that were said."""
+        """Return the options that the request sets."""
         return {name: value for name, value in self if value is not None}
 
 
 class Predict(Config):
-    """What to answer: one input, or a list of inputs; which are pictures where the model looks at pictures."""
+    """A prediction request: one input or a list of inputs, either texts or images as the model reads."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -89,40 +87,40 @@ class Predict(Config):
             ]
         }
     )
-    model: str | None = Field(None, description="A name of GET /v1/models; the first one if left out.")
+    model: str | None = Field(None, description="A name from GET /v1/models; default: the first.")
     input: str | None = None
     inputs: list[str] | None = Field(None, fail_fast=True)
     image: Picture | None = _IMAGE
     images: list[Picture] | None = Field(None, fail_fast=True)
     options: Options = Options()
-    attention: bool = Field(False, description="Whether to answer with the weights of every attention, too.")
+    attention: bool = Field(False, description="Whether to return all attention weights.")
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Predict:
         if [self.input, self.inputs, self.image, self.images].count(None) != 3:
             raise ValueError(
-                "there must be either input, a text, or inputs, a list of texts, or image, a picture in base64, or "
-                "images, a list of them"
+                "there must be exactly one of input (a text), inputs (a list of texts), image (in base64) and images "
+                "(a list of them)"
             )
         return self
 
     @property
     def texts(self) -> list[str] | None:
-        """All inputs, if they are texts."""
+        """The inputs if they are texts, else None."""
         return [self.input] if self.input is not None else self.inputs
 
     @property
     def pictures(self) -> list[str | bytes] | None:
-        """All inputs, if they are pictures."""
+        """The inputs if they are images, else None."""
         return [self.image] if self.image is not None else self.images
 
 
 _MOST = 4096
-"""Tokens that can be forced, blocked or pulled: each costs time that nobody else has then."""
+"""Maximum tokens to force, block or pull: each takes time from other requests."""
 
 
 class TraceOf(Config):
-    """What to trace, and how to interfere with it; see docs/trace.md."""
+    """A trace request with optional interventions; see docs/trace.md."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -133,62 +131,62 @@ class TraceOf(Config):
             ]
         }
     )
-    model: str | None = Field(None, description="A name of GET /v1/models; the first one if left out.")
+    model: str | None = Field(None, description="A name from GET /v1/models; default: the first.")
     input: str | None = None
     image: Picture | None = _IMAGE
     options: Options = Options()
-    force: list[int] = Field(default=[], max_length=_MOST, description="Target tokens that the answer begins with.")
+    force: list[int] = Field(default=[], max_length=_MOST, description="Token ids that the answer must begin with.")
     block: list[int] = Field(
-        default=[], max_length=_MOST, description="Places of source tokens that may not be looked at."
+        default=[], max_length=_MOST, description="Positions of source tokens that no attention may attend to."
     )
     pull: list[Pull] = Field(
-        default=[], max_length=_MOST, description="[step, place of a source token, weight it must get]."
+        default=[], max_length=_MOST, description="[step, source position, attention weight to set]."
     )
-    detail: bool = Field(False, description="Whether to answer with the vectors, too.")
+    detail: bool = Field(False, description="Whether to return hidden vectors.")
 
     @model_validator(mode="after")
     def _one_of_them(self) -> TraceOf:
         if (self.input is None) == (self.image is None):
-            raise ValueError("there must be either input, a text, or image, a picture in base64")
+            raise ValueError("there must be exactly one of input (a text) and image (in base64)")
         return self
 
     @property
     def texts(self) -> list[str] | None:
-        """The input, if it is a text."""
+        """The input as a list if it is a text, else None."""
         return None if self.input is None else [self.input]
 
     @property
     def pictures(self) -> list[str | bytes] | None:
-        """The input, if it is a picture."""
+        """The input as a list if it is an image, else None."""
         return None if self.image is None else [self.image]
 
 
 class Attended(Config):
-    """Where the model looked: for every site its weights (heads, tokens written, tokens or regions read)."""
+    """Attention weights: for every site (heads, target tokens, source tokens or regions)."""
 
     source: list[str]
     target: list[str]
     sites: dict[str, list[Any]]
-    grid: list[int] | None = Field(None, description="Rows and columns of a picture's regions, which go row by row.")
-    others: dict[str, list[str]] | None = Field(None, description="Tokens of further sources, by their names.")
+    grid: list[int] | None = Field(None, description="Rows and columns of an image's regions, in row-major order.")
+    extra_sides: dict[str, list[str]] | None = Field(None, description="Tokens of further sources, by name.")
     between: dict[str, list[str]] | None = Field(
-        None, description="Where there are others: the names of what a site's rows and columns stand for."
+        None, description="Only with extra sides: the sides that a site's rows and columns stand for."
     )
 
 
 class Predicted(Config):
-    """One answer."""
+    """One prediction."""
 
     source: str | None = None
     text: str
     score: float
     tokens: list[str]
     attention: Attended | None = None
-    others: list[Predicted] = Field(default=[], description="The next best answers, where nbest asked for them.")
+    others: list[Predicted] = Field(default=[], description="The next best predictions, if nbest is above 1.")
 
 
 class Predictions(Config):
-    """The answers, one for each input, in their order."""
+    """The predictions, one for each input, in order."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -212,7 +210,7 @@ class Predictions(Config):
 
 
 class Known(Config):
-    """A model that is served; `input` is "text" or "picture", `attention` says whether it has any."""
+    """A served model; `input` is "text" or "picture" (it reads images), `attention`: whether it has attention."""
 
     name: str
     task: str
@@ -223,7 +221,7 @@ class Known(Config):
 
 
 class Models(Config):
-    """The models that are served; the first is the default."""
+    """The served models; the first is the default."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -247,14 +245,14 @@ class Models(Config):
 
 
 class Health(Config):
-    """Whether the server takes requests."""
+    """Whether the server accepts requests."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ok"}]})
     status: str
 
 
 class Fault(Config):
-    """What went wrong: a word for programs, and a sentence for people."""
+    """An error: a code for programs and a message for people."""
 
     code: str
     message: str
@@ -272,9 +270,9 @@ class Failure(Config):
 
 
 def parse_body(kind: type[Kind], body: bytes | bytearray) -> Kind:
-    """A request; what cannot be understood is a Problem that says where."""
+    """Parse a JSON request; a Problem names every place that is not valid."""
     try:
-        # unlike Python's own reader it refuses texts that are no Unicode, and stops at a depth
+        # unlike the json module, it refuses invalid Unicode and limits the nesting depth
         found = from_json(body, allow_inf_nan=False)
     except (ValueError, RecursionError) as error:
         raise Problem(400, f"The body is not JSON: {error}.") from error
@@ -284,21 +282,21 @@ def parse_body(kind: type[Kind], body: bytes | bytearray) -> Kind:
 
 
 def parse_picture(kind: type[Kind], picture: bytes, parameters: Mapping[str, str]) -> Kind:
-    """A request whose body is a picture and whose address says the rest, as in ?beam=5&attention=true."""
+    """Build a request from an image as the body and a query string such as ?beam=5&attention=true."""
     found: dict[str, Any] = {"image": picture}
     options: dict[str, Any] = {}
     for name, text in parameters.items():
         if name in ("image", "images", "input", "inputs"):
-            raise Problem(400, f"The body is a picture, so {name} cannot stand in the address. Send one of them.")
+            raise Problem(400, f"The body is an image, so {name} cannot be in the query string. Send one of them.")
         if name == "options":
-            raise Problem(400, "In an address each option stands by itself, as in ?beam=5.")
+            raise Problem(400, "In a query string, each option is a parameter of its own, as in ?beam=5.")
         place = found if name in kind.model_fields else options
         place[name] = text if name == "model" else _value(text)
     return _checked(kind, found | ({"options": options} if options else {}))
 
 
 def _value(text: str) -> Any:
-    """What a text in an address means: a number, a truth, a list; what is none of these is refused as a text."""
+    """Parse a query value as JSON; keep it as text if it is not JSON, and let validation refuse it."""
     try:
         return from_json(text, allow_inf_nan=False)
     except (ValueError, RecursionError):
@@ -306,17 +304,17 @@ def _value(text: str) -> Any:
 
 
 def _checked(kind: type[Kind], found: dict[str, Any]) -> Kind:
-    found = _few(kind, found)
+    found = _without_excess(kind, found)
     if isinstance(options := found.get("options"), dict):
-        found["options"] = _few(Options, options)
+        found["options"] = _without_excess(Options, options)
     request, faults = check(kind, found)
     if request is None:
         raise Problem(400, str(refuse(faults[:_FAULTS], "the request")))
     return request
 
 
-def _few(kind: type[Config], found: dict[str, Any]) -> dict[str, Any]:
-    """What was sent, without most of the names that nobody knows, and with no more of each than can be read."""
+def _without_excess(kind: type[Config], found: dict[str, Any]) -> dict[str, Any]:
+    """Drop most unknown fields and shorten the names of the rest, so that the error stays readable."""
     unknown = [name for name in found if name not in kind.model_fields]
     shown = {name: name if len(name) <= _NAME else f"{name[:_NAME]}…" for name in unknown[:_FAULTS]}
     known = {name: value for name, value in found.items() if name in kind.model_fields}

@@ -1,4 +1,4 @@
-"""Settings: where the server listens, who may ask, and how much."""
+"""Settings of the server: address, access and limits."""
 
 from __future__ import annotations
 
@@ -11,57 +11,57 @@ from pydantic import Field, model_validator
 
 from saccade.config import Config
 from saccade.errors import ConfigError
-from saccade.files import explain
+from saccade.files import file_error
 
 __all__ = ["LOOPBACK", "Settings", "read_token"]
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-"""Names of this machine that no other machine can use."""
+"""Loopback names: only this machine can connect to them."""
 VARIABLE = "SACCADE_TOKEN"
 
 
 class Settings(Config):
-    """All that `saccade serve` can be told."""
+    """The settings of `saccade serve`."""
 
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=0, le=65535)
-    """0 is any that is free."""
+    """TCP port; 0: any free port."""
     token: str | None = Field(None, min_length=1, repr=False)
-    """What requests must carry as `Authorization: Bearer …`."""
+    """The token that requests must send as `Authorization: Bearer …`."""
     cors: tuple[str, ...] = ()
-    """Origins of other pages that may ask, such as https://example.org."""
+    """CORS origins whose pages may send requests, such as https://example.org."""
     allowed_hosts: tuple[str, ...] = ()
-    """Names in a Host header that are meant for this server, beside those of this machine."""
+    """Accepted names in the Host header, besides the loopback names."""
     max_batch: int = Field(32, ge=1)
-    """The most inputs decoded together."""
+    """Maximum inputs in a batch."""
     max_wait: float = Field(5.0, ge=0)
-    """Milliseconds that the first of a batch waits for others."""
+    """Maximum milliseconds that the first input of a batch waits for others."""
     queue: int = Field(1024, ge=1)
-    """The most inputs that wait."""
+    """Maximum queued inputs."""
     timeout: float = Field(30.0, gt=0)
-    """Seconds for a request, from when its head has been read."""
+    """Maximum seconds for a request, from the end of its head."""
     head_timeout: float = Field(10.0, gt=0)
-    """Seconds for a request's head, from when the connection is open or its last answer was sent."""
+    """Maximum seconds for a request head, from the opening of the connection or its last response."""
     max_connections: int | None = Field(None, ge=1)
-    """Maximum open connections; None: as many as the limit on open files leaves room for."""
+    """Maximum open connections; None: as many as the limit on open files allows."""
     max_body: int | None = Field(None, ge=1)
-    """The most bytes of a request's body; None: as much as the inputs that are served need."""
+    """Maximum bytes of a request body; None: see `body`."""
     max_inputs: int = Field(128, ge=1)
-    """The most inputs of a request."""
+    """Maximum inputs of a request."""
     max_input: int = Field(512, ge=1)
-    """The most tokens of an input."""
+    """Maximum tokens of an input."""
     max_picture: int = Field(8 * 10**6, ge=1)
-    """The most bytes of a picture's file."""
+    """Maximum bytes of an image file."""
     max_pixels: int = Field(25 * 10**6, ge=1)
-    """The most pixels of a picture, width times height; known before any is decoded."""
+    """Maximum pixels of an image, width times height; checked before decoding."""
     max_held: int = Field(256 * 10**6, ge=1)
-    """The most bytes that all requests hold together while they are read and wait."""
+    """Maximum bytes that all requests together hold in memory."""
     max_beam: int = Field(16, ge=1)
-    """The widest beam, and the most answers to an input."""
+    """Maximum beam width and maximum answers to an input."""
     precision: Literal["full", "int8"] | None = None
-    """What models compute in; None: what their recipes say."""
+    """Precision of computation; None: that of each model's recipe."""
     threads: int | None = Field(None, ge=1, le=1024)
-    """Threads for models on the CPU; None: one for small models, else all cores except one."""
+    """CPU threads; None: one for small models, else all cores except one."""
 
     @model_validator(mode="after")
     def _combines(self) -> Settings:
@@ -76,26 +76,25 @@ class Settings(Config):
                 f"to {self.max_body} or lower max_body"
             )
         if "*" in self.cors:
-            raise ValueError("cors is *, which lets every page of the web ask: name the origins that may")
+            raise ValueError("cors is *, which allows requests from every web page: name the allowed origins")
         return self
 
     def body(self, *, pictures: bool) -> int:
-        """The most bytes of a body, of texts or of pictures, of which four of the largest have room in base64."""
+        """Return the maximum bytes of a body; by default 1 MiB, plus four images of maximum size in base64."""
         if self.max_body is not None:
             return self.max_body
         return min((1 << 20) + (4 * 4 * -(-self.max_picture // 3) if pictures else 0), self.max_held)
 
     @property
     def max_output(self) -> int:
-        """The most tokens that an answer can be asked to have: as many as the longest input gets by itself."""
+        """Maximum `max_length` of a request: the default output limit of the longest input."""
         return 2 * self.max_input + 20
 
     @property
     def hosts(self) -> frozenset[str] | None:
-        """The names in a Host header that are answered; None: all, since a server for others cannot know its names.
+        """The accepted names in the Host header; None: all, since a public server does not know its names.
 
-        On this machine alone the names are known, and another one in the header is a page that has its own name
-        point here, to read with the eyes of this machine's user.
+        On a loopback address the names are known. Refusing all others prevents DNS rebinding.
         """
         named = [host.lower() for host in self.allowed_hosts]
         if _is_loopback(self.host.lower()):
@@ -111,7 +110,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def read_token(file: Path | None) -> str | None:
-    """The token of a file, or else of the environment; None where there is neither."""
+    """Read the token from a file, or else from SACCADE_TOKEN; None without either."""
     if file is None:
         return os.environ.get(VARIABLE) or None
     try:
@@ -119,7 +118,7 @@ def read_token(file: Path | None) -> str | None:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is not text, so it holds no token.") from error
     except OSError as error:
-        raise explain(error, file) from error
+        raise file_error(error, file) from error
     if not token:
-        raise ConfigError(f"{file} is empty, but the token is read from it. Write one, or leave --token-file out.")
+        raise ConfigError(f"{file} is empty, but it must hold the token. Write one, or leave --token-file out.")
     return token

@@ -1,1 +1,1 @@
-"""Tasks: data, model and metric put together for one kind of work each."""
+"""Tasks, such as translation: each combines a data format, a model and metrics."""

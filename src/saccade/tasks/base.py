@@ -1,4 +1,4 @@
-"""Task: what is read and answered, and how well; one subclass for each kind."""
+"""Task: inputs, predictions, training objective and evaluation; one subclass for each kind of task."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from saccade.metrics import LengthBin, score_by_length
 from saccade.models.size import build_within, memory_here
 from saccade.prediction import Prediction
 from saccade.search import SearchConfig, Stop
-from saccade.tasks.faults import recipe_faults
 from saccade.tasks.inputs import TEXT, Modality
-from saccade.tasks.tracing import Wishes
-from saccade.tasks.vectors import Laid, lay_in
+from saccade.tasks.recipe_checks import recipe_faults
+from saccade.tasks.tracing import TraceOptions
+from saccade.tasks.vectors import VectorReport, load_vectors
 from saccade.trace import Trace
 from saccade.train.objective import Objective
 from saccade.train.terms import Term, terms_of
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Evaluation", "Split", "Statistics", "Task"]
 
 Score = Callable[[NDArray[np.float64]], float]
-"""Summed statistics (K,) -> the value of the corpus that they are the sum of."""
+"""Maps statistics (K,), summed over a corpus, to the value of the metric."""
 
 
 class Split(Protocol):
@@ -45,18 +45,18 @@ class Split(Protocol):
 
     @property
     def name(self) -> str:
-        """train, valid or test."""
+        """The name: train, valid or test."""
 
     def images(self) -> ImageStore:
-        """Return its images, prepared once."""
+        """Return its images, resized and cached."""
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What each example adds to a metric: counts (N, K), and the formula that turns summed counts into its value.
+    """What each example adds to a metric: counts (N, K), and the formula from summed counts to the metric.
 
-    Value, band and difference to another model all apply `score` to sums of `counts`, so they cannot disagree.
-    bin_score: the formula for the few examples of a length bin, where `score` would be unfair to short ones.
+    The value, its confidence interval and differences to other models all apply `score` to sums of `counts`, so they
+    are consistent. bin_score: the formula for a length bin, where `score` would be unfair to short examples.
     """
 
     counts: NDArray[np.float64]
@@ -71,11 +71,11 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well a model does on some examples.
+    """The metrics of a model on some examples.
 
-    metrics: numbers by name, the first one the most important. details: what else report.json should hold.
-    statistics: for each metric that is a sum over examples; its number in `metrics` is their `value`.
-    lengths: (N,) source words, to draw quality against.
+    metrics: values by name, the most important first. details: other entries for report.json.
+    statistics: for metrics computed from sums over examples; their `value` is also in `metrics`.
+    lengths: (N,) the number of source words, for quality against length.
     """
 
     metrics: dict[str, float]
@@ -86,72 +86,72 @@ class Evaluation:
     notes: list[str] = field(default_factory=list)
 
     def by_length(self, metric: str | None = None, bounds: Sequence[int] | None = None) -> list[LengthBin]:
-        """A metric against the length of the source, with bands; the most important one by default."""
+        """Return a metric by source length, with confidence intervals; the most important metric by default."""
         part = self.statistics[metric or next(iter(self.statistics))]
         return score_by_length(self.lengths, part.counts, part.bin_score or part.score, bounds=bounds)
 
 
 class Task(ABC):
-    """A kind of work, such as translation. Holds the model that does it.
+    """A kind of task, such as translation, and its model.
 
-    A subclass declares its choices: the modality of inputs, the form of the data, the metrics. No code outside of
-    `tasks/` depends on which task it is. A task need not be part of saccade: recipes name it by `package.module:Class`.
+    A subclass declares the modality of inputs, the form of the data and the metrics. Code outside of `tasks/` does not
+    depend on which task it is. Recipes can name tasks outside saccade by import path, `package.module:Class`.
     """
 
     name: ClassVar[str]
     reads: ClassVar[Modality] = TEXT
-    """What inputs are. `predict` gets none that the modality refuses."""
+    """Modality of inputs; `predict` gets only inputs that the modality accepts."""
     form: ClassVar[Form]
-    """Which parts the examples of its data have."""
+    """The parts that examples of its data have."""
     batch: ClassVar[type[Batch]] = Batch
-    """What examples are put together to."""
+    """The class of its batches."""
     head: ClassVar[str | None] = None
     """The row of HEADS that the preset of a recipe must be able to build; None for a task that builds its own model."""
     parts: ClassVar[tuple[str, ...]]
     """The parts of tokenizer.json that it uses: source, target, labels."""
     metrics: ClassVar[tuple[str, ...]]
-    """What validation can choose the best model by, beside the loss."""
+    """Metrics, beside the loss, by which validation can select the best model."""
     offers: ClassVar[frozenset[str]] = frozenset()
-    """What it has that settings of training may need, such as "gold alignments"; see `Term.needs`."""
+    """Features that training settings may need, such as "gold alignments"; see `Term.needs`."""
     takes_vectors: ClassVar[bool] = False
-    """Whether training can start from given word vectors."""
+    """Whether training can start from pretrained word vectors."""
     takes_many: ClassVar[bool] = False
-    """Whether `predict` does better with more inputs than are searched together."""
+    """Whether `predict` is faster with more inputs than the search batch size (continuous batching)."""
 
     def __init__(self, recipe: Recipe, tokenizers: Tokenizers, *, room: int | None = None) -> None:
-        """`room`: the bytes that the model's parameters may have; left out, those of this machine's memory."""
+        """Build the model; `room`: maximum bytes of its parameters, by default this machine's memory."""
         self.recipe, self.tokenizers = recipe, tokenizers
         self.terms: dict[str, Term] = terms_of(recipe.objective)
         most, whose = (memory_here(), "this machine has") if room is None else (room, "there is room for")
         self.model: Any = build_within(self._build, most, whose)
-        self.vectors: Laid | None = None
+        self.vectors: VectorReport | None = None
 
     @classmethod
     @abstractmethod
     def learn_tokenizers(cls, config: TokenizerConfig, examples: Callable[[], Iterator[Example]]) -> Tokenizers:
-        """Learn from the training examples how texts become numbers; `examples` starts them anew at each call."""
+        """Learn tokenizers from the training examples; each call of `examples` iterates over them again."""
 
     @classmethod
     def faults(cls, recipe: Recipe) -> Iterator[Fault]:
-        """Find what is wrong with a recipe for this task that no section of it can see alone."""
+        """Yield the faults of a recipe for this task that involve more than one section."""
         yield from recipe_faults(cls, recipe)
 
     @classmethod
     def testable(cls, examples: Sequence[Example]) -> list[Example]:
-        """Return the examples that the model can be measured on; a DataError says which one lacks something."""
+        """Return the examples that can be evaluated; raise DataError if one lacks a required part."""
         return list(examples)
 
     def features(self, split: Split) -> list[Feature]:
-        """Return how the examples of a split are stored and put together to batches."""
+        """Return the features, which define how the examples of a split are stored and batched."""
         return text_features(self.tokenizers)
 
     @abstractmethod
     def _build(self) -> nn.Module:
-        """An untrained model as the recipe has it."""
+        """Build the recipe's model, untrained."""
 
     @abstractmethod
     def objective(self) -> Objective:
-        """What training lowers; holds the model."""
+        """Return the training objective, which holds the model."""
 
     @abstractmethod
     def predict(
@@ -163,82 +163,82 @@ class Task(ABC):
         prefix: str | None = None,
         stop: Stop | None = None,
     ) -> list[Prediction]:
-        """Answers to some inputs, together; `prefix` is what every answer must begin with.
+        """Predict outputs for a list of inputs; every output starts with `prefix`.
 
-        `stop` is called between steps of a search and raises an Interruption when the answers are no longer wanted.
+        `stop` is called between search steps; it raises an Interruption to cancel the search.
         """
 
     @abstractmethod
-    def trace(self, given: Any, search: SearchConfig, wishes: Wishes, *, stop: Stop | None = None) -> Trace:
-        """The answer to an input and all there is to see of it; `stop` as for `predict`."""
+    def trace(self, given: Any, search: SearchConfig, options: TraceOptions, *, stop: Stop | None = None) -> Trace:
+        """Predict for one input and return its trace (attention, candidates, beams); `stop`: see `predict`."""
 
     @abstractmethod
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
-        """How well the model does."""
+        """Evaluate the model on examples."""
 
     @abstractmethod
     def length(self, given: Any) -> int:
-        """The tokens of an input, as the model reads it; a picture counts as one."""
+        """Count the tokens of an input, as the model reads it; an image counts as one."""
 
     def lengths(self, inputs: Sequence[Any]) -> list[int]:
-        """The tokens of many inputs."""
+        """Count the tokens of each input."""
         return [self.length(given) for given in inputs]
 
     def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
-        """Measure what attention does on a few validation examples: numbers for the log, and notes on what is wrong."""
+        """Measure attention on a few validation examples; return numbers for the log and warnings for the user."""
         return {}, []
 
     def begin(self) -> None:
-        """Get an untrained model ready for training, where a recipe asks for more than chance."""
+        """Load pretrained parts, such as word vectors, into the untrained model if the recipe names any."""
         settings = self.recipe.vectors
         if settings.file is not None:
             tokenizer = self.tokenizers.source or self.tokenizers.target
             assert tokenizer is not None
-            self.vectors = lay_in(self.model.embedding, tokenizer.vocabulary, settings)
+            self.vectors = load_vectors(self.model.embedding, tokenizer.vocabulary, settings)
 
     def opened(self, given: Any, **limits: Any) -> Any:
-        """What `predict` can be given in an input's place, read once; a DataError says why it cannot be read.
+        """Read an input, such as an image file, once, for `predict`; raise DataError if it is unreadable.
 
-        `limits` are those of the reader of its modality, such as the most bytes.
+        `limits` are options of the modality's reader, such as the maximum bytes.
         """
         return given
 
     def check_installed(self) -> None:  # noqa: B027  most tasks need nothing
-        """Raise an error where a library is missing that opens inputs."""
+        """Raise if a library that opens inputs is not installed."""
 
     @property
     def grid(self) -> tuple[int, int] | None:
-        """Rows and columns of the regions of an image that is attended to; None where inputs are no images."""
+        """Rows and columns of an image's regions for attention; None if inputs are not images."""
         return None
 
     def positions(self, tokens: int) -> tuple[int, int]:
-        """The most positions that an input of so many tokens has for attention, and the most that its answer has."""
+        """Return maximum numbers of attention positions for an input of `tokens` tokens: source, then output."""
         return tokens, 2 * tokens + 20
 
     @property
     def longest(self) -> int:
-        """The most tokens an input may have."""
+        """Maximum tokens of an input."""
         return min(_LONGEST, self.room or _LONGEST)
 
     @property
     def room(self) -> int | None:
-        """The most tokens a model with learned positions can read or write; None where there is no such limit."""
+        """Maximum tokens that a model with learned positions can read or write; None without such a limit."""
         return self.recipe.model.get("max_length") if self.recipe.model.get("positions") == "learned" else None
 
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
+        """The device of the model."""
         return next(self.model.parameters()).device  # type: ignore[no-any-return]
 
     def facts(self) -> dict[str, Any]:
-        """What there is to know of the model."""
+        """Return facts on the model: preset, number of parameters, loaded word vectors."""
         parameters = sum(parameter.numel() for parameter in self.model.parameters())
-        laid = {} if self.vectors is None else {"vectors": asdict(self.vectors)}
-        return {"model": self.recipe.preset or "recurrent", "parameters": parameters, **laid}
+        vectors = {} if self.vectors is None else {"vectors": asdict(self.vectors)}
+        return {"model": self.recipe.preset or "recurrent", "parameters": parameters, **vectors}
 
     def _to_batch(self, sources: list[list[int]]) -> Batch:
-        return Batch.of(sources).to(self.device)
+        return Batch.from_lists(sources).to(self.device)
 
 
 _LONGEST = 10_000
-"""The most tokens of an input that is worth reading; a longer one is most likely not a sentence."""
+"""Maximum tokens of an input; a longer one is most likely not a sentence."""

@@ -1,4 +1,4 @@
-"""Batching: many inputs through a model, in order, a window at a time, so that memory stays flat."""
+"""Batching: predict any number of inputs, in order, in windows of bounded memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from saccade.errors import DataError
-from saccade.prediction import NOTHING, Attention, Prediction
+from saccade.prediction import NOTHING, AttentionMaps, Prediction
 from saccade.search import SearchConfig, Stop
 from saccade.tasks.inputs import Input, Opened, name_of, size_of
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["blank", "in_batches", "stream"]
 
 _WINDOW = 32
-"""Batches that are sorted by length together."""
+"""Number of batches in a window; inputs are sorted by length within a window."""
 _TOKENS = 8192
-"""The most tokens of a batch, padding counted, whatever the number of its sentences."""
+"""Maximum tokens of a batch, including padding."""
 _HELD = 64 * 10**6
-"""Bytes of pictures that wait for a window to fill."""
+"""Maximum bytes of images held in a window."""
 _Ready = Input | Opened
-"""An input that can be read, and of which no file needs to be opened any more."""
+"""An input whose file has been read."""
 _Sized = tuple[int, int, _Ready]
-"""One behind its length and its number."""
+"""Length, number and input."""
 
 
 class Workers(Protocol):
@@ -35,13 +35,13 @@ class Workers(Protocol):
     def predict(
         self, batches: Sequence[Sequence[_Ready]], search: SearchConfig, attention: bool, prefix: str | None
     ) -> Iterator[list[Prediction]]:
-        """The answers to each batch, in the order of the batches."""
+        """Yield the predictions of each batch, in the order of the batches."""
 
 
 def in_batches(
     task: Task, inputs: Sequence[Input], search: SearchConfig, *, attention: bool = False
 ) -> list[Prediction]:
-    """Predictions for all inputs, in their order."""
+    """Return predictions for all inputs, in order."""
     return list(stream(task, inputs, search, attention=attention))
 
 
@@ -52,20 +52,21 @@ def stream(
     *,
     attention: bool = False,
     prefix: str | None = None,
-    refuse: Callable[[str], None] | None = None,
+    on_error: Callable[[str], None] | None = None,
     workers: Workers | None = None,
     stop: Stop | None = None,
 ) -> Iterator[Prediction]:
-    """Predictions for any number of inputs, in their order, in flat memory; empty texts have empty answers.
+    """Yield predictions for any number of inputs, in order and in bounded memory; empty texts get empty predictions.
 
-    None among the inputs means: answer those so far before asking for more. `refuse` is told of inputs that are too
-    long or cannot be read, which then have empty answers; without it they are an error. `workers` share the batches of
-    a window. `stop` is called between the steps of a search, or between batches where workers search.
+    A None among the inputs flushes: all earlier predictions are yielded before the next input is read. `on_error` is
+    called with the reason for each input that is too long or unreadable; its prediction is empty. Without `on_error`,
+    such an input raises DataError. `workers` share the batches of a window. `stop` is called between search steps, or
+    between batches with `workers`.
     """
 
     def predict(batches: list[list[_Ready]]) -> Iterable[list[Prediction]]:
         if workers is not None:
-            return _asking(stop, workers.predict(batches, search, attention, prefix))
+            return _checked(stop, workers.predict(batches, search, attention, prefix))
         return (task.predict(batch, search, attention=attention, prefix=prefix, stop=stop) for batch in batches)
 
     joined = task.takes_many and not attention and prefix is None
@@ -76,32 +77,32 @@ def stream(
     for given in inputs:
         if given is not None:
             number += 1
-            window.append((number, _ready(task, number, given, refuse)))
+            window.append((number, _ready(task, number, given, on_error)))
             held += size_of(window[-1][1])
         if len(window) >= size * _WINDOW or held > _HELD or (given is None and window):
-            yield from _window(task, window, size, predict, refuse, several)
+            yield from _window(task, window, size, predict, on_error, several)
             window, held = [], 0
-    yield from _window(task, window, size, predict, refuse, several)
+    yield from _window(task, window, size, predict, on_error, several)
 
 
-def _asking(stop: Stop | None, answers: Iterable[list[Prediction]]) -> Iterator[list[Prediction]]:
+def _checked(stop: Stop | None, answers: Iterable[list[Prediction]]) -> Iterator[list[Prediction]]:
     for answer in answers:
         if stop is not None:
             stop()
         yield answer
 
 
-def _ready(task: Task, number: int, given: Input, refuse: Callable[[str], None] | None) -> _Ready | Prediction:
-    """An input, opened; or the empty answer to one that is empty or refused."""
+def _ready(task: Task, number: int, given: Input, on_error: Callable[[str], None] | None) -> _Ready | Prediction:
+    """Read an input; return an empty prediction if it is empty or unreadable."""
     if _is_blank(given):
         return blank(given)
     try:
         ready: _Ready = task.opened(given)
     except DataError as error:
         why = str(error) if name_of(given) is not None else f"input {number}: {error}"
-        if refuse is None:
+        if on_error is None:
             raise DataError(why) from error
-        refuse(why)
+        on_error(why)
         return blank(given)
     return ready
 
@@ -111,7 +112,7 @@ def _window(
     window: list[tuple[int, _Ready | Prediction]],
     size: int,
     predict: Callable[[list[list[_Ready]]], Iterable[list[Prediction]]],
-    refuse: Callable[[str], None] | None,
+    on_error: Callable[[str], None] | None,
     workers: int | None,
 ) -> list[Prediction]:
     found = {number: given for number, given in window if isinstance(given, Prediction)}
@@ -121,12 +122,12 @@ def _window(
     while sized and sized[-1][0] > task.longest:
         length, number, given = sized.pop()
         why = f"input {number} has {length:,} tokens, but this model reads at most {task.longest:,}. Split it."
-        if refuse is None:
+        if on_error is None:
             raise DataError(why)
-        refuse(why)
+        on_error(why)
         found[number] = blank(given)
-    batches = list(_cut(sized, size))[::-1]  # the longest first, so that workers end together
-    if workers is not None:  # who take many sentences at a time
+    batches = list(_cut(sized, size))[::-1]  # longest first, so that workers finish at about the same time
+    if workers is not None:  # several batches per call, for continuous batching
         batches = _loads(batches, size, workers)
     for batch, made in zip(batches, predict([[given for _, _, given in batch] for batch in batches]), strict=True):
         found |= {number: prediction for (_, number, _), prediction in zip(batch, made, strict=True)}
@@ -145,16 +146,16 @@ def _cut(sized: list[_Sized], size: int) -> Iterator[list[_Sized]]:
 
 
 def _loads(batches: list[list[_Sized]], size: int, workers: int) -> list[list[_Sized]]:
-    """Full batches joined to larger loads, through which a search keeps its rows full.
+    """Join full batches into larger loads for continuous batching.
 
-    Most of them are dealt out, so that every worker has one large load with as many long sentences as the others. The
-    rest come in ever smaller loads: workers take what comes next, and all end at about the same time.
+    With several workers, three quarters of the batches form one large load per worker, with equal shares of long
+    sentences. The rest form ever smaller loads: a free worker takes the next one, so all finish at about the same time.
     """
     full = [batch for batch in batches if len(batch) == size]
-    short = [batch for batch in batches if len(batch) < size]  # the last, or cut short because sentences are long
-    dealt = len(full) * 3 // 4 if workers > 1 else len(full)
-    loads = [_joined(full[first:dealt:workers]) for first in range(min(workers, dealt))]
-    rest = full[dealt:]
+    short = [batch for batch in batches if len(batch) < size]  # the last one, and those limited by _TOKENS
+    split = len(full) * 3 // 4 if workers > 1 else len(full)
+    loads = [_joined(full[first:split:workers]) for first in range(min(workers, split))]
+    rest = full[split:]
     while rest:
         count = max(1, len(rest) // 4)
         loads.append(_joined(rest[:count]))
@@ -167,8 +168,8 @@ def _joined(batches: list[list[_Sized]]) -> list[_Sized]:
 
 
 def blank(given: _Ready) -> Prediction:
-    """The answer to an empty input."""
-    return Prediction("", 0.0, [], Attention(NOTHING, NOTHING, {}, ()), name_of(given))
+    """Return the prediction for an empty input."""
+    return Prediction("", 0.0, [], AttentionMaps(NOTHING, NOTHING, {}, ()), name_of(given))
 
 
 def _is_blank(given: Input) -> bool:

@@ -1,4 +1,4 @@
-"""Captioning: a picture in, a sentence out, and the region that each word came from."""
+"""Captioning: describe an image in a sentence, with attention from words to image regions."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ from saccade.metrics import (
 from saccade.models import build_head
 from saccade.models.base import Seq2Seq
 from saccade.models.captioning import GridEncoder
-from saccade.prediction import Attention, Side
+from saccade.prediction import AttentionMaps, Side
 from saccade.search import SearchConfig
 from saccade.tasks.base import Evaluation, Split, Statistics
+from saccade.tasks.generation import GenerationTask, ModelInput
 from saccade.tasks.inputs import IMAGE, Input, Opened, Pixels, name_of
+from saccade.tasks.postprocess import texts_of
 from saccade.tasks.tracing import plain_side
-from saccade.tasks.words import texts_of
-from saccade.tasks.writing import Given, Writing
 from saccade.trace import Side as TraceSide
 
 __all__ = ["Captioning"]
 
 _LONGEST = 40
-"""The most tokens of a caption, unless told otherwise."""
+"""Default maximum tokens of a caption."""
 
 
-class Captioning(Writing):
-    """A model that looks at pictures. An input is the path of a picture, the bytes of its file, or its pixels."""
+class Captioning(GenerationTask):
+    """Image captioning. An input is the path of an image, the bytes of its file, or its pixels."""
 
     name = "captioning"
     reads = IMAGE
@@ -66,7 +66,7 @@ class Captioning(Writing):
 
     @property
     def grid(self) -> tuple[int, int]:
-        """Rows and columns of the regions that are looked at."""
+        """Rows and columns of the image regions for attention."""
         return self._grid
 
     def _build(self) -> Seq2Seq:
@@ -83,11 +83,11 @@ class Captioning(Writing):
     def begin(self) -> None:
         grid = self.recipe.model["grid"]
         if grid["weights"] is not None:
-            load_weights(self._eyes.grid, Path(grid["weights"]))
+            load_weights(self._encoder.grid, Path(grid["weights"]))
         elif grid["frozen"] and grid["kind"].startswith("vgg"):
             raise ConfigError(
-                f"model.grid is a {grid['kind']} that stays as it is (frozen), but it has no weights and would see "
-                "noise. Set grid.weights to the published file, or grid.frozen to false, or take grid.kind: small."
+                f"model.grid is a frozen {grid['kind']}, but it has no pretrained weights, so its features would be "
+                "random. Set grid.weights to the published file, or grid.frozen to false, or use grid.kind: small."
             )
 
     def length(self, given: Input) -> int:
@@ -107,14 +107,14 @@ class Captioning(Writing):
         assert example.image is not None
         return Opened(self._fit(example.image.load()), None)
 
-    def read(self, inputs: Sequence[Opened], *, sides: bool = True) -> Given:
+    def read(self, inputs: Sequence[Opened], *, sides: bool = True) -> ModelInput:
         pictures = torch.from_numpy(np.stack([given.value for given in inputs])).to(self.device)
         shown: list[dict[str, Side]] = [{"source": self._regions()}] * len(inputs) if sides else []
-        return Given(Batch(pictures=pictures), [1] * len(inputs), shown)
+        return ModelInput(Batch(pictures=pictures), [1] * len(inputs), shown)
 
     def seen(self, given: Opened, sides: Mapping[str, Side]) -> dict[str, TraceSide]:
-        # the name alone: a trace is made to be shown to others, whom it does not concern where the file lies
-        name = "a picture" if given.name is None else Path(given.name).name
+        # without folders: traces are shared, and a path may be private
+        name = "an image" if given.name is None else Path(given.name).name
         picture = {"kind": "grid", "grid": list(self._grid), "image": data_address(given.value)}
         return {"source": plain_side(sides["source"], name).model_copy(update=picture)}
 
@@ -125,17 +125,17 @@ class Captioning(Writing):
         target: Side,
         weights: Mapping[str, NDArray[Any]],
         example: Example | None = None,
-    ) -> Attention:
+    ) -> AttentionMaps:
         record = super().attention(given, sides, target, weights)
-        if not sides:  # where nobody looks, pixels would only be carried along
+        if not sides:  # without attention, the pixels are not needed
             return record
         boxes = () if example is None else self._boxes(example)
         return replace(record, picture=Picture(given.value, *self._grid, boxes))
 
     def open(self, given: Input | Opened, **limits: Any) -> Pixels:
-        """The square that the model sees of a picture. Pixels of that size stay as they are.
+        """Return the square that the model reads of an image; pixels of that size are not changed.
 
-        `limits` are those of `open_picture`: the picture's name in messages, the most bytes and pixels.
+        `limits` are options of `open_picture`: the image's name in messages, the maximum bytes and pixels.
         """
         if isinstance(given, Opened):
             pixels: Pixels = given.value
@@ -169,7 +169,7 @@ class Captioning(Writing):
         return Evaluation(metrics, details, every, lengths, predictions)
 
     def _opened(self, examples: Sequence[Example]) -> tuple[list[list[Example]], list[Opened]]:
-        """The captions of each picture, and the picture; those that cannot be opened are left out with a note."""
+        """Group examples by image and open the images; skip unreadable ones and log a warning."""
         groups, pictures, faults = [], [], []
         every = [[example for _, example in group] for _, group in groupby(by_picture(examples), itemgetter(0))]
         for group in every:
@@ -181,9 +181,9 @@ class Captioning(Writing):
                 groups.append(group)
         note = Skipped(len(faults), len(every), tuple(faults[:NAMED])).note
         if every and not groups:
-            raise DataError(f"none can be measured: {note}")
-        if note is not None and note not in self._noted:  # validation comes again and again
-            logging.getLogger("saccade").warning("measured data: %s", note)
+            raise DataError(f"no image can be evaluated: {note}")
+        if note is not None and note not in self._noted:  # warn once, not at every validation
+            logging.getLogger("saccade").warning("evaluation data: %s", note)
             self._noted.add(note)
         return groups, pictures
 
@@ -192,7 +192,7 @@ class Captioning(Writing):
         return set()
 
     def _point(self, groups: list[list[Example]], pictures: list[Opened], statistics: dict[str, Statistics]) -> None:
-        """Attention against the regions words are about, the captions being forced on the decoder."""
+        """Score attention against the boxes of words, under teacher forcing of the captions."""
         pairs = zip(groups, pictures, strict=True)
         examples, seen = zip(*((group[0], one) for group, one in pairs if group[0].boxes is not None), strict=True)
         found = self.attend(examples, seen)
@@ -204,7 +204,7 @@ class Captioning(Writing):
         statistics["mass_inside"] = Statistics(counts, mass_inside)
 
     def _boxes(self, example: Example) -> tuple[Box | None, ...]:
-        """A caption's boxes in the square that the model sees; none where nobody knows."""
+        """Return a caption's boxes, transformed to the square that the model reads; empty if it has none."""
         if example.boxes is None:
             return ()
         assert example.image is not None
@@ -217,17 +217,16 @@ class Captioning(Writing):
 
     @cached_property
     def _grid(self) -> tuple[int, int]:
-        """Rows and columns of the regions."""
         size = self.recipe.data.picture_size
         with torch.no_grad():
-            return self._eyes.shape(size, size, next(self.model.parameters()))
+            return self._encoder.shape(size, size, next(self.model.parameters()))
 
     @property
-    def _eyes(self) -> GridEncoder:
+    def _encoder(self) -> GridEncoder:
         return next(part for part in self.model.modules() if isinstance(part, GridEncoder))
 
     def _regions(self) -> Side:
-        """What is looked at: regions in reading order."""
+        """Return the source side: the image regions, row by row."""
         rows, columns = self._grid
         names = [f"{row},{column}" for row in range(rows) for column in range(columns)]
         return Side(names, names, list(range(len(names))))

@@ -1,4 +1,4 @@
-"""Classification: a text in, a label out."""
+"""Classification: predict the label of a text."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from saccade.errors import ConfigError, DataError
 from saccade.metrics import accuracy, classification_score, classification_statistics, macro_f1
 from saccade.models import build_head
 from saccade.models.base import Classifying
-from saccade.prediction import Attention, Prediction, Side
+from saccade.prediction import AttentionMaps, Prediction, Side
 from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Statistics, Task
 from saccade.tasks.batching import in_batches
 from saccade.tasks.inputs import name_of
 from saccade.tasks.objectives import class_loss
-from saccade.tasks.tracing import Wishes, begin, describe_sites, plain_side
-from saccade.tasks.words import read_side, texts_of
+from saccade.tasks.postprocess import read_side, texts_of
+from saccade.tasks.tracing import TraceOptions, begin, describe_sites, plain_side
 from saccade.trace import Step, Trace
 from saccade.train.objective import ClassLoss
 
@@ -31,9 +31,9 @@ __all__ = ["Classification"]
 
 
 class Classification(Task):
-    """An encoder, pooled; with attention pooling the prediction shows which words decided.
+    """Text classification by a pooled encoder; with attention pooling, predictions include the weight of each word.
 
-    A subclass with inputs of another kind writes `read`, `given`, `length` and `sizes`, and builds its own model.
+    A subclass for other inputs overrides `read`, `given`, `length` and `sizes`, and builds its own model.
     """
 
     name = "classification"
@@ -82,11 +82,11 @@ class Classification(Task):
         return len(self.source.tokens([given])[0]) + 1
 
     def given(self, example: Example) -> Any:
-        """Return what the model reads of an example."""
+        """Return the model's input of an example."""
         return example.source or ""
 
     def read(self, inputs: Sequence[Any]) -> tuple[Batch, list[Side]]:
-        """Return inputs as the model reads them, and the positions of each that attention is over."""
+        """Return the batch of some inputs, and for each input the side that attention is over."""
         encoded = self.source.encode_all(inputs)
         sides = [read_side(self.source, text, part) for text, part in zip(inputs, encoded, strict=True)]
         return self._to_batch([[*part.tokens, EOS] for part in encoded]), sides
@@ -102,7 +102,7 @@ class Classification(Task):
         stop: Stop | None = None,
     ) -> list[Prediction]:
         if prefix is not None:
-            raise ConfigError("a label has no beginning to ask for: leave the prefix out.")
+            raise ConfigError("a label cannot be given a prefix: leave the prefix out.")
         batch, sides = self.read(inputs)
         tape = Tape(detach=True) if attention else None
         training = self.model.training
@@ -110,7 +110,7 @@ class Classification(Task):
         self.model.train(training)
         best = torch.log_softmax(logits.float(), -1).sort(-1, descending=True)
         weights = {site: tape[site].float().cpu().numpy() for site in tape or ()} if tape is not None else {}
-        # the site that pools words into one vector has a single query
+        # the site of attention pooling has a single query
         pooling = tuple(site for site, part in weights.items() if part.shape[-2] == 1)
         between = {site: ("target" if site in pooling else "source", "source") for site in weights}
         found = []
@@ -119,19 +119,19 @@ class Classification(Task):
             own = {site: values[row][:, :size, :size] for site, values in weights.items()}
             labels = [self.labels[place] for place in best.indices[row].tolist()]
             targets = [Side([label], [label], [0]) for label in labels]
-            first, *others = [
-                Prediction(label, score, [label], Attention(side, target, own, pooling, between), name)
+            first, *alternatives = [
+                Prediction(label, score, [label], AttentionMaps(side, target, own, pooling, between), name)
                 for label, score, target in zip(labels, best.values[row].tolist(), targets, strict=True)
             ][: max(1, search.nbest)]
-            found.append(Prediction(first.text, first.score, first.tokens, first.attention, name, others))
+            found.append(Prediction(first.text, first.score, first.tokens, first.attention, name, alternatives))
         return found
 
-    def trace(self, given: Any, search: SearchConfig, wishes: Wishes, *, stop: Stop | None = None) -> Trace:
-        if wishes.force or wishes.block or wishes.pull:
-            raise ConfigError("a label is not written word by word, so there is nothing to force, block or pull.")
+    def trace(self, given: Any, search: SearchConfig, options: TraceOptions, *, stop: Stop | None = None) -> Trace:
+        if options.force or options.block or options.pull:
+            raise ConfigError("a label is not generated token by token, so there is nothing to force, block or pull.")
         every = search.model_copy(update={"nbest": len(self.labels)})
         (best,) = self.predict([self.opened(given)], every)
-        attention, ranked = best.attention, [best, *best.others]
+        attention, ranked = best.attention, [best, *best.alternatives]
         source = plain_side(attention.source, best.source or " ".join(attention.source.words))
         sides = {"source": source, "target": plain_side(attention.target, best.text)}
         sites = describe_sites(
@@ -140,15 +140,15 @@ class Classification(Task):
         candidates = [(self.labels.index(each.text), each.text, each.score) for each in ranked]
         step = Step(token=candidates[0][0], text=best.text, log_probability=best.score, candidates=candidates)
         seen: dict[str, Any] = {"text": best.text, "score": best.score, "sides": sides, "sites": sites, "steps": [step]}
-        return Trace(**begin(self, wishes, search), **seen)
+        return Trace(**begin(self, options, search), **seen)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         inputs, gold = [self.given(example) for example in examples], [example.label or "" for example in examples]
         predictions = in_batches(self, inputs, search)
-        said = [prediction.text or self.labels[0] for prediction in predictions]
+        predicted = [prediction.text or self.labels[0] for prediction in predictions]
         labels = sorted({*self.labels, *gold})
-        score = classification_score(said, gold, labels)
-        counts = classification_statistics(said, gold, labels)
+        score = classification_score(predicted, gold, labels)
+        counts = classification_statistics(predicted, gold, labels)
         statistics = {"accuracy": Statistics(counts, accuracy), "macro_f1": Statistics(counts, macro_f1)}
         metrics = {name: part.value for name, part in statistics.items()}
         details = {
@@ -162,5 +162,5 @@ class Classification(Task):
         return Evaluation(metrics, details, statistics, self.sizes(inputs), predictions)
 
     def sizes(self, inputs: Sequence[Any]) -> list[int]:
-        """Return how long inputs are, in the unit that quality is drawn against."""
+        """Return the lengths of inputs for quality against length: words."""
         return [len(words_of(text)) for text in inputs]

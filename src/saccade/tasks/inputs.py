@@ -1,4 +1,4 @@
-"""Inputs: what a model is given to answer, and the modalities they are of."""
+"""Inputs of models: texts and images, checked by their modality."""
 
 from __future__ import annotations
 
@@ -24,47 +24,47 @@ __all__ = [
 ]
 
 Pixels = NDArray[np.uint8]
-"""(height, width, 3)."""
+"""uint8 (height, width, 3)."""
 Input = str | Path | bytes | Pixels
-"""A text; or a picture: the path of its file, the bytes of its file, or its pixels."""
+"""A text; or an image: the path of its file, the bytes of its file, or its pixels."""
 _SHOWN = 80
-"""Letters of something wrong that are worth showing."""
+"""Maximum characters of a wrong value that an error shows."""
 
 
 class Opened(NamedTuple):
-    """An input that was read from its file and waits for its answer; `name`: where it lay."""
+    """An input that was read from its file; `name`: the path of the file."""
 
     value: Any
     name: str | None
 
 
 def name_of(given: Any) -> str | None:
-    """Return a text, or where an input lies; None for one that has no name."""
+    """Return a text itself, or the path of an input; None for bytes and pixels, which have no name."""
     if isinstance(given, Opened):
         return given.name
     return str(given) if isinstance(given, str | Path) else None
 
 
 def size_of(given: Any) -> int:
-    """Return the bytes that an opened input takes while it waits; texts are small."""
+    """Return the bytes of an opened input in memory; texts count as 0."""
     return getattr(given.value, "nbytes", 0) if isinstance(given, Opened) else 0
 
 
 class Modality(ABC):
-    """A kind of input: what may be handed to a model of a task that reads it."""
+    """A kind of input, such as text, and its checks."""
 
     name: str
-    """In the HTTP API and in messages."""
+    """Name in the HTTP API and in messages."""
     large: ClassVar[bool] = False
-    """Whether few inputs fit into a batch that is searched."""
+    """Whether inputs take much memory, so that search batches are small."""
 
     def is_one(self, given: Any) -> bool:
-        """Return whether this is an input, right or wrong, and not several of them."""
+        """Return whether this is a single input, valid or not, rather than a collection of inputs."""
         return isinstance(given, str | Path | bytes | bytearray | memoryview | np.ndarray)
 
     @abstractmethod
     def fault(self, given: Any) -> str | None:
-        """Return why something is no such input, as the end of a sentence that begins with its name; None if it is."""
+        """Return why a value is not a valid input, to complete a sentence after its name; None if it is valid."""
 
 
 class Text(Modality):
@@ -91,8 +91,8 @@ class Image(Modality):
             return None
         if not isinstance(given, np.ndarray):
             return (
-                f"is {shown(given)}, but this model looks at pictures. Give the path of a picture, the bytes of its "
-                "file, or its pixels."
+                f"is {shown(given)}, but this model reads images. Give the path of an image, the bytes of its file, or "
+                "its pixels."
             )
         if given.ndim == 3 and given.shape[2] == 3 and given.dtype == np.uint8 and given.size:
             return None
@@ -103,6 +103,6 @@ TEXT, IMAGE = Text(), Image()
 
 
 def shown(given: Any) -> str:
-    """Return something wrong as an error message shows it."""
+    """Return a wrong value as error messages show it, shortened."""
     text = repr(given)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,4 +1,4 @@
-"""Language: a text goes on; how well it was foreseen."""
+"""Language modeling: continue a text, and measure perplexity."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from saccade.models import build_head
 from saccade.models.base import Seq2Seq
 from saccade.search import SearchConfig
 from saccade.tasks.base import Evaluation, Statistics
-from saccade.tasks.words import texts_of
-from saccade.tasks.writing import Given, Writing
+from saccade.tasks.generation import GenerationTask, ModelInput
+from saccade.tasks.postprocess import texts_of
 
 __all__ = ["Language"]
 
 _LONGEST = 100
-"""The most tokens that a text is continued by, unless max_length says otherwise."""
+"""Default maximum tokens of a continuation."""
 
 
-class Language(Writing):
-    """A model that foresees the next word; its input is the beginning of a text, which it continues."""
+class Language(GenerationTask):
+    """Language modeling. The input is the start of a text, which the model continues."""
 
     name = "language"
     form = TEXT
@@ -53,10 +53,10 @@ class Language(Writing):
     def length(self, text: str) -> int:
         return len(self.target.tokens([text])[0]) + 1
 
-    def read(self, inputs: Sequence[str], *, sides: bool = True) -> Given:
+    def read(self, inputs: Sequence[str], *, sides: bool = True) -> ModelInput:
         prefixes = [part.tokens for part in self.target.encode_all(inputs)]
         blank = Batch.blank(len(inputs)).to(self.device)
-        return Given(blank, list(map(len, prefixes)), [{}] * len(inputs), prefixes)
+        return ModelInput(blank, list(map(len, prefixes)), [{}] * len(inputs), prefixes)
 
     def most(self, size: int, search: SearchConfig) -> int:
         return size + (search.max_length or _LONGEST)
@@ -70,7 +70,7 @@ class Language(Writing):
         words = sum(lengths) + len(texts)
         characters = sum(len(text) + 1 for text in texts)
         units = perplexities(float(nats[:, 0].sum()), int(nats[:, 1].sum()), characters=characters)
-        # per word, since only that can be compared between models with different tokens
+        # per word, since models with different tokenizers can be compared only that way
         by_word = np.stack([nats[:, 0], np.array(lengths) + 1.0], 1)
         statistics = {"perplexity_per_word": Statistics(by_word, _perplexity)}
         metrics = {
@@ -84,14 +84,14 @@ class Language(Writing):
 
     @torch.no_grad()
     def _nats(self, tokens: list[list[int]], batch_size: int = 32) -> NDArray[np.float64]:
-        """For each text its loss and the tokens it is over, the end included."""
+        """Return (N, 2): the loss of each text in nats, and its number of tokens, including EOS."""
         order = sorted(range(len(tokens)), key=lambda number: len(tokens[number]))
         sums = np.zeros((len(tokens), 2))
         training = self.model.training
         self.model.eval()
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            batch = Batch.of(targets=[tokens[row] for row in rows]).to(self.device)
+            batch = Batch.from_lists(targets=[tokens[row] for row in rows]).to(self.device)
             logits = self.model(batch)
             for place, row in enumerate(rows):
                 real = batch.expected_mask[place]

@@ -1,4 +1,4 @@
-"""Objectives of tasks, from the settings of a recipe."""
+"""Build the objectives of tasks from the settings of a recipe."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["class_loss", "word_loss"]
 
 
 def word_loss(task: Task) -> WordLoss:
-    """Return the objective of a task that writes words; hard attention with a baseline learns by reward."""
+    """Return the objective of a generation task; with REINFORCE for hard attention if the model has a baseline."""
     train, terms = task.recipe.train, dict(task.terms)
     options: dict[str, Any] = {"mirror": train.mirror, "scheduled_sampling": train.scheduled_sampling, **_common(task)}
     if learns_by_reward(task.model) and hasattr(task.model, "baseline"):
@@ -27,7 +27,7 @@ def word_loss(task: Task) -> WordLoss:
 
 
 def class_loss(task: Task) -> ClassLoss:
-    """Return the objective of a task that answers with a class."""
+    """Return the objective of a classification task."""
     return ClassLoss(task.model, **_common(task))
 
 

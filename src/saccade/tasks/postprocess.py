@@ -1,4 +1,4 @@
-"""Tokens to text, and the words that tokens belong to."""
+"""Convert tokens to text, and map tokens to words."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def texts_of(examples: Iterable[Example], *sides: str) -> Iterator[str]:
 
 
 def read_side(tokenizer: Spelling, text: str, encoded: Encoded) -> Side:
-    """Return a text as it was read, with its end."""
+    """Return the side of an encoded text, with its end token."""
     return side(tokenizer.pieces(encoded.tokens), words_of(text), encoded.words, SPECIALS[EOS])
 
 
 def written_side(tokenizer: Spelling, tokens: list[int], *, ends: bool) -> Side:
-    """Return a target as it was written; `ends`: whether it has its end."""
+    """Return the side of generated tokens; `ends`: whether the model generated the end token."""
     return spelled(tokenizer, tokens, ends=ends)[1]
 
 
 def spelled(tokenizer: Spelling, tokens: list[int], *, ends: bool, words: bool = True) -> tuple[str, Side]:
-    """Return the text of tokens and their side, which without `words` does not say which word a token belongs to."""
+    """Return the text of generated tokens, and their side; without `words`, the side has tokens but no words."""
     text, encoded = tokenizer.spelled(tokens, words=words)
     pieces = tokenizer.pieces(encoded.tokens)
     end = SPECIALS[EOS] if ends else None

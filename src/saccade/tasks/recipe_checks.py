@@ -1,4 +1,4 @@
-"""Checks of a recipe as a whole, against what its task declares."""
+"""Check a recipe against what its task supports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NEEDS = {"mirror": "images to mirror", "scheduled_sampling": "words to write"}
 
 
 def recipe_faults(task: type[Task], recipe: Recipe) -> Iterator[Fault]:
-    """Find all settings of a recipe that its task cannot use."""
+    """Yield a fault for each setting that the task cannot use."""
     data, train = recipe.data, recipe.train
     if data.corpus is not None and (form := CORPORA[data.corpus].form) is not task.form:
         yield Fault(("data", "corpus"), f"{data.corpus} has {form.title}, but {recipe.task} needs {task.form.title}")

@@ -1,4 +1,4 @@
-"""TASKS: all tasks by name. A new one is a file and a line here."""
+"""TASKS: all tasks by name. To add a task, write a module and add its class here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TASKS: dict[str, type[Task]] = {kind.name: kind for kind in (Translation, Langua
 
 
 def find_task(name: str) -> type[Task]:
-    """Return a task by its name in the table, or by the place of its class, `package.module:Class`."""
+    """Return a task class by its name in TASKS, or by its import path, `package.module:Class`."""
     if not is_outside(name):
         return lookup("task", name, TASKS)
     found = find_factory("task", name)

@@ -1,7 +1,7 @@
-"""From a model to a Trace: after the search, the answer is forced on the model once more, with all eyes open.
+"""Tracing: replay the answer with teacher forcing after the search, and record attention and vectors.
 
-What a model does when a text is forced on it is what it did while it wrote it, so everything can be taken down in one
-pass, and the search itself stays as fast as it is.
+Forced decoding of the answer computes the same attention as the search did. So one pass records everything, and the
+search itself stays fast.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ from saccade.trace.packed import COARSE, COARSER, FINE, check_total
 if TYPE_CHECKING:
     from saccade.tasks.base import Task
 
-__all__ = ["Wishes", "begin", "describe_sites", "plain_side", "trace_writing"]
+__all__ = ["TraceOptions", "begin", "describe_sites", "plain_side", "trace_writing"]
 
 Numbers = NDArray[Any]
 Part = TypeVar("Part")
 CANDIDATES = 10
+"""Most likely tokens that a step lists."""
 FEW = 40_000
-"""Weights up to this many keep all their digits."""
+"""Up to this many attention weights, a trace stores them with the finest quantization."""
 MOST_NUMBERS = 400_000
-"""Numbers of vectors that a file has room for."""
+"""Maximum numbers in the vectors of a trace."""
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What is asked of a trace: interference, details, and the links that would be right; see docs/trace.md."""
+class TraceOptions:
+    """Options of a trace: interventions (force, block, pull), vectors (detail) and gold links; see docs/trace.md."""
 
     force: Sequence[int] = ()
     block: Sequence[int] = ()
@@ -53,16 +54,16 @@ class Wishes:
     name: str = "model"
 
     def steering(self, sites: Sequence[str], places: int) -> Steering | None:
-        """The interference with a source of so many tokens, if there is any."""
+        """Check block and pull for a source of `places` tokens; return their intervention, or None if there is none."""
         if not self.block and not self.pull:
             return None
         if not sites:
-            raise ConfigError("this model does not look at a source, so there is nothing to block or to pull.")
+            raise ConfigError("this model does not attend to a source, so there is nothing to block or to pull.")
         for place in [*self.block, *(place for _, place, _ in self.pull)]:
             if not 0 <= place < places:
                 raise ConfigError(f"block and pull name the source token {place}, but there are 0 to {places - 1}.")
         if len(set(self.block)) == places:
-            raise ConfigError("every source token is blocked, so there is nothing left to look at. Leave one free.")
+            raise ConfigError("every source token is blocked, so there is nothing left to attend to. Leave one free.")
         for step, place, weight in self.pull:
             if step < 0 or not 0 <= weight <= 1:
                 raise ConfigError(
@@ -74,11 +75,11 @@ class Wishes:
         for step in {step for step, _ in pulled}:
             total = sum(weight for (where, _), weight in pulled.items() if where == step)
             if total > 1 + 1e-6:
-                raise ConfigError(f"the weights pulled in step {step} add up to {total:.3f}, but a step has 1 to give.")
+                raise ConfigError(f"the weights pulled in step {step} add up to {total:.3f}, but the maximum is 1.")
         return Steering(sites, self.block, pulled)
 
     def check_steps(self, steps: int) -> None:
-        """Raise if a pull names a step that the answer does not have; its length is known only after the search."""
+        """Raise if a pull names a step beyond the end of the answer, whose length is known only after the search."""
         late = [step for step, _, _ in self.pull if step >= steps]
         if late:
             raise ConfigError(
@@ -87,18 +88,18 @@ class Wishes:
             )
 
     def options(self, search: SearchConfig) -> dict[str, Any]:
-        """How the answer was come by, as far as it differs from the plainest way."""
-        plain = SearchConfig().model_dump()
-        changed = {key: value for key, value in search.model_dump().items() if value != plain[key] and key != "batch"}
-        asked = {"force": list(self.force), "block": list(self.block), "pull": [list(one) for one in self.pull]}
-        return changed | {key: value for key, value in asked.items() if value}
+        """Return the search settings that differ from the defaults, and the interventions."""
+        default = SearchConfig().model_dump()
+        changed = {key: value for key, value in search.model_dump().items() if value != default[key] and key != "batch"}
+        own = {"force": list(self.force), "block": list(self.block), "pull": [list(one) for one in self.pull]}
+        return changed | {key: value for key, value in own.items() if value}
 
 
-def begin(task: Task, wishes: Wishes, search: SearchConfig) -> dict[str, Any]:
-    """What every trace says of its model."""
+def begin(task: Task, options: TraceOptions, search: SearchConfig) -> dict[str, Any]:
+    """Return the fields of a trace that do not depend on its input: task, model and options."""
     facts = task.facts()
-    about = About(name=wishes.name, preset=facts["model"], parameters=facts["parameters"])
-    return {"task": task.name, "model": about, "options": wishes.options(search)}
+    about = About(name=options.name, preset=facts["model"], parameters=facts["parameters"])
+    return {"task": task.name, "model": about, "options": options.options(search)}
 
 
 @torch.no_grad()
@@ -110,18 +111,18 @@ def trace_writing(
     sides: dict[str, Side],
     target: PlainSide,
     steering: Steering | None,
-    wishes: Wishes,
+    options: TraceOptions,
 ) -> dict[str, Any]:
-    """Return all that can be seen while a model answers the one input of a batch; `sides`: its sources, by name."""
+    """Force an answer on the model and return the fields of its trace; `read`: one input, `sides`: its sources."""
     length = len(found.tokens)
-    wishes.check_steps(length)
+    options.check_steps(length)
     words = found.tokens[:-1] if found.finished else found.tokens
-    written = Batch.of(targets=[words]).to(next(model.parameters()).device)
+    written = Batch.from_lists(targets=[words]).to(next(model.parameters()).device)
     batch = replace(read, target=written.target, target_mask=written.target_mask)
     tape = Tape(detach=True, detailed=True, steering=steering)
     logits, vectors = _evaluate(model, batch, tape)
     logs = torch.log_softmax(logits[0, :length].float(), -1)
-    logs[:, : BOS + 1] = -torch.inf  # PAD and BOS, which are never written
+    logs[:, : BOS + 1] = -torch.inf  # PAD and BOS, which are never generated
     text = tokenizer.decode(found.tokens)
     sides = {**sides, "target": plain_side(target, text)}
     notes = {name: part[0].float().cpu().numpy() for name, part in tape.notes.items()}
@@ -132,7 +133,7 @@ def trace_writing(
     own: dict[str, Numbers] = {
         name: notes[name][..., :length, :] for name in ("state", "context", "vector") if name in notes
     }
-    kept, left_out = _vectors(own, notes, sites) if wishes.detail else ({}, [])
+    kept, left_out = _vectors(own, notes, sites) if options.detail else ({}, [])
     return {
         "text": text,
         "score": found.score,
@@ -141,16 +142,16 @@ def trace_writing(
         "steps": _steps(tokenizer, found.tokens, logs, own),
         "vectors": kept,
         "beams": _beams(tokenizer, found),
-        "gold": None if wishes.gold is None else sorted(wishes.gold),
+        "gold": None if options.gold is None else sorted(options.gold),
         "left_out": left_out,
     }
 
 
 def _evaluate(model: Seq2Seq, batch: Batch, tape: Tape) -> tuple[Tensor, Tensor | None]:
-    """Logits (B, T, V), and the vectors (B, T, D) that the output layer of a model with one predicts them from."""
+    """Compute logits (B, T, V), and the output layer's input vectors (B, T, D), or None without an output layer."""
     training = model.training
     model.eval()
-    vectors = model.vectors(batch, tape=tape) if "output" in model._modules else None
+    vectors = model.hidden_states(batch, tape=tape) if "output" in model._modules else None
     logits = model(batch, tape=tape) if vectors is None else model.output(vectors)
     model.train(training)
     return logits, vectors
@@ -164,9 +165,10 @@ def describe_sites(
     target: PlainSide,
     sides_of: Callable[[str], tuple[str, str]],
 ) -> list[Site]:
-    """Return a model's attentions with their weights (H, rows, columns); adds the sides that decoders look back at.
+    """Return the attention sites of a model with their weights (H, rows, columns).
 
-    `sides_of` gives the names of the rows and columns of a site.
+    `sides_of` maps a site to the names of its row and column sides. For decoder self-attention, this adds the side of
+    the decoder's input to `sides`.
     """
     parts = {part.site: part for part in model.modules() if isinstance(part, Attention)}
     _check_size(weights, notes)
@@ -175,7 +177,7 @@ def describe_sites(
     for name, values in weights.items():
         rows, columns = sides_of(name)
         if columns == "written":
-            unwritten = values.shape[-2] - len(target.tokens)  # an end that never came
+            unwritten = values.shape[-2] - len(target.tokens)  # EOS, if the answer ended without it
             columns = _written(sides, target, values.shape[-1] - unwritten)
         cut = (slice(None), slice(len(sides[rows].tokens)), slice(len(sides[columns].tokens)))
         scores = notes.get(f"{name}.scores")
@@ -198,16 +200,16 @@ def describe_sites(
 
 
 def _check_size(weights: Mapping[str, Numbers], notes: Mapping[str, Numbers]) -> None:
-    """Refuse what would be too much for a trace before it is packed."""
+    """Raise, before packing, if the arrays are too large for a trace."""
     scores = (notes[name] for name in (f"{site}.scores" for site in weights) if name in notes)
     check_total((part.shape for part in (*weights.values(), *scores)), "Trace a shorter text.")
 
 
 def _written(sides: dict[str, Side], target: PlainSide, columns: int) -> str:
-    """The side that a decoder looks back at: its own words, one later, behind what it started from."""
+    """Add the side of the decoder's input for self-attention: the target shifted right; return its name."""
     seeds = columns - len(target.tokens)
     name = "written"
-    if name in sides and len(sides[name].tokens) != columns:  # of models whose decoders start from different things
+    if name in sides and len(sides[name].tokens) != columns:  # decoders of one model may have other start entries
         name = f"written-{seeds}"
     if name not in sides:
         shifted = target.shifted(seeds)
@@ -222,7 +224,7 @@ def _written(sides: dict[str, Side], target: PlainSide, columns: int) -> str:
 
 
 def plain_side(side: PlainSide, text: str) -> Side:
-    """A side as a trace has it."""
+    """Return a side in trace format."""
     marks = [place for place, word in enumerate(side.word_of) if word == len(side.words)]
     return Side(text=text, tokens=side.tokens, words=side.words, word_of=side.word_of, marks=marks)
 
@@ -237,7 +239,7 @@ def _name(part: Part, table: Mapping[str, type[Part]]) -> str:
 
 
 def _formula(score: Score) -> str:
-    """As the score's own documentation has it."""
+    """Return the formula from the score's docstring, the line `e[t, s] = …`; else its class name."""
     found = re.search(r"^\s*e\[t, s\] = (.+?)\s*$", type(score).__doc__ or "", re.MULTILINE)
     return type(score).__name__ if found is None else re.sub(r"\[t\]|\[s\]", "", found[1])
 
@@ -264,7 +266,7 @@ def _steps(tokenizer: Spelling, tokens: list[int], logs: Tensor, vectors: Mappin
 def _vectors(
     own: Mapping[str, Numbers], notes: Mapping[str, Numbers], sites: list[Site]
 ) -> tuple[dict[str, Packed], list[str]]:
-    """As many as there is room for: the decoder's own first, then queries, keys and values site by site."""
+    """Pack as many vectors as fit: the decoder's own first, then queries, keys and values site by site."""
     kept = {name: pack(part, COARSE) for name, part in own.items()}
     room = MOST_NUMBERS - sum(part.size for part in own.values())
     left_out = []

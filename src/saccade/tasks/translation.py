@@ -1,4 +1,4 @@
-"""Translation: a sentence in, a sentence out, and where its words came from."""
+"""Translation: translate sentences, with attention to the source."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from saccade.models.base import Seq2Seq
 from saccade.search import SearchConfig
 from saccade.tasks.base import Evaluation, Split, Statistics
 from saccade.tasks.batching import in_batches
-from saccade.tasks.words import read_side, texts_of
-from saccade.tasks.writing import Given, Writing
+from saccade.tasks.generation import GenerationTask, ModelInput
+from saccade.tasks.postprocess import read_side, texts_of
 from saccade.train.terms import GuidedAlignment
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ SHORT_ANSWERS = "no answer has four tokens, so BLEU is 0 by its definition; chrF
 def score_texts(
     texts: Sequence[str], references: Sequence[str]
 ) -> tuple[dict[str, Statistics], dict[str, str], list[str]]:
-    """BLEU, chrF and TER of some answers: statistics and sacrebleu's signatures by metric, and notes for the user."""
+    """Compute BLEU, chrF and TER: statistics and sacrebleu signatures by metric, and notes for the user."""
     statistics, signatures = {}, {}
     for metric in ("bleu", "chrf", "ter"):
         part = text_statistics(metric, texts, references)
         statistics[metric], signatures[metric] = Statistics(part.counts, part.score), part.signature
-    # Standard BLEU is 0 where no answer has four tokens, which a length bin of short sentences may well be.
+    # Standard BLEU is 0 if no answer has four tokens, as may happen in a length bin of short sentences.
     fair = text_statistics("bleu", texts, references, effective_order=True)
     statistics["bleu"] = replace(statistics["bleu"], bin_score=fair.score)
     signatures["bleu_by_length"] = fair.signature
@@ -58,8 +58,8 @@ def score_texts(
     return statistics, signatures, []
 
 
-class Translation(Writing):
-    """Any sequence-to-sequence model between two texts."""
+class Translation(GenerationTask):
+    """Translation with any sequence-to-sequence model."""
 
     name = "translation"
     form = PAIRS
@@ -98,7 +98,7 @@ class Translation(Writing):
 
     @property
     def _guided(self) -> GuidedAlignment | None:
-        """The term that teaches attention from gold alignments."""
+        """The guided alignment term, or None if its weight is 0."""
         found = (term for term in self.terms.values() if isinstance(term, GuidedAlignment) and term.weight)
         return next(found, None)
 
@@ -111,12 +111,12 @@ class Translation(Writing):
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(tokens) + 1 for tokens in self.source.tokens(texts)]
 
-    def read(self, inputs: Sequence[str], *, sides: bool = True) -> Given:
+    def read(self, inputs: Sequence[str], *, sides: bool = True) -> ModelInput:
         encoded = self.source.encode_all(inputs)
         pairs = zip(inputs, encoded, strict=True) if sides else ()
         shown = [{"source": read_side(self.source, text, part)} for text, part in pairs]
         rows = [[*part.tokens, EOS] for part in encoded]
-        return Given(self._to_batch(rows), list(map(len, rows)), shown)
+        return ModelInput(self._to_batch(rows), list(map(len, rows)), shown)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         sources, references = [e.source or "" for e in examples], [e.target or "" for e in examples]
@@ -138,10 +138,10 @@ class Translation(Writing):
         statistics: dict[str, Statistics],
         notes: list[str],
     ) -> None:
-        """Attention against gold links, the reference being forced on the decoder."""
+        """Score attention against gold links, under teacher forcing of the references."""
         gold = [example.links or Links(frozenset()) for example in examples]
         attentions = self.attend(examples)
-        # where the attention was taught, that is what to read alignments from
+        # with guided alignment, read alignments from the site and head that it trains
         site, head = (None, None) if self._guided is None else (self._guided.site, self._guided.head)
         matrices = [attention.matrix(site, head)[:, : len(attention.source.words)] for attention in attentions]
         report = best_shift(matrices, gold)

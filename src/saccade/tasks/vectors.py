@@ -1,4 +1,4 @@
-"""Word vectors laid into a model before it is trained."""
+"""Load pretrained word vectors into a model before training."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from saccade.data.vectors import read_vectors
 if TYPE_CHECKING:
     from saccade.recipes.schema import VectorsConfig
 
-__all__ = ["Laid", "lay_in"]
+__all__ = ["VectorReport", "load_vectors"]
 
 
 @dataclass(frozen=True)
-class Laid:
-    """What became of a file of word vectors: how many of the vocabulary's words it knew, and whether they are tuned."""
+class VectorReport:
+    """Report on loaded word vectors: how many words of the vocabulary have one, and whether training updates them."""
 
     file: str
     found: int
@@ -30,11 +30,10 @@ class Laid:
     tuned: bool
 
 
-def lay_in(embedding: nn.Embedding, vocabulary: Sequence[str], settings: VectorsConfig) -> Laid:
-    """Give an embedding the vectors of its words.
+def load_vectors(embedding: nn.Embedding, vocabulary: Sequence[str], settings: VectorsConfig) -> VectorReport:
+    """Load pretrained vectors into an embedding.
 
-    Words without one, and the special tokens, are drawn anew with the spread of those that have one, so that they
-    neither drown nor vanish among them.
+    Words without a vector, and the special tokens, get random vectors with the standard deviation of the loaded ones.
     """
     vectors = read_vectors(Path(settings.file or ""), vocabulary, embedding.embedding_dim)
     found = torch.from_numpy(vectors.found)
@@ -45,4 +44,4 @@ def lay_in(embedding: nn.Embedding, vocabulary: Sequence[str], settings: Vectors
         embedding.weight.copy_(torch.where(found[:, None], known, drawn))
     embedding.weight.requires_grad_(settings.tune)
     words = len(vocabulary) - len(SPECIALS)
-    return Laid(str(settings.file), int(found.sum()), words, vectors.coverage, settings.tune)
+    return VectorReport(str(settings.file), int(found.sum()), words, vectors.coverage, settings.tune)

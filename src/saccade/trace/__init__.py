@@ -1,4 +1,4 @@
-"""Traces: a prediction as a file that page, notebook, terminal, figures and tests all read. No torch."""
+"""Traces: a prediction as a file, read by the page, notebooks, the terminal, figures and tests. Needs no torch."""
 
 from saccade.trace.format import About, Beams, BeamStep, Side, Site, Step, Trace
 from saccade.trace.packed import Packed, pack

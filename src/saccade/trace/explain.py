@@ -1,4 +1,4 @@
-"""The steps of a prediction in words and numbers, as a lecture tells them."""
+"""Explain each decoding step of a prediction in text, with the model's own numbers."""
 
 from __future__ import annotations
 
@@ -9,52 +9,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.errors import ConfigError, unknown_name
-from saccade.look.words import pad_left, visible, width
+from saccade.look.text_width import pad_left, visible, width
 from saccade.trace.format import Site, Step, Trace
 
 __all__ = ["explain"]
 
 Numbers = NDArray[np.float32]
 CELLS, WORDS, NEXT, BAR = 32, 14, 5, 24
-"""Numbers of a vector shown, source words listed, next words listed, and the length of a whole bar."""
+"""How much is printed: entries of a vector, attended tokens, candidate tokens, and cells of a full bar."""
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 _SCALED = " / √D"
 _VECTORS = ("state", "context", "vector")
 
 
 def explain(trace: Trace, *, step: int | None = None, site: str | None = None, head: int = 0) -> Iterator[str]:
-    """A paragraph for each step, or for one, counted from 1; the attention of one site and head."""
+    """Yield an introduction, then a paragraph for each decoding step, or for one `step` (counted from 1).
+
+    The attention shown is that of one site and head.
+    """
     if step is not None and not 1 <= step <= len(trace.steps):
         raise ConfigError(f"step {step} was asked for, but there are steps 1 to {len(trace.steps)}.")
-    chosen = _choose(trace, site)
+    chosen = _choose_site(trace, site)
     if chosen is not None and not 0 <= head < chosen.heads:
         raise ConfigError(f"head {head} was asked for, but {chosen.name} has heads 0 to {chosen.heads - 1}.")
-    yield _opening(trace, chosen, head)
+    yield _introduction(trace, chosen, head)
     for number in range(len(trace.steps)) if step is None else [step - 1]:
         yield "\n".join(_step(trace, number, chosen, head))
 
 
-def _choose(trace: Trace, name: str | None) -> Site | None:
-    """The site asked for; else the last that looks at the source from what is written, else the last of all."""
+def _choose_site(trace: Trace, name: str | None) -> Site | None:
+    """Return the named site; by default the last cross-attention site, else the last site with target rows."""
     by_name = {site.name: site for site in trace.sites}
     if name is not None:
         if name not in by_name:
             raise unknown_name("attention site", name, by_name)
         if by_name[name].rows != "target":
-            raise ConfigError(f"{name} looks while the source is read, so it has no part in the steps of writing.")
+            raise ConfigError(f"{name} attends while the source is encoded, so it has no part in the decoding steps.")
         return by_name[name]
-    writing = [site for site in trace.sites if site.rows == "target"]
-    return next((site for site in reversed(writing) if site.columns == "source"), writing[-1] if writing else None)
+    decoding = [site for site in trace.sites if site.rows == "target"]
+    return next((site for site in reversed(decoding) if site.columns == "source"), decoding[-1] if decoding else None)
 
 
-def _opening(trace: Trace, site: Site | None, head: int) -> str:
+def _introduction(trace: Trace, site: Site | None, head: int) -> str:
     about = trace.model
     lines = [f"{about.name}: {about.preset}, {about.parameters:,} parameters"]
     if "source" in trace.sides:
         lines.append(f"reads   {visible(trace.sides['source'].text)}")
     lines.append(f"answers {visible(trace.text)}")
     if site is None:
-        lines.append("It has no attention: all it knows while it writes is its state.")
+        lines.append("The model has no attention: each step depends on the decoder state alone.")
     else:
         others = len([other for other in trace.sites if other.rows == "target"]) - 1
         which = f"head {head} of {site.heads} at {site.name}" if site.heads > 1 else site.name
@@ -77,19 +80,17 @@ def _parts(trace: Trace, number: int, step: Step, site: Site | None, head: int) 
     if "state" in vectors:
         yield "The state of the decoder", [_strip(vectors["state"])]
     if site is not None:
-        yield from _looking(trace, number, site, head)
+        yield from _attention(trace, number, site, head)
     if "context" in vectors:
-        what = (
-            "one fixed vector, the same in every step" if site is None else "what was looked at, added up by the shares"
-        )
+        what = "one fixed vector, the same in every step" if site is None else "the sum of the values by these weights"
         yield f"The context: {what}", [_strip(vectors["context"])]
     if "vector" in vectors:
-        joined = "State and context, joined: the" if "context" in vectors else "The"
-        yield f"{joined} vector from which the next word is told", [_strip(vectors["vector"])]
+        combined = "State and context, combined: the" if "context" in vectors else "The"
+        yield f"{combined} vector that predicts the next token", [_strip(vectors["vector"])]
     likely = step.candidates[:NEXT]
     names = _aligned([text for _, text, _ in likely])
     yield (
-        f"The {len(likely)} likeliest next",
+        f"The {len(likely)} most likely next tokens",
         [f"{name}  {math.exp(log):6.3f}  {_bar(math.exp(log))}" for name, (*_, log) in zip(names, likely, strict=True)],
     )
     rank = next((place for place, (token, *_) in enumerate(step.candidates) if token == step.token), None)
@@ -99,18 +100,18 @@ def _parts(trace: Trace, number: int, step: Step, site: Site | None, head: int) 
     yield f"It writes {visible(step.text)!r}, {why}.", []
 
 
-def _looking(trace: Trace, number: int, site: Site, head: int) -> Iterator[tuple[str, Sequence[str]]]:
+def _attention(trace: Trace, number: int, site: Site, head: int) -> Iterator[tuple[str, Sequence[str]]]:
     weights = site.weights.unpack()[head, number]
     scores = None if site.scores is None else site.scores.unpack()[head, number]
     tokens = trace.sides[site.columns].tokens
     best = int(np.nanargmax(weights))
     parts = {name: trace.vectors.get(f"{site.name}.{name}") for name in ("query", "key", "value")}
     if parts["query"] is not None:
-        yield f"The query of head {head} at this place", [_strip(parts["query"].unpack()[head, number])]
-    most = f"{visible(tokens[best])!r}, which is looked at most"
-    sees = float(np.nan_to_num(weights).max()) > 0  # the first word of a sequence may be all that is hidden
-    if parts["key"] is not None and sees:
-        yield f"The key of {most}", [_strip(parts["key"].unpack()[head, best])]
+        yield f"The query of head {head} at this position", [_strip(parts["query"].unpack()[head, number])]
+    strongest = f"{visible(tokens[best])!r}, which has the highest weight"
+    attends = float(np.nan_to_num(weights).max()) > 0  # every position may be masked, as for a first token
+    if parts["key"] is not None and attends:
+        yield f"The key of {strongest}", [_strip(parts["key"].unpack()[head, best])]
     shown = sorted(np.argsort(-np.nan_to_num(weights), kind="stable")[:WORDS].tolist())
     names = _aligned([tokens[place] for place in shown])
     formula, divisor = site.formula, 1.0
@@ -127,15 +128,15 @@ def _looking(trace: Trace, number: int, site: Site, head: int) -> Iterator[tuple
         lines.append(f"{name}{score}  {weights[place]:6.3f}  {_bar(float(weights[place]))}")
     if len(tokens) > len(shown):
         rest = float(np.nansum(weights) - np.nansum(weights[shown]))
-        lines.append(f"and {len(tokens) - len(shown)} others, which share {rest:.3f}")
-    what = "region (row,column)" if trace.sides[site.columns].kind == "grid" else "word"
-    yield f"The score of each {what}, {formula}, and its share by {site.align}", lines
-    if parts["value"] is not None and sees:  # in the order of the computation: scores, shares, weighted sum
-        yield f"The value of {most}, added up by these shares", [_strip(parts["value"].unpack()[head, best])]
+        lines.append(f"and {len(tokens) - len(shown)} others with a total weight of {rest:.3f}")
+    what = "region (row,column)" if trace.sides[site.columns].kind == "grid" else "token"
+    yield f"The score of each {what}, {formula}, and its weight by {site.align}", lines
+    if parts["value"] is not None and attends:  # in the order of the computation: scores, weights, weighted sum
+        yield f"The value of {strongest}", [_strip(parts["value"].unpack()[head, best])]
 
 
 def _strip(values: Numbers) -> str:
-    """The first numbers of a vector as heights between its largest and their opposite, its width and length."""
+    """Draw a vector's first entries as bars between -m and m, m its largest magnitude; add its size, range and norm."""
     reach = float(np.abs(values).max(initial=0)) or 1.0
     cells = "".join(_HEIGHTS[min(7, int((value / reach + 1) * 4))] for value in values[:CELLS])
     more = "…" if len(values) > CELLS else ""

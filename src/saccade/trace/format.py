@@ -1,4 +1,4 @@
-"""Trace: one prediction and all there is to see of it, as a file; see docs/trace.md."""
+"""Trace: one prediction with its attention, steps and beams, as a JSON file; see docs/trace.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from saccade.data.pictures import open_picture
 from saccade.errors import DataError
 from saccade.files import read_text, write_atomically
 from saccade.look.picture import Picture
-from saccade.prediction import Attention
+from saccade.prediction import AttentionMaps
 from saccade.prediction import Side as PlainSide
 from saccade.trace.packed import Packed, check_total
 
@@ -27,17 +27,17 @@ VERSION = 1
 Candidate = Annotated[tuple[int, str, float], Field(strict=False)]
 Link = Annotated[tuple[int, int], Field(strict=False)]
 _LARGEST = 64 << 20
-"""Bytes of a file."""
+"""Maximum bytes of a file."""
 _TOKENS = 1 << 15
-"""Of a side; models read ten thousand."""
+"""Maximum tokens of a side; models read ten thousand."""
 _PIXELS = 1 << 22
-"""Of a picture; models look at far fewer."""
+"""Maximum pixels of an image; models use far fewer."""
 _FAULTS = 8
-"""How many are worth listing: a hand-made file may have thousands."""
+"""Maximum validation errors listed: a hand-made file may have thousands."""
 
 
 class About(Config):
-    """The model that answered."""
+    """The model that made the prediction."""
 
     name: str
     preset: str
@@ -45,7 +45,7 @@ class About(Config):
 
 
 class Side(Config):
-    """What the rows or columns of attention stand for."""
+    """What the rows or columns of attention weights stand for."""
 
     kind: Literal["text", "grid", "frames"] = "text"
     text: str
@@ -53,7 +53,7 @@ class Side(Config):
     words: list[str]
     word_of: list[int]
     marks: list[int] = Field(default_factory=list)
-    """The tokens that are no part of the text, such as its end."""
+    """The positions of tokens that are not part of the text, such as the end token."""
     grid: list[int] | None = None
     image: str | None = None
     seconds: float | None = None
@@ -77,23 +77,23 @@ class Side(Config):
         return self
 
     def plain(self) -> PlainSide:
-        """As predictions have it."""
+        """Return the `saccade.prediction.Side`, without marks, grid and image."""
         return PlainSide(self.tokens, self.words, self.word_of)
 
     def picture(self) -> Picture | None:
-        """What was looked at, where it is a picture and in the file."""
+        """Return the input image, if the side is an image grid and the file contains the image."""
         if self.kind != "grid" or self.grid is None or self.image is None:
             return None
         try:
             data = b64decode(self.image.partition(";base64,")[2], validate=True)
         except ValueError as error:
-            raise DataError(f"the trace's picture is no base64 ({error}), so the file is damaged.") from error
+            raise DataError(f"the trace's image is no base64 ({error}), so the file is damaged.") from error
         rows, columns = self.grid
-        return Picture(open_picture(data, name="the trace's picture", max_pixels=_PIXELS), rows, columns)
+        return Picture(open_picture(data, name="the trace's image", max_pixels=_PIXELS), rows, columns)
 
 
 class Site(Config):
-    """A place in the model that looks at something."""
+    """An attention site: one attention module of the model, with its weights."""
 
     name: str
     layer: int | None = None
@@ -117,7 +117,7 @@ class Site(Config):
 
 
 class Step(Config):
-    """A token written, and what else was likely."""
+    """A generated token, and the most likely candidates of its step."""
 
     token: int
     text: str
@@ -127,7 +127,7 @@ class Step(Config):
 
 
 class BeamStep(Config):
-    """The hypotheses after a step."""
+    """The hypotheses of the beam after a step."""
 
     tokens: list[int]
     texts: list[str]
@@ -136,7 +136,7 @@ class BeamStep(Config):
 
 
 class Beams(Config):
-    """What a beam kept, step by step."""
+    """The beam after each step, and the slots of the best hypothesis."""
 
     width: int = Field(ge=1)
     steps: list[BeamStep]
@@ -156,7 +156,7 @@ class Beams(Config):
 
 
 class Trace(Config):
-    """One prediction and all there is to see of it."""
+    """One prediction with its attention, steps and beams."""
 
     saccade_trace: int = VERSION
     task: str
@@ -186,23 +186,23 @@ class Trace(Config):
         return self
 
     @property
-    def attention(self) -> Attention:
-        """Where the model looked, as a prediction has it: to fold, draw and save."""
-        nothing = Side(text="", tokens=[], words=[], word_of=[])
-        source, target = (self.sides.get(name, nothing).plain() for name in ("source", "target"))
-        looking = tuple(site.name for site in self.sites if (site.rows, site.columns) == ("target", "source"))
+    def attention(self) -> AttentionMaps:
+        """The attention maps as in a prediction, to fold, draw and save."""
+        empty = Side(text="", tokens=[], words=[], word_of=[])
+        source, target = (self.sides.get(name, empty).plain() for name in ("source", "target"))
+        cross = tuple(site.name for site in self.sites if (site.rows, site.columns) == ("target", "source"))
         weights = {site.name: np.nan_to_num(site.weights.unpack(), copy=False) for site in self.sites}
         others = {name: side.plain() for name, side in self.sides.items() if name not in ("source", "target")}
         between = {site.name: (site.rows, site.columns) for site in self.sites}
         picture = self.sides["source"].picture() if "source" in self.sides else None
-        return Attention(source, target, weights, looking, between, others, picture)
+        return AttentionMaps(source, target, weights, cross, between, others, picture)
 
     def dump(self) -> str:
-        """The file's text."""
+        """Return the trace as JSON text."""
         return json.dumps(self.model_dump(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
     def save(self, path: str | Path) -> None:
-        """Write the file, atomically; a DataError if it would be too large to be opened."""
+        """Write the file atomically. Raise DataError if it would be too large to be opened."""
         text = self.dump()
         if len(text.encode()) > _LARGEST:
             raise DataError(f"{path} would be larger than {_LARGEST >> 20} MB. Trace a shorter text.")
@@ -210,7 +210,7 @@ class Trace(Config):
 
     @classmethod
     def parse(cls, text: str, where: str = "the trace") -> Trace:
-        """The inverse of `dump`; `where` names the file in errors."""
+        """Parse the text that `dump` returns; `where` names the file in errors."""
         try:
             found = from_json(text, allow_inf_nan=False)
         except ValueError as error:
@@ -221,13 +221,13 @@ class Trace(Config):
         if not isinstance(version, int):
             raise DataError(f"{where} is not a trace: it has no saccade_trace. saccade look … -o trace.json makes one.")
         if version < VERSION:
-            raise DataError(f"{where} has the trace version {version}, which never was. The first is {VERSION}.")
+            raise DataError(f"{where} has the trace version {version}, which does not exist. The first is {VERSION}.")
         if version > VERSION:
             raise DataError(
                 f"{where} was written by a newer saccade (trace version {version}, this one knows {VERSION}). Upgrade "
-                "with pip install -U saccade."
+                "with pip install -U saccade-attention."
             )
-        check_total(_shapes(found), f"{where} is no trace that could be shown.")
+        check_total(_shapes(found), f"{where} cannot be shown.")
         trace, faults = check(cls, found)
         if trace is None:
             raise DataError(str(refuse(faults[:_FAULTS], where)))
@@ -235,15 +235,15 @@ class Trace(Config):
 
     @classmethod
     def open(cls, path: str | Path) -> Trace:
-        """Read a file."""
+        """Read a trace file."""
         try:
             return cls.parse(read_text(Path(path), _LARGEST, "a trace"), str(path))
         except UnicodeDecodeError as error:
-            raise DataError(f"{path} is not UTF-8 text, so it is no trace.") from error
+            raise DataError(f"{path} is not UTF-8 text, so it is not a trace.") from error
 
 
 def _shapes(found: dict[str, Any]) -> Iterator[list[int]]:
-    """The shapes that a file's arrays claim to have, as far as they are shapes: the rest is refused later."""
+    """Yield the shapes that a file's arrays declare; skip malformed ones, which validation rejects later."""
     sites, vectors = found.get("sites"), found.get("vectors")
     arrays = [site.get(part) for site in _listed(sites) if isinstance(site, dict) for part in ("weights", "scores")]
     arrays += vectors.values() if isinstance(vectors, dict) else ()

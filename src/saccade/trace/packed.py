@@ -1,4 +1,4 @@
-"""Packed: an array of numbers as text, as exact as a picture needs it."""
+"""Packed: an array quantized, compressed and base64-encoded as text, precise enough for figures."""
 
 from __future__ import annotations
 
@@ -20,23 +20,25 @@ __all__ = ["Packed", "check_total", "pack"]
 
 Numbers = NDArray[np.float32]
 FINE, COARSE, COARSER = 65535, 255, 63
-"""Levels: of arrays that a reader may want numbers of, of weights in large arrays, and of scores in them."""
+"""Quantization levels: FINE for arrays whose numbers are read, COARSE for weights in large arrays, COARSER for scores
+in large arrays."""
 
 
 MOST, MOST_TOTAL, _FAR = 1 << 24, 1 << 27, 1e30
-"""Numbers of an array and of a whole trace, and how large one may be: a small file must not fill the memory, whatever
-it claims. A Transformer of six layers with eight heads that reads and writes 512 tokens has 75 million of them."""
+"""Maximum numbers in an array and in a whole trace, and the largest magnitude of a number. The limits keep a small
+malicious file from filling the memory. A Transformer of six layers with eight heads needs 75 million numbers for 512
+source and target tokens."""
 
 
 class Packed(Config):
-    """Numbers between `low` and `high` in `levels` steps; see docs/trace.md."""
+    """Numbers from `low` to `high`, quantized to `levels` steps; see docs/trace.md."""
 
     shape: list[int]
     low: float = Field(ge=-_FAR, le=_FAR)
     high: float = Field(ge=-_FAR, le=_FAR)
     levels: int = Field(ge=2, le=FINE)
     holes: bool = False
-    """Whether 0 stands for no number."""
+    """Whether level 0 stands for a missing number (NaN)."""
     data: str = Field(repr=False)
 
     @model_validator(mode="after")
@@ -58,7 +60,7 @@ class Packed(Config):
         return np.dtype("<u2" if self.levels > COARSE else "u1")
 
     def unpack(self) -> Numbers:
-        """The numbers, NaN for holes."""
+        """Return the numbers as float32, NaN where one is missing."""
         size = math.prod(self.shape) * self._kind.itemsize
         numbers = np.frombuffer(_inflate(self.data, size), self._kind).reshape(self.shape)
         first = int(self.holes)
@@ -67,7 +69,7 @@ class Packed(Config):
 
 
 def check_total(shapes: Iterable[Sequence[int]], remedy: str) -> None:
-    """Refuse arrays that are too large, one by one or together; a DataError, before any of them is in memory."""
+    """Raise DataError if one array or all arrays together are too large, before any is unpacked."""
     sizes = [math.prod(shape) for shape in shapes]
     if max(sizes, default=0) > MOST or sum(sizes) > MOST_TOTAL:
         raise DataError(
@@ -77,7 +79,7 @@ def check_total(shapes: Iterable[Sequence[int]], remedy: str) -> None:
 
 
 def pack(values: NDArray[Any], levels: int, *, low: float | None = None, high: float | None = None) -> Packed:
-    """Numbers of any shape; what is not finite becomes a hole. Bounds are those of the numbers, unless given."""
+    """Pack an array of any shape; non-finite numbers become holes. Bounds default to the minimum and maximum."""
     present = np.isfinite(values)
     known = values[present]
     low = float(known.min()) if low is None and known.size else low or 0.0
@@ -93,7 +95,7 @@ def pack(values: NDArray[Any], levels: int, *, low: float | None = None, high: f
 
 
 def _inflate(data: str, wanted: int) -> bytes:
-    """At most a byte more than wanted. Behind the numbers stands their checksum, which a cut array has lost."""
+    """Decompress at most `wanted` + 1 bytes. Raise ValueError if the stream is damaged or cut before its checksum."""
     unpacker = zlib.decompressobj()
     try:
         found = unpacker.decompress(base64.b64decode(data, validate=True), wanted + 1)

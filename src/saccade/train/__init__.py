@@ -1,1 +1,1 @@
-"""Training: the loop on Lightning Fabric, objectives, schedules, checkpoints."""
+"""Training: the loop on Lightning Fabric, objectives, learning-rate schedules and checkpoints."""

@@ -1,9 +1,9 @@
-"""Agreement: what a model says must not hang on which of its parts dropout left out.
+"""R-Drop: predictions under two dropout masks should agree.
 
     L = ½ (L₁ + L₂ + α · ½ (KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁)))
 
-Each batch is read twice at once, with dropout drawn afresh: L₁, p₁ and L₂, p₂ are the two readings' losses and
-predictions. It holds all logits of both, where cross-entropy alone needs a few rows at a time.
+The batch is duplicated and run once; each copy gets its own dropout masks. L₁, p₁ and L₂, p₂ are the losses and
+predictions of the two copies. This keeps all logits of both copies in memory; cross-entropy alone needs a few rows.
 Paper: Liang et al. 2021, "R-Drop: Regularized Dropout for Neural Networks", arXiv:2106.14448.
 """
 
@@ -14,9 +14,9 @@ __all__ = ["disagreement"]
 
 
 def disagreement(logits: Tensor, counts: Tensor) -> Tensor:
-    """½ Σ (KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁)) = ½ Σ (p₁ - p₂) · (log p₁ - log p₂), over the rows that count.
+    """Return ½ Σ (KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁)) = ½ Σ (p₁ - p₂) · (log p₁ - log p₂) over the rows with `counts`.
 
-    logits (2N, V): the second reading's rows below the first's; counts (2N,) -> ()
+    logits (2N, V): N rows of the first copy, then N of the second; counts (2N,): True for rows in the loss -> ()
     """
     first, second = torch.log_softmax(logits.float(), -1).chunk(2)
     apart = ((first.exp() - second.exp()) * (first - second)).sum(-1)  # (N,)

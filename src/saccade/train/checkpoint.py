@@ -1,4 +1,4 @@
-"""Checkpoints: all that a killed run needs to go on as if nothing had happened, without a pickle."""
+"""Checkpoints: everything needed to resume a killed run exactly, stored without pickle."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _NAME = re.compile(r"step-(\d{8,})")
 _PARTS = ("weights", "optimizer", "random")
 Tensors = dict[str, Tensor]
 COPY_AGAIN = f"Copy the model folder again. If you changed the file on purpose, delete {checksums.LIST} beside it."
-"""What to do about a damaged file of a model folder."""
+"""The remedy in errors about a damaged file of a model folder."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The state of a run after a step: weights, the optimiser's tensors, random states by rank, and its progress."""
+    """The state of a run after a step: weights, optimizer state, RNG states by rank, and progress."""
 
     weights: Tensors
     optimizer: Tensors
@@ -56,7 +56,7 @@ class Checkpoint:
 
 
 def save(folder: Path, step: int, state: Checkpoint) -> Path:
-    """Write a checkpoint, with checksums; it has its name only once all of it is on the disk."""
+    """Write a checkpoint atomically, with checksums: it gets its name only when it is complete on disk."""
     path = folder / _name(step)
     with writing_folder(path) as draft:
         for name in (*_PARTS, "ema"):
@@ -69,7 +69,7 @@ def save(folder: Path, step: int, state: Checkpoint) -> Path:
 
 
 def load(path: Path) -> Checkpoint:
-    """Read a checkpoint; a damaged one raises CheckpointError."""
+    """Read a checkpoint; raise CheckpointError if it is damaged."""
     progress = read_progress(path)
     files = [path / f"{name}.safetensors" for name in _PARTS]
     if progress.version == 1:
@@ -88,7 +88,7 @@ def read_progress(path: Path) -> Saved:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"{file} cannot be read, so this is no whole checkpoint ({error}). {remedy}") from error
+        raise CheckpointError(f"{file} cannot be read, so the checkpoint is incomplete ({error}). {remedy}") from error
     checksums.check(file, remedy)
     saved = parse_progress(text, str(file), remedy)
     if path.name != _name(saved.step):
@@ -97,7 +97,7 @@ def read_progress(path: Path) -> Saved:
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints of a run, oldest first."""
+    """Return the checkpoints of a run, oldest first."""
     if not folder.is_dir():
         return []
     named = [(_NAME.fullmatch(path.name), path) for path in folder.iterdir() if path.is_dir()]
@@ -105,38 +105,38 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def latest(folder: Path) -> Path | None:
-    """The newest checkpoint, if there is one."""
+    """Return the newest checkpoint, or None."""
     found = checkpoints(folder)
     return found[-1] if found else None
 
 
 def remove_old(folder: Path, keep: int) -> None:
-    """Delete all but the newest checkpoints."""
+    """Delete all but the newest `keep` checkpoints."""
     for path in checkpoints(folder)[:-keep]:
         remove_folder(path)
 
 
 def average(folder: Path, count: int) -> Tensors:
-    """The mean of the weights of the newest checkpoints."""
+    """Return the mean weights of the newest `count` checkpoints."""
     found = checkpoints(folder)[-count:]
     last = read_weights(found[-1] / "weights.safetensors")
     total = {name: tensor.double() for name, tensor in last.items()}
     for path in found[:-1]:
         older = read_weights(path / "weights.safetensors")
-        for name in total:  # an older version may have saved more
+        for name in total:  # older checkpoints may hold retired weights too
             total[name] += older[name].double()
     return {name: (tensor / len(found)).to(last[name].dtype) for name, tensor in total.items()}
 
 
 def write_weights(path: Path, weights: Tensors, notes: dict[str, str] | None = None) -> None:
-    """Write tensors to a file, with notes beside them, atomically and with a checksum."""
+    """Write tensors, and notes as safetensors metadata, to a file: atomically and with a checksum."""
     checksums.write_listed(path, lambda draft: _save_tensors(draft, weights, notes))
 
 
 def read_weights(path: Path) -> Tensors:
-    """The tensors of a file, which is compared with its checksum if it has one."""
+    """Return the tensors of a file; compare it with its checksum if it has one."""
     if not path.exists():
-        raise CheckpointError(f"{path} is missing, so the folder is not whole. {_remedy(path.parent)}")
+        raise CheckpointError(f"{path} is missing, so the folder is incomplete. {_remedy(path.parent)}")
     checksums.check(path, _remedy(path.parent))
     try:
         return load_file(path)
@@ -147,13 +147,13 @@ def read_weights(path: Path) -> Tensors:
 
 
 def read_notes(path: Path) -> dict[str, str]:
-    """The notes of a file that `read_weights` could read."""
+    """Return the notes (safetensors metadata) of a file that `read_weights` has checked."""
     with safe_open(path, "pt") as file:
         return file.metadata() or {}
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> Tensors:
-    """The optimiser's memory of each parameter, by the parameter's name."""
+    """Return the optimizer's state tensors by `parameter name/key`."""
     names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
     return {
         f"{names[parameter]}/{key}": torch.as_tensor(value).detach().cpu()
@@ -164,7 +164,7 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> Ten
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Tensors, where: str) -> None:
-    """The inverse of `optimizer_tensors`; `where` names the checkpoint, should they not fit."""
+    """Load what `optimizer_tensors` returned into an optimizer; `where` names the checkpoint in errors."""
     parameters = dict(model.named_parameters())
     on_device = bool(optimizer.defaults.get("fused") or optimizer.defaults.get("capturable"))
     for entry, value in tensors.items():
@@ -172,15 +172,15 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensor
         parameter = parameters.get(name)
         if parameter is None or value.shape not in (parameter.shape, torch.Size()):
             raise CheckpointError(
-                f"{where} belongs to another model: its optimizer state has {entry}, which fits none."
+                f"{where} belongs to another model: its optimizer state has {entry}, which fits no parameter."
             )
-        # only some optimisers count their steps on the device; all else lives with its parameter
-        stays = key == "step" and not on_device
-        optimizer.state[parameter][key] = value.clone() if stays else value.to(parameter.device).clone()
+        # only fused and capturable optimizers keep `step` on the device; other state is beside its parameter
+        on_cpu = key == "step" and not on_device
+        optimizer.state[parameter][key] = value.clone() if on_cpu else value.to(parameter.device).clone()
 
 
 def weights_of(model: nn.Module) -> Tensors:
-    """Parameters and buffers by name, those that are tied only once, on the CPU."""
+    """Return parameters and persistent buffers by name, on the CPU; tied parameters appear once."""
     names = dict(model.named_parameters()) | {
         name: buffer for name, buffer in model.named_buffers() if name in model.state_dict()
     }
@@ -188,20 +188,20 @@ def weights_of(model: nn.Module) -> Tensors:
 
 
 def without_retired(model: nn.Module, weights: Tensors) -> Tensors:
-    """The weights without those that only older versions of the model had."""
+    """Drop weights that only older versions of the model had."""
     retired: frozenset[str] = getattr(model, "retired_weights", frozenset())
     return {name: tensor for name, tensor in weights.items() if name not in retired}
 
 
 def restore_weights(model: nn.Module, weights: Tensors, where: str) -> None:
-    """Give a model its weights; `where` names the file, should they not fit."""
+    """Load weights into a model; `where` names the file in errors."""
     weights = without_retired(model, weights)
     own = dict(model.named_parameters()) | {
         name: buffer for name, buffer in model.named_buffers() if name in model.state_dict()
     }
     missing, foreign = sorted(own.keys() - weights.keys()), sorted(weights.keys() - own.keys())
     if missing or foreign:
-        what = f"lacks {missing[0]}" if missing else f"holds {foreign[0]}, which the model has not"
+        what = f"lacks {missing[0]}" if missing else f"holds {foreign[0]}, which the model does not have"
         raise CheckpointError(f"{where} belongs to another model: it {what}. Use the recipe it was trained with.")
     for name, tensor in weights.items():
         if own[name].shape != tensor.shape:
@@ -216,13 +216,13 @@ def _name(step: int) -> str:
 
 
 def _remedy(folder: Path) -> str:
-    """What to do about a damaged file in a checkpoint or a model folder."""
+    """Return the remedy for a damaged file in a checkpoint or a model folder."""
     if not _NAME.fullmatch(folder.name):
         return COPY_AGAIN
     found = checkpoints(folder.parent)
     if folder in found[1:]:
-        return f"Delete {folder} to go on from {found[found.index(folder) - 1].name}."
-    return "There is no older checkpoint to go on from: copy it again, or start a new run in another --out."
+        return f"Delete {folder} to resume from {found[found.index(folder) - 1].name}."
+    return "There is no older checkpoint to resume from: copy it again, or start a new run in another --out."
 
 
 def _misfit(name: str, found: tuple[int, ...], wanted: tuple[int, ...], where: str) -> str:
@@ -244,6 +244,6 @@ def _save_tensors(path: Path, tensors: Tensors, notes: dict[str, str] | None = N
 
 
 def _as_os_error(error: SafetensorError, path: Path) -> OSError:
-    """safetensors tells of the operating system's errors in words; the number in them says which it was."""
+    """Convert to OSError: safetensors gives the errno only in the text of its message."""
     number = re.search(r"os error (\d+)", str(error))
     return OSError(int(number[1]) if number else 0, str(error), str(path))

@@ -1,4 +1,4 @@
-"""Devices: one process or many, by Fabric's switches."""
+"""Devices: launch Fabric with one process per device."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from torch.distributed.checkpoint import state_dict as distributed
 from torch.distributed.fsdp import FullyShardedDataParallel
 
 from saccade.errors import CheckpointError, ConfigError, NumericsError, SaccadeError
-from saccade.train.settings import TrainConfig
+from saccade.train.train_config import TrainConfig
 
 __all__ = ["Sharded", "find_accelerator", "first_process", "launched"]
 
 _WAIT = timedelta(hours=2)
-"""How long a process waits for the others; validation may take a while."""
+"""Timeout of collective operations; validation on one rank may take a while."""
 _PROCESSES = 64
-"""That a machine with fewer cores may start all the same."""
+"""CPU processes that are always allowed; a machine with more cores allows one per core."""
 _LAUNCHER = "SACCADE_LAUNCHER"
-"""The environment variable that tells a helper which process launched it."""
+"""Environment variable with the process id of the launcher; set in the helper processes it starts."""
 
 _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
-"""Environment variables in which launchers tell a process its rank; all are 0 or unset in the first process."""
+"""Environment variables in which launchers pass the rank; all are 0 or unset in the first process."""
 
 
 def first_process() -> bool:
-    """True in the process that writes the files of a run; asked before Fabric is launched, and so before it knows."""
+    """Return True in the process that writes the files of a run; works before Fabric is launched."""
     return _LAUNCHER not in os.environ and all(os.environ.get(name, "0") == "0" for name in _RANKS)
 
 
 def find_accelerator(wanted: str) -> str:
-    """The accelerator a recipe asks for, if it is there; `auto` is the best there is."""
+    """Return the accelerator that a recipe names; `auto` picks the best available one."""
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if wanted == "auto":
         return "cuda" if there["cuda"] else "mps" if there["mps"] else "cpu"
@@ -58,10 +58,10 @@ def find_accelerator(wanted: str) -> str:
 
 @contextmanager
 def launched(config: TrainConfig, precision: str) -> Iterator[Fabric]:
-    """Fabric, set up and launched as a recipe says; one process per device inside. `precision` has Fabric's names.
+    """Launch Fabric as the recipe says, one process per device; `precision` is a Fabric name.
 
-    Helpers, which are processes that Fabric started for this training, end here: only the first process comes back, and
-    speaks. When it fails, or is killed, they end too.
+    Helpers are the processes that Fabric starts for this training run. They exit at the end of the block: only the
+    first process returns and prints. If it fails or is killed, the helpers end too.
     """
     launcher = os.environ.pop(_LAUNCHER, None)
     if launcher is not None:
@@ -75,7 +75,7 @@ def launched(config: TrainConfig, precision: str) -> Iterator[Fabric]:
 
 
 def _fabric(config: TrainConfig, precision: str) -> Fabric:
-    logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # it tells of every process it starts
+    logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # it logs every process it starts
     accelerator, processes = find_accelerator(config.accelerator), config.devices * config.nodes
     found = {"cuda": torch.cuda.device_count(), "mps": 1}.get(accelerator, max(_PROCESSES, os.cpu_count() or 1))
     if config.devices > found:
@@ -99,7 +99,10 @@ def _fabric(config: TrainConfig, precision: str) -> Fabric:
 
 @contextmanager
 def _environment_for_helpers() -> Iterator[None]:
-    """Tell helpers who launched them. What Fabric tells them is undone: the next training would wait for them."""
+    """Pass the launcher's process id to helpers; afterwards remove all variables set inside.
+
+    Fabric sets variables for its helpers. Left behind, they would make the next training run wait for those helpers.
+    """
     before = dict(os.environ)
     os.environ[_LAUNCHER] = str(os.getpid())
     try:
@@ -110,7 +113,7 @@ def _environment_for_helpers() -> Iterator[None]:
 
 
 def _end_with(launcher: int) -> None:
-    """End this process soon after the one that launched it, however that ends."""
+    """End this process when the process `launcher` has ended for any reason; a thread polls for it."""
 
     def watch() -> None:
         while os.getppid() == launcher:
@@ -122,7 +125,7 @@ def _end_with(launcher: int) -> None:
 
 @contextmanager
 def _quiet_end() -> Iterator[None]:
-    """The end of a helper; it is silent about what the first process tells as well."""
+    """Exit a helper process; it prints no errors that the first process reports too."""
     try:
         yield
     except (CheckpointError, ConfigError, NumericsError, KeyboardInterrupt) as error:
@@ -136,7 +139,7 @@ def _quiet_end() -> Iterator[None]:
 
 @contextmanager
 def _without_orphans(fabric: Fabric) -> Iterator[None]:
-    """The end of the first process; its helpers have ended then, well or not."""
+    """Make sure, in the first process, that all helpers have ended when the block ends."""
     launcher: Any = fabric.strategy.launcher
     helpers: list[subprocess.Popen[bytes]] = getattr(launcher, "procs", [])
     try:
@@ -145,9 +148,9 @@ def _without_orphans(fabric: Fabric) -> Iterator[None]:
     except RuntimeError as error:
         if fabric.world_size > 1 and _lost(error):
             raise SaccadeError(
-                "another process of this training ended, so that it cannot go on. Its own message, if it had time for "
-                "one, is above; without one it was killed, perhaps for its memory. The last checkpoint is whole: go on "
-                "with --resume."
+                "another process of this training run ended, so it cannot continue. The other process's error message, "
+                "if any, is above; without one it was killed, perhaps for its memory. The last checkpoint is complete: "
+                "continue with --resume."
             ) from error
         raise
     finally:
@@ -157,9 +160,9 @@ def _without_orphans(fabric: Fabric) -> Iterator[None]:
 
 
 def _collect(helpers: list[subprocess.Popen[bytes]], patience: float) -> None:
-    """Wait for helpers, then end them. Fabric, which kills the first process when a helper fails, forgets them too."""
+    """Wait `patience` seconds for each helper, then kill it."""
     mine = list(helpers)
-    helpers.clear()
+    helpers.clear()  # so that Fabric, which kills the first process when a helper fails, stops watching them
     for helper in mine:
         try:
             helper.wait(patience)
@@ -169,26 +172,26 @@ def _collect(helpers: list[subprocess.Popen[bytes]], patience: float) -> None:
 
 
 def _lost(error: RuntimeError) -> bool:
-    """Whether an error means that another process is gone."""
+    """Return whether an error means that another process has ended."""
     return isinstance(error, torch.distributed.DistError) or bool(re.search(r"(?i)gloo|nccl|connection", str(error)))
 
 
 class Sharded:
-    """Gathers what FSDP has spread over devices, and spreads it again."""
+    """Gathers weights and optimizer state that FSDP has sharded over devices, and shards them again."""
 
     _whole = distributed.StateDictOptions(full_state_dict=True, cpu_offload=True)
 
     def whole(self, objective: Any) -> AbstractContextManager[None]:
-        """Inside, every device has all weights, so that the model can be used without its wrapper."""
+        """Gather all weights on every device, so that the model can be used without its FSDP wrapper."""
         return FullyShardedDataParallel.summon_full_params(objective._forward_module, writeback=False)
 
     def weights(self, objective: Any) -> dict[str, Tensor]:
-        """The model's weights by name."""
+        """Return the model's weights by name."""
         state: Any = distributed.get_model_state_dict(objective._forward_module, options=self._whole)
         return {name.removeprefix("model."): tensor for name, tensor in state.items()}
 
     def optimizer(self, objective: Any, optimizer: Any) -> dict[str, Tensor]:
-        """The optimiser's memory of each parameter, by the parameter's name."""
+        """Return the optimizer's state tensors by `parameter name/key`."""
         return {
             f"{name.removeprefix('model.')}/{key}": torch.as_tensor(value)
             for name, memory in self._memory(objective, optimizer)["state"].items()
@@ -196,7 +199,7 @@ class Sharded:
         }
 
     def restore(self, objective: Any, optimizer: Any, weights: dict[str, Tensor], memory: dict[str, Tensor]) -> None:
-        """The inverse of both."""
+        """Load what `weights` and `optimizer` returned."""
         named: Any = {f"model.{name}": tensor for name, tensor in weights.items()}
         distributed.set_model_state_dict(objective._forward_module, named, options=self._whole)
         state = self._memory(objective, optimizer)

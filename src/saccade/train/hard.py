@@ -1,4 +1,4 @@
-"""The objective of hard attention: words by their likelihood, where to look by what the words were worth."""
+"""The objective of hard attention: cross-entropy for the words, REINFORCE for the attention draws."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ __all__ = ["HardLoss", "learns_by_reward", "refuse_reward"]
 
 
 def learns_by_reward(model: Seq2Seq) -> list[Hard]:
-    """The hard attentions of a model to which no gradient comes through what they draw."""
+    """Return the hard attentions of a model that learn by REINFORCE: their draws pass no gradient."""
     return [part for part in model.modules() if isinstance(part, Hard) and part.estimator == "reinforce"]
 
 
 def refuse_reward(model: Seq2Seq) -> None:
-    """Refuse a model that would have to learn by reward where the objective is the likelihood of words alone."""
+    """Raise if hard attention needs REINFORCE but the objective is cross-entropy alone."""
     if learns_by_reward(model):
         raise ConfigError(
-            "hard attention learns by reward, which this task has no objective for, so its scores would never change. "
-            "Set align_options: {estimator: gumbel} beside align: hard, or choose another align."
+            "hard attention learns by reward (REINFORCE), which this task has no objective for, so its scores would "
+            "never change. Set align_options: {estimator: gumbel} beside align: hard, or choose another align."
         )
 
 
 class HardLoss(WordLoss):
-    """Cross-entropy of the words, and for the draws that led to them the gradient of their expected likelihood.
+    """Cross-entropy of the words, plus REINFORCE for the attention draws s. The gradient is
 
         ∂ log p(y | s) + λ (log p(y | s) - b) ∂ log p(s) + ε ∂H(s),   b ← 0.9 b + 0.1 log p(y | s)
 
-    A share of the sentences looks everywhere, as soft attention does, which makes the estimate less noisy. The baseline
-    b belongs to the model, so that it is saved with it.
+    A random share of the sentences uses soft attention instead of draws; this reduces the variance. The baseline b is
+    part of the model, so that checkpoints include it.
     Paper: Xu et al. 2015, arXiv:1502.03044, equations 11 to 13.
     """
 
@@ -50,7 +50,7 @@ class HardLoss(WordLoss):
     ) -> None:
         super().__init__(model, terms=terms, **options)
         if self.agreement:
-            raise ConfigError("agreement is for dropout alone, but hard attention draws too. Set it to 0.")
+            raise ConfigError("train.agreement compares dropout alone, but hard attention samples too. Set it to 0.")
         self.draws = learns_by_reward(model)
         baseline = getattr(model, "baseline", None)
         if not self.draws or not isinstance(baseline, MovingBaseline):
@@ -65,7 +65,7 @@ class HardLoss(WordLoss):
         for draw in self.draws:
             draw.expecting = rows
         try:
-            logits = self.model(self._fed(batch), tape=tape)  # (B, T, V)
+            logits = self.model(self._augmented(batch), tape=tape)  # (B, T, V)
         finally:
             for draw in self.draws:
                 draw.expecting = None
@@ -74,10 +74,12 @@ class HardLoss(WordLoss):
         flat = flat.float() if flat.dtype.itemsize < 4 else flat
         smoothed = from_logits(flat, expected, smoothing=self.label_smoothing).smoothed
         plain = F.cross_entropy(flat.detach(), expected, ignore_index=PAD, reduction="none").view(mask.shape).sum(1)
-        return Losses(smoothed + self._rewarded(tape, plain, mask) + self._asked(self.terms, batch, tape), plain.sum())
+        return Losses(
+            smoothed + self._reinforce(tape, plain, mask) + self._weighted(self.terms, batch, tape), plain.sum()
+        )
 
-    def _rewarded(self, tape: Tape, plain: Tensor, mask: Tensor) -> Tensor:
-        """The loss that teaches where to look, from the negative log-likelihood (B,) of each sentence."""
+    def _reinforce(self, tape: Tape, plain: Tensor, mask: Tensor) -> Tensor:
+        """Return the REINFORCE loss, given the negative log-likelihood (B,) of each sentence."""
         reward = -self.reward.weight * plain
         baseline = self.model.baseline(reward, mask.any(1))  # type: ignore[operator]
         sites = [site for site in self.model.source_sites if site + DISTRIBUTION in tape]

@@ -1,4 +1,4 @@
-"""Interrupts: Ctrl-C and SIGTERM as a request that the training loop answers when it is ready."""
+"""Interrupts: turn Ctrl-C and SIGTERM into a callback, so that the training loop can finish its step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One training run per folder: a lock that the operating system releases however the run ends."""
+"""One training run per folder: a lock that the operating system releases when the process ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from saccade.errors import ConfigError
-from saccade.files import told
+from saccade.files import wrap_os_errors
 
 try:
     import fcntl
@@ -27,26 +27,26 @@ _NAME = ".saccade.lock"
 def locked(folder: Path) -> Iterator[None]:
     """Hold the folder's lock; raise ConfigError if another run holds it.
 
-    The lock belongs to an open file (flock), so that it ends with the process, even with a killed one, and a lock file
-    that is left behind blocks nobody. Where the file system cannot lock, a warning says so and the run goes on.
+    The lock is a flock on an open file. It ends with the process, even a killed one, so a leftover lock file does not
+    block later runs. If the file system cannot lock, the run logs a warning and continues.
     """
     path, made = folder / _NAME, not folder.exists()
-    with told(path):
+    with wrap_os_errors(path):
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = _open_and_lock(path)
     try:
         yield
     finally:
-        with suppress(OSError):  # a folder that is gone or has become read-only needs no unlocking
-            path.unlink(missing_ok=True)  # while it is locked, so that this is never another run's file
+        with suppress(OSError):  # the folder may be deleted or read-only by now
+            path.unlink(missing_ok=True)  # while still locked, so that this is never another run's file
         os.close(descriptor)
         if made:
-            with suppress(OSError):  # it stays unless it is empty
+            with suppress(OSError):  # fails, and keeps the folder, unless it is empty
                 folder.rmdir()
 
 
 def _open_and_lock(path: Path) -> int:
-    """The descriptor of the lock file, locked."""
+    """Open and lock the lock file; return its descriptor."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -56,11 +56,11 @@ def _open_and_lock(path: Path) -> int:
         except BaseException:
             os.close(descriptor)
             raise
-        os.close(descriptor)  # the run that held the lock has just ended and removed this file: lock a new one
+        os.close(descriptor)  # the previous run deleted this file between open and lock: lock a new one
 
 
 def _lock(descriptor: int, folder: Path) -> bool:
-    """Lock an open file; False where locking is not possible."""
+    """Lock an open file; return False if the file system cannot lock."""
     try:
         if fcntl is None:
             raise OSError(errno.ENOSYS, "no file locks on this system")
@@ -81,7 +81,7 @@ def _lock(descriptor: int, folder: Path) -> bool:
 
 
 def _is(path: Path, descriptor: int) -> bool:
-    """True if the name still belongs to the open file."""
+    """Return whether the path still names the open file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:
@@ -89,13 +89,13 @@ def _is(path: Path, descriptor: int) -> bool:
 
 
 def _sign(descriptor: int) -> None:
-    """Note which process holds the lock, for the message that another one gets."""
-    with suppress(OSError):  # a full disk is reported by the first file that matters
+    """Write process id and host into the lock file, for the error message in another process."""
+    with suppress(OSError):  # not essential: a full disk is reported when the run writes its files
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()} {socket.gethostname()}\n".encode(), 0)
 
 
 def _signature(descriptor: int) -> str:
-    """Which process holds the lock, if it says so."""
+    """Return which process holds the lock, or an empty text if the file does not name one."""
     pid, _, host = os.pread(descriptor, 300, 0).decode("utf-8", "replace").strip().partition(" ")
     return f" (process {pid} on {host})" if pid.isdecimal() and host else ""

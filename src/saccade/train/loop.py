@@ -15,49 +15,49 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from saccade.data.loader import Load, Loader
-from saccade.data.plan import Place
+from saccade.data.batch_sampler import Cursor
+from saccade.data.loader import Loader, TrainBatch
 from saccade.errors import CheckpointError, NumericsError, unknown_name
 from saccade.metrics.table import METRICS
 from saccade.train import checkpoint
 from saccade.train.devices import Sharded, find_accelerator, launched
 from saccade.train.ema import Ema
-from saccade.train.graphs import Graphs, graphs_fit
+from saccade.train.graphed_update import Graphs, graphs_fit
 from saccade.train.interrupt import on_interrupt
-from saccade.train.log import Log, Watcher
+from saccade.train.log import Log, TrainingCallback
 from saccade.train.objective import mean_loss
 from saccade.train.precision import choose_precision
 from saccade.train.progress import Progress, Saved
 from saccade.train.schedules import build_optimizer, learning_rate, steps_reached
-from saccade.train.settings import TrainConfig
-from saccade.train.update import Learnt, Updater
+from saccade.train.train_config import TrainConfig
+from saccade.train.update import Updater, UpdateResult
 
 __all__ = ["Job", "Outcome", "Progress", "fit"]
 
 _SKIPS_ALLOWED = 50
-"""Updates in a row that fp16 may skip while it looks for its scale."""
+"""Consecutive updates that fp16 may skip while its loss scaler searches for a scale."""
 
 
 class Job(Protocol):
-    """What a task brings to training."""
+    """What the training loop needs: model, objective, data, validation and export."""
 
     model: nn.Module
     objective: Any
-    """Holds the model; gives Losses, see `objective.losses_of`."""
+    """Holds the model and computes Losses, see `objective.losses_of`."""
     width: int
     """The model's width, for the noam schedule."""
 
     def loader(self, rank: int, ranks: int, *, rounded: bool) -> Loader:
-        """The training batches of one of several processes; `rounded`: in few shapes, see Plan."""
+        """Return the training batches of process `rank` of `ranks`; `rounded`: in few shapes, see BatchSampler."""
 
-    def held_out(self) -> Iterable[Load]:
+    def held_out(self) -> Iterable[TrainBatch]:
         """Return the batches to validate on."""
 
     def measure(self) -> dict[str, Any]:
-        """Return what is measured on held-out data beside the loss: numbers, and `notes`, a list of sentences."""
+        """Compute metrics on held-out data beside the loss, by name; `notes` is a list of sentences for the user."""
 
     def facts(self) -> dict[str, Any]:
-        """What there is to know of data and model."""
+        """Return facts on data and model, such as sizes, for the progress display."""
 
     def export(self, weights: checkpoint.Tensors) -> None:
         """Write the model folder's weights."""
@@ -65,23 +65,23 @@ class Job(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How training ended: finished, early, time or interrupted."""
+    """How training ended; `why` is finished, early, time or interrupted."""
 
     why: str
     progress: Progress
 
 
 def fit(
-    job: Job, config: TrainConfig, folder: Path, *, resume: bool = False, watcher: Watcher | None = None
+    job: Job, config: TrainConfig, folder: Path, *, resume: bool = False, watcher: TrainingCallback | None = None
 ) -> Outcome:
-    """Train a job's model; checkpoints, log and weights go to the folder."""
+    """Train a job's model; write checkpoints, log and weights to the folder."""
     precision = _precision(config, folder / "checkpoints", resume)
     with launched(config, precision) as fabric:
-        return _Run(job, config, folder, watcher or Watcher(), fabric, precision).go(resume)
+        return _Run(job, config, folder, watcher or TrainingCallback(), fabric, precision).go(resume)
 
 
 def _precision(config: TrainConfig, folder: Path, resume: bool) -> str:
-    """What numbers to train with; a run that goes on keeps to what was chosen for it on such a device."""
+    """Choose the number format; a resumed run with precision auto keeps its earlier choice for this device type."""
     accelerator, last = find_accelerator(config.accelerator), checkpoint.latest(folder) if resume else None
     if last is not None and config.precision == "auto":
         kept = checkpoint.read_progress(last).precision
@@ -91,14 +91,14 @@ def _precision(config: TrainConfig, folder: Path, resume: bool) -> str:
 
 
 class _Run:
-    """One training, from its start or from a checkpoint."""
+    """One training run, from its start or from a checkpoint."""
 
     def __init__(
-        self, job: Job, config: TrainConfig, folder: Path, watcher: Watcher, fabric: Fabric, precision: str
+        self, job: Job, config: TrainConfig, folder: Path, watcher: TrainingCallback, fabric: Fabric, precision: str
     ) -> None:
         self.job, self.config, self.folder, self.fabric, self.precision = job, config, folder, fabric, precision
         self.checkpoints = folder / "checkpoints"
-        self.watcher = watcher if fabric.is_global_zero else Watcher()
+        self.watcher = watcher if fabric.is_global_zero else TrainingCallback()
         torch.manual_seed(config.seed + self.fabric.global_rank)
         self.sharded: Sharded | None = Sharded() if config.strategy == "fsdp" else None
         self.rounded = graphs_fit(config, fabric)
@@ -106,12 +106,12 @@ class _Run:
         self.objective, self.optimizer = self.fabric.setup(job.objective, optimizer)
         self.ema = None if config.ema is None else Ema(job.model, config.ema)
         graphs = Graphs(fabric.device) if self.rounded else None
-        self.updater = Updater(fabric, self.objective, self.optimizer, config, self._learnt, graphs)
+        self.updater = Updater(fabric, self.objective, self.optimizer, config, self._on_update, graphs)
         self.progress = Progress()
         self.stopping = False
-        self.group: list[Load] = []
-        self.loss = math.nan  # the mean since the last entry of the log
-        self.rate = 0.0  # of the last update
+        self.group: list[TrainBatch] = []
+        self.loss = math.nan  # mean since the last log entry
+        self.rate = 0.0  # learning rate of the last update
         self.began = time.perf_counter()
 
     def go(self, resume: bool) -> Outcome:
@@ -119,28 +119,28 @@ class _Run:
             self._restore()
         self.log = Log(self.folder, self.progress.step, silent=not self.fabric.is_global_zero)
         loader = self.job.loader(self.fabric.global_rank, self.fabric.world_size, rounded=self.rounded)
-        self.watcher.begins(self.config.steps, self.progress.step, self.job.facts())
+        self.watcher.on_train_begin(self.config.steps, self.progress.step, self.job.facts())
         try:
             with on_interrupt(self._stop):
                 why = self._train(loader)
             self._finish(why)
         finally:
             self.log.close()
-            self.watcher.ends()
+            self.watcher.on_train_end()
         return Outcome(why, self.progress)
 
     def _train(self, loader: Loader) -> str:
         config, progress = self.config, self.progress
         if self._late():
             return "time"
-        loads = loader(Place(*progress.place))
+        loads = loader(Cursor(*progress.place))
         self.objective.train()
         self.began = time.perf_counter() - progress.seconds
         try:
             while progress.step < config.steps:
                 group = list(islice(loads, config.accumulate))
                 self._update(group)
-                if self._pauses():
+                if self._must_flush():
                     self.updater.finish()
                 self._count_time()
                 self._report()
@@ -165,14 +165,14 @@ class _Run:
         self.stopping = True
         self.watcher.note("Finishing this step and writing a checkpoint; press Ctrl-C again not to wait.")
 
-    def _pauses(self) -> bool:
-        """Whether something comes now for which all updates must have been made."""
+    def _must_flush(self) -> bool:
+        """Return whether pending updates must be flushed before what comes next, such as a validation."""
         config, step = self.config, self.progress.step
         every = (config.validate_every, config.checkpoint_every, config.log_every)
         return self.stopping or step == config.steps or any(step % steps == 0 for steps in every)
 
     def _reason_to_stop(self) -> str | None:
-        """Whether this was the last step, and why; all processes must answer the same."""
+        """Return why to stop after this step, or None; all processes return the same."""
         config, progress = self.config, self.progress
         stopping = self.stopping if self.fabric.world_size == 1 else self._any(self.stopping)
         if progress.step >= config.steps:
@@ -182,21 +182,21 @@ class _Run:
         return "time" if self._late() else "interrupted" if stopping else None
 
     def _any(self, mine: bool) -> bool:
-        """Whether any process has answered a question with yes."""
-        answer: Any = torch.tensor(float(mine), device=self.fabric.device)
-        return bool(self.fabric.all_reduce(answer, reduce_op="sum"))
+        """Return whether the flag is set in any process."""
+        flag: Any = torch.tensor(float(mine), device=self.fabric.device)
+        return bool(self.fabric.all_reduce(flag, reduce_op="sum"))
 
     def _late(self) -> bool:
         return self.config.minutes is not None and self.progress.seconds >= 60 * self.config.minutes
 
     def _count_time(self) -> None:
         seconds = time.perf_counter() - self.began
-        if self.config.minutes is not None:  # rates depend on it, so all processes go by one clock
+        if self.config.minutes is not None:  # learning rates depend on it, so all processes use one clock
             seconds = self.fabric.broadcast(seconds)
         self.progress.seconds = seconds
 
-    def _update(self, group: list[Load]) -> None:
-        """One step: the gradients of some batches, and the move along them."""
+    def _update(self, group: list[TrainBatch]) -> None:
+        """Run one optimizer step on the summed gradients of a group of batches."""
         progress, tokens = self.progress, sum(load.tokens for load in group)
         progress.step += 1
         reached = steps_reached(progress.step, self.config, progress.seconds)
@@ -207,27 +207,27 @@ class _Run:
             self.ema.update(self.job.model)
         progress.place, progress.tokens = (*group[-1].place,), progress.tokens + tokens
 
-    def _learnt(self, learnt: Learnt) -> None:
-        """Count what came of an update, unless it went wrong."""
-        self._check(learnt)
-        since, group = self.progress.since_log, learnt.group
-        since["loss"] += learnt.loss * learnt.tokens
-        since["tokens"] += learnt.tokens
+    def _on_update(self, result: UpdateResult) -> None:
+        """Check the result of an update and add it to the sums for the log."""
+        self._check(result)
+        since, group = self.progress.since_log, result.group
+        since["loss"] += result.loss * result.tokens
+        since["tokens"] += result.tokens
         since["padding"] += sum(load.padding for load in group) / len(group)
         since["n"] += 1
         self.loss = since["loss"] / since["tokens"]
 
-    def _check(self, learnt: Learnt) -> None:
-        """Stop before numbers that are none reach the weights that are kept."""
-        progress, loss, norm = self.progress, learnt.loss, learnt.norm
-        self.group = learnt.group
+    def _check(self, result: UpdateResult) -> None:
+        """Raise if the loss or the gradient is NaN or infinite, before such weights are saved."""
+        progress, loss, norm = self.progress, result.loss, result.norm
+        self.group = result.group
         if math.isfinite(loss) and math.isfinite(norm):
             progress.skipped = 0
             return
         progress.skipped += 1
         if self.config.precision == "fp16" and math.isfinite(loss) and progress.skipped < _SKIPS_ALLOWED:
             return  # the scaler skips this update and lowers its scale
-        raise self._diverged(f"the loss is {loss:g} and the gradient's length {norm:g}", learnt.step, learnt.rate)
+        raise self._diverged(f"the loss is {loss:g} and the gradient norm {norm:g}", result.step, result.rate)
 
     def _diverged(self, how: str, step: int, rate: float) -> NumericsError:
         lines = sorted(int(line) for load in self.group for line in load.lines)
@@ -269,7 +269,7 @@ class _Run:
         self.objective.eval()
         whole = nullcontext() if self.sharded is None else self.sharded.whole(self.objective)
         with torch.no_grad(), self._own_random_numbers(), self._averaged(), whole:
-            # what differs by a rounding must not let one process believe in another best than the rest
+            # all ranks use rank 0's metrics: rounding must not make them disagree on the best step
             loss = mean_loss(self.job.objective, self.job.held_out(), self.fabric.device)
             metrics = self.fabric.broadcast({"loss": loss, **self.job.measure()})
         self.objective.train()
@@ -315,11 +315,11 @@ class _Run:
         self.fabric.barrier()
 
     def _weights(self) -> checkpoint.Tensors:
-        """The model's weights, if they are worth keeping."""
+        """Return the model's weights; raise if any is NaN or infinite."""
         sharded = self.sharded
         weights = checkpoint.weights_of(self.job.model) if sharded is None else sharded.weights(self.objective)
         if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
-            how = "the update was so large that the weights are no numbers any more"
+            how = "the update was so large that weights are NaN or infinite"
             raise self._diverged(how, self.progress.step, self.rate)
         return weights
 
@@ -350,11 +350,11 @@ class _Run:
         saved = state.progress
         if sum(saved.place) > saved.step * self.config.accumulate:
             raise CheckpointError(
-                f"{path} is damaged: {saved.step} steps cannot have come to {saved.place} in the data."
+                f"{path} is damaged: {saved.step} steps cannot have reached {saved.place} in the data."
             )
-        self.rounded = saved.rounded  # a place counts batches, so they must stay as they are
+        self.rounded = saved.rounded  # the saved place counts batches, so the batches must be cut as before
         if not self.rounded:
-            self.updater.graphs = None  # hardly a shape would come twice
+            self.updater.graphs = None  # without rounding, shapes rarely repeat
         self.progress = Progress(**saved.model_dump(include=set(Progress.model_fields)))
         if self.sharded is not None:
             weights = checkpoint.without_retired(self.job.model, state.weights)
@@ -389,7 +389,7 @@ class _Run:
         }
 
     def _gathered(self, state: Tensor) -> Tensor:
-        """(processes, N): the bytes (N,) of each process."""
+        """Gather the bytes (N,) of each process -> (processes, N)."""
         rows = torch.zeros(self.fabric.world_size, len(state), dtype=torch.int32, device=self.fabric.device)
         rows[self.fabric.global_rank] = state
         found: Any = self.fabric.all_reduce(rows, reduce_op="sum")
@@ -415,6 +415,6 @@ class _Run:
 
     @contextmanager
     def _own_random_numbers(self) -> Iterator[None]:
-        """What happens inside draws no random number from training's."""
+        """Fork the RNG: draws inside leave the random numbers of training unchanged."""
         with torch.random.fork_rng(devices=[self.fabric.device] if self.fabric.device.type == "cuda" else []):
             yield

@@ -1,4 +1,4 @@
-"""Objectives: from a model and a batch to the losses that training lowers."""
+"""Objectives: compute the losses of a model on a batch."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention.tape import Tape
 from saccade.batch import NO_LABEL, PAD, UNK, Batch
-from saccade.data.loader import Load, count_rows, count_words
-from saccade.data.plan import Rows
+from saccade.data.batch_sampler import Rows
+from saccade.data.loader import TrainBatch, count_rows, count_words
 from saccade.data.store import Store
 from saccade.kernels.cross_entropy import cross_entropy, from_logits
 from saccade.models.base import Classifying, Seq2Seq
@@ -27,14 +27,14 @@ __all__ = ["ClassLoss", "Losses", "Objective", "WordLoss", "losses_of", "mean_lo
 
 
 class Losses(NamedTuple):
-    """Sums over a batch: what is lowered, and the negative log-likelihood alone, in nats."""
+    """Sums over a batch: `total`, which training minimizes, and `plain`, the negative log-likelihood, in nats."""
 
     total: Tensor
     plain: Tensor
 
 
 class Handed:
-    """A batch on its way through Fabric, which takes dataclasses apart and cannot rebuild a frozen one."""
+    """Hides a batch from Fabric's wrapper, which unpacks dataclasses and cannot rebuild a frozen one."""
 
     __slots__ = ("batch",)
 
@@ -43,32 +43,32 @@ class Handed:
 
 
 class Objective(nn.Module, ABC):
-    """What training lowers. Holds the model, so that DDP and FSDP wrap one module."""
+    """The training loss. It holds the model, so that DDP and FSDP wrap one module."""
 
     @abstractmethod
     def losses(self, batch: Batch) -> Losses:
         """Compute the losses of a batch, summed over its examples."""
 
     def count(self, store: Store, rows: Rows) -> int:
-        """Count the answers that some rows of a store ask for: what their summed losses are divided by."""
+        """Count the predictions that some rows of a store ask for: the denominator of the mean loss."""
         return count_words(store, rows)
 
     def progress(self, share: float) -> None:
-        """Take note of how much of training is done, from 0 to 1; called before every update."""
+        """Update schedules to the share of training that is done, from 0 to 1; called before every update."""
 
     def forward(self, handed: Handed) -> Losses:
-        """Compute the losses; call it through `losses_of`, which Fabric's wrapper needs."""
+        """Compute the losses. Call it through `losses_of`, since Fabric's wrapper needs `Handed`."""
         return self.losses(handed.batch)
 
 
 def losses_of(objective: nn.Module, batch: Batch) -> Losses:
-    """Compute an objective's losses, also of one that Fabric has wrapped."""
+    """Compute the losses of an objective, wrapped by Fabric or not."""
     found: Losses = objective(Handed(batch))
     return found
 
 
-def mean_loss(objective: Objective, loads: Iterable[Load], device: torch.device) -> float:
-    """Compute the negative log-likelihood of held-out batches, in nats per answer."""
+def mean_loss(objective: Objective, loads: Iterable[TrainBatch], device: torch.device) -> float:
+    """Compute the negative log-likelihood of held-out batches, in nats per token or label."""
     total, count = 0.0, 0
     for load in loads:
         total += float(losses_of(objective, load.batch.to(device)).plain)
@@ -77,10 +77,10 @@ def mean_loss(objective: Objective, loads: Iterable[Load], device: torch.device)
 
 
 class WordLoss(Objective):
-    """Cross-entropy of every target word, and what is asked for beside it.
+    """Cross-entropy of the target words, plus weighted terms.
 
-    `own_words` is the chance that a word fed to the decoder is the model's own choice instead of the true one
-    (scheduled sampling, Bengio et al. 2015, arXiv:1506.03099); it rises to `scheduled_sampling` while training goes on.
+    `own_words` is the probability that the decoder is fed the model's own prediction instead of the target word
+    (scheduled sampling, Bengio et al. 2015, arXiv:1506.03099). It rises linearly to `scheduled_sampling`.
     """
 
     def __init__(
@@ -107,33 +107,33 @@ class WordLoss(Objective):
 
     def losses(self, batch: Batch) -> Losses:
         if agree := self.training and self.agreement > 0:
-            batch = tree.concatenate([batch, batch])
+            batch = pytree.concatenate([batch, batch])
         terms = [term for term in self.terms if term.applies(batch)]
         tape = Tape() if terms else None
-        fed = self._fed(batch)
-        expected = _counted(batch.expected, batch)
+        fed = self._augmented(batch)
+        expected = _flat(batch.expected, batch)
         if "output" in self.model._modules and not agree:
             output = self.model.output
-            vectors = _counted(self.model.vectors(fed, tape=tape), batch)
+            vectors = _flat(self.model.hidden_states(fed, tape=tape), batch)
             losses = cross_entropy(vectors, output.weight, output.bias, expected, smoothing=self.label_smoothing)
-            return Losses(losses.smoothed + self._asked(terms, batch, tape), losses.plain)
-        logits = _counted(self.model(fed, tape=tape), batch)
+            return Losses(losses.smoothed + self._weighted(terms, batch, tape), losses.plain)
+        logits = _flat(self.model(fed, tape=tape), batch)
         losses = from_logits(logits, expected, smoothing=self.label_smoothing)
-        total = losses.smoothed + self._asked(terms, batch, tape)
+        total = losses.smoothed + self._weighted(terms, batch, tape)
         if not agree:
             return Losses(total, losses.plain)
         return Losses((total + self.agreement * disagreement(logits, expected != PAD)) / 2, losses.plain / 2)
 
-    def _asked(self, terms: Sequence[Term], batch: Batch, tape: Tape | None) -> Tensor | float:
+    def _weighted(self, terms: Sequence[Term], batch: Batch, tape: Tape | None) -> Tensor | float:
         """Sum up the terms, each times its weight."""
-        asked: Tensor | float = 0.0
+        total: Tensor | float = 0.0
         for term in terms:
             assert tape is not None
-            asked = asked + term.weight * term.loss(self.model, batch, tape)
-        return asked
+            total = total + term.weight * term.loss(self.model, batch, tape)
+        return total
 
-    def _fed(self, batch: Batch) -> Batch:
-        """The batch with some of what the model reads replaced."""
+    def _augmented(self, batch: Batch) -> Batch:
+        """Apply the augmentations of training: word dropout, mirrored images, scheduled sampling."""
         if not self.training:
             return batch
         if self.word_dropout:
@@ -146,11 +146,11 @@ class WordLoss(Objective):
 
     @torch.no_grad()
     def _with_own_words(self, batch: Batch) -> Batch:
-        """The target with some words replaced by those the model would have said there, fed its own mixture."""
+        """Replace some target words by greedy predictions; each step is fed the words as replaced so far."""
         inputs = batch.inputs.clone()
-        with _keeping_buffers(self.model):  # the pass that learns comes after, and norms are to count a batch once
+        with _keeping_buffers(self.model):  # the training pass follows; batch norm must count a batch once
             memory = self.model.encode(batch)
-            state = self.model.start(memory, inputs.shape[1])
+            state = self.model.init_state(memory, inputs.shape[1])
             own = torch.rand(inputs.shape, device=inputs.device) < self.own_words
             for t in range(inputs.shape[1] - 1):
                 logits, state = self.model.step(memory, state, inputs[:, t])
@@ -162,23 +162,23 @@ class WordLoss(Objective):
 
 @contextmanager
 def _keeping_buffers(model: nn.Module) -> Iterator[None]:
-    """Give buffers, such as the running means of batch norms, the values back that they had before."""
+    """Restore buffers, such as the running means of batch norm, after the block."""
     kept = [(buffer, buffer.clone()) for buffer in model.buffers()]
     yield
     for buffer, value in kept:
         buffer.copy_(value)
 
 
-def _counted(values: Tensor, batch: Batch) -> Tensor:
-    """(B, T, ...) -> (n, ...): the rows of words, and on a GPU those of padding, which count nothing, too.
+def _flat(values: Tensor, batch: Batch) -> Tensor:
+    """Flatten (B, T, ...) to (n, ...): on the CPU without padding rows, on a GPU with them.
 
-    To leave them out there would mean to wait until it is known how many there are.
+    Padding adds nothing to the loss. Dropping it on a GPU would need a sync to learn n.
     """
     return values[batch.expected_mask] if values.device.type == "cpu" else values.flatten(0, 1)
 
 
 class ClassLoss(Objective):
-    """Cross-entropy of the right class."""
+    """Cross-entropy of the correct class."""
 
     def __init__(
         self, model: Classifying, *, label_smoothing: float = 0.0, word_dropout: float = 0.0, agreement: float = 0.0
@@ -192,7 +192,7 @@ class ClassLoss(Objective):
 
     def losses(self, batch: Batch) -> Losses:
         if agree := self.training and self.agreement > 0:
-            batch = tree.concatenate([batch, batch])
+            batch = pytree.concatenate([batch, batch])
         if self.training and self.word_dropout and batch.source is not None:
             batch = replace(batch, source=_unknown(batch.source, self.word_dropout))
         logits = self.model(batch)
@@ -205,13 +205,13 @@ class ClassLoss(Objective):
 
 
 def _mirrored(pictures: Tensor, share: float) -> Tensor:
-    """Some pictures with left and right exchanged: bytes (B, H, W, 3), or numbers (B, 3, H, W)."""
-    turned = torch.rand(len(pictures), device=pictures.device) < share
-    across = 2 if pictures.dtype == torch.uint8 else 3
-    return torch.where(turned[:, None, None, None], pictures.flip(across), pictures)
+    """Flip a random share of the images left to right: uint8 (B, H, W, 3), or floats (B, 3, H, W)."""
+    chosen = torch.rand(len(pictures), device=pictures.device) < share
+    width = 2 if pictures.dtype == torch.uint8 else 3  # the axis
+    return torch.where(chosen[:, None, None, None], pictures.flip(width), pictures)
 
 
 def _unknown(tokens: Tensor, share: float) -> Tensor:
-    """Some words, but no special token, replaced by UNK."""
+    """Replace a random share of the words, but no special tokens, by UNK."""
     chosen = (torch.rand(tokens.shape, device=tokens.device) < share) & (tokens > UNK)
     return tokens.masked_fill(chosen, UNK)

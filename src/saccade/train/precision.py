@@ -1,4 +1,4 @@
-"""Precision: what numbers to train with, found out without risk."""
+"""Precision: choose the number format of training."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def seconds(half):
     return best
 raise SystemExit(0 if seconds(True) < 0.6 * seconds(False) else 3)
 """
-"""A training step in both precisions; bf16 has to be much faster to be worth its digits."""
+"""Times a training step in fp32 and bf16; exits with 0 if bf16 is fast enough to justify its lower precision."""
 
 
 def choose_precision(name: str, accelerator: str, processes: int = 1) -> str:
-    """Fabric's name for a recipe's precision; `auto` takes bf16 where it works and pays, fp32 elsewhere.
+    """Return Fabric's name for a recipe's precision; `auto` is bf16 if it works and is faster, else fp32.
 
-    Several processes on CPUs take fp32: each would measure for itself, and they might not agree.
+    Several CPU processes use fp32: each would measure for itself, and they might disagree.
     """
     if name == "auto":
         if accelerator == "cuda":
@@ -50,9 +50,9 @@ def choose_precision(name: str, accelerator: str, processes: int = 1) -> str:
 
 @cache
 def cpu_bf16_pays(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
-    """Whether bf16 products are right and faster on this CPU.
+    """Return whether bf16 matmuls work and are faster on this CPU.
 
-    Some virtual CPUs advertise instructions they then fault on, which kills a process outright; so a child tries.
+    Some virtual CPUs advertise bf16 instructions but kill a process that uses them, so a subprocess tries them.
     """
     try:
         flags = cpuinfo.read_text(errors="replace")

@@ -1,4 +1,4 @@
-"""Progress: how far a training run is, and the same as a checkpoint's progress.json."""
+"""Progress: counters of a training run, also stored as progress.json in checkpoints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPTIONAL = {"version", "scale"}
 
 @with_config(ConfigDict(extra="forbid", strict=True, allow_inf_nan=False))
 class SinceLog(TypedDict):
-    """Sums since the last entry of the log; n: updates."""
+    """Sums since the last log entry; n: updates."""
 
     loss: float
     tokens: float
@@ -28,17 +28,17 @@ class SinceLog(TypedDict):
 
 
 class Progress(Config):
-    """How far a run is; plain numbers that go into a checkpoint."""
+    """Counters of a training run, saved in checkpoints."""
 
     model_config = ConfigDict(frozen=False)
 
     step: Count = 0
     place: Annotated[tuple[Count, Count], Field(strict=False)] = (0, 0)
-    """Epoch, and how many of its batches are done."""
+    """Epoch, and the number of its batches that are done; see `data.batch_sampler.Cursor`."""
     best: float | None = None
     best_step: Count = 0
     stale: Count = 0
-    """Validations since the best."""
+    """Validations since the best one."""
     halvings: Count = 0
     seconds: float = Field(0.0, ge=0)
     tokens: Count = 0
@@ -47,21 +47,21 @@ class Progress(Config):
 
 
 class Saved(Progress):
-    """Progress as it stands in a checkpoint, with the circumstances of the run."""
+    """Progress as stored in a checkpoint, with the settings that a resumed run needs."""
 
     version: Literal[1, 2] = 1
     """2: the checkpoint has checksums."""
     world_size: int = Field(1, ge=1)
     precision: dict[str, str] = Field(default_factory=dict)
-    """The number format that was chosen, by kind of device."""
+    """The chosen precision by device type."""
     rounded: bool = False
-    """See Plan."""
+    """See `BatchSampler`."""
     scale: dict[str, float] | None = None
-    """State of the gradient scaler, for fp16."""
+    """State of the loss scaler, for fp16."""
 
 
 def parse_progress(text: str, where: str, remedy: str) -> Saved:
-    """Read progress.json; every field must be there and of its type. Errors name the file and the remedy."""
+    """Parse progress.json; all fields must be present and typed. Errors name the file `where` and the remedy."""
     try:
         found = json.loads(text)
         missing = Saved.model_fields.keys() - _OPTIONAL - dict(found).keys()

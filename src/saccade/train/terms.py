@@ -1,10 +1,10 @@
-"""Terms: what an objective adds to the likelihood, each with a weight and settings of its own.
+"""Terms: losses that an objective adds to the cross-entropy, each with a weight and its own settings.
 
     objective:
       guided_alignment: {weight: 0.5, head: 0}
       coverage: {weight: 1.0}
 
-A new term is a class here and a line in TERMS, or a class of your own, named `package.module:Class` in a recipe.
+To add a term, write a class here and add it to TERMS, or name your own class in a recipe: `package.module:Class`.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ __all__ = [
 
 
 class Term(Config):
-    """A part of a loss. A subclass adds settings as fields, and computes the loss of a batch in `loss`."""
+    """A term of the loss. A subclass adds settings as fields and computes the loss of a batch in `loss`."""
 
     name: ClassVar[str]
-    """In recipes and messages."""
+    """Its name in recipes and messages."""
     needs: ClassVar[str] = "attention to a source"
     """What a task must offer for the term to make sense; see `Task.offers`."""
 
     weight: Weight = 1.0
-    """What it counts beside the likelihood; at 0 it is left out."""
+    """Weight of the term relative to the cross-entropy; 0 leaves it out."""
 
     def check(self, model: Seq2Seq) -> None:
-        """Refuse a model that the term cannot be computed for."""
+        """Raise ConfigError if the term cannot be computed for a model."""
         if not model.source_sites:
             raise ConfigError(f"{self.name} needs attention to the source, but this model has none. Leave it out.")
 
     def applies(self, batch: Batch) -> bool:
-        """Whether a batch has what the term needs."""
+        """Return whether a batch has what the term needs."""
         return True
 
     @abstractmethod
     def loss(self, model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
-        """Compute the loss, summed over the batch, from what the tape has of every attention; `weight` is put to it."""
+        """Compute the loss, summed over the batch, from the attention on the tape; the caller applies `weight`."""
 
 
 class GuidedAlignment(Term):
@@ -69,9 +69,9 @@ class GuidedAlignment(Term):
     needs = "gold alignments"
 
     site: str | None = None
-    """The place whose attention is pulled, such as decoder.layers.1.cross; left out, the mean of all of them."""
+    """Attention site to train, such as decoder.layers.1.cross; default: the mean over all cross-attention sites."""
     head: Index | None = None
-    """The head that is pulled, from 0; left out, the mean of all heads."""
+    """Head to train, from 0; default: the mean over all heads."""
 
     def check(self, model: Seq2Seq) -> None:
         super().check(model)
@@ -87,7 +87,7 @@ class GuidedAlignment(Term):
 
 
 class DoublyStochastic(Term):
-    """Pulls what each place of the source gets of all words' attention towards 1 (Xu et al. 2015, arXiv:1502.03044)."""
+    """Pulls the summed attention to each source position towards 1 (Xu et al. 2015, arXiv:1502.03044)."""
 
     name = "doubly_stochastic"
 
@@ -96,7 +96,7 @@ class DoublyStochastic(Term):
 
 
 class Coverage(Term):
-    """Charges for attending twice to the same place of the source (See et al. 2017, arXiv:1704.04368)."""
+    """Penalizes attending twice to the same source position (See et al. 2017, arXiv:1704.04368)."""
 
     name = "coverage"
 
@@ -105,16 +105,16 @@ class Coverage(Term):
 
 
 class Reinforce(Term):
-    """How hard attention learns by reward (Xu et al. 2015); `train/hard.py` computes it while it decodes."""
+    """Settings of REINFORCE for hard attention (Xu et al. 2015); `train/hard.py` computes the loss."""
 
     name = "reinforce"
 
     weight: Weight = 0.1
-    """What the likelihood of the words counts when it teaches where to look."""
+    """Weight of the REINFORCE term; it scales the reward, the log-likelihood of the words."""
     entropy: Weight = 0.002
-    """The weight of the spread of what it draws from."""
+    """Weight of the entropy of the attention distribution."""
     expected: float = Field(0.5, ge=0, le=1)
-    """The share of sentences that look everywhere, as soft attention does, in an update."""
+    """Share of the sentences in an update that use soft attention instead of draws."""
 
     def check(self, model: Seq2Seq) -> None:
         raise ConfigError("reinforce is for models whose hard attention learns by reward. Leave it out.")
@@ -124,7 +124,7 @@ class Reinforce(Term):
 
 
 def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int | None = None) -> Tensor:
-    """(B, T, S): the attention of one site and head, or the mean over those that are not named."""
+    """Return the attention (B, T, S) of one site and head, or the mean over all sites or heads if None."""
     seen = [tape[name].float() for name in (model.source_sites if site is None else [site])]  # (B, H, T, S)
     heads = min(part.shape[1] for part in seen)
     if head is not None and head >= heads:
@@ -138,7 +138,7 @@ TERMS: dict[str, type[Term]] = {kind.name: kind for kind in (GuidedAlignment, Do
 
 
 def find_term(name: str) -> type[Term]:
-    """Return a term by its name in TERMS, or by the place of its class, `package.module:Class`."""
+    """Return a term class by its name in TERMS, or by its import path, `package.module:Class`."""
     if not is_outside(name):
         return lookup("term", name, TERMS)
     found = find_factory("term", name)
@@ -148,14 +148,14 @@ def find_term(name: str) -> type[Term]:
 
 
 def terms_of(objective: dict[str, Any]) -> dict[str, Term]:
-    """Return the terms of a recipe whose settings are checked."""
+    """Return the terms of a recipe whose settings `complete_terms` has checked."""
     return {name: find_term(name).model_validate(settings) for name, settings in objective.items()}
 
 
 def complete_terms(objective: Any) -> tuple[dict[str, Any] | None, list[Fault]]:
-    """Return the settings of all terms with their defaults filled in, and what is wrong with them."""
+    """Return the settings of all terms with defaults filled in, and the faults in them."""
     if not isinstance(objective, dict):
-        return None, []  # told with the other sections
+        return None, []  # reported with the other sections
     made: dict[str, Any] = {}
     faults: list[Fault] = []
     for name, settings in objective.items():

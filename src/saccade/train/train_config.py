@@ -1,4 +1,4 @@
-"""TrainConfig: all that training can be told."""
+"""TrainConfig: the settings of training."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ __all__ = ["FREE_TO_CHANGE", "TrainConfig"]
 
 
 class TrainConfig(Config):
-    """How a model is trained. Batches are global: what several devices share is one batch of the recipe."""
+    """How a model is trained. Batch sizes are global: several devices share one batch of this size."""
 
     steps: Count = 10000
-    """Updates in all."""
+    """Number of updates."""
     minutes: Positive | None = None
-    """Stop after this long, if the steps are not done by then; a last validation follows.
+    """Time limit in minutes; training stops at it, after a last validation, if `steps` are not done.
 
-    The cosine schedule and scheduled sampling go by the larger share, of the steps or of this time.
+    The cosine schedule and scheduled sampling use the larger of two shares: steps done or time elapsed.
     """
     tokens_per_batch: Count = 4096
-    """The tokens of the longer side, padding counted."""
+    """Maximum tokens on the longer side of a batch, including padding."""
     accumulate: Count = 1
-    """Batches whose gradients are added up to one update."""
+    """Batches whose gradients are summed for one update."""
     optimizer: Literal["adam", "adamw", "adadelta", "sgd"] = "adamw"
     lr: Positive = 1e-3
-    """The highest learning rate."""
+    """Peak learning rate."""
     betas: Annotated[tuple[Share, Share], Field(strict=False)] = (0.9, 0.98)
     eps: Positive = 1e-8
     rho: float = Field(0.95, gt=0, lt=1)
@@ -37,40 +37,40 @@ class TrainConfig(Config):
     weight_decay: Weight = 0.0
     schedule: Literal["constant", "cosine", "noam", "inverse-sqrt", "halving", "plateau"] = "cosine"
     warmup: Index = 0
-    """Steps in which the rate rises to `lr`."""
+    """Steps of linear warm-up to `lr`."""
     halve_after: Index = 0
-    """For halving: the first step at which the rate is halved."""
+    """For halving: first step at which the rate is halved."""
     halve_every: Count = 1000
-    """For halving: the steps between."""
+    """For halving: steps between halvings."""
     plateau_patience: Index = 2
-    """For plateau: validations without progress before the rate is halved."""
+    """For plateau: validations without improvement that are tolerated before the rate is halved."""
     clip: Positive | None = 1.0
-    """The longest gradient."""
+    """Maximum gradient norm."""
     label_smoothing: Share = 0.0
     word_dropout: Share = 0.0
-    """The share of input words replaced by <unk>."""
+    """Share of input words replaced by <unk>."""
     agreement: Weight = 0.0
-    """R-Drop: the weight of how far two readings of a batch, each with its own dropout, differ in what they say."""
+    """R-Drop: weight of the KL divergence between predictions under two dropout masks."""
     scheduled_sampling: float = Field(0.0, ge=0, le=1)
-    """The share of the model's own words that are fed to it at the end of training, rising from 0."""
+    """Scheduled sampling: share of model predictions in the decoder's input at the end of training, rising from 0."""
     mirror: float = Field(0.0, ge=0, le=1)
-    """For captioning: the share of pictures that are seen mirrored, for captions that do not tell left from right."""
+    """For captioning: share of images flipped horizontally; for captions that do not mention left or right."""
     ema: float | None = Field(None, gt=0, lt=1)
-    """The decay of a running mean of the weights, which is what is validated and saved."""
+    """Decay of an exponential moving average of the weights, which is then validated and saved."""
     average: Index = 0
-    """At the end, the mean of the weights of the last so many checkpoints is what is saved."""
+    """At the end, save the mean weights of this many last checkpoints."""
     validate_every: Count = 500
     metric: str = "loss"
-    """What the best checkpoint is chosen by: loss, or a metric of the task such as bleu or accuracy."""
+    """Metric that selects the best weights: loss, or a metric of the task such as bleu or accuracy."""
     patience: Count | None = None
-    """Stop after so many validations without progress."""
+    """Stop after this many validations without improvement."""
     checkpoint_every: Count = 500
     keep: Count = 2
-    """How many of the last checkpoints stay."""
+    """Number of latest checkpoints to keep."""
     log_every: Count = 50
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     graphs: bool = True
-    """On one GPU, record an update for each shape of batch and replay it; batches are padded to few shapes for it."""
+    """Use CUDA graphs on one GPU: capture the update of each batch shape and replay it; pad batches to few shapes."""
     seed: Seed = 1
     accelerator: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     devices: int = Field(1, ge=1, le=1024)
@@ -82,7 +82,7 @@ class TrainConfig(Config):
         if self.average > self.keep:
             raise ValueError(f"average is {self.average}, but only {self.keep} checkpoints are kept: raise keep")
         if self.average and self.ema is not None:
-            raise ValueError("average and ema are two ways to the same end: choose one")
+            raise ValueError("average and ema both average weights: choose one")
         if self.strategy == "fsdp" and self.ema is not None:
             raise ValueError("ema keeps whole weights, which fsdp spreads over devices: leave one of them out")
         if self.schedule == "noam" and not self.warmup:
@@ -95,4 +95,4 @@ class TrainConfig(Config):
 FREE_TO_CHANGE = frozenset(
     {"steps", "minutes", "patience", "keep", "log_every", "graphs", "accelerator", "devices", "nodes", "strategy"}
 )
-"""What may differ when a run is resumed: none of it changes the steps that were made."""
+"""Settings that may differ when a run is resumed; none of them changes the steps already done."""

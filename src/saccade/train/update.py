@@ -1,4 +1,4 @@
-"""Updates: from a batch to a step of the optimiser, done at once or put on a GPU's list of things to do."""
+"""Updates: run optimizer steps, eagerly or through CUDA graphs."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
-from saccade.data.loader import Load
-from saccade.train.graphs import Graphs
+from saccade.data.loader import TrainBatch
+from saccade.train.graphed_update import Graphs
 from saccade.train.objective import losses_of
-from saccade.train.settings import TrainConfig
+from saccade.train.train_config import TrainConfig
 
-__all__ = ["Learnt", "Updater"]
+__all__ = ["UpdateResult", "Updater"]
 
 
 @dataclass(frozen=True)
-class Learnt:
-    """What came of an update: the loss per token, the gradient's length before it was cut; which one it was."""
+class UpdateResult:
+    """The result of an update: loss per token and gradient norm before clipping; its batches, step and rate."""
 
     loss: float
     norm: float
-    group: list[Load]
+    group: list[TrainBatch]
     step: int
     rate: float
 
     @property
     def tokens(self) -> int:
-        """How many there were to predict."""
+        """The number of tokens to predict."""
         return sum(load.tokens for load in self.group)
 
 
 class Updater:
-    """Makes updates; tells of each by `learnt`, in time to stop what must not happen.
+    """Runs updates and passes each result to the callback `learnt`, which may raise to stop training.
 
-    On one GPU a batch of a shape that came before is replayed from a graph, and nobody waits for it: what came of it is
-    told with the next update, or by `finish`. Elsewhere it is told before the weights change.
+    Without `graphs`, `learnt` is called before the weights change. With `graphs`, the update runs asynchronously:
+    its result is reported during the next update, or by `finish`.
     """
 
     def __init__(
@@ -49,37 +49,37 @@ class Updater:
         objective: Any,
         optimizer: Any,
         config: TrainConfig,
-        learnt: Callable[[Learnt], None],
+        learnt: Callable[[UpdateResult], None],
         graphs: Graphs | None = None,
     ) -> None:
         self.fabric, self.objective, self.optimizer, self.config = fabric, objective, optimizer, config
         self.learnt, self.graphs = learnt, graphs
-        self._waiting: list[tuple[Callable[[float, float], Learnt], Tensor, torch.cuda.Event]] = []
+        self._waiting: list[tuple[Callable[[float, float], UpdateResult], Tensor, torch.cuda.Event]] = []
 
-    def update(self, group: list[Load], step: int, rate: float) -> None:
-        """One step, the `step`-th, along the gradient of some batches."""
-        made = partial(Learnt, group=group, step=step, rate=rate)
+    def update(self, group: list[TrainBatch], step: int, rate: float) -> None:
+        """Run optimizer step number `step` on the summed gradients of some batches."""
+        made = partial(UpdateResult, group=group, step=step, rate=rate)
         for part in self.optimizer.param_groups:
             _set(part, rate)
         if self.graphs is None or len(group) > 1:
             self._at_once(group, made)
             return
         numbers = self.graphs.run(group[0], self._step)
-        self._count_change()
-        self.finish()  # while the device is at work on this one
+        self._bump_versions()
+        self.finish()  # report the previous update while the device runs this one
         kept = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True).copy_(numbers, non_blocking=True)
         done = torch.cuda.Event()
         done.record()
         self._waiting.append((made, kept, done))
 
     def finish(self) -> None:
-        """Wait for what is under way, and tell of it."""
+        """Wait for pending updates and report their results."""
         while self._waiting:
             made, numbers, done = self._waiting.pop(0)
             done.synchronize()
             self.learnt(made(*numbers.tolist()))
 
-    def _at_once(self, group: list[Load], made: Callable[[float, float], Learnt]) -> None:
+    def _at_once(self, group: list[TrainBatch], made: Callable[[float, float], UpdateResult]) -> None:
         fabric, tokens = self.fabric, sum(load.tokens for load in group)
         plain = torch.zeros((), device=fabric.device)
         for number, load in enumerate(group, 1):
@@ -91,17 +91,23 @@ class Updater:
         norm = self._clip()
         self.learnt(made(self._summed(plain) / tokens, float(norm)))
         self.optimizer.step()
-        self._count_change()
+        self._bump_versions()
         self.optimizer.zero_grad(set_to_none=True)
 
-    def _count_change(self) -> None:
-        """Fused optimisers and replays change weights without a trace; who keeps something made of them looks there."""
+    def _bump_versions(self) -> None:
+        """Bump the tensor versions of all weights, so that weight caches refresh.
+
+        Fused optimizers and CUDA graph replays do not bump them.
+        """
         changed = [weight for part in self.optimizer.param_groups for weight in part["params"]]
         torch.autograd.graph.increment_version(changed)
 
-    def _step(self, load: Load, share: Tensor) -> Tensor:
-        """The same for one batch, without ever looking at a number; `share`: 1 / its tokens. -> (2,): loss and norm."""
-        self.optimizer.zero_grad(set_to_none=True)  # a recording that failed may have left some
+    def _step(self, load: TrainBatch, share: Tensor) -> Tensor:
+        """Run an update without a GPU sync, so that it can be captured.
+
+        `share` is 1 / the batch's tokens. Returns (2,): loss per token and gradient norm.
+        """
+        self.optimizer.zero_grad(set_to_none=True)  # a failed capture may have left gradients
         losses = losses_of(self.objective, load.batch)
         self.fabric.backward(losses.total * share)
         norm = self._clip()
@@ -120,7 +126,7 @@ class Updater:
 
 
 def _set(part: dict[str, Any], rate: float) -> None:
-    """A group's learning rate; a graph reads it from where it was when the graph was made."""
+    """Set a group's learning rate; in place if it is a tensor, since a CUDA graph reads it at a fixed address."""
     if isinstance(part["lr"], Tensor):
         part["lr"].fill_(rate)
     else:

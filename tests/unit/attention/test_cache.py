@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from saccade import tree
+from saccade import pytree
 from saccade.attention import Attention, Cache, DotScore, build_attention
 from saccade.errors import ShapeError
 
@@ -36,10 +36,10 @@ def test_what_is_added_becomes_visible_one_by_one(heads):
 def test_rows_may_be_filled_differently_and_reordered():
     attention = build_attention("dot", 2, 2)
     cache = Cache.empty(attention, 2, 3, 2, torch.zeros(()))
-    cache = tree.map_tensors(torch.clone, cache)
+    cache = pytree.map_tensors(torch.clone, cache)
     cache = Cache(cache.keys, cache.values, torch.tensor([0, 2]))
     entry = torch.tensor([[[1.0, 1.0]], [[2.0, 2.0]]])
-    cache = tree.take_rows(cache.add(entry, entry), torch.tensor([1, 1, 0]))
+    cache = pytree.take_rows(cache.add(entry, entry), torch.tensor([1, 1, 0]))
     assert cache.count.tolist() == [3, 3, 1]
     assert cache.keys[:, :, 0].tolist() == [[0.0, 0.0, 2.0], [0.0, 0.0, 2.0], [1.0, 0.0, 0.0]]
 

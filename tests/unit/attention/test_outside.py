@@ -78,7 +78,7 @@ def test_something_to_call_is_found_by_its_place(trusted):
 @pytest.mark.parametrize(
     ("name", "match"),
     [
-        ("parts_for_tests:Headless", "cannot be told the number of heads"),
+        ("parts_for_tests:Headless", "does not accept the number of heads"),
         ("parts_for_tests:Plain", "is no Score"),
         ("parts_for_tests:make", "is no Score"),
         ("parts_for_tests:Missing", "cannot be imported"),

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from helpers_models import MIXED, loud, tiny
 from helpers_search import beam
-from saccade import tree
+from saccade import pytree
 from saccade.attention import ALIGNS, Attention, DotScore, Steering, Tape, build_attention
 from saccade.errors import ShapeError
 from saccade.models.ensemble import Ensemble
@@ -88,7 +88,7 @@ def test_hypotheses_of_a_sentence_are_steered_like_sentences_of_their_own(score,
     steering = Steering(SITES, blocked=[2], pulled={(1, 0): 0.25, (3, 4): 0.5})
     shared, copied = Tape(steering=steering), Tape(steering=steering)
     of_shared = attention(query, bank, tape=shared)
-    of_copied = attention(query, tree.repeat_rows(bank, beams), tape=copied)
+    of_copied = attention(query, pytree.repeat_rows(bank, beams), tape=copied)
     assert_close(shared["attention"], copied["attention"])
     assert_close(of_shared.context, of_copied.context)
     assert_close(shared["attention"][:, 0, 3, 4], torch.full((2 * beams,), 0.5).double())

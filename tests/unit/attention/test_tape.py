@@ -111,5 +111,7 @@ def test_details_of_heads_hold_the_query_of_every_step_and_keys_and_values_once(
 def test_a_tape_is_for_one_call():
     tape = Tape()
     tape.write("here", torch.zeros(2, 1, 3, 4))
-    with pytest.raises(ShapeError, match=r"holds \(B, H, S\) = \(2, 1, 4\), but now come \(5, 1, 6\).*fresh Tape"):
+    with pytest.raises(
+        ShapeError, match=r"\(B, H, S\) = \(2, 1, 4\), but the new weights have \(5, 1, 6\).*fresh Tape"
+    ):
         tape.write("here", torch.zeros(5, 1, 3, 6))

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch.autograd import gradcheck, gradgradcheck
 
-from saccade.attention.scores.base import Past
+from saccade.attention.scores.base import AttentionState
 from saccade.attention.scores.location import LocationAware, windows
 
 
@@ -25,6 +25,6 @@ def test_a_short_convolution_joined_with_its_matrix_is_the_convolution(kernel: i
     torch.manual_seed(0)
     score = LocationAware(4, 4, filters=3, kernel=kernel)
     previous = torch.rand(2, 1, 11).softmax(-1)
-    told = score.features(Past(previous, previous)) @ score.feature_weight().mT
+    told = score.features(AttentionState(previous, previous)) @ score.feature_weight().mT
     convolved = score.filters(previous).mT.unsqueeze(1) @ score.filter_weight.mT
     torch.testing.assert_close(told, convolved)

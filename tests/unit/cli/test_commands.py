@@ -66,7 +66,7 @@ def test_evaluate_says_what_it_was_on_where_there_are_no_test_data(capsys, trans
 
 
 def test_notes_of_an_evaluation_are_passed_on(capsys, copied, monkeypatch):
-    from saccade.front import Model
+    from saccade.api import Model
 
     real = Model.evaluate
 
@@ -149,7 +149,7 @@ def test_the_two_kinds_of_data_are_listed_apart(capsys):
     lines = [line.rstrip() for line in out_of(ran).splitlines()]
     assert lines[0] == "Built-in corpora"
     assert lines[lines.index("Public data sets") - 1] == ""
-    assert ran.err == "How to get one, and its licence: saccade data NAME\n"
+    assert ran.err == "For download instructions and the license: saccade data NAME\n"
 
 
 def test_what_is_written_is_told(capsys, tmp_path):
@@ -165,7 +165,7 @@ def test_what_is_written_is_told(capsys, tmp_path):
 
 def test_a_public_data_set_is_told_how_to_get_and_made_ready(capsys, tmp_path):
     said = out_of(run(capsys, "data", "sst"))
-    assert "Licence:" in said
+    assert "License:" in said
     assert "saccade data sst --from DIR --out sst" in said
     for split in ("train", "dev"):
         (tmp_path / f"{split}.txt").write_text("(3 (2 It) (4 works))\n")
@@ -254,7 +254,7 @@ def trained(monkeypatch):
 
 @pytest.mark.parametrize(
     ("why", "told"),
-    [("finished", "done"), ("early", "no progress any more"), ("time", "the time is up")],
+    [("finished", "done"), ("early", "no more progress"), ("time", "time limit reached")],
 )
 def test_train_says_why_it_ended(capsys, trained, why, told):
     calls = trained(why)
@@ -272,7 +272,9 @@ def test_training_that_was_stopped_is_a_failure_that_can_go_on(capsys, trained, 
     calls = trained("interrupted")
     ran = run(capsys, "train", "english-french", "--resume", "--devices", 3, "--set", "train.seed=5", "--out", tmp_path)
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == ("Stopped after step 1,234; a checkpoint is written. Go on with the same command and --resume.\n")
+    assert ran.err == (
+        "Stopped after step 1,234; a checkpoint is written. Run the same command with --resume to continue.\n"
+    )
     (recipe, folder, more) = calls[0]
     assert (folder, more["resume"], recipe.train.devices, recipe.train.seed) == (tmp_path, True, 3, 5)
     for why, code in (("interrupted", 1), ("early", 0)):

@@ -32,7 +32,7 @@ def test_it_shows_numbers_pictures_and_what_comes_next(capsys, tmp_path, small):
     assert "the European Economic Area\n→" in ran.out
     assert f"saccade predict {out}" in ran.out
     assert f"saccade demo --compare --out {out}\n" in ran.out
-    assert f"\nPictures   {out / 'alignment.png'}  {out / 'report.html'}\nThe model  {out}\n" in ran.out
+    assert f"\nFigures    {out / 'alignment.png'}  {out / 'report.html'}\nThe model  {out}\n" in ran.out
     assert re.search(r"^ *\S+ [ ░▒▓█]*[░▒▓█]$", ran.out, re.M), "where it looked"
     assert "guided_alignment" not in (out / "recipe.yaml").read_text()
     names = {path.name for path in out.iterdir()}
@@ -96,6 +96,6 @@ def test_interrupted_it_says_how_to_go_on(capsys, tmp_path, small, monkeypatch):
     monkeypatch.setattr(loop._Run, "_update", interrupt)
     ran = run(capsys, "demo", *small, "--out", tmp_path / "demo")
     assert (ran.code, ran.out) == (1, "")
-    assert "Stopped; a checkpoint is written. Go on with the same command." in ran.err
+    assert "Stopped; a checkpoint is written. Run the same command to resume." in ran.err
     assert "went wrong" not in ran.err
     assert run(capsys, "demo", *small, "--out", tmp_path / "demo").code == 0

@@ -107,7 +107,7 @@ def test_recipes_that_do_not_exist(capsys, tmp_path):
     assert "none.yaml does not exist. Check the path" in refused(capsys, "train", tmp_path / "none.yaml")
     assert "none.yaml does not exist. Check the path" in refused(capsys, "recipes", tmp_path / "none.yaml")
     (tmp_path / "bad.yaml").write_text("a: 1\na: 2\n")
-    assert "bad.yaml, line 2: a stands there twice. Keep one." in refused(capsys, "train", tmp_path / "bad.yaml")
+    assert "bad.yaml, line 2: a is set twice. Keep one." in refused(capsys, "train", tmp_path / "bad.yaml")
 
 
 def test_a_corpus_that_does_not_exist(capsys):
@@ -120,18 +120,18 @@ def test_extras_that_are_not_installed(capsys, recipe, copied, tmp_path, monkeyp
         monkeypatch.setitem(sys.modules, name, None)
     changes = ("--set", "data.train=null", "--set", "data.test=null", "--set", "data.hub=some/set")
     said = refused(capsys, "train", recipe, *changes, "--out", tmp_path / "out")
-    assert "the data set 'some/set' of the Hub needs the extra 'hub': pip install 'saccade[hub]'." in said
+    assert "the data set 'some/set' of the Hub needs the extra 'hub': pip install 'saccade-attention[hub]'." in said
     (tmp_path / "lines.zst").write_bytes(b"\x28\xb5\x2f\xfd")
     said = refused(capsys, "predict", copied, "--file", tmp_path / "lines.zst")
-    assert "needs the extra 'zstd': pip install 'saccade[zstd]'." in said
+    assert "needs the extra 'zstd': pip install 'saccade-attention[zstd]'." in said
     said = refused(capsys, "look", copied, "ant", "-o", tmp_path / "x.png")
-    assert "pictures need matplotlib, which is not installed. pip install 'saccade[pictures]'" in said
+    assert "figures need matplotlib, which is not installed. pip install 'saccade-attention[pictures]'" in said
     said = refused(capsys, "demo", "--out", tmp_path / "demo")
-    assert "pip install 'saccade[pictures]'" in said
+    assert "pip install 'saccade-attention[pictures]'" in said
     assert not (tmp_path / "demo").exists(), "told before minutes of training"
     ran = run(capsys, "evaluate", copied)
     assert ran.code == 0, "numbers need no pictures"
-    assert "note: pictures need matplotlib" in ran.err
+    assert "note: figures need matplotlib" in ran.err
     assert "bleu" in ran.out
 
 
@@ -204,12 +204,12 @@ def test_the_tokenizer_of_another_model_with_as_many_tokens(capsys, copied):
 def test_a_trained_model_is_not_overwritten(capsys, recipe, copied):
     before = files_in(copied)
     said = refused(capsys, "train", recipe, "--out", copied)
-    assert "already holds a trained model. Go on with it by --resume, or choose another --out." in said
+    assert "already holds a trained model. Continue it with --resume, or choose another --out." in said
     changes = ("--set", "train.lr=0.5", "--set", "model.embedding=8")
     said = refused(capsys, "train", recipe, "--out", copied, "--resume", *changes)
     assert "the recipe is not the one" in said
     assert "- model.embedding: was 16, is 8 - train.lr: was 0.01, is 0.5" in said
-    assert "Put these back to go on" in said
+    assert "Restore these to continue" in said
     assert files_in(copied) == before
 
 
@@ -292,13 +292,13 @@ def test_a_gpu_that_is_not_there(capsys, translator):
             "temperature: Input should be greater than or equal to 0.001",
         ),
         (("predict", "MODEL", "ant", "--prefix", "A B C", "--max-length", 2), "the prefix of sentence 0 has 3 words"),
-        (("predict", "MODEL", "ant", "--file", "x"), "there are texts and a --file to answer. Give one of them."),
+        (("predict", "MODEL", "ant", "--file", "x"), "both texts and --file are given. Give one of them."),
         (("predict", "MODEL", "--file", "none.txt"), "none.txt does not exist. Check the path"),
         (("evaluate", "MODEL", "--split", "tset"), "split 'tset' does not exist. Did you mean 'test'?"),
         (("evaluate", "MODEL", "none.a", "none.b"), "none.a does not exist."),
         (("evaluate", "MODEL", "--set", "data.tset=x"), "setting 'tset' does not exist. Did you mean 'test'?"),
-        (("compare", "MODEL"), "a comparison needs two models or more. For one, use saccade evaluate."),
-        (("look", "MODEL", " "), "the input is empty, so there is nothing to look at."),
+        (("compare", "MODEL"), "a comparison needs two or more models. For one, use saccade evaluate."),
+        (("look", "MODEL", " "), "the input is empty, so there is nothing to draw."),
         (("look", "MODEL", "ant", "-o", "x.gif"), "x.gif ends in .gif. Choose a name that ends in .png"),
         (("look", "MODEL", "ant", "--site", "atention"), "site 'atention' does not exist. Did you mean 'attention'?"),
         (("look", "MODEL", "ant", "--head", 4), "head 4 was asked for, but attention has heads 0 to 0."),
@@ -322,7 +322,7 @@ def test_a_model_without_attention_has_nothing_to_show(capsys, tmp_path):
 
 
 def test_what_nobody_foresaw_is_told_without_a_traceback_unless_it_is_asked_for(capsys, translator, monkeypatch):
-    monkeypatch.setattr("saccade.front.load", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("saccade.api.load", lambda *_, **__: 1 / 0)
     ran = run(capsys, "predict", translator, "ant")
     assert (ran.code, ran.out) == (1, "")
     assert "ZeroDivisionError" in ran.err
@@ -345,7 +345,7 @@ def test_memory_that_is_not_enough(capsys, translator, monkeypatch, words):
     def raises(*_, **__):
         raise RuntimeError(words)
 
-    monkeypatch.setattr("saccade.front.load", raises)
+    monkeypatch.setattr("saccade.api.load", raises)
     assert "there is not enough memory. Lower train.tokens_per_batch" in refused(capsys, "predict", translator, "a")
 
 
@@ -353,7 +353,7 @@ def test_memory_that_python_itself_does_not_have(capsys, translator, monkeypatch
     def raises(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("saccade.front.load", raises)
+    monkeypatch.setattr("saccade.api.load", raises)
     assert "there is not enough memory. Lower train.tokens_per_batch" in refused(capsys, "predict", translator, "a")
 
 
@@ -361,7 +361,7 @@ def test_a_file_that_the_system_refuses_is_named(capsys, translator, monkeypatch
     def raises(*_, **__):
         raise PermissionError(errno.EACCES, "Permission denied", "/some/where")
 
-    monkeypatch.setattr("saccade.front.load", raises)
+    monkeypatch.setattr("saccade.api.load", raises)
     ran = run(capsys, "predict", translator, "a")
     assert ran.code == 1
     assert ran.err.startswith("saccade: no permission to use /some/where. Choose another place")

@@ -8,7 +8,13 @@ from helpers_tasks import refused, run, untrained, write_folder
 from saccade.models import MODELS
 from saccade.trace import Trace
 
-STARTS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF", ".HTML": b"<!doctype", ".json": b'{"saccade_trace"'}
+INITIAL_STATES = {
+    ".png": b"\x89PNG",
+    ".svg": b"<?xml",
+    ".pdf": b"%PDF",
+    ".HTML": b"<!doctype",
+    ".json": b'{"saccade_trace"',
+}
 
 
 @pytest.fixture(scope="module")
@@ -44,19 +50,19 @@ def test_the_terminal(capsys, translator):
     assert "\x1b" not in shown, "no colour where nobody sees it"
 
 
-@pytest.mark.parametrize("ending", STARTS)
+@pytest.mark.parametrize("ending", INITIAL_STATES)
 def test_files(capsys, translator, tmp_path, ending):
     path = tmp_path / "new" / f"x{ending}"
     ran = looked(capsys, translator, "ant bee", "-o", path, "--beam", 2)
     assert ran.out == ""
     assert str(path) in ran.err.replace("\n", "")
-    assert path.read_bytes().lower().startswith(STARTS[ending].lower())
+    assert path.read_bytes().lower().startswith(INITIAL_STATES[ending].lower())
 
 
 def test_a_trace_can_be_looked_at_later(capsys, translator, tmp_path, monkeypatch):
     looked(capsys, translator, "ant bee", "-o", tmp_path / "x.json")
     at_once = looked(capsys, translator, "ant bee").out
-    monkeypatch.setattr("saccade.front.load", None)
+    monkeypatch.setattr("saccade.api.load", None)
     assert looked(capsys, tmp_path / "x.json").out == at_once
     assert Trace.open(tmp_path / "x.json").text == "ANT BEE"
 
@@ -144,12 +150,15 @@ def test_pieces(capsys, folders):
     [
         (
             ("-o", "x.gif"),
-            "ends in .png, .svg or .pdf for a picture, .html for a page to explore, or .json for the trace.",
+            "ends in .png, .svg or .pdf for a figure, .html for a page to explore, or .json for the trace.",
         ),
         (("-o", "x"), "x ends in nothing. Choose a name that ends in .png"),
-        (("--style", "matrx"), "picture 'matrx' does not exist. Did you mean 'matrix'?"),
-        (("--style", "reading"), "every site looks at the source. None in this model does; draw a matrix."),
-        (("--style", "reading", "--site", "attention"), "but attention looks at the source. None in this model"),
+        (("--style", "matrx"), "figure 'matrx' does not exist. Did you mean 'matrix'?"),
+        (("--style", "reading"), "every site attends to the source. This model has no self-attention; draw a matrix."),
+        (
+            ("--style", "reading", "--site", "attention"),
+            "but attention attends to the source. This model has no self-attention",
+        ),
         (("--style", "heads", "--head", "0"), "heads are drawn side by side, but head 0 was asked for. Draw a matrix"),
         (("--site", "atention"), "attention site 'atention' does not exist. Did you mean 'attention'?"),
         (("--head", "3"), "head 3 was asked for, but attention has heads 0 to 0"),
@@ -157,10 +166,10 @@ def test_pieces(capsys, folders):
         (("--gold", "9-0"), "--gold: 9-0 lies outside 3 words read and 3 written ('ANT BEE CAT'). Links are"),
         (("--gold", "3-0"), "--gold: 3-0 lies outside 3 words read and 3 written"),
         (("--gold", "0-3"), "--gold: 0-3 lies outside 3 words read and 3 written"),
-        (("--gold", "0-0", "--style", "arcs"), "outlined in a matrix of a site that looks at the source: attention."),
+        (("--gold", "0-0", "--style", "arcs"), "outlined in a matrix of a site that attends to the source: attention."),
         (
             ("--site", "attention", "--pieces", "-o", "x.html"),
-            "--site, --pieces: a page shows every site, head and piece",
+            "--site, --pieces: a page shows every site, head and subword",
         ),
         (("--style", "arcs", "--title", "T", "-o", "x.json"), "--style, --title: a trace holds everything"),
         (("--head", "0", "--no-sinks", "-o", "x.HTML"), "--head, --no-sinks: a page shows every site"),
@@ -179,7 +188,10 @@ def test_sites_that_fit_are_named(capsys, folders):
     said = refused(
         capsys, "look", folders["translation"], "ant", "--style", "reading", "--site", "decoder.layers.0.cross"
     )
-    assert "decoder.layers.0.cross looks at the source. Those that do: encoder.layers.0.self_attention, " in said
+    assert (
+        "decoder.layers.0.cross attends to the source. Sites with self-attention: encoder.layers.0.self_attention, "
+        in said
+    )
 
 
 def test_nothing_to_look_at(capsys, translator, tmp_path):
@@ -210,11 +222,11 @@ def described(tmp_path_factory):
     return folder, put_picture(tmp_path_factory.mktemp("pictures") / "quarters.png")
 
 
-@pytest.mark.parametrize("ending", STARTS)
+@pytest.mark.parametrize("ending", INITIAL_STATES)
 def test_a_picture_is_looked_at(capsys, described, tmp_path, ending):
     path = tmp_path / f"x{ending}"
     looked(capsys, *described, "-o", path)
-    start = b"<svg" if ending == ".svg" else STARTS[ending]
+    start = b"<svg" if ending == ".svg" else INITIAL_STATES[ending]
     assert path.read_bytes().lower().startswith(start.lower())
 
 
@@ -231,7 +243,7 @@ def test_a_picture_in_the_terminal_and_from_its_trace(capsys, described, tmp_pat
 
 
 def test_what_a_picture_cannot_be(capsys, described, tmp_path):
-    assert "regions of a picture, which have no words" in refused(capsys, "look", *described, "--style", "matrix")
+    assert "regions of an image, which have no words" in refused(capsys, "look", *described, "--style", "matrix")
     assert "missing.png" in refused(capsys, "look", described[0], tmp_path / "missing.png")
     links = refused(capsys, "look", *described, "--gold", "64-0")
     assert "--gold: 64-0 lies outside 64 regions and " in links

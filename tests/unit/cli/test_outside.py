@@ -81,7 +81,7 @@ def test_it_is_not_imported_unless_it_is_trusted(capsys, module, recipe, tmp_pat
         (".x:Mine", "cannot be imported: TypeError"),
         ("my_scores_for_tests:NotOne", "is no Score. Derive it from saccade.attention's class."),
         ("my_scores_for_tests:torch_loaded", "is no Score."),
-        ("my_scores_for_tests:Headless", "cannot be told the number of heads. Let its __init__ take `heads`, by name"),
+        ("my_scores_for_tests:Headless", "does not accept the number of heads. Let its __init__ take `heads`, by name"),
     ],
 )
 def test_code_that_cannot_be_used(capsys, module, recipe, tmp_path, name, message):

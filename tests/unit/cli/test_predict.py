@@ -119,6 +119,6 @@ def test_every_task_answers(capsys, tmp_path):
     answers = lines(run(capsys, "predict", labels, "good cat", "", "--nbest", 3))
     assert sorted(answers[0].split("\t")) == ["bad", "good", "so-so"]
     assert answers[1] == ""
-    assert "a label has no beginning to ask for" in refused(capsys, "predict", labels, "good", "--prefix", "b")
+    assert "a label cannot be given a prefix" in refused(capsys, "predict", labels, "good", "--prefix", "b")
     going_on = write_folder(untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny}), tmp_path / "going_on")
     assert lines(run(capsys, "predict", going_on, "the cat", "--max-length", 3))[0].startswith("the cat")

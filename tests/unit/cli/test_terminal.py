@@ -9,7 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 import pytest
 
 from saccade.cli import terminal
-from saccade.cli.terminal import LiveProgress, clock, complain, echo, number, print_json, say, table
+from saccade.cli.terminal import LiveProgress, clock, echo, number, print_error, print_json, print_status, table
 
 CODES = re.compile(r"\x1b\[[\d;?]*[a-zA-Z]")
 FACTS = {
@@ -71,8 +71,8 @@ def test_a_result_leaves_at_once(monkeypatch):
 
 def test_words_that_look_like_markup_are_words(capsys):
     odd = "[bold]a[/bold] :cat: [/x] " + "long " * 60
-    complain(odd)
-    say(odd, style="yellow")
+    print_error(odd)
+    print_status(odd, style="yellow")
     assert capsys.readouterr().err == f"saccade: {odd}\n{odd}\n", "on one line each"
     table(odd, ("[b]name[/b]", "value"), [("[red]x[/red]", ":cat:")])
     title, head, row = capsys.readouterr().out.splitlines()
@@ -111,31 +111,31 @@ def test_on_a_terminal_a_title_is_bold_and_its_numbers_are_not_coloured(monkeypa
 
 def test_what_is_trained_is_told_before_the_first_step(capsys):
     facts = FACTS | {"left_out": {"too_long": 1003, "empty": 1}}
-    LiveProgress("with attention").begins(3000, 1500, facts)
+    LiveProgress("with attention").on_train_begin(3000, 1500, facts)
     assert capsys.readouterr().err.splitlines() == [
         "with attention: luong-dot, 1,234 parameters, 5,000 examples, 1,000 source tokens and 20 target tokens, on cpu",
         "  1,003 examples were left out: too long",
         "  1 examples were left out: empty",
-        "  going on after step 1,500",
+        "  resuming from step 1,500",
     ]
 
 
-@pytest.mark.parametrize(("tuned", "what"), [(True, "are tuned"), (False, "stay as they are")])
+@pytest.mark.parametrize(("tuned", "what"), [(True, "are trained"), (False, "stay fixed")])
 def test_vectors_that_words_begin_with_are_told(capsys, tuned, what):
     laid = {"tuned": tuned, "found": 1700, "words": 2000, "file": "v.txt"}
-    LiveProgress().begins(10, 0, FACTS | {"vectors": laid})
+    LiveProgress().on_train_begin(10, 0, FACTS | {"vectors": laid})
     assert capsys.readouterr().err.splitlines()[1:] == [
-        f"  1,700 of 2,000 words begin with the vectors of v.txt, which {what}"
+        f"  1,700 of 2,000 words start from the vectors in v.txt, which {what}"
     ]
 
 
 def test_without_a_terminal_some_steps_are_lines(capsys):
     watcher = LiveProgress(every=4)
-    watcher.begins(2000, 0, FACTS)
+    watcher.on_train_begin(2000, 0, FACTS)
     capsys.readouterr()
     for at in (1, 4, 5, 1000):
         watcher.step(step(at))
-    watcher.ends()
+    watcher.on_train_end()
     assert capsys.readouterr().err.splitlines() == [
         "  step 4/2,000   loss 1.235   9,876 tokens/s   3:07 left",
         "  step 1,000/2,000   loss 1.235   9,876 tokens/s   3:07 left",
@@ -157,12 +157,12 @@ def test_validations_and_notes_are_lines(capsys):
 def test_on_a_terminal_a_bar_moves_and_is_taken_away(screen):
     watcher = LiveProgress(every=1)
     with redirect_stderr(screen):
-        watcher.begins(2000, 5, FACTS)
+        watcher.on_train_begin(2000, 5, FACTS)
         watcher.step(step(1234))
-        watcher.ends()
+        watcher.on_train_end()
         drawn = screen.getvalue()
         watcher.step(step(1235))
-        watcher.ends()
+        watcher.on_train_end()
     text = CODES.sub("", drawn)
     assert "step 5/2,000" in text, "where it goes on"
     assert re.search(r"━+.* step 1,234/2,000 loss 1\.235 9,876 tokens/s 3:07 left", text)
@@ -174,9 +174,9 @@ def test_on_a_terminal_a_bar_moves_and_is_taken_away(screen):
 def test_on_a_terminal_what_has_ended_has_no_bar(screen):
     with redirect_stderr(screen):
         watcher = LiveProgress()
-        watcher.begins(2000, 2000, FACTS)
-        watcher.ends()
-    assert screen.getvalue().splitlines()[1:] == ["  going on after step 2,000"]
+        watcher.on_train_begin(2000, 2000, FACTS)
+        watcher.on_train_end()
+    assert screen.getvalue().splitlines()[1:] == ["  resuming from step 2,000"]
 
 
 def test_json_for_machines_is_json(capsys):

@@ -1,4 +1,4 @@
-"""scenes: what captions say is what pictures show, checked from the captions, the boxes and the pixels alone."""
+"""scenes: captions are true of their images, checked from captions, boxes and pixels alone."""
 
 import pickle
 import re
@@ -60,7 +60,7 @@ TRUE = {
 
 
 def things_of(phrase, scene):
-    """The things of a picture that a noun phrase is about; all that it says of them is checked."""
+    """Return the things in an image that a noun phrase describes; check everything that it says."""
     count, *size, colour, noun = phrase.split()
     found = [thing for thing in scene.things if (thing.colour, thing.kind) == (colour, SINGULAR[noun])]
     assert len(found) == COUNTS[count], phrase
@@ -79,7 +79,7 @@ def around(things, canvas):
 
 
 def check(example):
-    """Take a caption apart and hold every part of it against the picture."""
+    """Parse a caption and check every part of it against the image."""
     text, scene = example.target, example.image
     phrases = [(match.start(), match[0]) for match in re.finditer(PHRASE, text)]
     groups = [things_of(phrase, scene) for _, phrase in phrases]
@@ -198,7 +198,7 @@ def test_pixels_show_the_colours_where_the_boxes_are():
         drawn = np.zeros((64, 64), bool)
         for thing in scene.things:
             drawn[thing.y : thing.y + thing.height, thing.x : thing.x + thing.width] = True
-        assert picture[~drawn].min() > 190  # nothing but the pale ground outside
+        assert picture[~drawn].min() > 190  # nothing but the pale background outside
 
 
 def test_colours_can_be_told_apart():
@@ -325,7 +325,7 @@ def test_lengths_can_be_narrowed():
             "lengths 17 to 30 are asked for, but captions have 3 to 16 words. Allow",
         ),
         ({"canvas": 32}, "a canvas of 32 pixels is too small to tell things apart. Take 48"),
-        ({"captions": 0}, "0 captions are asked for each picture. Ask for 1 or more"),
+        ({"captions": 0}, "0 captions are asked for each image. Ask for 1 or more"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_at_once(options, said):
@@ -335,7 +335,7 @@ def test_what_cannot_be_drawn_is_refused_at_once(options, said):
 
 def test_more_captions_than_there_are(monkeypatch):
     monkeypatch.setattr(sys.modules["saccade.corpora.scenes"], "_PATIENCE", 50)
-    with pytest.raises(DataError, match=r"no train picture with 9 different captions of 3 to 4 words. Allow more"):
+    with pytest.raises(DataError, match=r"no train image with 9 different captions of 3 to 4 words. Allow more"):
         next(scenes("train", 1, max_length=4, captions=9))
 
 
@@ -343,7 +343,7 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setattr(things, "_handwriting", things._handwriting.__wrapped__)  # forgets what it read before
     with pytest.raises(
-        ConfigError, match=r"'scenes', whose digits .* needs the extra 'scenes': pip install 'saccade\[sc"
+        ConfigError, match=r"'scenes', whose digits .* needs the extra 'scenes': pip install 'saccade-attention\[sc"
     ):
         next(scenes("train", 1))
 
@@ -351,7 +351,7 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
 def test_a_scene_is_drawn_only_when_it_is_loaded():
     scene = next(scenes("train", 1)).image
     assert isinstance(scene, Scene)
-    assert scene.name == "scenes train 1, picture 0"
+    assert scene.name == "scenes train 1, image 0"
     assert not any(isinstance(value, np.ndarray) for value in vars(scene).values())
 
 

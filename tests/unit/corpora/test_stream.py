@@ -1,4 +1,4 @@
-"""Streams of sentences: splits by hash, faults told at once, an end where there is one."""
+"""Streams of sentences: splits by hash, immediate errors, exhausted splits."""
 
 import pytest
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saccade.data.plan import Place, Plan, shard
+from saccade.data.batch_sampler import BatchSampler, Cursor, shard
 from saccade.errors import ConfigError, DataError
 
 lengths_of_corpora = st.integers(1, 2).flatmap(
@@ -16,7 +16,7 @@ lengths_of_corpora = st.integers(1, 2).flatmap(
 
 
 def plan_of(lengths, tokens, dtype=np.uint16, **options):
-    return Plan(np.array(lengths, dtype), tokens, **options)
+    return BatchSampler(np.array(lengths, dtype), tokens, **options)
 
 
 def realistic(count, seed=0):
@@ -59,44 +59,44 @@ def flat(batches):
 
 def test_an_epoch_is_the_same_each_time_and_unlike_others():
     lengths = realistic(500)
-    same = [flat(Plan(lengths, 300, seed=5).epoch(2)) for _ in range(2)]
+    same = [flat(BatchSampler(lengths, 300, seed=5).epoch(2)) for _ in range(2)]
     assert same[0] == same[1]
-    others = [flat(Plan(lengths, 300, seed=5).epoch(3)), flat(Plan(lengths, 300, seed=6).epoch(2))]
+    others = [flat(BatchSampler(lengths, 300, seed=5).epoch(3)), flat(BatchSampler(lengths, 300, seed=6).epoch(2))]
     assert same[0] not in others
     assert others[0] != others[1]
 
 
 def test_batches_come_in_no_order_of_length():
-    plan = Plan(realistic(3000), 500)
+    plan = BatchSampler(realistic(3000), 500)
     widest = [int(plan.lengths[rows].max()) for rows in plan.epoch(0)]
     assert abs(np.corrcoef(widest, np.arange(len(widest)))[0, 1]) < 0.2
 
 
 def test_from_any_place_it_goes_on_as_if_uninterrupted():
-    plan = Plan(realistic(150), 400)
+    plan = BatchSampler(realistic(150), 400)
     size = len(list(plan.epoch(0)))
-    whole = [(place, rows.tolist()) for place, rows in islice(plan.from_place(Place()), 3 * size)]
-    assert whole[0][0] == Place(0, 1)
-    assert whole[size - 1][0] == Place(0, size)
-    assert whole[size][0] == Place(1, 1)
+    whole = [(place, rows.tolist()) for place, rows in islice(plan.from_place(Cursor()), 3 * size)]
+    assert whole[0][0] == Cursor(0, 1)
+    assert whole[size - 1][0] == Cursor(0, size)
+    assert whole[size][0] == Cursor(1, 1)
     for done, (place, _) in enumerate(whole[: 2 * size], 1):
         found = [(after, rows.tolist()) for after, rows in islice(plan.from_place(place), size)]
         assert found == whole[done : done + size]
 
 
 def test_a_place_beyond_the_data_is_refused():
-    plan = Plan(realistic(150), 400)
+    plan = BatchSampler(realistic(150), 400)
     size = len(list(plan.epoch(2)))
-    assert next(plan.from_place(Place(2, size)))[0] == Place(3, 1)
+    assert next(plan.from_place(Cursor(2, size)))[0] == Cursor(3, 1)
     with pytest.raises(
         DataError, match=rf"after batch {size + 1} of epoch 2, which has {size} batches\. The training data"
     ):
-        next(plan.from_place(Place(2, size + 1)))
+        next(plan.from_place(Cursor(2, size + 1)))
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_little_padding_on_realistic_lengths(seed):
-    plan = Plan(realistic(50_000, seed), 4096)
+    plan = BatchSampler(realistic(50_000, seed), 4096)
     batches = list(plan.epoch(0))
     padded = sum(int(plan.lengths[rows].max(0).sum()) * len(rows) for rows in batches)
     assert 1 - plan.lengths.sum() / padded < 0.1
@@ -150,7 +150,10 @@ def test_rounded_batches_hold_every_sentence_once_and_keep_to_the_budget(lengths
 def test_rounded_batches_come_in_few_shapes():
     lengths = realistic(20000)
     shapes, plain = (
-        {Plan(lengths, 4000, rounded=rounded).shape(rows) for rows in Plan(lengths, 4000, rounded=rounded).epoch(0)}
+        {
+            BatchSampler(lengths, 4000, rounded=rounded).shape(rows)
+            for rows in BatchSampler(lengths, 4000, rounded=rounded).epoch(0)
+        }
         for rounded in (True, False)
     )
     assert len(shapes) < len(plain) / 2
@@ -166,7 +169,7 @@ def test_mixed_batches_hold_sentences_of_all_lengths():
     lengths = realistic(4000)
     kinds = {}
     for mixed in (False, True):
-        plan = Plan(lengths, 2000, mixed=mixed)
+        plan = BatchSampler(lengths, 2000, mixed=mixed)
         batches = list(plan.epoch(0))
         assert sorted(np.concatenate(batches).tolist()) == list(range(4000))
         assert all(np.prod(plan.shape(rows)[:1]) * lengths[rows].max() <= 2000 for rows in batches)

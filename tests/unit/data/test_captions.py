@@ -1,4 +1,4 @@
-"""Captions in every layout, the pictures they belong to, and every way they can be wrong."""
+"""Captions in every layout, their images, and every error in them."""
 
 import json
 import zipfile
@@ -29,7 +29,7 @@ def archive(tmp_path):
 
 
 def told(found):
-    """Name of the picture, caption and references of each."""
+    """Return image name, caption and references of each example."""
     return [(example.image.path.name, example.target, example.references) for example in found]
 
 
@@ -109,12 +109,12 @@ def test_names_that_two_members_share_must_be_whole(tmp_path):
         file.writestr("a/x.png", encoded(quarters()))
         file.writestr("b/x.png", encoded(quarters(4, 4)))
     assert PicturePlace(path).picture("b/x.png").load().shape == (4, 4, 3)
-    with pytest.raises(DataError, match=r"p\.zip holds no picture named 'x\.png'. Check the name, or leave"):
+    with pytest.raises(DataError, match=r"p\.zip holds no image named 'x\.png'. Check the name, or leave"):
         PicturePlace(path).picture("x.png").load()
 
 
 def test_what_is_wrong_with_a_member_is_told(archive):
-    with pytest.raises(DataError, match=r"notes\.png in .*pictures\.zip is not a picture"):
+    with pytest.raises(DataError, match=r"notes\.png in .*pictures\.zip is not an image"):
         PictureFile(archive, "notes.png").load()
 
 
@@ -156,11 +156,9 @@ def test_an_archive_that_changed_is_opened_again(archive):
 def test_places_that_hold_no_pictures(tmp_path, archive):
     with pytest.raises(DataError, match=r"none\.zip does not exist"):
         PicturePlace(tmp_path / "none.zip")
-    with pytest.raises(DataError, match=r"c\.tsv holds no pictures: it is neither a folder nor a whole \.zip archive"):
+    with pytest.raises(DataError, match=r"c\.tsv holds no images: it is neither a folder nor a whole \.zip archive"):
         PicturePlace(put(tmp_path / "c.tsv", "text"))
-    with pytest.raises(
-        ConfigError, match=r"pictures\.zip holds pictures, not captions. Name the file of captions first"
-    ):
+    with pytest.raises(ConfigError, match=r"pictures\.zip holds images, not captions. Name the file of captions first"):
         captions([archive])
     broken = tmp_path / "broken.zip"
     broken.write_bytes(b"PK")
@@ -170,7 +168,7 @@ def test_places_that_hold_no_pictures(tmp_path, archive):
 
 def test_too_few_or_many_files(tmp_path):
     for paths, said in (([], "nothing"), ([tmp_path] * 3, f"{tmp_path}, ")):
-        with pytest.raises(ConfigError, match=f"a folder or .zip of pictures; given is {said}.*Name one or two"):
+        with pytest.raises(ConfigError, match=f"a folder or .zip of images; given is {said}.*Name one or two"):
             captions(paths)
 
 
@@ -182,16 +180,16 @@ def test_columns_are_fixed(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("c.tsv", f"{DOG}\ta dog\n{DOG} a dog\n", r"c\.tsv, line 2 is 'dog.png a dog', but must be a picture's name"),
-        ("c.tsv", "\ta dog\n", r"line 1 is .*, but must be a picture's name"),
+        ("c.tsv", f"{DOG}\ta dog\n{DOG} a dog\n", r"c\.tsv, line 2 is 'dog.png a dog', but must be an image name"),
+        ("c.tsv", "\ta dog\n", r"line 1 is .*, but must be an image name"),
         ("c.tsv", f"{DOG}\t \n", r"line 1 has an empty caption. Write one, or leave it out"),
         ("c.tsv", "", r"c\.tsv is empty"),
         ("c.txt", f"{DOG}#0\ta dog\n{DOG}\ta dog\n", r"line 2 is .*, but must be name.jpg#0, a tab, and a caption"),
         ("c.jsonl", "{\n", r"line 1 is not JSON: '{'. Every line must be one whole object"),
         ("c.jsonl", "[3]\n", r"line 1 is '\[3\]', but must be an object with image and captions"),
-        ("c.jsonl", '{"captions": ["a"]}', r"line 1 has no 'image' with the path of a picture. It has: captions"),
-        ("c.jsonl", '{"image": 3, "captions": ["a"]}', r"line 1 has no 'image' with the path of a picture. It"),
-        ("c.jsonl", '{"image": "", "captions": ["a"]}', r"line 1 has no 'image' with the path of a picture"),
+        ("c.jsonl", '{"captions": ["a"]}', r"line 1 has no 'image' with the path of an image. It has: captions"),
+        ("c.jsonl", '{"image": 3, "captions": ["a"]}', r"line 1 has no 'image' with the path of an image. It"),
+        ("c.jsonl", '{"image": "", "captions": ["a"]}', r"line 1 has no 'image' with the path of an image"),
         ("c.jsonl", '{"image": "a.png", "captions": "a"}', r"line 1 has no 'captions', a list of at least one text"),
         ("c.jsonl", '{"image": "a.png", "caption": "a"}', r"line 1 has no 'captions', a list.* It has: image, caption"),
         ("c.jsonl", '{"image": "a.png", "captions": []}', r"line 1 has no 'captions', a list of at least one text"),

@@ -1,4 +1,4 @@
-"""Prepared pictures: made once, whole or not at all, with a note of what was left out."""
+"""Prepared images: created once, complete or not at all, with a note of what was left out."""
 
 import threading
 
@@ -13,14 +13,14 @@ from saccade.errors import ConfigError, DataError
 
 
 class Plain:
-    """A picture of one brightness, which may be asked for only while it may."""
+    """An image of one brightness, which fails if it is loaded while forbidden."""
 
     def __init__(self, value, shape=(6, 9), forbidden=False):
         self.value, self.shape, self.forbidden = value, shape, forbidden
         self.name = f"plain {value}"
 
     def load(self):
-        assert not self.forbidden, "the picture was opened"
+        assert not self.forbidden, "the image was opened"
         if self.value < 0:
             raise DataError(f"{self.name} is broken.")
         return np.full((*self.shape, 3), self.value, np.uint8)
@@ -87,11 +87,11 @@ def test_broken_pictures_are_left_out_with_a_note(tmp_path):
         store = ImageStore.open(tmp_path, plain(10, *range(-8, -1), 20), 4)
         assert store.whole.tolist() == [True, *[False] * 7, True]
         assert (store.skipped.count, store.skipped.total, len(store.skipped.first)) == (7, 9, 5)
-        assert store.skipped.note.startswith("7 of 9 pictures were left out: plain -8 is broken. plain -7 is broken.")
+        assert store.skipped.note.startswith("7 of 9 images were left out: plain -8 is broken. plain -7 is broken.")
         assert store.skipped.note.endswith("plain -4 is broken. and 2 more")
         assert store.rows([0, 8])[:, 0, 0, 0].tolist() == [10, 20]
     assert Skipped(0, 9, ()).note is None
-    assert Skipped(1, 9, ("it is broken.",)).note == "1 of 9 pictures were left out: it is broken."
+    assert Skipped(1, 9, ("it is broken.",)).note == "1 of 9 images were left out: it is broken."
 
 
 def test_a_missing_file_is_left_out(tmp_path):
@@ -103,12 +103,12 @@ def test_a_missing_file_is_left_out(tmp_path):
 
 def test_nothing_that_can_be_used_is_an_error(tmp_path):
     with pytest.raises(
-        DataError, match=r"none of the 2 pictures can be used. plain -2 is broken. plain -1 is broken. Check where"
+        DataError, match=r"none of the 2 images can be used. plain -2 is broken. plain -1 is broken. Check where"
     ):
         ImageStore.open(tmp_path, plain(-2, -1), 4)
-    with pytest.raises(DataError, match="there is no picture to prepare"):
+    with pytest.raises(DataError, match="there is no image to prepare"):
         ImageStore.open(tmp_path, [], 4)
-    with pytest.raises(ConfigError, match="pictures of 0 × 0 pixels"):
+    with pytest.raises(ConfigError, match="images of 0 × 0 pixels"):
         ImageStore.open(tmp_path, plain(3, forbidden=True), 0)
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""Batches from a store against slow and obvious ones; and a thread that fetches them and goes when nobody reads."""
+"""Batches from a store equal slow reference batches; the prefetching thread ends with its reader."""
 
 import gc
 import queue
@@ -13,9 +13,9 @@ from torch.testing import assert_close
 from helpers_store import open_store
 from saccade.batch import EOS, NO_LABEL, Batch
 from saccade.data import loader
+from saccade.data.batch_sampler import BatchSampler, Cursor
 from saccade.data.example import Example, Links
 from saccade.data.loader import Loader, collate, count_rows, count_words, in_background, lengths_of
-from saccade.data.plan import Place, Plan
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.models import build_classifier, build_seq2seq
 from saccade.train.objective import ClassLoss, WordLoss, losses_of
@@ -60,7 +60,7 @@ def test_sentences_side_by_side(store, rows):
     chosen = [sentences()[row] for row in rows]
     batch = collate(store, np.array(rows))
     sources = [[*row, EOS] for row in tokens(chosen, "source")]
-    assert_same(batch, Batch.of(sources, tokens(chosen, "target")))
+    assert_same(batch, Batch.from_lists(sources, tokens(chosen, "target")))
 
 
 def test_a_text_alone(tmp_path):
@@ -68,7 +68,7 @@ def test_a_text_alone(tmp_path):
     store = open_store(tmp_path, "key", examples, Tokenizers(None, TOKENIZER))
     batch = collate(store, np.array(ROWS))
     links = batch.links
-    assert_same(batch, Batch.of(None, tokens([examples[row] for row in ROWS], "target")))
+    assert_same(batch, Batch.from_lists(None, tokens([examples[row] for row in ROWS], "target")))
     assert links is None
     assert lengths_of(store).shape == (20, 1)
 
@@ -78,7 +78,7 @@ def test_labels(tmp_path):
     store = open_store(tmp_path, "key", examples, Tokenizers(TOKENIZER, None), ["a", "b"])
     batch = collate(store, np.array(ROWS))
     sources = [[*row, EOS] for row in tokens([examples[row] for row in ROWS], "source")]
-    assert_same(batch, Batch.of(sources, None, [1, 0, 1, 0]))
+    assert_same(batch, Batch.from_lists(sources, None, [1, 0, 1, 0]))
     assert count_rows(store, np.array(ROWS)) == 4
 
 
@@ -129,10 +129,10 @@ def test_lengths_beyond_sixteen_bits(tmp_path):
 
 
 def test_an_epoch_is_every_sentence_once(store):
-    loader = Loader(store, Plan(lengths_of(store), 40))
+    loader = Loader(store, BatchSampler(lengths_of(store), 40))
     loads = list(loader.epoch(2))
     assert sorted(line for load in loads for line in load.lines.tolist()) == list(range(1, 21))
-    assert [load.place for load in loads] == [Place(2, number) for number in range(1, len(loads) + 1)]
+    assert [load.place for load in loads] == [Cursor(2, number) for number in range(1, len(loads) + 1)]
     for load, rows in zip(loads, loader.plan.epoch(2), strict=True):
         assert_same(load.batch, collate(store, rows))
         assert load.tokens == int(load.batch.expected_mask.sum())
@@ -142,7 +142,7 @@ def test_an_epoch_is_every_sentence_once(store):
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
 def test_processes_share_every_batch(store, ranks):
-    plan = Plan(lengths_of(store), 30)
+    plan = BatchSampler(lengths_of(store), 30)
     everyone = [list(Loader(store, plan, rank, ranks).epoch()) for rank in range(ranks)]
     borrowed = 0
     for loads, rows in zip(zip(*everyone, strict=True), plan.epoch(0), strict=True):
@@ -160,8 +160,8 @@ def test_processes_share_every_batch(store, ranks):
 
 
 def test_from_a_place_on_in_the_background(store):
-    loader = Loader(store, Plan(lengths_of(store), 40))
-    stream = loader(Place())
+    loader = Loader(store, BatchSampler(lengths_of(store), 40))
+    stream = loader(Cursor())
     whole = [next(stream) for _ in range(9)]
     stream.close()
     resumed = loader(whole[3].place)
@@ -341,7 +341,7 @@ def test_sentences_that_are_padding_have_no_label(tmp_path):
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_processes_have_equal_shapes_where_batches_are_rounded(store, ranks):
-    plan = Plan(lengths_of(store), 90, rounded=True)
+    plan = BatchSampler(lengths_of(store), 90, rounded=True)
     everyone = [list(Loader(store, plan, rank, ranks).epoch()) for rank in range(ranks)]
     for loads, rows in zip(zip(*everyone, strict=True), plan.epoch(0), strict=True):
         sentences, source, target = plan.shape(rows)

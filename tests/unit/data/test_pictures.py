@@ -1,4 +1,4 @@
-"""Pictures of every kind are opened alike, and whatever is wrong with one is told with its name."""
+"""Images of every kind are decoded alike, and errors name the image."""
 
 import struct
 import sys
@@ -38,7 +38,7 @@ def test_the_content_decides_what_a_file_is_not_its_name(tmp_path):
 @pytest.mark.parametrize("form", ["PNG", "TIFF"])
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_pictures_stand_as_their_camera_says(orientation, form):
-    """Stored as the camera held it, the picture comes back upright."""
+    """An image with an EXIF orientation is returned upright."""
     upright = Image.fromarray(quarters(8, 12))
     back = {
         1: None,
@@ -115,7 +115,9 @@ def test_one_transparent_colour():
     assert found[0].tolist() == [[255, 255, 255], [4, 5, 6]]
     deep = bytes((0x0A, 0x80) * 3 + (0x80, 0x80) * 3)
     assert open_picture(png(2, 1, bits=16, line=deep))[0, :, 0].tolist() == [10, 128]
-    with pytest.raises(DataError, match=r"^it has 16 bits for each colour and one colour .* Save it with 8 bits or"):
+    with pytest.raises(
+        DataError, match=r"^it has 16 bits per channel and one transparent color, .* Save it with 8 bits or"
+    ):
         open_picture(png(2, 1, bits=16, line=deep, clear=[0x0A80] * 3), name="it")
 
 
@@ -168,12 +170,12 @@ def test_an_empty_file(tmp_path):
 
 def test_something_else_than_a_picture(tmp_path):
     (tmp_path / "text.png").write_text("hello, I am a sentence")
-    with pytest.raises(DataError, match=r"text\.png is not a picture that can be opened.* Save it as PNG or JPEG"):
+    with pytest.raises(DataError, match=r"text\.png is not an image that can be opened.* Save it as PNG or JPEG"):
         open_picture(tmp_path / "text.png")
 
 
 def test_formats_that_call_other_programs_are_not_opened():
-    with pytest.raises(DataError, match="the drawing is not a picture that can be opened"):
+    with pytest.raises(DataError, match="the drawing is not an image that can be opened"):
         open_picture(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", name="the drawing")
 
 
@@ -182,7 +184,7 @@ def test_a_file_that_was_cut(tmp_path, form):
     noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)
     data = encoded(noise, form)
     (tmp_path / "cut.png").write_bytes(data[: len(data) // 2])
-    with pytest.raises(DataError, match=r"cut\.png is (cut or damaged and cannot be decoded|not a picture)"):
+    with pytest.raises(DataError, match=r"cut\.png is (cut or damaged and cannot be decoded|not an image)"):
         open_picture(tmp_path / "cut.png")
 
 
@@ -195,7 +197,7 @@ def test_damage_anywhere_is_a_data_error_or_none(noise, form, at):
 
 @pytest.mark.parametrize("data", [b"GIF89a\0\0\0\0\0\0\0;", b"P6\n0 5\n255\n", png(0, 4)])
 def test_a_picture_without_pixels(data):
-    with pytest.raises(DataError, match=r"it is not a picture that can be opened: .* or tells of no pixels"):
+    with pytest.raises(DataError, match=r"it is not an image that can be opened: .* or declares no pixels"):
         open_picture(data, name="it")
 
 
@@ -212,14 +214,16 @@ def test_files_too_large_to_open(tmp_path):
     path = put_picture(tmp_path / "a.png")
     with pytest.raises(DataError, match=r"a\.png has more than 5e-05 MB, the most that is opened. Save it smaller"):
         open_picture(path, max_bytes=50)
-    with pytest.raises(DataError, match="the picture has more than"):
+    with pytest.raises(DataError, match="the image has more than"):
         open_picture(path.read_bytes(), max_bytes=50)
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     monkeypatch.delitem(sys.modules, "PIL.Image", raising=False)
-    with pytest.raises(ConfigError, match=r"opening it needs the extra 'pictures': pip install 'saccade\[pictures\]'"):
+    with pytest.raises(
+        ConfigError, match=r"opening it needs the extra 'pictures': pip install 'saccade-attention\[pictures\]'"
+    ):
         open_picture(b"data", name="it")
 
 
@@ -245,7 +249,7 @@ def test_squashing_fills_the_square():
 
 
 def test_fine_patterns_become_grey_when_made_smaller():
-    """A picture that was only picked apart would stay black or white."""
+    """An image resized without antialiasing would stay black or white."""
     stripes = np.zeros((64, 64, 3), np.uint8)
     stripes[::2] = 255
     assert np.abs(fit(stripes, 8).astype(int) - 127).max() < 12
@@ -281,14 +285,14 @@ def test_boxes_outside_are_gone_and_those_on_the_edge_are_cut():
 
 @pytest.mark.parametrize("wrong", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3)), np.zeros((0, 4, 3), np.uint8)])
 def test_what_is_no_picture_cannot_be_fitted(wrong):
-    with pytest.raises(ShapeError, match=r"a picture must be bytes of \(height, width, 3\), but is"):
+    with pytest.raises(ShapeError, match=r"an image must be bytes of \(height, width, 3\), but is"):
         fit(wrong, 4)
 
 
 def test_ways_and_sizes_that_do_not_exist():
     with pytest.raises(ConfigError, match=r"cannot be fitted by 'stretch'. Choose crop, pad or squash"):
         fit(quarters(), 4, "stretch")
-    with pytest.raises(ConfigError, match=r"pictures of 0 × 0 pixels are asked for. Ask for 1 or more"):
+    with pytest.raises(ConfigError, match=r"images of 0 × 0 pixels are asked for. Ask for 1 or more"):
         fit(quarters(), 0)
 
 
@@ -296,9 +300,9 @@ def test_a_picture_may_be_as_large_as_the_limits():
     data = encoded(quarters(8, 12))
     limits = {"max_bytes": len(data), "max_pixels": 8 * 12}
     np.testing.assert_array_equal(open_picture(data, **limits), quarters(8, 12))
-    with pytest.raises(DataError, match=r"the picture has 12 × 8 pixels, more than the 9\.5e-05 million"):
+    with pytest.raises(DataError, match=r"the image has 12 × 8 pixels, more than the 9\.5e-05 million"):
         open_picture(data, **limits | {"max_pixels": 8 * 12 - 1})
-    with pytest.raises(DataError, match="the picture has more than"):
+    with pytest.raises(DataError, match="the image has more than"):
         open_picture(data, **limits | {"max_bytes": len(data) - 1})
 
 

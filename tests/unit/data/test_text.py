@@ -202,7 +202,7 @@ def test_zstandard_is_an_extra(tmp_path, monkeypatch):
     path = put(tmp_path / "a.en.zst", "one\n")
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(
-        ConfigError, match=r"reading .*a\.en\.zst needs the extra 'zstd': pip install 'saccade\[zstd\]'"
+        ConfigError, match=r"reading .*a\.en\.zst needs the extra 'zstd': pip install 'saccade-attention\[zstd\]'"
     ):
         list(lines(path))
     assert list(lines(put(tmp_path / "a.en.gz", "one\n"))) == ["one"]
@@ -294,7 +294,7 @@ def test_a_file_that_needs_more_memory_than_there_is(tmp_path, monkeypatch):
 
 def test_a_compressed_file_stands_in_for_one_that_is_not_there(tmp_path):
     wanted = tmp_path / "train.en"
-    assert find_file(wanted) == wanted, "its absence is told when it is read"
+    assert find_file(wanted) == wanted, "reading it raises the error"
     (tmp_path / "train.en.gz").mkdir()
     packed_one = put(tmp_path / "train.en.xz", "one\n")
     assert find_file(wanted) == packed_one

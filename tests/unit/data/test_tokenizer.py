@@ -167,7 +167,7 @@ def test_cutting_word_by_word_changes_nothing(made, kind, lines):
 
 
 def test_few_words_are_remembered_and_forgotten_without_harm(made, monkeypatch):
-    monkeypatch.setattr("saccade.data.tokenizer._REMEMBERED", 3)
+    monkeypatch.setattr("saccade.data.tokenizer._MAX_CACHED_WORDS", 3)
     tokenizer = Tokenizer.restore(made["bpe"].state())
     for line in LINES:
         plain = " ".join(line.split())
@@ -271,7 +271,7 @@ def test_pieces_have_exactly_their_size(kind):
 @pytest.mark.parametrize("kind", EXACT)
 def test_a_size_that_the_text_cannot_fill(kind):
     most = len(trained(kind))
-    with pytest.raises(DataError, match=f"size is 5000, but the fr side has text for only {most} {kind} pieces"):
+    with pytest.raises(DataError, match=f"size is 5000, but the fr side has text for only {most} {kind} subwords"):
         Tokenizer.train(TokenizerConfig(kind=kind, size=5000), LINES, "fr")
     if kind == "bpe":
         assert len(trained(kind, size=most)) == most

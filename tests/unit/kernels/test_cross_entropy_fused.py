@@ -10,7 +10,7 @@ pytest.importorskip("triton", reason="needs Triton")
 
 from naive_kernels import naive_cross_entropy
 from saccade.errors import ConfigError
-from saccade.kernels import plain, ways
+from saccade.kernels import disable_fused, dispatch
 from saccade.kernels.cross_entropy import cross_entropy, fused
 
 # the interpreter is numpy, which warns of infinities that the kernels count on
@@ -25,7 +25,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 @pytest.fixture(autouse=True)
 def by_our_kernels(monkeypatch):
     """On any device, and in blocks so small that a row has several."""
-    monkeypatch.setattr(ways, "_on_gpu", lambda tensor: True)
+    monkeypatch.setattr(dispatch, "_on_gpu", lambda tensor: True)
     monkeypatch.setattr(fused, "BLOCK", 16)
 
 
@@ -173,7 +173,7 @@ def test_chunks_are_of_about_one_size_and_no_larger_than_allowed():
 def test_the_plain_way_can_be_asked_for(monkeypatch):
     monkeypatch.setattr(fused, "fused_cross_entropy", None)
     parts = layer(3, 4, 5)
-    with plain():
+    with disable_fused():
         cross_entropy(*parts)
     with pytest.raises(TypeError):
         cross_entropy(*parts)

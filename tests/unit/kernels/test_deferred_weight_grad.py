@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from saccade.kernels.deferred import deferred_gradients
+from saccade.kernels.deferred_weight_grad import deferred_gradients
 
 
 def looped(context, *, steps=4, dtype=torch.float64):

@@ -84,7 +84,7 @@ def test_one_head_reaches_the_fast_kernels_too(monkeypatch):
 def as_on_a_gpu(monkeypatch):
     """What is saved on a GPU, on any device."""
     pytest.importorskip("triton", reason="needs Triton")
-    monkeypatch.setattr("saccade.kernels.ways._on_gpu", lambda tensor: True)
+    monkeypatch.setattr("saccade.kernels.dispatch._on_gpu", lambda tensor: True)
 
 
 @pytest.mark.parametrize("lead", [(2,), (2, 3)], ids=["no heads", "heads"])

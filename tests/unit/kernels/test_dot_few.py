@@ -7,7 +7,7 @@ pytest.importorskip("triton", reason="needs Triton")
 
 from naive_kernels import naive_attention
 from saccade.attention import build_attention
-from saccade.kernels import ways
+from saccade.kernels import dispatch
 from saccade.kernels.dot import few, few_collect, fused_attention
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -15,7 +15,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 @pytest.fixture
 def by_our_kernels(monkeypatch):
-    monkeypatch.setattr(ways, "_on_gpu", lambda tensor: True)
+    monkeypatch.setattr(dispatch, "_on_gpu", lambda tensor: True)
     monkeypatch.setattr(few, "WIDE", 0)
 
 
@@ -64,6 +64,6 @@ def test_scores_that_are_inner_products_take_it(by_our_kernels, monkeypatch, sco
     keys, query = torch.randn(2, 5, 8, device=DEVICE), torch.randn(2, 1, 8, device=DEVICE)
     found = attention(query, attention.bank(keys)).context
     assert len(calls) == 1
-    with ways.plain():
+    with dispatch.disable_fused():
         torch.testing.assert_close(found, attention(query, attention.bank(keys)).context, atol=1e-5, rtol=1e-5)
     assert len(calls) == 1

@@ -7,7 +7,7 @@ from torch import nn
 pytest.importorskip("triton", reason="needs Triton")
 
 from naive_kernels import naive_attention
-from saccade.kernels import plain, ways
+from saccade.kernels import disable_fused, dispatch
 from saccade.kernels.dot import fused_attention, sdpa
 from saccade.kernels.dot.short import short_attention
 from saccade.kernels.linear import fused, together
@@ -18,7 +18,7 @@ SHAPES = [(1, 1, 16, 1, 1), (2, 3, 17, 5, 12), (1, 2, 33, 33, 16), (2, 1, 20, 70
 
 @pytest.fixture
 def by_our_kernels(monkeypatch):
-    monkeypatch.setattr(ways, "_on_gpu", lambda tensor: True)
+    monkeypatch.setattr(dispatch, "_on_gpu", lambda tensor: True)
 
 
 def inputs(rows, heads, length, size, width, dtype):
@@ -113,7 +113,7 @@ def test_gradients_of_a_joint_projection_are_not_copied_together(by_our_kernels,
         return fused_attention(*([query] * (3 - count)), *parts).float().square().sum()
 
     wanted = [x, *(layer.weight for layer in layers)]
-    with plain():
+    with disable_fused():
         usual = torch.autograd.grad(loss(), wanted)
     total = loss()
     joined = []
@@ -154,5 +154,5 @@ def test_which_are_short(by_our_kernels, change, short):
     parts = inputs(2, 1, case["length"], case["size"], case["width"], case["dtype"])[:3]
     mask = None if case["mask"] is None else torch.ones(case["mask"], dtype=torch.bool, device=DEVICE)
     assert sdpa._is_short(*parts, mask, case["sight"]) == short
-    with plain():
+    with disable_fused():
         assert not sdpa._is_short(*parts, mask, case["sight"])

@@ -6,7 +6,7 @@ import threading
 import pytest
 import torch
 
-from saccade.kernels.recording import recording, without_collecting
+from saccade.kernels.graph_capture import recording, without_collecting
 
 
 class _Loop:

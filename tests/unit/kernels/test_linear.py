@@ -7,7 +7,7 @@ from torch import nn
 pytest.importorskip("triton", reason="needs Triton")
 
 from naive_kernels import naive_feed_forward, naive_linear
-from saccade.kernels import plain, ways
+from saccade.kernels import disable_fused, dispatch
 from saccade.kernels.feed_forward import feed_forward
 from saccade.kernels.feed_forward import fused as fused_feed
 from saccade.kernels.linear import fused, learns, linear, together
@@ -18,7 +18,7 @@ SHAPES = [(1, 1), (7, 5), (2, 9, 40)]
 
 @pytest.fixture(autouse=True)
 def by_our_kernels(monkeypatch):
-    monkeypatch.setattr(ways, "_on_gpu", lambda tensor: True)
+    monkeypatch.setattr(dispatch, "_on_gpu", lambda tensor: True)
 
 
 def with_gradients(way, parts, slope):
@@ -104,7 +104,7 @@ def test_without_a_backward_pass_the_layer_itself_is_called():
     assert learns(x, layer)
     with torch.no_grad():
         assert not learns(x, layer)
-    with plain():
+    with disable_fused():
         assert not learns(x, layer)
     assert not learns(x, layer.requires_grad_(False))
     assert not learns(x.double(), nn.Linear(4, 5, device=DEVICE, dtype=torch.float64))

@@ -15,13 +15,13 @@ from saccade.batch import Batch
 from saccade.errors import ShapeError
 from saccade.kernels.native import coarse_products, library
 from saccade.kernels.native.checksum import native_checksum
-from saccade.kernels.native.products import NativeProduct
+from saccade.kernels.native.gemm import NativeProduct
 from saccade.kernels.native.ranking import best_words
-from saccade.kernels.packed import pack, products
+from saccade.kernels.packed import pack, prepacked
 from saccade.models import build_seq2seq
-from saccade.runtime import StepWriter, writer_of
+from saccade.runtime import StepEngine, engine_of
 from saccade.search import Beam, Greedy, SearchConfig, decode
-from saccade.search.flow import flow
+from saccade.search.continuous_batching import continuous_search
 
 built = sys.modules["saccade.kernels.native.library"]
 needs_compiler = pytest.mark.skipif(library() is None, reason="no C compiler")
@@ -78,7 +78,7 @@ def test_eight_bits_of_nothing_are_nothing_and_of_no_number_none():
 def test_one_thread_packs_by_it_and_several_do_not(monkeypatch):
     weight = numbers(128, 128)
     assert type(pack(weight, None)) is NativeProduct
-    with kernels.plain():
+    with kernels.disable_fused():
         assert type(pack(weight, None)) is not NativeProduct
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     assert type(pack(weight, None)) is not NativeProduct
@@ -154,7 +154,7 @@ VARIANTS = {
 @pytest.fixture
 def small(monkeypatch):
     """Products of any size are packed."""
-    monkeypatch.setattr(products, "_LEAST", 0)
+    monkeypatch.setattr(prepacked, "_LEAST", 0)
 
 
 def lively(**changes):
@@ -170,7 +170,7 @@ def lively(**changes):
 def sentences(count):
     torch.manual_seed(1)
     lengths = torch.randint(1, 19, (count,)).tolist()
-    return Batch.of([torch.randint(4, 30, (length,)).tolist() for length in lengths])
+    return Batch.from_lists([torch.randint(4, 30, (length,)).tolist() for length in lengths])
 
 
 @needs_compiler
@@ -181,10 +181,10 @@ def test_a_search_by_it_finds_what_torchs_operations_find(small, changes, width)
     model, batch = lively(**changes), sentences(40)
     make = Greedy if width == 1 else lambda: Beam(width, length_penalty=0.5)
     found = []
-    for way in (kernels.plain, nullcontext):
+    for way in (kernels.disable_fused, nullcontext):
         with way():
-            assert (writer_of(model).decoder.native is not None) == (way is nullcontext)
-            found.append(flow(model, batch, make, rows=5, lengths=[1 + 7 * row % 45 for row in range(40)]))
+            assert (engine_of(model).decoder.native is not None) == (way is nullcontext)
+            found.append(continuous_search(model, batch, make, rows=5, lengths=[1 + 7 * row % 45 for row in range(40)]))
     plain, ours = found
     assert [[part.tokens for part in each] for each in ours] == [[part.tokens for part in each] for each in plain]
     for got, wanted in zip(ours, plain, strict=True):
@@ -198,9 +198,9 @@ def test_a_search_by_it_finds_what_torchs_operations_find(small, changes, width)
 def test_attention_by_it_is_that_of_torchs_operations(small, changes, beam):
     model, batch = lively(**changes), sentences(5)
     found = []
-    for way in (kernels.plain, nullcontext):
+    for way in (kernels.disable_fused, nullcontext):
         with way():
-            assert (writer_of(model).decoder.native is not None) == (way is nullcontext)
+            assert (engine_of(model).decoder.native is not None) == (way is nullcontext)
             found.append(decode(model, batch, SearchConfig(beam=beam, max_length=25), attention=True))
     for (wanted, *_), (got, *_) in zip(*found, strict=True):
         assert got.tokens == wanted.tokens
@@ -213,34 +213,36 @@ def test_attention_by_it_is_that_of_torchs_operations(small, changes, beam):
 @needs_vnni
 def test_a_search_in_eight_bits_does_not_depend_on_company(small):
     model, batch = lively(), sentences(9)
-    together = flow(model, batch, Greedy, rows=4, lengths=[12] * 9, precision="int8")
-    assert writer_of(model, "int8").decoder.native is not None
+    together = continuous_search(model, batch, Greedy, rows=4, lengths=[12] * 9, precision="int8")
+    assert engine_of(model, "int8").decoder.native is not None
     for row, got in enumerate(together):
         size = int(batch.source_mask[row].sum())
         one = Batch(batch.source[row : row + 1, :size], batch.source_mask[row : row + 1, :size])
-        (wanted,) = flow(model, one, Greedy, rows=1, lengths=[12], precision="int8")
+        (wanted,) = continuous_search(model, one, Greedy, rows=1, lengths=[12], precision="int8")
         assert got[0].tokens == wanted[0].tokens
 
 
 @needs_compiler
 def test_positions_that_rotate_are_left_to_torch(small):
-    assert writer_of(lively(positions="rotary")).decoder.native is None
+    assert engine_of(lively(positions="rotary")).decoder.native is None
 
 
 @needs_compiler
 def test_what_is_not_the_same_everywhere_is_left_to_torch(small):
-    assert writer_of(lively()).decoder.native is not None
-    assert writer_of(lively(cross={"heads": 4})).decoder.native is None
+    assert engine_of(lively()).decoder.native is not None
+    assert engine_of(lively(cross={"heads": 4})).decoder.native is None
 
 
 def test_norms_without_weights_are_left_to_step():
     model = lively()
     model.decoder.layers[0].around_feed.norm = torch.nn.LayerNorm(32, elementwise_affine=False)
-    assert type(writer_of(model)) is StepWriter
+    assert type(engine_of(model)) is StepEngine
 
 
 def answers(model, batch, **options):
-    return [each[0].tokens for each in flow(model, batch, Greedy, rows=3, lengths=[9] * batch.size, **options)]
+    return [
+        each[0].tokens for each in continuous_search(model, batch, Greedy, rows=3, lengths=[9] * batch.size, **options)
+    ]
 
 
 @needs_compiler
@@ -259,7 +261,7 @@ def test_words_of_32_bits_and_other_defaults_of_torch_change_nothing(small):
 @needs_compiler
 def test_a_writer_keeps_the_weights_it_was_made_of(small):
     model, batch = lively(), sentences(3)
-    writer = writer_of(model)
+    writer = engine_of(model)
     first = writer.read(batch, 1, 9).step(torch.full((3,), 1)).clone()
     model.load_state_dict({name: torch.zeros_like(part) for name, part in model.state_dict().items()}, assign=True)
     assert torch.equal(writer.read(batch, 1, 9).step(torch.full((3,), 1)), first)
@@ -269,7 +271,7 @@ def test_a_writer_keeps_the_weights_it_was_made_of(small):
 def test_what_is_no_word_or_no_row_is_refused(small):
     model, batch = lively(), sentences(2)
     with pytest.raises(IndexError, match="not one of the 200"):
-        writer_of(model).read(batch, 1, 9).step(torch.tensor([5, 10**6]))
+        engine_of(model).read(batch, 1, 9).step(torch.tensor([5, 10**6]))
     product = NativeProduct(numbers(4, 8), None, coarse=False)
     for wrong in (numbers(2, 7), numbers(2, 8).double()):
         with pytest.raises(ShapeError, match="rows of 8 float32 numbers"):

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from saccade.kernels.packed import PlainProduct, pack
-from saccade.kernels.packed import products as packed
+from saccade.kernels.packed import prepacked as packed
 
 
 @pytest.fixture(autouse=True)
@@ -42,14 +42,14 @@ def test_small_and_precise_weights_stay_as_they_are():
 
 def test_a_machine_without_eight_bits_says_why_and_goes_on(monkeypatch, caplog):
     monkeypatch.setattr(packed, "int8_reason", lambda: "this processor has no VNNI instructions")
-    packed._int8_or_tell.cache_clear()
+    packed._int8_works.cache_clear()
     x, weight, bias = case(3, 64, 64)
     with caplog.at_level(logging.WARNING, "saccade"):
         product = pack(weight, bias, precision="int8")
         pack(weight, bias, precision="int8")
-    packed._int8_or_tell.cache_clear()
+    packed._int8_works.cache_clear()
     assert [record.message for record in caplog.records] == [
-        "int8 was asked for, but this processor has no VNNI instructions: products stay in float32"
+        "int8 unavailable (this processor has no VNNI instructions); using float32"
     ]
     torch.testing.assert_close(product(x), F.linear(x, weight, bias), rtol=0, atol=1e-5)
 
@@ -63,4 +63,4 @@ def test_the_log_says_why_nothing_is_packed(monkeypatch, caplog):
     caplog.set_level("INFO", "saccade")
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     assert not packed._onednn_packs.__wrapped__()
-    assert "weights unpacked: this torch has no oneDNN" in caplog.text
+    assert "weights not packed (this torch has no oneDNN)" in caplog.text

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 pytest.importorskip("triton", reason="needs Triton")
 
 from naive_kernels import naive_best, naive_best_together
-from saccade.kernels import ranking, ways
+from saccade.kernels import dispatch, ranking
 from saccade.kernels.ranking import choose, fused
 from saccade.kernels.ranking.fused import summaries
 
@@ -17,8 +17,8 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 @pytest.fixture(autouse=True)
 def by_our_kernels(monkeypatch):
-    monkeypatch.setattr(ways, "_on_gpu", lambda tensor: True)
-    monkeypatch.setattr(choose, "_suits_our_code", lambda *asked: False)  # which is tested in test_native.py
+    monkeypatch.setattr(dispatch, "_on_gpu", lambda tensor: True)
+    monkeypatch.setattr(choose, "_suits_native", lambda *asked: False)  # which is tested in test_native.py
     monkeypatch.setattr(choose, "SIZE", 16)
 
 

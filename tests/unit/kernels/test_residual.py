@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 pytest.importorskip("triton", reason="needs Triton")
 
-from saccade.kernels import plain, ways
+from saccade.kernels import disable_fused, dispatch
 from saccade.kernels.residual import fused, layer_norm, residual, residual_and_norm, residual_norm, residual_norm_twice
 from saccade.kernels.residual.naive import naive_layer_norm, naive_residual, naive_residual_norm
 
@@ -17,7 +17,7 @@ EPS = 1e-5
 
 @pytest.fixture
 def by_our_kernels(monkeypatch):
-    monkeypatch.setattr(ways, "_on_gpu", lambda tensor: True)
+    monkeypatch.setattr(dispatch, "_on_gpu", lambda tensor: True)
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ def test_rows_in_any_layout(by_our_kernels):
 def test_the_plain_way_is_the_definition(by_our_kernels, monkeypatch):
     (x, out, w, b), _ = inputs((3, 8), torch.float32)
     monkeypatch.setattr(fused, "_Residual", None)
-    with plain():
+    with disable_fused():
         assert torch.equal(residual_norm(x, out, w, b, EPS, 0.0, True), F.layer_norm(x + out, (8,), w, b, EPS))
         assert torch.equal(residual(x, out, 0.0, True), x + out)
         assert torch.equal(layer_norm(x, w, b, EPS), F.layer_norm(x, (8,), w, b, EPS))

@@ -8,9 +8,9 @@ import torch
 pytest.importorskip("triton", reason="needs Triton")
 
 from saccade.batch import EOS, Batch
-from saccade.kernels import ways
+from saccade.kernels import dispatch
 from saccade.search import Beam, Greedy
-from saccade.search.view import View
+from saccade.search.step_scores import StepScores
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SENTENCES, WORDS, STEPS = 4, 9, 10
@@ -19,7 +19,7 @@ SENTENCES, WORDS, STEPS = 4, 9, 10
 def steps(strategy, limits=None, allowed=1.0, seed=3):
     """What a strategy does with random predictions that do not depend on what it wrote."""
     chance = torch.Generator().manual_seed(seed)
-    batch = Batch.of([[3, 4]] * SENTENCES).to(DEVICE)
+    batch = Batch.from_lists([[3, 4]] * SENTENCES).to(DEVICE)
     strategy.begin(batch.size, STEPS, (), torch.device(DEVICE))
     for t in range(STEPS):
         logits = 3 * torch.randn(SENTENCES * strategy.width, WORDS, generator=chance)
@@ -28,7 +28,9 @@ def steps(strategy, limits=None, allowed=1.0, seed=3):
         forbidden[:, EOS] = False
         logits[forbidden] = -torch.inf
         stopped = None if limits is None else torch.tensor(limits, device=DEVICE) <= t
-        view = View(logits.to(DEVICE), torch.zeros(SENTENCES, strategy.width, t).long(), STEPS - t, stopped=stopped)
+        view = StepScores(
+            logits.to(DEVICE), torch.zeros(SENTENCES, strategy.width, t).long(), STEPS - t, stopped=stopped
+        )
         with torch.no_grad():
             yield strategy.choose(view), strategy.done()
 
@@ -36,9 +38,9 @@ def steps(strategy, limits=None, allowed=1.0, seed=3):
 def agree(make, monkeypatch, **options):
     ours, theirs = make(), make()
     with monkeypatch.context() as patch:
-        patch.setattr(ways, "_on_gpu", lambda tensor: True)
+        patch.setattr(dispatch, "_on_gpu", lambda tensor: True)
         found = list(steps(ours, **options))
-    with ways.plain():
+    with dispatch.disable_fused():
         expected = list(steps(theirs, **options))
     for (one, one_done), (other, other_done) in zip(found, expected, strict=True):
         assert torch.equal(one.tokens, other.tokens)

@@ -7,8 +7,8 @@ from helpers_models import form_of, loud, same
 from saccade.attention import Tape, build_attention, name_sites
 from saccade.errors import ShapeError
 from saccade.kernels.dropout import Dropout
+from saccade.layers.causal import CausalLayer, PlainReader, StackedReader
 from saccade.layers.lstmn import LSTMN
-from saccade.layers.reader import PlainReader, Reader, StackedReader
 from saccade.layers.self_attentive import SelfAttentiveRNN
 
 E, D = 3, 4
@@ -44,7 +44,7 @@ def test_a_stacks_forward_is_its_steps(skip: bool):
     name_sites(reader)
     whole, steps = Tape(), Tape()
     outputs = reader(inputs, tape=whole)
-    same(Reader.forward(reader, inputs, tape=steps), outputs)
+    same(CausalLayer.forward(reader, inputs, tape=steps), outputs)
     assert set(whole) == set(steps) == {"layers.1.attention", "layers.2.attention"}
     for site in whole:
         same(steps[site], whole[site])

@@ -131,7 +131,7 @@ def test_places_tell_rows_from_columns():
         (torch.zeros(1, 1, 8, 8), "3, H, W"),
         (torch.zeros(3, 8, 8), "3, H, W"),
         (torch.zeros(1, 3, 8, 8).int(), "floating"),
-        (torch.zeros(0, 3, 8, 8), "none of them 0"),
+        (torch.zeros(0, 3, 8, 8), "no axis of 0"),
     ],
 )
 def test_what_is_no_picture_is_refused(pictures, match):
@@ -162,8 +162,8 @@ class Evil:
 @pytest.mark.parametrize(
     ("content", "match"),
     [
-        (Evil(), "something else than tensors"),
-        ([1], "no table"),
+        (Evil(), "objects other than tensors"),
+        ([1], "no dict of tensors"),
         ({"layers.0.weight": torch.zeros(1)}, "lacks layers.1.weight"),
         ({**SmallGrid(8, (4,)).state_dict(), "layers.0.weight": torch.zeros(1)}, "has layers.0.weight as"),
     ],
@@ -179,6 +179,6 @@ def test_weights_that_are_not_there_or_something_else_are_told(tmp_path):
     with pytest.raises(DataError, match="do not exist"):
         load_weights(SmallGrid(8, (4,)), tmp_path / "none.pth")
     torch.save({"a": Path("anything that is no tensor")}, tmp_path / "other.pth")
-    with pytest.raises(DataError, match="something else than tensors") as told:
+    with pytest.raises(DataError, match="objects other than tensors") as told:
         load_weights(SmallGrid(8, (4,)), tmp_path / "other.pth")
     assert "weights_only" not in str(told.value)

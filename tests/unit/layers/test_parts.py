@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from saccade.errors import ShapeError
+from saccade.layers.causal import PlainReader, StackedReader
 from saccade.layers.cells import CellStack
-from saccade.layers.encoder import Encoder, Reading, RecurrentEncoder
+from saccade.layers.encoder import Encoder, EncoderOutput, RecurrentEncoder
 from saccade.layers.grids import Grid
 from saccade.layers.pooling import Pooling
 from saccade.layers.positions import Learned
-from saccade.layers.reader import PlainReader, StackedReader
 from saccade.layers.readout import Readout
 from saccade.layers.transformer import PlacedEmbedding
 
@@ -21,13 +21,13 @@ X, MASK = torch.zeros(1, 2, 3), torch.ones(1, 2, dtype=torch.bool)
     [
         lambda: Encoder()(X, MASK),
         lambda: Grid()(torch.zeros(1, 3, 8, 8)),
-        lambda: Pooling(3)(Reading(X, X[:, 0]), MASK),
+        lambda: Pooling(3)(EncoderOutput(X, X[:, 0]), MASK),
         lambda: Readout()(X, None, None),
     ],
     ids=["encoder", "grid", "pooling", "readout"],
 )
 def test_a_part_that_lacks_its_rule_says_what_to_write(call):
-    with pytest.raises(TypeError, match=r"does not say .* write forward\(\)"):
+    with pytest.raises(TypeError, match=r"must implement forward\(\)"):
         call()
 
 

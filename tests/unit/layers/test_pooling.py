@@ -7,12 +7,12 @@ from torch.testing import assert_close
 from helpers_models import loud
 from saccade import masks
 from saccade.attention import Tape
-from saccade.layers.encoder import Reading, RecurrentEncoder
+from saccade.layers.encoder import EncoderOutput, RecurrentEncoder
 from saccade.layers.pooling import POOLINGS, build_pooling
 
 ANNOTATIONS = torch.tensor([[[1.0, 2.0], [3.0, 6.0], [99.0, 99.0]], [[4.0, 4.0], [99.0, 99.0], [99.0, 99.0]]])
 MASK = masks.padding(torch.tensor([2, 1]), 3)
-READING = Reading(ANNOTATIONS, torch.tensor([[3.0, 6.0], [4.0, 4.0]]))
+READING = EncoderOutput(ANNOTATIONS, torch.tensor([[3.0, 6.0], [4.0, 4.0]]))
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("mean", [[2.0, 4.0], [4.0, 4.0]]), ("last", [[3.0, 6.0], [4.0, 4.0]])])

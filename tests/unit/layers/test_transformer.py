@@ -7,7 +7,7 @@ pytest.importorskip("triton", reason="needs Triton")
 
 from saccade.attention import Tape
 from saccade.batch import Batch
-from saccade.kernels import plain, ways
+from saccade.kernels import disable_fused, dispatch
 from saccade.models import build_seq2seq
 from saccade.train.objective import WordLoss, losses_of
 
@@ -22,7 +22,7 @@ SIZES = {"width": 24, "feed_forward": 20, "layers": 2, "attention": {"score": "s
 
 @pytest.fixture(autouse=True)
 def by_our_kernels(monkeypatch):
-    monkeypatch.setattr(ways, "_on_gpu", lambda tensor: True)
+    monkeypatch.setattr(dispatch, "_on_gpu", lambda tensor: True)
 
 
 def model_of(dropout=0.0, **options):
@@ -30,13 +30,13 @@ def model_of(dropout=0.0, **options):
 
 
 def batch():
-    return Batch.of([[4, 5, 6, 7, 8], [5, 6], [9]], [[5, 6, 4], [4, 5, 6, 7], [9]]).to(DEVICE)
+    return Batch.from_lists([[4, 5, 6, 7, 8], [5, 6], [9]], [[5, 6, 4], [4, 5, 6, 7], [9]]).to(DEVICE)
 
 
 def long_batch():
     """Long enough for a head to be worth a program of its own."""
     sources, targets = ([[4 + (i * k) % 7 for i in range(length)] for k, length in ((2, 21), (3, 5))] for _ in range(2))
-    return Batch.of(sources, targets).to(DEVICE)
+    return Batch.from_lists(sources, targets).to(DEVICE)
 
 
 def trained(model, batch, autocast=False):
@@ -60,7 +60,7 @@ OPTIONS = [
 def test_a_training_step_is_that_of_the_plain_way(options):
     model = model_of(**options)
     ours = trained(model, batch())
-    with plain():
+    with disable_fused():
         usual = trained(model, batch())
     for name, value in usual.items():
         torch.testing.assert_close(ours[name], value, atol=2e-5, rtol=2e-4, msg=lambda text, name=name: name + text)
@@ -70,7 +70,7 @@ def test_a_training_step_is_that_of_the_plain_way(options):
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_under_autocast_it_is_about_as_exact_as_the_plain_way(norm, batch):
     model = model_of(norm=norm)
-    with plain():
+    with disable_fused():
         exact = trained(model, batch())
         usual = trained(model, batch(), autocast=True)
     ours = trained(model, batch(), autocast=True)
@@ -95,7 +95,7 @@ def test_steps_say_what_whole_targets_say(norm):
     with torch.no_grad():
         whole = model(fed)
         memory = model.encode(fed)
-        state = model.start(memory, 8)
+        state = model.init_state(memory, 8)
         for t in range(fed.inputs.shape[1]):
             logits, state = model.step(memory, state, fed.inputs[:, t])
             torch.testing.assert_close(logits, whole[:, t], atol=1e-5, rtol=1e-4)

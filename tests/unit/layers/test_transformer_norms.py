@@ -15,7 +15,7 @@ def model_of(norm):
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_hooks_on_norms_are_called(norm):
-    model, batch, calls = model_of(norm), Batch.of([[4, 5]], [[6]]), []
+    model, batch, calls = model_of(norm), Batch.from_lists([[4, 5]], [[6]]), []
     before = model(batch)
     norms = [part for part in model.modules() if isinstance(part, nn.LayerNorm)]
     for part in norms:
@@ -26,7 +26,7 @@ def test_hooks_on_norms_are_called(norm):
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_a_norm_can_be_exchanged(norm):
-    model, batch = model_of(norm), Batch.of([[4, 5]], [[6]])
+    model, batch = model_of(norm), Batch.from_lists([[4, 5]], [[6]])
     before = model(batch)
     for part in model.modules():
         if hasattr(part, "pre"):

@@ -1,7 +1,7 @@
-"""Where everything is drawn: each figure's marks on the page, against lists that are kept beside this file.
+"""Golden tests of all figures: the drawing calls of each, compared with the files in drawings/.
 
-A page that only writes down what is drawn on it stands in for matplotlib's, with letters that are all equally wide. So
-the lists do not depend on fonts or on matplotlib. After a wanted change: python tests/unit/look/test_drawings.py
+A fake page records the drawing calls instead of matplotlib, and gives all letters the same width. So the files do not
+depend on fonts or on matplotlib. After an intended change, run python tests/unit/look/test_drawings.py
 """
 
 import re
@@ -36,22 +36,22 @@ from saccade.look import (
     save_heads,
     save_overlay,
     save_reading,
-    words,
+    text_width,
 )
 from saccade.look import arcs as arcs_module
+from saccade.look.canvas import INK
+from saccade.look.heatmap import heatmap
 from saccade.look.overlay import save_overlay_heads
 from saccade.look.overlay_svg import OverlayDrawing
-from saccade.look.paper import INK
 from saccade.look.svg import Drawing
-from saccade.look.veil import veil
 
 EXPECTED = Path(__file__).parent / "drawings"
 SHOWN = 24
-"""Of more cells than these, some are written down."""
+"""For more cells than these, only some are recorded."""
 
 
 class WrittenPage:
-    """A sheet that writes down what is drawn on it, a line each."""
+    """A sheet that records each drawing call as a line."""
 
     def __init__(self, boxes: bool = False) -> None:
         self.boxes = boxes
@@ -62,7 +62,7 @@ class WrittenPage:
         self.lines_drawn.append(" ".join(told))
 
     def label(self, word, longest=32):
-        return words.clip(words.visible(word), longest)
+        return text_width.clip(text_width.visible(word), longest)
 
     def width(self, label, size):
         return 0.5 * size * len(label)
@@ -89,7 +89,7 @@ class WrittenPage:
 
 
 class WrittenAxes:
-    """Axes that write down what is asked of them."""
+    """Axes that record the calls they get."""
 
     def __init__(self, page: WrittenPage, name: str = "axes") -> None:
         self._page, self._name, self._ends = page, name, (0.0, 1.0)
@@ -126,7 +126,7 @@ def _short(value: object) -> str:
 
 
 def some_map(read: int, written: int, *, gold=(), words_read=None, words_written=None) -> Map:
-    """Words of growing length that look about the diagonal."""
+    """Words of growing length, with weights around the diagonal."""
     source = words_read or [*("abcdefghij"[: 1 + n % 10] for n in range(read - 1)), "<eos>"]
     target = words_written or [*("klmnopqrst"[: 1 + n % 10] for n in range(written - 1)), "<eos>"]
     near = np.exp(-np.abs(np.arange(len(source)) - np.arange(len(target))[:, None]).astype(float))
@@ -134,7 +134,7 @@ def some_map(read: int, written: int, *, gold=(), words_read=None, words_written
 
 
 def own_words(count: int, *, ahead: bool, rows: int | None = None, letters: str = "abcdefghij") -> Map:
-    """A text that looks at itself; only its last words where `rows` says how many."""
+    """Self-attention over a text; `rows` keeps only that many last words as rows."""
     text = [letters[: 1 + n % 10] for n in range(count)]
     near = np.exp(-np.abs(np.arange(count) - np.arange(count)[:, None]) / 2.0)
     weights = near if ahead else np.tril(near)
@@ -179,7 +179,7 @@ def _plain() -> tuple[np.ndarray, int, int]:
 
 
 def drawn(draw: Callable[[Path], None], *, boxes: bool = False) -> str:
-    """What a figure draws, a line each."""
+    """The recorded drawing calls of a figure, one per line."""
     page = WrittenPage(boxes)
 
     @contextmanager
@@ -199,7 +199,7 @@ def drawn(draw: Callable[[Path], None], *, boxes: bool = False) -> str:
 
 
 def drawn_curves() -> str:
-    """The figure of quality against length, up to what matplotlib makes of it."""
+    """The recorded matplotlib calls of the figure of score against length."""
     page = WrittenPage()
     axes = WrittenAxes(page)
     found = [
@@ -215,23 +215,23 @@ def drawn_curves() -> str:
 
 
 def drawn_svg(made: object) -> str:
-    """An element, a tag on a line, without the bytes of its pictures."""
+    """An SVG element, one tag per line, without the bytes of its images."""
     without_bytes = re.sub(r"base64,[^\"']+", "base64,…", str(made))
     return re.sub(r"saccade-picture-\w+", "saccade-picture-…", without_bytes).replace("><", ">\n<")
 
 
-def drawn_veil() -> str:
-    """Every pixel of small veils, red, green, blue and opacity."""
+def drawn_heatmap() -> str:
+    """Every pixel of small heatmaps, red, green, blue and opacity."""
     weights = np.zeros((3, 4))
     weights[1, 1], weights[2, 3] = 0.9, 0.1
-    made = [veil(weights, 12, 16), veil(weights[1:2], 1, 12, edge=3.0)]
+    made = [heatmap(weights, 12, 16), heatmap(weights[1:2], 1, 12, edge=3.0)]
     return "\n".join(
         " ".join("".join(f"{part:02x}" for part in pixel) for pixel in row) for each in made for row in each
     )
 
 
 ALL = {
-    "veil": drawn_veil,
+    "heatmap": drawn_heatmap,
     "terminal, heads": lambda: draw_heads(SITES, width=60),
     "terminal, arcs": lambda: draw_arcs([SMALL, SMALL], width=60),
     "terminal, reading": lambda: draw_reading(own_words(8, ahead=True), width=40),
@@ -288,14 +288,14 @@ def test_heads_of_several_sites_stand_in_longer_rows(sites, across):
 
 
 def test_the_faintest_lines_and_cells_are_left_out():
-    """Lines from a fiftieth on, and cells of heads from a hundredth on."""
+    """Lines are drawn from weight 0.02 on, cells of heads from 0.01 on."""
     faint = Map(["a", "b", "c"], ["x", "y"], [[0.9, 0.02, 0.0199], [0.01, 0.0099, 0.9]])
     assert drawn(lambda path: save_arcs([faint], path)).count("lines 3 -\n") == 1
     assert drawn(lambda path: save_heads([Heads("site", [faint])], path)).count("cells 5 ") == 1
 
 
 def test_scores_below_zero_have_room_too():
-    """From -2 to 8 are ten; a twelfth or so more is left above: 1.08 · 10 - 2."""
+    """From -2 to 8 is a range of 10, and 8 % more is left above: 1.08 · 10 - 2."""
     axes = WrittenAxes(WrittenPage())
     curves._frame(axes, [Curve("a", [(1, 2, 3, -2, 8)])], None, "score")
     assert axes.get_ylim() == pytest.approx((-2, 8.8))

@@ -1,4 +1,4 @@
-"""Figures: written, whole, the same each time, and with words as they are."""
+"""Figures: complete, reproducible, and with unaltered words."""
 
 import re
 import struct
@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from saccade.errors import ConfigError, DataError, NumericsError, ShapeError
 from saccade.look import Curve, Heads, Map, save, save_arcs, save_heads, save_lengths, save_reading
+from saccade.look.canvas import MUTED, shade, sheet
 from saccade.look.curves import _apart, name_ends
 from saccade.look.figure import key
 from saccade.look.layout import folds
-from saccade.look.paper import MUTED, shade, sheet
 
 pytest.importorskip("matplotlib")
 
@@ -62,7 +62,7 @@ def test_the_size_follows_the_number_of_words(words, least, most, tmp_path):
 
 
 def test_cells_are_square(tmp_path):
-    """With labels alike on both sides, one more column widens the picture as much as one more row heightens it."""
+    """With equal labels on both sides, a column adds as much width as a row adds height."""
     sizes = {}
     for columns, rows in [(4, 4), (9, 4), (4, 9)]:
         save(Map(["a"] * columns, ["b"] * rows, [[0] * columns] * rows), tmp_path / "map.png")
@@ -76,7 +76,7 @@ def test_long_words_are_not_clipped(tmp_path):
     save(words_only("a" * 20), tmp_path / "long.png")
     (width, height), (wider, higher) = size(tmp_path / "short.png"), size(tmp_path / "long.png")
     assert higher - height > 200
-    assert wider - width > 100  # less, since the key below the matrix was wider than the short word
+    assert wider - width > 100  # less, since the legend below the matrix was wider than the short word
 
 
 def test_dollar_signs_are_drawn(tmp_path):
@@ -164,7 +164,7 @@ def test_a_folded_map_keeps_every_word_readable(tmp_path):
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_letters_that_no_font_has_become_boxes(suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr("saccade.look.paper.knows", lambda character: character < "\u2600" or character == "□")
+    monkeypatch.setattr("saccade.look.canvas.knows", lambda character: character < "\u2600" or character == "□")
     with sheet(tmp_path / f"map{suffix}") as page:
         label = page.label("a👩\u200d👧b")
         assert label == ("a👩\u200d👧b" if suffix == ".svg" else "a□b"), "a browser may know it"
@@ -174,7 +174,7 @@ def test_letters_that_no_font_has_become_boxes(suffix, tmp_path, monkeypatch):
 
 def test_letters_are_joined_by_whoever_draws_them(tmp_path, monkeypatch):
     for joins, expected in ((True, "\u0628\u0628"), (False, "\ufe90\ufe91")):
-        monkeypatch.setattr("saccade.look.paper.draws_joined_letters", lambda joins=joins: joins)
+        monkeypatch.setattr("saccade.look.canvas.draws_joined_letters", lambda joins=joins: joins)
         with sheet(tmp_path / "map.png") as page:
             assert page.label("\u0628\u0628") == expected
         with sheet(tmp_path / "map.svg") as page:
@@ -201,7 +201,7 @@ def test_all_scripts_can_stand_in_a_pdf(tmp_path):
 
 
 def width_of(path, draw):
-    """Points of a page with a box of a hundred and what else is drawn."""
+    """Size in points of a page with a box of 100 points and further drawings."""
     with sheet(path) as page:
         page.box((0, 0, 100, 100), fill="#000000")
         draw(page)
@@ -243,7 +243,7 @@ PICTURES = {
 @given(
     st.lists(st.text(st.characters(), max_size=6), min_size=1, max_size=4),
     st.sampled_from(list(PICTURES)),
-    st.sampled_from([".png", ".svg"]),  # a .pdf takes a second to cut the fonts to what is used
+    st.sampled_from([".png", ".svg"]),  # a .pdf takes a second to subset the fonts
 )
 def test_any_words_at_all_can_be_drawn(tmp_path, words, style, suffix):
     size, path = len(words), tmp_path / f"map{suffix}"
@@ -319,7 +319,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ConfigError, match=r"pip install 'saccade\[pictures\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'saccade-attention\[pictures\]'"):
         save(AREA, tmp_path / "map.png")
 
 

@@ -1,4 +1,4 @@
-"""Fonts: those that came after matplotlib made its list, and letters that any of them has."""
+"""Fonts: those installed after matplotlib cached its list, and characters that a font has."""
 
 import pytest
 
@@ -9,7 +9,7 @@ manager = pytest.importorskip("matplotlib.font_manager")
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A machine with fonts of one's choice: the names that matplotlib knows, and the files; what is added."""
+    """Fake the names in matplotlib's font list and the font files; return the list of fonts added."""
     added = []
 
     def make(known, files=()):

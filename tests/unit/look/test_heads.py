@@ -7,8 +7,8 @@ import pytest
 from saccade.errors import ShapeError
 from saccade.look import Heads, Map, draw_arcs, draw_heads, save_arcs, save_heads
 from saccade.look.arcs import COLOURS
+from saccade.look.canvas import shade
 from saccade.look.heads import mean
-from saccade.look.paper import shade
 
 SOURCE, TARGET = ["the", "Area", "."], ["la", "zone"]
 ONE = Map(SOURCE, TARGET, [[0.9, 0.1, 0], [0, 0.51, 0.49]])
@@ -16,7 +16,7 @@ TWO = Map(SOURCE, TARGET, [[0.3, 0.7, 0], [0, 0.01, 0.99]])
 
 
 def lines(text):
-    """The colour and opacity of every line of a drawing."""
+    """The color and opacity of every line of a drawing."""
     found = re.findall(r'style="fill: none; stroke: (#\w+)(?:; stroke-opacity: ([\d.]+))?; stroke-width: 1.5', text)
     return [(colour, float(opacity or 1)) for colour, opacity in found]
 
@@ -56,7 +56,7 @@ def test_lines_in_the_terminal():
 
 def test_heads_must_belong_together(tmp_path):
     other = Map(SOURCE, ["le", "zone"], ONE.weights)
-    with pytest.raises(ShapeError, match="head 1 is between other words than head 0"):
+    with pytest.raises(ShapeError, match="head 1 has other words than head 0"):
         save_arcs([ONE, other], tmp_path / "arcs.png")
     for nothing in (lambda: save_arcs([], tmp_path / "x.png"), lambda: save_heads([], tmp_path / "x.png")):
         with pytest.raises(ShapeError, match="0 heads"):
@@ -100,7 +100,7 @@ def test_words_too_many_to_read_are_left_out(tmp_path):
     save_heads([Heads("x", [Map(words, words, [[1 / 60] * 60] * 60)])], tmp_path / "heads.svg")
     text = (tmp_path / "heads.svg").read_text()
     assert "word1" not in text
-    assert ">rows look at columns</text>" in text
+    assert ">rows attend to columns</text>" in text
 
 
 def test_heads_in_the_terminal():

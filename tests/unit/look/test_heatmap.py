@@ -1,9 +1,9 @@
-"""The veil: smooth, fair to every region, and clear where was looked."""
+"""The heatmap: smooth, mean-preserving, and transparent where attention is high."""
 
 import numpy as np
 import pytest
 
-from saccade.look.veil import COLOUR, light, smooth, veil
+from saccade.look.heatmap import COLOUR, heatmap, light, smooth
 
 GRIDS = [(8, 8), (14, 14), (2, 3), (1, 1), (1, 5), (7, 2)]
 
@@ -21,7 +21,7 @@ def test_what_is_equal_everywhere_stays_so(grid):
 
 @pytest.mark.parametrize("grid", GRIDS)
 def test_nothing_is_lost_or_made(grid):
-    """The mean is that of the weights, wherever they stand, corners included."""
+    """The map has the mean of the weights, in the corners too."""
     chance = np.random.default_rng(1).random(grid)
     made = smooth(chance, 6 * grid[0], 4 * grid[1])
     assert made.mean() == pytest.approx(chance.mean(), rel=1e-12)
@@ -48,8 +48,8 @@ def test_light_is_in_shares_of_the_most():
     assert light(np.zeros((3, 3)), 9, 9).max() == 0
 
 
-def test_the_veil_is_clear_where_was_looked_and_thick_elsewhere():
-    made = veil(one_at(3, 3), 160, 160)
+def test_the_heatmap_is_clear_where_was_looked_and_thick_elsewhere():
+    made = heatmap(one_at(3, 3), 160, 160)
     assert made.shape == (160, 160, 4)
     assert made.dtype == np.uint8
     assert made[70, 70, 3] < 5
@@ -58,20 +58,20 @@ def test_the_veil_is_clear_where_was_looked_and_thick_elsewhere():
 
 
 def test_the_edge_goes_round_what_is_looked_at_and_nowhere_else():
-    made = veil(one_at(3, 3), 160, 160).astype(int)
+    made = heatmap(one_at(3, 3), 160, 160).astype(int)
     yellow = (made[..., 0] > 200) & (made[..., 2] < 160)
     rows, columns = np.nonzero(yellow)
     assert 40 < yellow.sum() < 400
     assert np.hypot(rows - 69.5, columns - 69.5).max() < 20
-    assert not ((veil(np.full((8, 8), 0.1), 160, 160)[..., 0] > 200).any()), "what is equal everywhere has no edge"
-    assert not ((veil(np.zeros((8, 8)), 160, 160)[..., 0] > 200).any())
+    assert not ((heatmap(np.full((8, 8), 0.1), 160, 160)[..., 0] > 200).any()), "what is equal everywhere has no edge"
+    assert not ((heatmap(np.zeros((8, 8)), 160, 160)[..., 0] > 200).any())
 
 
 @pytest.mark.parametrize("place", [(3, 3), (0, 0), (0, 4), (7, 7), (7, 2), (5, 0), (5, 7)])
 @pytest.mark.parametrize("edge", [1.0, 1.5, 3.0])
 def test_the_edge_is_closed_where_the_picture_ends(place, edge):
-    """From the middle of what is looked at, nobody gets out of it without crossing the line."""
-    made = veil(one_at(*place), 160, 160, edge=edge).astype(int)
+    """Every path out of the attended region crosses the contour line."""
+    made = heatmap(one_at(*place), 160, 160, edge=edge).astype(int)
     free = np.pad((made[..., 0] < 150) | (made[..., 3] < 60), 1, constant_values=True)
     reached = np.zeros_like(free)
     reached[1 + 20 * place[0] + 10, 1 + 20 * place[1] + 10] = True

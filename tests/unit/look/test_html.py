@@ -1,4 +1,4 @@
-"""The page: complete, closed to the outside, and harmless whatever it shows."""
+"""The report page: complete, self-contained, and with all text escaped."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ VOID = {"meta", "img", "path", "rect"}
 
 
 class Page(HTMLParser):
-    """What a browser would see: elements with their attributes, text by element; complains about what is not closed."""
+    """A parsed page: elements with attributes, and text by element; asserts that all elements are closed."""
 
     def __init__(self, text):
         super().__init__()
@@ -65,7 +65,7 @@ def test_everything_is_on_the_page(tmp_path):
     page = Page(whole(tmp_path))
     assert page.text["h1"] == ["plain"]
     assert {"41.7", "plain"} <= set(page.text["dd"])
-    assert page.text["h2"] == ["Where it looked", "plain", "plain", "Data"]
+    assert page.text["h2"] == ["Attention", "plain", "plain", "Data"]
     assert {"the", "Area", "la", "zone", "b", "c"} <= set(page.text["span"])
     assert {"the", "Area", "la", "zone", "b", "c"} <= set(page.text["text"])
     assert "zone ← Area 100 %" in "".join(page.text["pre"])
@@ -152,9 +152,9 @@ def test_gold_links_are_explained_where_there_are_some():
 
 def test_what_a_person_wrote_stands_below_where_it_is_known():
     with_it, without = (Page(report("T", {}, [Sample("s", AREA, reference)])) for reference in ("la région", None))
-    assert with_it.text["dt"] == ["Read", "Written", "Reference"]
+    assert with_it.text["dt"] == ["Source", "Output", "Reference"]
     assert with_it.text["dd"][-1] == "la région"
-    assert without.text["dt"] == ["Read", "Written"]
+    assert without.text["dt"] == ["Source", "Output"]
 
 
 @pytest.mark.parametrize(("weight", "drawn"), [(0.005, 2), (0.0049, 1)])
@@ -190,7 +190,7 @@ def test_figures_are_inside_the_page(tmp_path):
 
 
 def test_figures_that_cannot_be_shown_are_named(tmp_path):
-    with pytest.raises(ConfigError, match=r"a\.pdf cannot stand in a page\. .*\.png"):
+    with pytest.raises(ConfigError, match=r"a\.pdf cannot be shown in a page\. .*\.png"):
         report("T", {}, figures=[("A", tmp_path / "a.pdf")])
     with pytest.raises(DataError, match=r"a\.png does not exist"):
         report("T", {}, figures=[("A", tmp_path / "a.png")])

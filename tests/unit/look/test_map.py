@@ -1,4 +1,4 @@
-"""Map: what it takes and what it refuses."""
+"""Map: valid and invalid arguments."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Overlays: a panel for each word, as a drawing, a picture and in the terminal."""
+"""Overlays: a panel for each word, as SVG, as an image and in the terminal."""
 
 import re
 from xml.etree import ElementTree
@@ -8,7 +8,7 @@ import pytest
 
 from helpers_pictures import quarters
 from saccade.errors import ConfigError, ShapeError
-from saccade.look import Heads, Map, Overlay, Picture, draw_overlay, draw_overlay_heads, save_overlay, words
+from saccade.look import Heads, Map, Overlay, Picture, draw_overlay, draw_overlay_heads, save_overlay, text_width
 from saccade.look.overlay import NAME, Tiles, save_overlay_heads
 from saccade.look.overlay_svg import OverlayDrawing
 
@@ -18,7 +18,7 @@ HOSTILE = ['<script>alert("1")</script>', "&amp;", "]]>", "\x1b[31m\u202e", "x" 
 
 
 def look_at(*places, regions=16, words=None, **more):
-    """A map whose words look at one region each."""
+    """A map whose words attend to one region each."""
     weights = np.zeros((len(places), regions))
     weights[range(len(places)), places] = 0.9
     return Map(
@@ -58,7 +58,7 @@ def test_boxes_and_gold_links_are_outlined_with_their_words():
 
 
 def test_a_map_of_something_else_is_refused():
-    with pytest.raises(ShapeError, match=r"4 × 4 regions, but 9 were looked at"):
+    with pytest.raises(ShapeError, match=r"4 × 4 regions, but the map has 9 columns"):
         Overlay.of(seen(), look_at(1, regions=9))
 
 
@@ -77,12 +77,12 @@ def test_a_drawing_is_xml_with_the_pictures_inside(tmp_path):
     save_overlay(overlay, tmp_path / "x.svg", title="a <b> & c")
     tree = ElementTree.fromstring((tmp_path / "x.svg").read_text())
     images = list(tree.iter(f"{SVG}image"))
-    assert len(images) == 1 + 2, "the picture once, and a veil for each word"
+    assert len(images) == 1 + 2, "the picture once, and a heatmap for each word"
     assert all(image.get("href").startswith("data:image/png;base64,") for image in images)
     assert len(list(tree.iter(f"{SVG}use"))) == 3
     texts = [text.text for text in tree.iter(f"{SVG}text")]
     assert texts[:5] == ["a <b> & c", NAME, "red", "90 %", "<eos>"]
-    assert "what the word is about" in texts
+    assert "gold region of the word" in texts
     assert "http" not in (tmp_path / "x.svg").read_text().replace("http://www.w3.org/", "")
 
 
@@ -118,7 +118,7 @@ def test_pictures_are_files_of_their_kind_and_the_same_each_time(end, tmp_path):
 
 
 def test_in_a_picture_up_is_up_and_bright_is_looked_at(tmp_path):
-    """The four quarters are in their places, and of the second panel the upper left alone is not dark."""
+    """The four quarters are in their places, and in the second panel only the upper left is not dark."""
     pytest.importorskip("matplotlib")
     image = pytest.importorskip("PIL.Image", reason="needs Pillow")
     overlay = Overlay.of(seen(), look_at(0))
@@ -165,7 +165,7 @@ def test_a_terminal_is_never_too_narrow(width, colour):
         draw_overlay_heads(seen(), heads, width=width, colour=colour),
     ):
         bare = CODES.sub("", text)
-        assert max(words.width(line) for line in bare.splitlines()) <= (width or 80)
+        assert max(text_width.width(line) for line in bare.splitlines()) <= (width or 80)
         assert "\x1b" not in bare
         assert "\u202e" not in bare
 
@@ -186,7 +186,7 @@ def test_a_name_stands_beside_its_share_while_one_letter_of_it_fits():
 
 @pytest.mark.parametrize(("high", "lines"), [(1, 1), (16, 10)])
 def test_a_panel_has_the_proportions_of_its_picture_and_one_line_at_least(high, lines):
-    """Twenty cells wide, and a cell is twice as high as wide; a sixteenth as high would be half a line."""
+    """A panel is 20 cells wide, and a cell is twice as high as wide; an aspect ratio of 16 would give half a line."""
     picture = Picture(np.zeros((high, 16, 3), np.uint8), 1, 1)
     overlay = Overlay.of(picture, Map(["0"], ["w"], [[1.0]]))
     assert len(draw_overlay(overlay, width=20).splitlines()) == 1 + lines

@@ -1,4 +1,4 @@
-"""The explorer page as text: one file, harmless, the same each time, and allowed nothing but itself."""
+"""The explorer page as text: one file, escaped, reproducible, with a policy that allows nothing else."""
 
 import base64
 import hashlib
@@ -68,7 +68,7 @@ def test_no_trace_ends_its_element():
     assert "<script>alert" not in made
     assert "<!--" not in made
     assert not {"\u2028", "\u2029"} & set(made)
-    made.encode()  # half a character from a trace does not spoil the file
+    made.encode()  # a lone surrogate in a trace does not make the file invalid
     assert json.loads(traces_in(made)[0])["text"].startswith("</script><script>alert(1)</script><!-- \u2028 \u2029 ")
 
 

@@ -1,4 +1,4 @@
-"""Pictures that were seen, and PNG files written by hand."""
+"""Input images and their PNG encoding."""
 
 import io
 

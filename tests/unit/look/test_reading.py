@@ -1,4 +1,4 @@
-"""A reader at work, on paper and in a terminal."""
+"""Reading figures, as files and in a terminal."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 from saccade.errors import ConfigError, ShapeError
 from saccade.look import Map, draw_reading, save_reading
-from saccade.look.paper import INK, MUTED, RED, shade
+from saccade.look.canvas import INK, MUTED, RED, shade
 
 WORDS = ["the", "cat", "sat"]
 BACK = Map(WORDS, WORDS, [[0, 0, 0], [1, 0, 0], [0.75, 0.25, 0]])
@@ -15,7 +15,7 @@ AHEAD = Map(WORDS, WORDS, [[0.2, 0.3, 0.5]] * 3)
 
 
 def drawn(tmp_path, map):
-    """Each word of the drawing with its colour, in the order of the page."""
+    """Each word of the drawing with its color, in the order of the page."""
     save_reading(map, tmp_path / "reading.svg")
     text = (tmp_path / "reading.svg").read_text()
     found = re.findall(r'<text style="[^"]*fill: (#\w+)"[^>]*>([^<]*)</text>', text)
@@ -39,7 +39,7 @@ def test_the_words_looked_at_are_shaded(tmp_path):
     [(0.68, 0.3, ["#ffffff", INK]), (0.679, 0.299, [INK, MUTED]), (0.005, 0.005, [INK, MUTED])],
 )
 def test_letters_are_seen_on_every_shade(tmp_path, word, mark, colours):
-    """White on the darkest; and a mark is as dark as a word where its shade would swallow it."""
+    """White on the darkest shade; and on a shade, a mark is as dark as a word, to stay readable."""
     text, words = drawn(tmp_path, Map(["a", ".", "b"], ["b"], [[word, mark, 0]]))
     assert [colour for _, colour in words] == [*colours, RED]
     assert text.count(f"fill: {shade(word)}") == (2 if word == mark else 1)
@@ -49,22 +49,22 @@ def test_letters_are_seen_on_every_shade(tmp_path, word, mark, colours):
 def test_what_would_round_to_nothing_is_not_shown(tmp_path, weight, shown):
     text, _ = drawn(tmp_path, Map(["a", "b"], ["b"], [[weight, weight]]))
     assert text.count(f"fill: {shade(weight)}") == 2 * shown
-    assert ("what it gives itself" in text) == shown
+    assert ("its weight on itself" in text) == shown
     ahead = draw_reading(Map(["a", "b"], ["a", "b"], [[0, weight], [0, 0]]))
     assert ahead == ("[a] b\na [b]" if shown else "[a]\na [b]")
 
 
 def test_what_a_word_gives_itself_is_a_strip_below_it(tmp_path):
-    assert "what it gives itself" not in drawn(tmp_path, BACK)[0]
+    assert "its weight on itself" not in drawn(tmp_path, BACK)[0]
     text, words = drawn(tmp_path, OWN)
-    assert "what it gives itself" in text
+    assert "its weight on itself" in text
     assert text.count(f"fill: {shade(0.8)}") == 1
     assert [word for word, colour in words if colour == RED] == WORDS
 
 
 def test_a_strip_is_explained_where_one_word_alone_has_it(tmp_path):
     alone = Map(WORDS, WORDS, [[0, 0, 0], [1, 0, 0], [0.5, 0, 0.5]])
-    assert "what it gives itself" in drawn(tmp_path, alone)[0]
+    assert "its weight on itself" in drawn(tmp_path, alone)[0]
 
 
 def test_a_reader_that_looks_ahead_has_whole_lines(tmp_path):
@@ -97,9 +97,9 @@ def test_texts_that_run_to_the_left_do(tmp_path):
 
 
 def test_other_words_cannot_be_read(tmp_path):
-    with pytest.raises(ConfigError, match=r"here 1 words look at 2 others\. Draw a matrix or arcs"):
+    with pytest.raises(ConfigError, match=r"here 1 words attend to 2 others\. Draw a matrix or arcs"):
         save_reading(Map(["a", "b"], ["c"], [[1, 0]]), tmp_path / "reading.png")
-    with pytest.raises(ConfigError, match="here 2 words look at 1 others"):
+    with pytest.raises(ConfigError, match="here 2 words attend to 1 others"):
         draw_reading(Map(["a"], ["a", "a"], [[1], [1]]))
     with pytest.raises(ShapeError, match="0 words were read"):
         save_reading(Map([], [], []), tmp_path / "reading.png")

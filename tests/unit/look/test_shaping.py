@@ -1,4 +1,4 @@
-"""Arabic letters are joined, and words that run to the left turned round, for those who draw from the left."""
+"""Arabic letters are joined, and right-to-left words reordered, for renderers that draw from left to right."""
 
 import unicodedata
 

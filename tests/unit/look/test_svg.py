@@ -1,4 +1,4 @@
-"""A map as an element of somebody else's page, such as a notebook."""
+"""A map as an SVG element of another page, such as a notebook."""
 
 import re
 from xml.etree import ElementTree
@@ -18,7 +18,7 @@ def test_alone_it_needs_no_style_and_leaves_none():
 
 
 def test_letters_and_lines_take_the_colour_of_the_page():
-    """A dark notebook has light letters."""
+    """Text follows the page, so it is light in a dark notebook."""
     root = ElementTree.fromstring(str(Drawing(AREA, "where it looked", alone=True)))
     assert root.get("fill") == "currentColor"
     assert root.find("path").get("stroke") == "currentColor"

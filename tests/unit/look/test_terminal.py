@@ -1,4 +1,4 @@
-"""Maps drawn with text."""
+"""Maps drawn as text."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saccade.look import Map, draw, draw_arcs, words
+from saccade.look import Map, draw, draw_arcs, text_width
 from saccade.look.terminal import strongest
 
 SOURCE = ["an", "eye", "leaps", "from", "one", "thing", "to", "the", "next"]
@@ -57,7 +57,7 @@ def test_wide_and_combining_letters_keep_the_columns():
 def test_every_row_ends_in_its_column(script):
     one = Map([script, "end"], [script, "longer", "x"], [[0, 1]] * 3)
     rows = draw(one).splitlines()[-3:]
-    assert len({words.width(row) for row in rows}) == 1
+    assert len({text_width.width(row) for row in rows}) == 1
 
 
 def test_letters_that_run_to_the_left_stay_in_their_columns():

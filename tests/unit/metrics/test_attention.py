@@ -127,9 +127,9 @@ def test_a_single_step_has_a_position():
     [
         ({"spread": attention.UNIFORM}, {"spread": attention.UNIFORM - 1e-6}, "is almost uniform"),
         ({"end_share": attention.TO_THE_END}, {"end_share": attention.TO_THE_END - 1e-6}, "goes to the end mark"),
-        ({"position_share": attention.STUCK}, {"position_share": attention.STUCK - 1e-6}, "always looks at the same"),
-        ({"coverage": attention.UNSEEN - 1e-6}, {"coverage": attention.UNSEEN}, "sees only 30% of the source words"),
-        ({"movement": attention.UNMOVED - 1e-6}, {"movement": attention.UNMOVED}, "looks the same way at every step"),
+        ({"position_share": attention.STUCK}, {"position_share": attention.STUCK - 1e-6}, "always attends to the same"),
+        ({"coverage": attention.UNSEEN - 1e-6}, {"coverage": attention.UNSEEN}, "covers only 30% of the source words"),
+        ({"movement": attention.UNMOVED - 1e-6}, {"movement": attention.UNMOVED}, "attends the same way at every step"),
     ],
 )
 def test_limits_are_where_they_are_said_to_be(fields, beyond, words):
@@ -187,7 +187,7 @@ def test_some_attention_to_the_end_mark_is_well():
 def test_a_dead_head_is_named_with_its_position():
     sentences = [np.stack([diagonal(n), diagonal(n), diagonal(n), stuck(n, n, 1)]) for n in range(5, 15)]
     (text,) = complaints(attention_statistics(sentences, site="decoder.1.cross"))
-    assert text.startswith("head 3 of decoder.1.cross always looks at the same position, the 2nd")
+    assert text.startswith("head 3 of decoder.1.cross always attends to the same position, the 2nd")
     assert "100% of the steps" in text
 
 
@@ -208,12 +208,12 @@ def test_a_head_that_never_moves_is_dead_wherever_it_looks():
         row[[n % 5, (n + 3) % 7]] = 0.5
         sentences.append(np.stack([diagonal(n), np.tile(row / row.sum(), (n, 1))]))
     (text,) = complaints(attention_statistics(sentences, site="x"))
-    assert text.startswith("head 1 of x looks the same way at every step: only 0.0% of its weight moves")
+    assert text.startswith("head 1 of x attends the same way at every step: only 0.0% of its weight moves")
 
 
 def test_a_single_head_needs_no_number():
     texts = complaints(attention_statistics([stuck(30, 6, 0)] * 2, site="x"))
-    assert any(text.startswith("attention of x always looks at the same position") for text in texts)
+    assert any(text.startswith("attention of x always attends to the same position") for text in texts)
 
 
 def test_words_left_out():
@@ -223,7 +223,7 @@ def test_words_left_out():
         weights[np.arange(12), np.arange(12) % 3] = 1
         sentences.append(weights)
     (text,) = complaints(attention_statistics(sentences, site="x"))
-    assert "attention of x sees only 25% of the source words (a total weight of 0.5 or more)" in text
+    assert "attention of x covers only 25% of the source words (a total weight of 0.5 or more)" in text
 
 
 def test_a_short_output_cannot_see_every_word():
@@ -295,4 +295,6 @@ def test_the_end_mark_may_stand_in_any_column():
 def test_positions_are_counted_as_people_count(position, words):
     head = attention.HeadStatistics(1.0, 0.5, None, 1.0, position=position, position_share=0.98, movement=0.5)
     (text,) = complaints(attention.AttentionStatistics("x", (head,), sentences=5, steps=50, source_words=100))
-    assert text == f"attention of x always looks at the same position, the {words}: it is heaviest in 98% of the steps."
+    assert (
+        text == f"attention of x always attends to the same position, the {words}: it is heaviest in 98% of the steps."
+    )

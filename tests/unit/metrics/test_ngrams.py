@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saccade.metrics import caption_words
-from saccade.metrics.words import ngrams
+from saccade.metrics.ngrams import ngrams
 
 
 @pytest.mark.parametrize(

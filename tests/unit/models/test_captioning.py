@@ -75,7 +75,7 @@ def test_the_papers_equations():
     h = torch.sigmoid(o) * torch.tanh(c)
     logits = model.output(word + model.readout.of_state(h) + model.readout.of_context(z))
     memory = model.encode(given)
-    found, _ = model.step(memory, model.start(memory, 3), torch.tensor([BOS]))
+    found, _ = model.step(memory, model.init_state(memory, 3), torch.tensor([BOS]))
     assert_close(found[0], logits)
 
 
@@ -106,8 +106,8 @@ def test_a_grid_that_is_frozen_stays_as_it_is(frozen):
 
 
 def test_a_batch_without_pictures_is_refused():
-    with pytest.raises(DataError, match="looks at pictures"):
-        tiny("show-attend-tell-soft").encode(Batch.of(targets=[[4]]))
+    with pytest.raises(DataError, match="reads images"):
+        tiny("show-attend-tell-soft").encode(Batch.from_lists(targets=[[4]]))
 
 
 def test_soft_attention_can_be_asked_to_look_everywhere():
@@ -203,7 +203,7 @@ def test_learns_what_is_where_in_a_picture(name):
     chance = torch.Generator().manual_seed(0)
     for _ in range(120):
         pictures, rows = colours(32, chance)
-        given = Batch.of(targets=rows)
+        given = Batch.from_lists(targets=rows)
         losses = losses_of(objective, Batch(target=given.target, target_mask=given.target_mask, pictures=pictures))
         optimizer.zero_grad()
         (losses.total / 96).backward()

@@ -7,8 +7,8 @@ from torch import nn
 from saccade.batch import EOS, Batch
 from saccade.errors import ConfigError
 from saccade.kernels.dropout import Dropout
+from saccade.layers.causal import PlainReader
 from saccade.layers.encoder import ReaderEncoder
-from saccade.layers.reader import PlainReader
 from saccade.models import Family, WordNetwork, build_head
 
 
@@ -29,7 +29,7 @@ class Doubled(Family):
 
 
 def test_a_family_from_outside_writes_and_classifies():
-    batch = Batch.of([[4, 5, EOS]], [[6, 7]], labels=[1])
+    batch = Batch.from_lists([[4, 5, EOS]], [[6, 7]], labels=[1])
     language = build_head("language_model", Doubled(), 9)
     classifier = build_head("classifier", Doubled(), 9, 3, pooling="last")
     assert language(batch).shape == (1, 3, 9)
@@ -75,7 +75,7 @@ def test_a_classifier_multiplies_its_embedding_by_the_scale():
     scaled = build_head("classifier", Doubled(), 9, 3, pooling="mean").eval()
     for weight in scaled.parameters():
         nn.init.normal_(weight)
-    batch = Batch.of([[4, 5, EOS], [6, EOS]])
+    batch = Batch.from_lists([[4, 5, EOS], [6, EOS]])
     found = scaled(batch)
     scaled.scale = 1.0
     with torch.no_grad():

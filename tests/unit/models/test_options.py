@@ -37,9 +37,9 @@ def test_a_model_trains_through_steps_when_only_its_queries_learn():
     model = tiny("transformer-base")
     for name, parameter in model.named_parameters():
         parameter.requires_grad_("self_attention.query" in name)
-    batch = Batch.of([[4, 5, 6]], [[5, 6, 7]])
+    batch = Batch.from_lists([[4, 5, 6]], [[5, 6, 7]])
     memory = model.encode(batch)
-    state, total = model.start(memory, 4), 0.0
+    state, total = model.init_state(memory, 4), 0.0
     for t in range(4):
         logits, state = model.step(memory, state, batch.inputs[:, t])
         total = total + logits.square().sum()
@@ -53,6 +53,6 @@ def test_a_model_trains_through_steps_when_only_its_queries_learn():
 def test_torch_compile_wraps_a_whole_model(name):
     torch._dynamo.reset()
     model = tiny(name).eval()
-    batch = Batch.of([[4, 5, 6], [7, 8]], [[5, 6], [7]])
+    batch = Batch.from_lists([[4, 5, 6], [7, 8]], [[5, 6], [7]])
     with torch.no_grad():
         torch.testing.assert_close(torch.compile(model, backend="eager")(batch), model(batch), atol=1e-6, rtol=1e-5)

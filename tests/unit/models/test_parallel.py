@@ -72,7 +72,7 @@ def test_keys_are_prepared_once_a_source(name: str, calls: Counter[str]):
         assert calls["prepare"] == 1
         calls.clear()
         memory = model.encode(batch)
-        state = model.start(memory, 4)
+        state = model.init_state(memory, 4)
         for t in range(4):
             _, state = model.step(memory, state, batch.inputs[:, t])
         assert calls["prepare"] == 1

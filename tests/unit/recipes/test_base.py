@@ -1,4 +1,4 @@
-"""Recipes that stand on another one."""
+"""Recipes with a base recipe."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def test_the_command_line_has_the_last_word(tmp_path):
 @pytest.mark.parametrize(
     ("recipes", "message"),
     [
-        ({"own": "base: other.yaml\n", "other": "base: own.yaml\n"}, r"other\.yaml: base 'own\.yaml' stands on itself"),
+        ({"own": "base: other.yaml\n", "other": "base: own.yaml\n"}, r"other\.yaml: base 'own\.yaml' refers to itself"),
         ({"own": "base: 3\n"}, r"base 3 must be the name of a recipe or its file"),
         ({"own": "base: english-frensh\n"}, r"recipe 'english-frensh' does not exist. Did you mean 'english-french'"),
     ],

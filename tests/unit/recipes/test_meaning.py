@@ -1,4 +1,4 @@
-"""What recipes mean: all that ship are whole, faults are told at once, and what is saved means the same."""
+"""Shipped recipes are valid, all faults are reported at once, and saved recipes keep their meaning."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every number that a recipe can set, set to too much: refused in words, before anything is allocated."""
+"""Every number of a recipe, set too large, raises a ConfigError before anything is allocated."""
 
 import re
 import typing
@@ -26,7 +26,7 @@ FAMILIES = {kind.family: preset for preset, kind in PRESETS.items()}
 
 
 def numbers(kind, path=()):
-    """The places of all numbers in some settings, with whether they are whole."""
+    """Yield the paths of all numbers in settings, and whether they are integers."""
     for name, field in kind.model_fields.items():
         for part in parts(field.annotation):
             if isinstance(part, type) and issubclass(part, BaseModel):
@@ -36,7 +36,7 @@ def numbers(kind, path=()):
 
 
 def parts(annotation):
-    """The types inside an annotation."""
+    """Yield the types inside an annotation."""
     arguments = typing.get_args(annotation)
     return [part for argument in arguments for part in parts(argument)] if arguments else [annotation]
 
@@ -61,7 +61,7 @@ def changed(preset, path, value):
 
 
 def refusal(act):
-    """What a ConfigError says, or None: any other error is none of ours."""
+    """Return the text of a ConfigError, or None; other errors are raised."""
     try:
         act()
     except ConfigError as error:
@@ -107,7 +107,7 @@ def test_options_that_a_part_cannot_use(value):
 
 
 def largest():
-    """Each number of each family of models at its upper bound."""
+    """Yield each number of each model family at its upper bound."""
     for family, preset in FAMILIES.items():
         for path, whole in numbers(family):
             deep = path[-1] in ("layers", "decoder_layers")
@@ -119,7 +119,7 @@ def largest():
     ("preset", "path"), [*largest()], ids=lambda value: ".".join(value) if isinstance(value, tuple) else value
 )
 def test_a_model_that_is_larger_than_the_memory_is_refused_before_it_is_made(monkeypatch, preset, path):
-    """Each number of a model as large as it may be: the model is small, or its sketch alone is made."""
+    """With each number at its bound, the model is small, or only its sketch (meta tensors) is built."""
     listed, tokenizers = path[-1] == "channels", untrained("translation", MODEL).tokenizers
     monkeypatch.setattr("saccade.tasks.base.memory_here", lambda: 200 << 20)
     shared = Tokenizers(tokenizers.source, tokenizers.source)
@@ -140,7 +140,7 @@ def test_the_error_says_how_large_and_what_to_do(monkeypatch):
 
 
 def test_a_sketch_draws_no_numbers():
-    """A model starts from the numbers it always started from."""
+    """Building a sketch does not change the initial weights of the model."""
     make = lambda: torch.nn.Linear(3, 3)  # noqa: E731
     torch.manual_seed(5)
     plain = make()

@@ -1,4 +1,4 @@
-"""Recipes of version 1 mean today what they meant then."""
+"""Recipes of version 1 keep their meaning."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Recipes as files: YAML without its traps, and faults with their lines."""
+"""Recipe files: safe YAML, and errors with line numbers."""
 
 import contextlib
 import os
@@ -64,8 +64,8 @@ def test_nothing_is_no_setting():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: 1\nb: 2\na: 3", r"here, line 3: a stands there twice\. Keep one"),
-        ("t:\n  x: 1\n  x: 1", r"here, line 3: x stands there twice"),
+        ("a: 1\nb: 2\na: 3", r"here, line 3: a is set twice\. Keep one"),
+        ("t:\n  x: 1\n  x: 1", r"here, line 3: x is set twice"),
         ("a: [1, 2\nb: 3", r"here, line 2 is not YAML: "),
         ("a: b: c", r"here, line 1 is not YAML: mapping values"),
         ("a: 1\n---\nb: 2", r"here, line 2 is not YAML"),
@@ -113,7 +113,7 @@ def test_settings_may_be_deep_and_long_within_the_limits():
     ids=lambda text: text[:6],
 )
 def test_no_text_makes_the_parser_slow(text):
-    """Digits and brackets like these once took eight seconds and more."""
+    """Such digits and brackets used to take eight seconds and more."""
     begun = time.process_time()
     with contextlib.suppress(ConfigError):
         parse_yaml(f"value:\n  {text}", "here")

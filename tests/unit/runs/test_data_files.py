@@ -1,4 +1,4 @@
-"""Where the files of a recipe are: their folder, their names, and whether they are compressed."""
+"""Data files of a recipe: folder, names and compression."""
 
 import gzip
 

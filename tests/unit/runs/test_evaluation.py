@@ -1,4 +1,4 @@
-"""One formula a metric: a value, its band and its difference to another model come from the same sums."""
+"""Value, confidence interval and difference to another model come from the same sums."""
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +8,7 @@ from helpers_tasks import MODEL, sentences, untrained
 from saccade.data.example import Example, Links
 from saccade.metrics import TEXT_METRICS, sums_interval, text_statistics
 from saccade.runs.evaluation import compare, summarise
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.tasks.base import Evaluation
 from saccade.tasks.translation import SHORT_ANSWERS, score_texts
 
@@ -17,7 +17,7 @@ corpora = st.lists(st.tuples(lines, lines, lines), min_size=1, max_size=5)
 
 
 def evaluated(texts: list[str], references: list[str]) -> Evaluation:
-    """How well some answers do, by the code that scores a translator's."""
+    """Evaluate answers with the code that scores translations."""
     statistics, signatures, notes = score_texts(texts, references)
     metrics = {name: part.value for name, part in statistics.items()}
     lengths = [len(line.split()) for line in references]

@@ -1,4 +1,4 @@
-"""A folder that version 1 wrote is loaded, answers as it did then, and goes on training."""
+"""A model folder of version 1 loads, gives the same answers, and resumes training."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a recipe's sections mean together: combinations that cannot be, and the bounds of the data's settings."""
+"""Recipes across sections: invalid combinations, and bounds of data settings."""
 
 import pytest
 
@@ -105,7 +105,7 @@ def test_every_origin_of_the_data_is_one_of_three():
 
 
 def test_vectors_are_tuned_unless_a_recipe_says_otherwise():
-    """As those of a model that begins with chance are."""
+    """So are the vectors of a randomly initialized model."""
     assert recipe_of(settings("language")).vectors.tune
     assert not recipe_of(settings("language", vectors={"tune": False})).vectors.tune
 

@@ -1,4 +1,4 @@
-"""Training put together: what may change when a run goes on, and what a job tells its loop."""
+"""Training runs: what may change on resume, and what the job reports to the loop."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_tokens_that_are_others_now_are_refused_only_where_a_run_was_begun(tmp_p
     training._check_tokenizers(tmp_path, other)
     begun.append("a checkpoint")
     training._check_tokenizers(tmp_path, mine)
-    with pytest.raises(ConfigError, match=r"the training data are not those that .* was begun with: the tokenizer"):
+    with pytest.raises(ConfigError, match=r"the training data are not those that .* was started with: the tokenizer"):
         training._check_tokenizers(tmp_path, other)
     (tmp_path / "tokenizer.json").unlink()
     training._check_tokenizers(tmp_path, other)

@@ -1,4 +1,4 @@
-"""Workers answer as one process would."""
+"""Workers give the same answers as one process."""
 
 import atexit
 import gc
@@ -14,7 +14,7 @@ import saccade
 from saccade.errors import ConfigError, SaccadeError
 from saccade.runs import workers
 from saccade.runs.workers import Workers
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 
 
 def test_two_workers_answer_as_one_process_in_order(translator):
@@ -27,12 +27,12 @@ def test_two_workers_answer_as_one_process_in_order(translator):
 
 
 def test_nobody_does_no_work(translator):
-    with pytest.raises(ConfigError, match="workers is 0, but at least 1 must do the work"):
+    with pytest.raises(ConfigError, match="workers is 0, but must be at least 1"):
         Workers(translator, 0)
 
 
 class Threads(ThreadPoolExecutor):
-    """In place of processes."""
+    """Threads instead of processes."""
 
     def __init__(self, count, context, load, given):
         assert context.get_start_method() == "spawn"
@@ -59,7 +59,7 @@ def test_a_worker_loads_the_folder_and_answers_batch_by_batch(threads, monkeypat
 
 
 def test_work_that_has_not_begun_is_dropped_at_the_end(threads, monkeypatch):
-    """Such as when the reader of the answers breaks off."""
+    """For example, when the consumer of the answers stops early."""
     begun, free = threading.Event(), threading.Event()
 
     def predict(*_):

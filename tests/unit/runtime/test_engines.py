@@ -11,17 +11,17 @@ from saccade.attention import Tape
 from saccade.batch import BOS, Batch
 from saccade.errors import DataError, ShapeError
 from saccade.models import MODELS, build_seq2seq
-from saccade.runtime import StepWriter, writer_of
+from saccade.runtime import StepEngine, engine_of
+from saccade.runtime.engine import kept
 from saccade.runtime.recurrent import packed_attention
-from saccade.runtime.writer import kept
 
-FAST = [name for name in SEQ2SEQ if type(writer_of(make_model(name))) is not StepWriter]
+FAST = [name for name in SEQ2SEQ if type(engine_of(make_model(name))) is not StepEngine]
 
 
 def drafts(model, batch, width, tapes=(None, None)):
     return [
         writer.read(batch, width, MAX_LENGTH, tape=tape)
-        for writer, tape in zip((writer_of(model), StepWriter(model)), tapes, strict=True)
+        for writer, tape in zip((engine_of(model), StepEngine(model)), tapes, strict=True)
     ]
 
 
@@ -61,8 +61,8 @@ def test_a_writer_writes_and_looks_as_step_does(name, width):
 @torch.no_grad()
 def test_a_sentence_that_replaces_another_is_written_as_if_alone(name, width):
     model, batch, others = make_model(name), make_batch(lengths=(2, 4, 3)), make_batch(lengths=(6, 3))
-    draft, late = writer_of(model).read(batch, width, MAX_LENGTH), writer_of(model).read(others, width, MAX_LENGTH)
-    alone = StepWriter(model).read(others, width, MAX_LENGTH)
+    draft, late = engine_of(model).read(batch, width, MAX_LENGTH), engine_of(model).read(others, width, MAX_LENGTH)
+    alone = StepEngine(model).read(others, width, MAX_LENGTH)
     generator = torch.Generator().manual_seed(2)
     for _ in range(3):
         draft.step(torch.randint(0, 9, (3 * width,), generator=generator))
@@ -87,10 +87,10 @@ def test_a_sentence_that_replaces_another_is_written_as_if_alone(name, width):
 def test_a_model_that_was_changed_by_hand_writes_by_its_own_step(name):
     model = make_model(name)
     model.step = lambda *args, **options: type(model).step(model, *args, **options)
-    assert type(writer_of(model)) is StepWriter
+    assert type(engine_of(model)) is StepEngine
     hooked = make_model(name)
     hooked.output.register_forward_hook(lambda *_: None)
-    assert type(writer_of(hooked)) is StepWriter
+    assert type(engine_of(hooked)) is StepEngine
     exchanged = make_model(name)
 
     class Louder(torch.nn.Linear):
@@ -98,15 +98,15 @@ def test_a_model_that_was_changed_by_hand_writes_by_its_own_step(name):
             return 2 * super().forward(x)
 
     exchanged.output = Louder(exchanged.output.in_features, exchanged.output.out_features).double()
-    assert type(writer_of(exchanged)) is StepWriter
+    assert type(engine_of(exchanged)) is StepEngine
 
 
 @pytest.mark.parametrize("change", ["in place", "data", "exchanged"])
 @pytest.mark.parametrize("name", ["bahdanau", "transformer-base"])
 def test_what_was_packed_is_packed_again_once_parameters_change(name, change):
     model, batch = make_model(name), make_batch()
-    before = writer_of(model)
-    assert writer_of(model) is before
+    before = engine_of(model)
+    assert engine_of(model) is before
     weight = model.output.weight
     with torch.no_grad():
         if change == "in place":
@@ -152,9 +152,9 @@ def sizeable(name):
 def test_packed_products_agree_in_float32_and_nearly_in_eight_bits(name):
     model, batch = sizeable(name)
     tokens = torch.tensor([5, 6, 7, 8])
-    wanted = StepWriter(model).read(batch, 1, 4).step(tokens)
-    torch.testing.assert_close(writer_of(model).read(batch, 1, 4).step(tokens), wanted, rtol=0, atol=1e-4)
-    rough = writer_of(model, "int8").read(batch, 1, 4).step(tokens)
+    wanted = StepEngine(model).read(batch, 1, 4).step(tokens)
+    torch.testing.assert_close(engine_of(model).read(batch, 1, 4).step(tokens), wanted, rtol=0, atol=1e-4)
+    rough = engine_of(model, "int8").read(batch, 1, 4).step(tokens)
     error = float((rough - wanted).pow(2).mean().sqrt() / wanted.std())
     assert error < 0.05
 
@@ -188,7 +188,7 @@ def test_a_model_that_knows_no_eight_bits_says_so(caplog):
     model, batch = lively_case("lstmn", "seq2seq")
     with caplog.at_level(logging.WARNING, "saccade"):
         rough = greedy(model, batch, max_length=4, precision="int8")
-    assert "has no way to write in int8" in caplog.text
+    assert "int8 unavailable for" in caplog.text
     assert [one.tokens for one in rough] == [one.tokens for one in greedy(model, batch, max_length=4)]
 
 
@@ -220,7 +220,7 @@ def test_an_embedding_that_rescales_its_vectors_is_left_to_step(name):
     """It changes its own weights while it is read, so that comparing answers afterwards would not tell."""
     model = make_model(name)
     model.target_embedding.max_norm = 0.5
-    assert type(writer_of(model)) is StepWriter
+    assert type(engine_of(model)) is StepEngine
 
 
 @pytest.mark.parametrize("name", ["bahdanau", "luong-general", "sutskever"])
@@ -228,7 +228,7 @@ def test_forced_states_and_contexts_are_noted(name):
     model, batch = make_model(name), make_batch(lengths=(3, 2))
     batch = Batch(batch.source, batch.source_mask, torch.tensor([[1, 4, 5, 2]] * 2), torch.ones(2, 4, dtype=torch.bool))
     tape = Tape(detailed=True)
-    model.vectors(batch, tape=tape)
+    model.hidden_states(batch, tape=tape)
     assert tape.notes["state"].shape[:2] == (2, 3)
     assert ("context" in tape.notes) == (name != "sutskever")
 
@@ -241,21 +241,21 @@ def wide(**settings):
 
 def test_positions_that_were_not_learned_are_refused_whichever_way_is_written():
     model = wide(positions="learned", max_length=8)
-    for writer in (writer_of(model), StepWriter(model)):
-        writer.read(Batch.of([[4] * 8]), 1, 8)
+    for writer in (engine_of(model), StepEngine(model)):
+        writer.read(Batch.from_lists([[4] * 8]), 1, 8)
         with pytest.raises(ShapeError, match="the sequence is 9 long, but the learned positions end at 8"):
-            writer.read(Batch.of([[4] * 9]), 1, 8)
+            writer.read(Batch.from_lists([[4] * 9]), 1, 8)
         with pytest.raises(ShapeError, match="the sequence is 9 long, but the learned positions end at 8"):
-            writer.read(Batch.of([[4] * 8]), 1, 9)
+            writer.read(Batch.from_lists([[4] * 8]), 1, 9)
 
 
 @pytest.mark.parametrize(("positions", "layers"), [("sinusoidal", 1), ("learned", 2), ("rotary", 1)])
 @torch.no_grad()
 def test_a_long_draft_goes_on_as_step_does_when_hypotheses_change_places(positions, layers):
     """Caches begin with room for 16 words and grow, and sentences that are done leave."""
-    model, batch = wide(positions=positions, layers=layers), Batch.of([[5, 6, 7], [8, 9], [10]])
+    model, batch = wide(positions=positions, layers=layers), Batch.from_lists([[5, 6, 7], [8, 9], [10]])
     generator = torch.Generator().manual_seed(2)
-    fast, plain = (writer.read(batch, 2, 40) for writer in (writer_of(model), StepWriter(model)))
+    fast, plain = (writer.read(batch, 2, 40) for writer in (engine_of(model), StepEngine(model)))
     sentences = 3
     for t in range(40):
         tokens = torch.randint(3, 64, (sentences * 2,), generator=generator)
@@ -273,8 +273,8 @@ def test_a_long_draft_goes_on_as_step_does_when_hypotheses_change_places(positio
 def test_sentences_that_came_later_are_written_as_if_alone_when_what_was_before_them_is_forgotten(positions):
     """Room is made at the 16th word: by then nobody sees the first ten any more."""
     model, generator = wide(positions=positions), torch.Generator().manual_seed(3)
-    writer, later = writer_of(model), Batch.of([[11, 12], [13, 14, 15, 16]])
-    draft, alone = writer.read(Batch.of([[5, 6, 7], [8, 9]]), 2, 40), StepWriter(model).read(later, 2, 30)
+    writer, later = engine_of(model), Batch.from_lists([[11, 12], [13, 14, 15, 16]])
+    draft, alone = writer.read(Batch.from_lists([[5, 6, 7], [8, 9]]), 2, 40), StepEngine(model).read(later, 2, 30)
     for _ in range(10):
         draft.step(torch.randint(3, 64, (4,), generator=generator))
         draft.follow(torch.tensor([1, 0, 2, 2]))
@@ -291,4 +291,20 @@ def test_sentences_that_came_later_are_written_as_if_alone_when_what_was_before_
 def test_a_fast_search_refuses_words_that_its_source_does_not_have(name):
     model = tiny(name).eval()
     with pytest.raises(DataError, match=rf"source holds token {VOCABULARY}, but the model's vocabulary is 0\.\."):
-        greedy(model, Batch.of([[4, VOCABULARY]]), max_length=3, attention=False)
+        greedy(model, Batch.from_lists([[4, VOCABULARY]]), max_length=3, attention=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        *(("transformer-base", method) for method in ("encode", "init_state", "step", "_embed")),
+        *(("bahdanau", method) for method in ("step", "_embed", "_loop")),
+    ],
+)
+def test_a_subclass_with_a_method_of_its_own_is_decoded_by_its_step(name, method):
+    model = tiny(name).eval()
+    assert not isinstance(engine_of(model), StepEngine)
+    kind = type(model)
+    own = type("Own", (kind,), {method: lambda self, *given, **options: getattr(kind, method)(self, *given, **options)})
+    model.__class__ = own
+    assert isinstance(engine_of(model), StepEngine)

@@ -9,7 +9,7 @@ from saccade.batch import BOS, EOS, PAD, Batch
 from saccade.search import Beam, Limits, Required, run
 
 A, B, C, D, E = 4, 5, 6, 7, 8
-ONE = Batch.of([[3, 4]])
+ONE = Batch.from_lists([[3, 4]])
 
 
 def tokens_of(found):
@@ -91,8 +91,8 @@ def test_a_coverage_penalty_prefers_who_looks_everywhere(beta, winner, score):
 
 def test_padding_needs_no_coverage():
     model = random_table(1, source=2)
-    together = beam(model, Batch.of([[3, 4], [5, 6, 7, 8]]), 3, coverage_penalty=0.7, max_length=5)[0]
-    (alone,) = beam(model, Batch.of([[3, 4]]), 3, coverage_penalty=0.7, max_length=5)
+    together = beam(model, Batch.from_lists([[3, 4], [5, 6, 7, 8]]), 3, coverage_penalty=0.7, max_length=5)[0]
+    (alone,) = beam(model, Batch.from_lists([[3, 4]]), 3, coverage_penalty=0.7, max_length=5)
     assert together[0].score == pytest.approx(alone[0].score)
 
 
@@ -104,7 +104,7 @@ def test_a_word_that_is_never_looked_at_costs_much_but_not_everything():
 
 def test_coverage_counts_the_mean_of_heads_and_is_not_returned_unasked():
     model = random_table(1)
-    batch = Batch.of([[3, 4, 5]])
+    batch = Batch.from_lists([[3, 4, 5]])
     ((seen,),) = beam(model, batch, 3, coverage_penalty=0.7, max_length=5)
     ((unseen,),) = beam(model, batch, 3, coverage_penalty=0.7, max_length=5, attention=False)
     assert (seen.tokens, seen.score) == (unseen.tokens, unseen.score)
@@ -150,11 +150,11 @@ def test_a_finished_sentence_is_not_changed_by_the_others():
         return {A: 0.99, EOS: 0.01} if len(words) < 6 else {EOS: 1.0}
 
     model = Table(9, opinion)
-    batch = Batch.of([[3], [4]])
+    batch = Batch.from_lists([[3], [4]])
     together = beam(model, batch, 2, nbest=2, max_length=20)
     assert model.fed > 3
     for row, found in enumerate(together):
-        (alone,) = beam(model, Batch.of([[3 + row]]), 2, nbest=2, max_length=20)
+        (alone,) = beam(model, Batch.from_lists([[3 + row]]), 2, nbest=2, max_length=20)
         assert found == alone
 
 

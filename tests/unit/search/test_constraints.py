@@ -13,8 +13,8 @@ from saccade.errors import DataError
 from saccade.search import Constraint, MaximumLengths, MinimumLength, Prefix
 
 A, B, C, D = 4, 5, 6, 7
-ONE = Batch.of([[3, 4, 5]])
-TWO = Batch.of([[3, 4, 5], [4, 3]])
+ONE = Batch.from_lists([[3, 4, 5]])
+TWO = Batch.from_lists([[3, 4, 5], [4, 3]])
 
 
 def by_sentence(model, batch, **limits):
@@ -36,10 +36,10 @@ def words(one):
 
 
 def test_each_sentence_begins_with_its_own_prefix():
-    found = by_sentence(random_table(1), Batch.of([[3], [4], [5]]), prefix=[[A, B], [], [C]], max_length=6)
+    found = by_sentence(random_table(1), Batch.from_lists([[3], [4], [5]]), prefix=[[A, B], [], [C]], max_length=6)
     assert all(one.tokens[:2] == [A, B] for one in found[0])
     assert all(one.tokens[:1] == [C] for one in found[2])
-    free = by_sentence(random_table(1), Batch.of([[4]]), max_length=6)
+    free = by_sentence(random_table(1), Batch.from_lists([[4]]), max_length=6)
     assert [one.tokens for one in found[1][:5]] == [one.tokens for one in free[0][:5]], "an empty prefix asks nothing"
 
 
@@ -160,7 +160,7 @@ def test_a_beam_wide_enough_for_everything_finds_all_that_has_the_phrase():
 def test_sentences_without_requirements_are_searched_as_ever():
     model = random_table(6)
     together = beam(model, TWO, 3, nbest=3, required=[[[A]], []], max_length=6)
-    (free,) = beam(model, Batch.of([[4, 3, 3]]), 3, nbest=3, max_length=6)
+    (free,) = beam(model, Batch.from_lists([[4, 3, 3]]), 3, nbest=3, max_length=6)
     assert [one.tokens for one in together[1]] == [one.tokens for one in free]
     assert all(contains(one.tokens, [A]) for one in together[0])
 
@@ -247,7 +247,7 @@ def test_everything_that_is_asked_together_holds_together(seed, required, banned
     model = random_table(seed, vocabulary=12)
     (found,) = by_sentence(
         model,
-        Batch.of([[3, 4, 5]]),
+        Batch.from_lists([[3, 4, 5]]),
         required=[required],
         banned=banned,
         prefix=[prefix],

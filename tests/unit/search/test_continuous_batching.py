@@ -7,8 +7,8 @@ from helpers_search import beam, greedy, lively_case, make_batch, make_model
 from saccade.batch import Batch
 from saccade.errors import NumericsError
 from saccade.search import Beam, Greedy, SearchConfig, decode
-from saccade.search.flow import flow
-from saccade.search.view import top
+from saccade.search.continuous_batching import continuous_search
+from saccade.search.step_scores import top
 
 NAMES = ["bahdanau", "luong-local-p", "transformer-base", "transformer-big"]
 
@@ -30,7 +30,7 @@ def test_every_sentence_gets_the_answer_it_gets_alone(name, rows, width):
     (model, _), batch = lively_case(name, "seq2seq"), many()
     lengths = [1 + (7 * row) % 19 for row in range(batch.size)]
     make = Greedy if width == 1 else lambda: Beam(width, length_penalty=0.6, nbest=2)
-    found = flow(model, batch, make, rows=rows, lengths=lengths)
+    found = continuous_search(model, batch, make, rows=rows, lengths=lengths)
     finished = set()
     for row, (got, length) in enumerate(zip(found, lengths, strict=True)):
         one = alone(batch, row)
@@ -54,14 +54,14 @@ class Three(Greedy):
 
 def test_several_that_walk_on_their_own_are_all_fed_the_beginning():
     (model, _), batch = lively_case("bahdanau", "seq2seq"), many(7)
-    found = flow(model, batch, Three, rows=3, lengths=[6] * 7)
+    found = continuous_search(model, batch, Three, rows=3, lengths=[6] * 7)
     for row, got in enumerate(found):
         (wanted,) = greedy(model, alone(batch, row), max_length=6, attention=False)
         assert [part.tokens for part in got] == [wanted.tokens] * 3
 
 
 def test_a_model_whose_sentences_cannot_be_replaced_does_not_flow():
-    assert flow(make_model("lstmn"), many(5), Greedy, rows=2, lengths=[4] * 5) is None
+    assert continuous_search(make_model("lstmn"), many(5), Greedy, rows=2, lengths=[4] * 5) is None
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_broken_model_is_noticed():
         model.output.bias[7] = 1e308
         model.output.weight[7] = 1e308
     with pytest.raises(NumericsError, match="predictions are NaN"):
-        flow(model, batch, Greedy, rows=2, lengths=[4] * 5)
+        continuous_search(model, batch, Greedy, rows=2, lengths=[4] * 5)
 
 
 @pytest.mark.parametrize("size", [7, 1000, 1024, 8000, 8191])

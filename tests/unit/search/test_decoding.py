@@ -9,7 +9,7 @@ from saccade.batch import Batch
 from saccade.errors import ConfigError, Interruption
 from saccade.search import Banned, Limits, MinimumLength
 from saccade.search.decoding import _generators, _large, decode
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 
 SENTENCES = 5
 
@@ -20,7 +20,7 @@ def model():
 
 
 def sources(count=SENTENCES):
-    return Batch.of([[4 + row % 3, 5, *[4 + row // 3 % 3] * (row % 3)] for row in range(count)])
+    return Batch.from_lists([[4 + row % 3, 5, *[4 + row // 3 % 3] * (row % 3)] for row in range(count)])
 
 
 def words(found):
@@ -79,7 +79,7 @@ def test_the_parts_of_a_batch_have_no_columns_that_are_padding_throughout():
     model, read = make_model("bahdanau"), []
     encode = model.encode
     model.encode = lambda batch, **options: read.append(tuple(batch.source.shape)) or encode(batch, **options)
-    batch = Batch.of([[4, 5], [4], [4, 5, 6, 4], [5, 6, 4]])
+    batch = Batch.from_lists([[4, 5], [4], [4, 5, 6, 4], [5, 6, 4]])
     decode(model, batch, SearchConfig(batch=2), lengths=[3] * 4)
     assert read == [(2, 2), (2, 4)]
 

@@ -65,7 +65,7 @@ def test_an_ensemble_of_one_is_that_model(name, average):
 def test_predictions_are_the_mean_by_hand():
     first = Table(6, lambda sentence, words: {A: 0.8, B: 0.1, EOS: 0.1})
     second = Table(6, lambda sentence, words: {A: 0.2, B: 0.3, EOS: 0.5})
-    batch = Batch.of([[3]], [[A]])
+    batch = Batch.from_lists([[3]], [[A]])
     mean = torch.softmax(Ensemble([first, second])(batch), -1)[0, 0]
     assert mean[[A, B, EOS]].tolist() == pytest.approx([0.5, 0.2, 0.3])
     mean = torch.softmax(Ensemble([first, second], "log_probabilities")(batch), -1)[0, 0]
@@ -86,7 +86,7 @@ def test_predictions_are_the_mean_of_the_members(ensemble):
 
 
 def targets(count):
-    batch = Batch.of(targets=[[4, 5, 6][: 1 + row] for row in range(count)])
+    batch = Batch.from_lists(targets=[[4, 5, 6][: 1 + row] for row in range(count)])
     return batch.target, batch.target_mask
 
 
@@ -159,5 +159,5 @@ def test_required_words_in_an_ensemble(ensemble):
 
 def test_numbers_of_float64_members_are_not_rounded():
     third = Table(6, lambda sentence, words: {A: 1 / 3, EOS: 2 / 3})
-    (one,) = greedy(Ensemble([third, third]), Batch.of([[3]]))
+    (one,) = greedy(Ensemble([third, third]), Batch.from_lists([[3]]))
     assert one.log_probability == pytest.approx(math.log(2 / 3), rel=1e-15)

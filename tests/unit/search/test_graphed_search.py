@@ -15,8 +15,8 @@ from helpers_graphs import play_device
 from saccade.batch import EOS, Batch
 from saccade.errors import Interruption, NumericsError
 from saccade.models import MODELS, build_seq2seq, presets_for
-from saccade.runtime import StepWriter, exact, step_writer, writer_of
-from saccade.search import SearchConfig, decode, recorded
+from saccade.runtime import StepEngine, engine_of, exactness, step_engine
+from saccade.search import SearchConfig, decode, graphed_search
 
 REAL = torch.cuda.is_available()
 DEVICE = "cuda" if REAL else "cpu"
@@ -43,7 +43,7 @@ def batches(count):
             [chance.randrange(4, WORDS) for _ in range(chance.randrange(1, size))] for _ in range(chance.choice((3, 4)))
         ]
         rows[0] = [4] * size
-        yield Batch.of(rows).to(DEVICE)
+        yield Batch.from_lists(rows).to(DEVICE)
 
 
 @torch.no_grad()
@@ -60,16 +60,18 @@ def test_the_same_answers(monkeypatch, name, beam, lengths):
     model = build_seq2seq(name, WORDS, WORDS, **MODELS[name].tiny).double().to(DEVICE)
     config = SearchConfig(beam=beam, nbest=beam, length_penalty=0.6)
     replays = []
-    run = recorded._Recording.run
-    monkeypatch.setattr(recorded._Recording, "run", lambda self, *given: replays.append(1) or run(self, *given))
+    run = graphed_search._CapturedSearch.run
+    monkeypatch.setattr(
+        graphed_search._CapturedSearch, "run", lambda self, *given: replays.append(1) or run(self, *given)
+    )
     for number, batch in enumerate(batches(10)):
         if number == 6:
-            before = dict(model.__dict__[recorded._NAME]._recordings)
+            before = dict(model.__dict__[graphed_search._NAME]._captured)
             scale(model, 0.9)
         most = [12 if lengths == "one" else 6 + 2 * row for row in range(batch.size)]
         ours = decode(model, batch, config, lengths=most)
         with monkeypatch.context() as patch:
-            patch.setattr("saccade.search.decoding.recorded", lambda *given, **options: None)
+            patch.setattr("saccade.search.decoding.graphed_search", lambda *given, **options: None)
             theirs = decode(model, batch, config, lengths=most)
         for one, other in zip(ours, theirs, strict=True):
             assert [h.tokens for h in one] == [h.tokens for h in other]
@@ -79,8 +81,8 @@ def test_the_same_answers(monkeypatch, name, beam, lengths):
                 assert mine.slots == usual.slots
                 for site, weights in usual.attention.items():
                     torch.testing.assert_close(mine.attention[site], weights)
-    assert not model.__dict__[recorded._NAME]._refused
-    assert model.__dict__[recorded._NAME]._recordings == before, "new weights need no new recordings"
+    assert not model.__dict__[graphed_search._NAME]._failed
+    assert model.__dict__[graphed_search._NAME]._captured == before, "new weights need no new recordings"
     assert len(replays) >= 6
 
 
@@ -94,7 +96,7 @@ def test_answers_longer_than_the_room_made_at_first(monkeypatch, beam, way):
     batch = next(batches(1))
     usual = decode(model, batch.to("cpu"), config, lengths=[50] * batch.size)
     if way == "step by step":
-        monkeypatch.setattr("saccade.search.decoding.recorded", lambda *given, **options: None)
+        monkeypatch.setattr("saccade.search.decoding.graphed_search", lambda *given, **options: None)
     ours = decode(model.to(DEVICE), batch, config, lengths=[50] * batch.size)
     assert [[h.tokens for h in row] for row in ours] == [[h.tokens for h in row] for row in usual]
     assert len(ours[0][0].tokens) >= 40
@@ -103,7 +105,9 @@ def test_answers_longer_than_the_room_made_at_first(monkeypatch, beam, way):
 @pytest.fixture
 def counted(monkeypatch):
     """How often searches were replayed, and weights packed."""
-    monkeypatch.setattr(exact, "native_checksum", lambda tensors: None)  # a GPU, played here by the CPU, has no such
+    monkeypatch.setattr(
+        exactness, "native_checksum", lambda tensors: None
+    )  # a GPU, played here by the CPU, has no such
     counts = Counter()
 
     def count(kind, name):
@@ -115,13 +119,13 @@ def counted(monkeypatch):
 
         monkeypatch.setattr(kind, name, counting)
 
-    count(recorded._Recording, "run")
-    count(recorded._Packing, "again")
+    count(graphed_search._CapturedSearch, "run")
+    count(graphed_search._PackedEngine, "repack")
     return counts
 
 
 def recordings_of(model):
-    return list(model.__dict__[recorded._NAME]._recordings.values())
+    return list(model.__dict__[graphed_search._NAME]._captured.values())
 
 
 @pytest.mark.parametrize("change", ["in sight", "out of sight", "elsewhere"])
@@ -132,7 +136,7 @@ def test_a_search_is_by_the_weights_of_now(counted, name, change):
     model = build_seq2seq(preset, WORDS, WORDS, **MODELS[preset].tiny).double().to(DEVICE)
     if name == "step by step":
         model.step = lambda *given, **more: type(model).step(model, *given, **more)  # a replaced method is not packed
-        assert isinstance(writer_of(model), StepWriter)
+        assert isinstance(engine_of(model), StepEngine)
     batch = next(batches(1))
 
     def ask():
@@ -148,8 +152,8 @@ def test_a_search_is_by_the_weights_of_now(counted, name, change):
             parameter.data = parameter.data * 1.5
     after = [ask() for _ in range(3)]
     assert (recordings_of(model) == made) == (change != "elsewhere")
-    assert counted == {"run": 6 if change == "out of sight" else 5, "again": 2}
-    model.__dict__.pop(recorded._NAME)
+    assert counted == {"run": 6 if change == "out of sight" else 5, "repack": 2}
+    model.__dict__.pop(graphed_search._NAME)
     assert before == pytest.approx([before[0]] * 3)
     assert after == pytest.approx([ask()] * 3)  # the first one goes without a recording
     assert after[0] != pytest.approx(before[0])
@@ -163,13 +167,13 @@ def test_a_writer_that_cannot_be_recorded_writes_without(caplog, monkeypatch):
 
     def looking(model, precision="full"):
         assert next(model.parameters()).sum().item() is not None
-        return writer_of(model, precision)
+        return engine_of(model, precision)
 
-    monkeypatch.setattr("saccade.search.recorded.writer_of", looking)
+    monkeypatch.setattr("saccade.search.graphed_search.engine_of", looking)
     found = [decode(model, batch, SearchConfig(), lengths=[9] * batch.size)[0][0].tokens for _ in range(4)]
     assert found == [found[0]] * 4
     assert torch.cuda.current_stream() == before
-    assert [message for message in caplog.messages if "searches go on without CUDA graphs" in message]
+    assert [message for message in caplog.messages if "decoding continues without them" in message]
 
 
 @pytest.mark.parametrize("way", ["packed", "step by step"])
@@ -178,8 +182,8 @@ def test_a_model_that_learns_is_recorded_without_dropout_and_learns_on(counted, 
     tiny = {**MODELS["transformer-base"].tiny, "dropout": 0.5}
     model = build_seq2seq("transformer-base", WORDS, WORDS, **tiny).double().to(DEVICE)
     if way == "step by step":
-        monkeypatch.setattr("saccade.search.recorded.writer_of", step_writer)
-        monkeypatch.setattr("saccade.search.loop.writer_of", step_writer)
+        monkeypatch.setattr("saccade.search.graphed_search.engine_of", step_engine)
+        monkeypatch.setattr("saccade.search.loop.engine_of", step_engine)
     batch = next(batches(1))
     model.encoder.eval()  # a part set apart by hand
     modes = [part.training for part in model.modules()]
@@ -258,7 +262,7 @@ def test_a_search_is_by_the_parts_and_settings_of_now(change, most):
     before = [ask() for _ in range(3)]
     change(model)
     after = [ask() for _ in range(3)]
-    model.__dict__.pop(recorded._NAME)
+    model.__dict__.pop(graphed_search._NAME)
     wanted = pytest.approx(ask(), abs=1e-9)
     assert [found == wanted for found in (*before, *after)] == [False] * 3 + [True] * 3
 
@@ -305,7 +309,7 @@ def test_pieces_end_with_the_last_answer():
         model.output.bias[EOS] += 99
     ask()  # the first search of a shape is not recorded and asks before steps, how often depends on the device
     assert [ask() for _ in range(2)] == [1, 1]
-    assert len(recordings_of(model)[0]._pieces) == 1, "what nothing needs is not recorded"
+    assert len(recordings_of(model)[0]._graphs) == 1, "what nothing needs is not recorded"
     with torch.no_grad():
         model.output.bias[EOS] -= 198
     assert [ask() for _ in range(2)] == [3, 3]
@@ -340,16 +344,16 @@ def test_a_piece_is_started_before_the_one_before_has_told_while_no_sentence_is_
     model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double()
     with torch.no_grad():
         model.output.bias[EOS] -= 99
-    batch, told = Batch.of([[4, 5], [6], [7, 8, 9], [10]]), []
+    batch, told = Batch.from_lists([[4, 5], [6], [7, 8, 9], [10]]), []
     for _ in range(3):
         decode(model, batch, SearchConfig(), lengths=list(lengths))
     (made,) = recordings_of(model)
-    for number, piece in enumerate(made._pieces):
+    for number, piece in enumerate(made._graphs):
         piece.ready = SimpleNamespace(
             record=partial(told.append, f"start {number}"), synchronize=partial(told.append, f"wait {number}")
         )
-    ready = [piece.ready for piece in made._pieces]
-    made._reader.wait_event = lambda event: told.append(f"read after {ready.index(event)}")
+    ready = [piece.ready for piece in made._graphs]
+    made._copy_stream.wait_event = lambda event: told.append(f"read after {ready.index(event)}")
     decode(model, batch, SearchConfig(), lengths=list(lengths))
     assert told == order
 
@@ -371,8 +375,8 @@ def test_a_model_takes_its_searches_with_it_and_a_copy_has_none():
     batch = next(batches(1))
     for _ in range(3):
         decode(model, batch, SearchConfig(), lengths=[9] * batch.size)
-    assert model.__dict__[recorded._NAME] is not None
-    assert copy.deepcopy(model).__dict__[recorded._NAME] is None
+    assert model.__dict__[graphed_search._NAME] is not None
+    assert copy.deepcopy(model).__dict__[graphed_search._NAME] is None
     gone = weakref.ref(model)
     del model
     gc.collect()

@@ -1,4 +1,4 @@
-"""When searches are recorded, replayed and given up; the graphs themselves need a GPU, see test_recorded.py."""
+"""When searches are recorded, replayed and given up; the graphs themselves need a GPU, see test_graphed_search.py."""
 
 import logging
 from contextlib import nullcontext
@@ -11,16 +11,16 @@ from torch import nn
 from saccade.batch import Batch
 from saccade.errors import Interruption, NumericsError
 from saccade.models import MODELS, build_seq2seq
-from saccade.runtime import writer as writers
-from saccade.runtime import writer_of
-from saccade.search import recorded
-from saccade.search.walk import Greedy
+from saccade.runtime import engine as writers
+from saccade.runtime import engine_of
+from saccade.search import graphed_search
+from saccade.search.greedy import Greedy
 
 WORDS = 11
 FOUND = [["an answer"]]
 
 
-class Packing(recorded._Packing):
+class Packing(graphed_search._PackedEngine):
     """Counts instead of recording."""
 
     made = 0
@@ -29,7 +29,7 @@ class Packing(recorded._Packing):
         Packing.made += 1
         self.parameters, self.places, self.packed = parameters, now, 1
 
-    def again(self):
+    def repack(self):
         self.packed += 1
 
 
@@ -41,7 +41,7 @@ class Recording:
 
     def run(self, batch, lengths, stop=None, same_model=None):
         if same_model is not None and not same_model():
-            raise recorded._Restructured
+            raise graphed_search._ModelChanged
         if self.happens:
             raise self.happens.pop(0)
         return FOUND
@@ -50,22 +50,22 @@ class Recording:
 @pytest.fixture
 def asked(monkeypatch):
     """A function that searches, with the searches of its model as an attribute."""
-    monkeypatch.setattr(recorded, "_Packing", Packing)
-    monkeypatch.setattr(recorded, "_Recording", Recording)
+    monkeypatch.setattr(graphed_search, "_PackedEngine", Packing)
+    monkeypatch.setattr(graphed_search, "_CapturedSearch", Recording)
     monkeypatch.setattr(Packing, "made", 0)
     torch.manual_seed(0)
     model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).eval()
 
     def ask(size=5, precision="full"):
-        batch = Batch.of([[4] * size])
+        batch = Batch.from_lists([[4] * size])
         return ask.searches.find(model, batch, Greedy, "greedy", [9], None, precision)
 
-    ask.model, ask.searches = model, recorded._Searches()
+    ask.model, ask.searches = model, graphed_search._SearchCache()
     return ask
 
 
 def the_recording(asked):
-    (one,) = asked.searches._recordings.values()
+    (one,) = asked.searches._captured.values()
     return one
 
 
@@ -73,12 +73,12 @@ def test_weights_are_packed_as_for_evaluation(monkeypatch):
     """Whoever packs may ask whether the model learns; the graph itself is not needed for that."""
     for name in ("CUDAGraph", "Stream", "graph_pool_handle"):
         monkeypatch.setattr(torch.cuda, name, lambda *given: SimpleNamespace(replay=lambda: None))
-    monkeypatch.setattr(recorded, "recording", lambda *given: nullcontext())
+    monkeypatch.setattr(graphed_search, "recording", lambda *given: nullcontext())
     model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).train()
     modes = []
     told = lambda model, precision: modes.append({part.training for part in model.modules()})  # noqa: E731
-    monkeypatch.setattr("saccade.search.recorded.writer_of", told)
-    recorded._Packing(model, "full", list(model.parameters()), None)
+    monkeypatch.setattr("saccade.search.graphed_search.engine_of", told)
+    graphed_search._PackedEngine(model, "full", list(model.parameters()), None)
     assert modes == [{False}]
     assert all(part.training for part in model.modules())
 
@@ -114,7 +114,7 @@ def test_weights_that_changed_in_sight_are_packed_again_once(asked):
 def test_weights_that_changed_out_of_sight_are_packed_again_when_the_recording_tells(asked):
     asked()
     asked()
-    the_recording(asked).happens = [recorded._Changed()]
+    the_recording(asked).happens = [graphed_search._WeightsChanged()]
     assert asked() is FOUND
     assert the_recording(asked).packing.packed == 2
 
@@ -122,7 +122,7 @@ def test_weights_that_changed_out_of_sight_are_packed_again_when_the_recording_t
 def test_weights_that_never_stay_are_left_to_the_usual_search(asked):
     asked()
     asked()
-    the_recording(asked).happens = [recorded._Changed(), recorded._Changed()]
+    the_recording(asked).happens = [graphed_search._WeightsChanged(), graphed_search._WeightsChanged()]
     assert asked() is None
     assert asked() is FOUND
 
@@ -160,12 +160,12 @@ def test_what_cannot_be_packed_is_tried_once_and_told(asked, monkeypatch, caplog
             tried.append(given)
             raise RuntimeError("operation not permitted when stream is capturing")
 
-    monkeypatch.setattr(recorded, "_Packing", Refused)
+    monkeypatch.setattr(graphed_search, "_PackedEngine", Refused)
     with caplog.at_level(logging.WARNING):
         assert [asked() for _ in range(4)] == [None] * 4
     assert len(tried) == 1
     assert caplog.messages == [
-        "searches go on without CUDA graphs: operation not permitted when stream is capturing",
+        "CUDA graphs failed; decoding continues without them: operation not permitted when stream is capturing",
     ]
 
 
@@ -174,8 +174,8 @@ def test_a_recording_that_fails_frees_everything(asked):
     asked()
     the_recording(asked).happens = [RuntimeError("out of memory")]
     assert asked() is None
-    assert not asked.searches._recordings
-    assert not asked.searches._packings
+    assert not asked.searches._captured
+    assert not asked.searches._engines
 
 
 @pytest.mark.parametrize(("error", "half_done"), [(KeyboardInterrupt(), True), (Interruption("client gone"), False)])
@@ -209,17 +209,17 @@ def test_a_model_of_other_parts_or_settings_is_recorded_anew(asked, change):
 
 
 def test_only_so_many_shapes_are_kept(asked, monkeypatch):
-    monkeypatch.setattr(recorded, "MOST", 2)
+    monkeypatch.setattr(graphed_search, "MOST", 2)
     for size in (4, 8, 12):
         asked(size)
         asked(size)
-    assert [recording.form.size for recording in asked.searches._recordings.values()] == [8, 12]
+    assert [recording.form.size for recording in asked.searches._captured.values()] == [8, 12]
     asked(4)
-    assert len(asked.searches._recordings) == 2
+    assert len(asked.searches._captured) == 2
 
 
 def test_shapes_that_never_come_again_are_forgotten(asked, monkeypatch):
-    monkeypatch.setattr(recorded, "MOST", 1)
+    monkeypatch.setattr(graphed_search, "MOST", 1)
     for size in range(4, 200, 4):
         asked(size)
     assert 0 < len(asked.searches._seen) <= 8
@@ -229,7 +229,7 @@ def test_shapes_that_never_come_again_are_forgotten(asked, monkeypatch):
     ("length", "room", "wanted"), [(5, None, 8), (8, None, 8), (5, 6, 6), (5, 100, 8), (5, 5, 5), (70, 71, 71)]
 )
 def test_lengths_are_rounded_up_to_no_more_than_there_is_room_for(length, room, wanted):
-    assert recorded._within(length, room) == wanted
+    assert graphed_search._rounded(length, room) == wanted
 
 
 def test_weights_that_become_no_numbers_in_sight_are_told_before_they_are_packed(asked):
@@ -247,7 +247,7 @@ def test_weights_that_became_no_numbers_out_of_sight_are_told_before_they_are_pa
     asked()
     asked()
     asked.model.output.bias.data[3] = torch.nan
-    the_recording(asked).happens = [recorded._Changed()]
+    the_recording(asked).happens = [graphed_search._WeightsChanged()]
     with pytest.raises(NumericsError, match=r"parameter output\.bias holds 1 "):
         asked()
     assert the_recording(asked).packing.packed == 1
@@ -267,14 +267,14 @@ def test_parameters_that_do_not_tell_are_not_recorded(asked, caplog):
     with caplog.at_level(logging.INFO):
         assert [asked() for _ in range(3)] == [None] * 3
     assert caplog.messages == [
-        "searches go without CUDA graphs: its parameters are none that tell when they change",
+        "CUDA graphs disabled for decoding: changes of the model's parameters cannot be detected",
     ]
 
 
 def test_what_is_made_while_a_graph_is_recorded_is_not_kept(asked, monkeypatch):
     monkeypatch.setattr(writers, "is_recorded", lambda tensor: True)
-    one, other = writer_of(asked.model), writer_of(asked.model)
+    one, other = engine_of(asked.model), engine_of(asked.model)
     assert one is not other
     monkeypatch.undo()
-    assert writer_of(asked.model) is writer_of(asked.model)
-    assert writer_of(asked.model) not in (one, other)
+    assert engine_of(asked.model) is engine_of(asked.model)
+    assert engine_of(asked.model) not in (one, other)

@@ -20,8 +20,8 @@ from helpers_search import (
 from saccade.batch import BOS, EOS, PAD, Batch
 
 A, B, C = 4, 5, 6
-ONE = Batch.of([[3, 4, 5]])
-TWO = Batch.of([[3, 4, 5], [4, 3]])
+ONE = Batch.from_lists([[3, 4, 5]])
+TWO = Batch.from_lists([[3, 4, 5], [4, 3]])
 
 
 def one_step(chances):

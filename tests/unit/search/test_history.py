@@ -10,10 +10,10 @@ import torch
 from helpers_search import Table, beam, greedy
 from saccade.attention.tape import Tape
 from saccade.batch import EOS, Batch
-from saccade.search.history import Cut, Ending, History, Kept, walk
+from saccade.search.history import Ending, History, Kept, PaddingCrop, walk
 
 A, B, C, D, E = 4, 5, 6, 7, 8
-ONE = Batch.of([[3, 4]])
+ONE = Batch.from_lists([[3, 4]])
 GARDEN = {(): {A: 0.6, B: 0.4}, (A,): {C: 0.4, D: 0.35, E: 0.25}, (B,): {EOS: 0.9, C: 0.1}}
 
 
@@ -36,7 +36,7 @@ def test_each_sentence_remembers_its_own_beams_while_another_goes_on():
     """Sentence 3 ends at once; it is not left behind, since all steps of all sentences are asked for."""
     likes = {3: {EOS: 0.9, A: 0.1}, 4: {B: 0.7, EOS: 0.3}}
     model = Table(9, lambda sentence, words: likes[sentence] if len(words) < 2 else {EOS: 1.0})
-    first, second = greedy(model, Batch.of([[3], [4]]), beams=True)
+    first, second = greedy(model, Batch.from_lists([[3], [4]]), beams=True)
     assert (first.tokens, second.tokens) == ([EOS], [B, B, EOS])
     assert [kept.tokens for kept in first.beams] == [[EOS], [0], [0]]
     assert [kept.tokens for kept in second.beams] == [[B], [B], [EOS]]
@@ -64,7 +64,7 @@ def test_an_encoder_that_looked_at_one_place_of_a_picture_is_told_as_it_is():
     reading, weights = Tape(), torch.ones(1, 1, 1, 1)
     reading.write("encoder", weights)
     model = SimpleNamespace(visible=lambda batch: {}, sides=lambda site: ("source", "source"))
-    history = History(reading, Cut(model, Batch(pictures=torch.zeros(1, 3, 4, 4))), 3)
+    history = History(reading, PaddingCrop(model, Batch(pictures=torch.zeros(1, 3, 4, 4))), 3)
     history.look(Tape())
     history.choose(None, torch.tensor([[EOS]]))
     ((found,),) = history.follow([[Ending(0, 0, EOS, 0.0, 0.0)]])

@@ -11,7 +11,7 @@ from saccade.batch import EOS, Batch
 from saccade.errors import NumericsError
 from saccade.models import MODELS, build_seq2seq, presets_for
 from saccade.search import Banned, Greedy, Limits, Strategy, run
-from saccade.search.loop import _worth_asking
+from saccade.search.loop import _is_check_due
 
 SEARCHES = {
     "greedy": lambda model, batch, **limits: [[one] for one in greedy(model, batch, **limits)],
@@ -97,7 +97,7 @@ def test_without_attention_nothing_is_recorded_and_the_words_are_the_same(search
 @pytest.fixture
 def rarely_asked(monkeypatch):
     """As on a GPU, where the loop asks for numbers only now and then: here never."""
-    monkeypatch.setattr("saccade.search.loop._worth_asking", lambda t, device: False)
+    monkeypatch.setattr("saccade.search.loop._is_check_due", lambda t, device: False)
 
 
 @pytest.mark.parametrize("name", ["luong-general", "lstmn", "transformer-big"])
@@ -150,7 +150,7 @@ def test_the_numbers_of_a_hypothesis_are_plain_python(search):
 @pytest.mark.parametrize("name", presets_for("sequence_to_sequence"))
 def test_a_model_that_was_searched_with_can_go(name):
     model = build_seq2seq(name, 11, 11, **MODELS[name].tiny)
-    greedy(model, Batch.of([[4, 5]]), max_length=4)
+    greedy(model, Batch.from_lists([[4, 5]]), max_length=4)
     gone = weakref.ref(model)
     del model
     gc.collect()
@@ -199,7 +199,7 @@ def of_all_alone(logs, written, left):
 def test_sentences_that_are_done_are_left_behind_where_nothing_holds_them(options, rows):
     model, strategy = Counting(), options.get("strategy", Greedy)()
     more = {name: value for name, value in options.items() if name != "strategy"}
-    found = run(model, Batch.of([[3], [4], [5], [6]]), strategy, Limits(max_length=9, **more))
+    found = run(model, Batch.from_lists([[3], [4], [5], [6]]), strategy, Limits(max_length=9, **more))
     assert [one.tokens for (one,) in found] == ANSWERS
     assert model.rows == rows
 
@@ -207,17 +207,17 @@ def test_sentences_that_are_done_are_left_behind_where_nothing_holds_them(option
 def test_a_few_that_are_done_are_not_worth_the_copy():
     """One of twenty is done after the first step: to leave it behind costs more than to feed it."""
     model = Counting()
-    found = greedy(model, Batch.of([[3], *[[4 + row % 3] for row in range(19)]]), max_length=9)
+    found = greedy(model, Batch.from_lists([[3], *[[4 + row % 3] for row in range(19)]]), max_length=9)
     assert [one.tokens for one in found] == [[EOS], *[[4, 4, EOS]] * 19]
     assert model.rows == [20, 20, 20]
 
 
 def test_a_strategy_that_cannot_replace_sentences_says_what_to_write():
-    with pytest.raises(TypeError, match=r"Stubborn does not say how sentences are replaced: write replace\(\)"):
+    with pytest.raises(TypeError, match=r"Stubborn does not support replacing sentences: write replace\(\)"):
         Strategy.replace(Stubborn(), torch.tensor([0]), Stubborn(), torch.tensor([0]))
 
 
 def test_numbers_on_a_gpu_are_asked_for_every_eighth_step():
     cpu, gpu = torch.device("cpu"), torch.device("cuda")
-    assert [t for t in range(20) if _worth_asking(t, gpu)] == [7, 15]
-    assert all(_worth_asking(t, cpu) for t in range(20))
+    assert [t for t in range(20) if _is_check_due(t, gpu)] == [7, 15]
+    assert all(_is_check_due(t, cpu) for t in range(20))

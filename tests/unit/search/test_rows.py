@@ -38,9 +38,11 @@ def test_rows_searched_alone_are_ruled_as_in_their_batch(rows):
         Banned([[A, A]]),
         Required([[[B]], [], [[C, A]], [[B]]], prefixes=[[A], [B, C], [], [C]], lengths=[5, 4, 6, 4]),
     ]
-    together = greedy(model, Batch.of(SOURCES), max_length=7, constraints=rules)
+    together = greedy(model, Batch.from_lists(SOURCES), max_length=7, constraints=rules)
     assert len({tuple(one.tokens) for one in together}) == 4
-    alone = greedy(model, Batch.of([SOURCES[row] for row in rows]), max_length=7, constraints=narrowed(rules, rows))
+    alone = greedy(
+        model, Batch.from_lists([SOURCES[row] for row in rows]), max_length=7, constraints=narrowed(rules, rows)
+    )
     assert [one.tokens for one in alone] == [together[row].tokens for row in rows]
 
 
@@ -54,7 +56,7 @@ def test_equal_sentences_that_begin_differently_go_on_by_draws_of_their_own():
     model.somewhere = nn.Parameter(torch.zeros(()))  # a search runs where the parameters are
     config = SearchConfig(sample=True, seed=5)
     asked = {"lengths": [12, 12, 12], "attention": False, "prefix": [[A], [B], [A]]}
-    first, second, third = decode(model, Batch.of([[3, 4], [3, 4], [3, 4]]), config, **asked)
+    first, second, third = decode(model, Batch.from_lists([[3, 4], [3, 4], [3, 4]]), config, **asked)
     assert first[0].tokens == third[0].tokens, "the same words in, the same words out"
     assert first[0].tokens[1:] != second[0].tokens[1:]
     assert EOS not in first[0].tokens

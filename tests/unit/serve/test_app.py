@@ -100,7 +100,7 @@ def test_nothing_from_elsewhere():
 def test_pages_and_methods_that_are_not_there():
     none, method = run(ask(application(), path="/none")), run(ask(application(), path="/v1/predict"))
     assert (none.status, none.error) == (404, "There is nothing at /none.")
-    assert (method.status, method.error) == (405, "/v1/predict cannot be asked with GET.")
+    assert (method.status, method.error) == (405, "/v1/predict does not allow GET.")
 
 
 @pytest.mark.parametrize("path", ["/v1/predict", "/v1/trace"])
@@ -197,7 +197,7 @@ def test_attention_has_a_limit(each, status):
     got = run(post(application(model), {"inputs": ["a b", "c d", "e"], "attention": True}))
     assert (got.status, asked) == (status, [3])  # 8 tokens are 3 an input, rounded up
     if status == 422:
-        assert "could be 8,000,001 numbers, but this server sends at most 8,000,000 at a time." in got.error
+        assert "could have 8,000,001 attention weights, but this server sends at most 8,000,000 at a time." in got.error
     assert run(post(application(model), {"inputs": ["a b", "c d", "e"]})).status == 200
     assert run(post(application(model), {"input": "a b", "attention": True})).status == 200
     assert run(post(application(model), {"inputs": [], "attention": True})).status == 200
@@ -244,7 +244,7 @@ def test_a_fault_of_ours_is_told_without_its_reason():
         run(post(application(model), {"input": "fault"}, said=said))
     told = got(said)
     assert (told.status, told.json["error"]["code"]) == (500, "internal")
-    assert told.error == "Something went wrong in the server, which is not the request's fault."
+    assert told.error == "Internal server error. The request is not the cause."
     assert told.headers["x-content-type-options"] == "nosniff"
 
 

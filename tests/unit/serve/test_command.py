@@ -8,7 +8,7 @@ import pytest
 from saccade.cli.commands.serve import serve
 from saccade.errors import ConfigError
 from saccade.serve import run
-from saccade.serve.settings import Settings
+from saccade.serve.serve_config import Settings
 
 
 @pytest.fixture
@@ -60,12 +60,14 @@ def test_it_says_what_it_serves_and_who_may_ask(served, capsys):
         served[-1][2]["tell"]([{"name": "a"}, {"name": "b"}], "http://127.0.0.1:8000/")
         return " ".join(capsys.readouterr().err.split())
 
-    assert said() == "Serving a, b on http://127.0.0.1:8000/ (Ctrl-C ends it)"
-    assert "Everyone who can reach this machine may ask. --token-file asks them for a token." in said(host="0.0.0.0")
+    assert said() == "Serving a, b on http://127.0.0.1:8000/ (Ctrl-C stops it)"
+    assert "Anyone who can reach this machine can send requests. Use --token-file to require a token." in said(
+        host="0.0.0.0"
+    )
 
 
 def test_faults_of_the_options_are_told(served):
-    with pytest.raises(ConfigError, match="name the origins that may"):
+    with pytest.raises(ConfigError, match="name the allowed origins"):
         serve([Path("a")], cors=["*"])
     with pytest.raises(ConfigError, match="timeout: Input should be greater than 0"):
         serve([Path("a")], timeout=0)
@@ -75,7 +77,9 @@ def test_faults_of_the_options_are_told(served):
 @pytest.mark.parametrize("module", ["fastapi", "uvicorn"])
 def test_without_the_extra_it_names_it(monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ConfigError, match=r"saccade serve needs the extra 'serve': pip install 'saccade\[serve\]'"):
+    with pytest.raises(
+        ConfigError, match=r"saccade serve needs the extra 'serve': pip install 'saccade-attention\[serve\]'"
+    ):
         serve([Path("a")])
 
 

@@ -271,17 +271,13 @@ def test_there_are_as_many_as_open_files_leave_room_for(monkeypatch):
     assert room(None) == 1024 - 20 - 64
     assert room(7) == 7
     assert room(940) == 940
-    told = (
-        "may open 1,024 files, which leaves 940 for connections, but there should be 941. Raise .* or lower --max-conn"
-    )
+    told = "may open 1,024 files, which leaves 940 for connections; needed: 941. Raise .* or lower --max-conn"
     with pytest.raises(ConfigError, match=told):
         room(941)
     limited(monkeypatch, 85, 20)
     assert room(None) == 1
     limited(monkeypatch, 80, 20)
-    with pytest.raises(
-        ConfigError, match=r"leaves 0 for connections, but there should be 1\. Raise .*\(ulimit -n\)\.$"
-    ):
+    with pytest.raises(ConfigError, match=r"leaves 0 for connections; needed: 1\. Raise .*\(ulimit -n\)\.$"):
         room(None)
     limited(monkeypatch, 10**6, 20)
     assert (room(None), room(100_000)) == (4096, 100_000)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers_serve import Fake, application, ask, post, run, until
-from saccade.serve.gate import host_name
+from saccade.serve.middleware import host_name
 
 
 def get(app, path="/healthz", **more):
@@ -40,7 +40,7 @@ def test_names_of_this_machine_are_answered(host):
 def test_other_names_are_not(host, path):
     got = get(application(), path, host=host)
     assert got.status == 400
-    assert "does not answer to the name" in got.error
+    assert "does not accept the host name" in got.error
     assert "--allow-host" in got.error
 
 

@@ -12,7 +12,7 @@ from helpers_serve import application, post, run, until
 from helpers_tasks import MODEL, sentences, untrained, write_folder
 from saccade.errors import ConfigError
 from saccade.models import MODELS
-from saccade.runtime import StepWriter, writer_of
+from saccade.runtime import StepEngine, engine_of
 from saccade.serve.batcher import Stopped
 from saccade.serve.models import Served, load_models
 from saccade.trace import Trace
@@ -37,7 +37,7 @@ def folder(tmp_path):
 def test_answers_are_those_that_the_model_gives_alone(translator, attention):
     plain = saccade.load(translator, device="cpu")
     alone = {
-        (text, number): next(plain.stream([text], attention=attention, **options)).as_json()
+        (text, number): next(plain.stream([text], attention=attention, **options)).to_dict()
         for text in TEXTS
         for number, options in enumerate(OPTIONS)
     }
@@ -114,7 +114,7 @@ def test_facts(translator):
 def test_a_model_without_attention_says_so():
     settings = {"preset": "sutskever", "embedding": 8, "encoder": {"width": 8, "layers": 1}}
     task = untrained("translation", settings | {"decoder": {"width": 8, "layers": 1}})
-    assert Served("s", saccade.front.Model(task)).facts()["attention"] is False
+    assert Served("s", saccade.api.Model(task)).facts()["attention"] is False
 
 
 def test_models_are_called_like_their_folders(translator):
@@ -143,16 +143,16 @@ def test_a_search_is_given_up_between_two_words(folder):
 def test_a_served_model_decodes_by_its_fast_writer(translator, precision, monkeypatch):
     (served,) = load_models([translator], device="cpu")
     model = served._model.task.model
-    alone = type(writer_of(saccade.load(translator, device="cpu").task.model, precision))
-    assert alone is not StepWriter
+    alone = type(engine_of(saccade.load(translator, device="cpu").task.model, precision))
+    assert alone is not StepEngine
     asked = []
 
     def watched(given, precision="full"):
-        found = writer_of(given, precision)
+        found = engine_of(given, precision)
         asked.append((given is model, precision, type(found)))
         return found
 
-    monkeypatch.setattr("saccade.search.flow.writer_of", watched)
+    monkeypatch.setattr("saccade.search.continuous_batching.engine_of", watched)
     served.predict(["ant bee"], served.search({"precision": precision}), False, nothing)
     assert asked == [(True, precision, alone)]
 
@@ -190,7 +190,7 @@ def seeing(request):
     pytest.importorskip("PIL", reason="needs Pillow")
     from helpers_pictures import captioner
 
-    model = saccade.front.Model(captioner(request.param))
+    model = saccade.api.Model(captioner(request.param))
     return model, Served("seeing", model)
 
 
@@ -206,7 +206,7 @@ def pictures():
 def test_captions_are_those_that_the_model_gives_alone(seeing, pictures, options):
     model, served = seeing
     options = options | {"max_length": 7}
-    alone = [next(model.stream([data], attention=True, **options)).as_json() for data in pictures]
+    alone = [next(model.stream([data], attention=True, **options)).to_dict() for data in pictures]
 
     async def test():
         app = application(served, max_wait=300)
@@ -255,7 +255,7 @@ def test_too_much_attention_is_refused(seeing, pictures, monkeypatch):
     asked["images"] += asked["images"][:1]
     got = run(post(application(served), asked | {"attention": True}))
     assert got.status == 422
-    assert f"could be {6 * numbers:,} numbers" in got.error
+    assert f"could have {6 * numbers:,} attention weights" in got.error
     assert run(post(application(served), asked)).status == 200
     assert served.looked(0, served.search({})) == 16 * 40 * served.looks, "as many words as a caption has at most"
 
@@ -268,16 +268,16 @@ def test_a_trace_of_a_picture_is_a_trace_or_refused(seeing, pictures):
         assert trace.sides["source"].grid == [4, 4]
     else:
         assert got.status == 422
-        assert "looks at pictures" in got.error
+        assert "reads images" in got.error
 
 
 def test_without_pillow_a_model_for_pictures_is_not_served(monkeypatch):
     from helpers_pictures import captioner
 
-    model = saccade.front.Model(captioner())
+    model = saccade.api.Model(captioner())
     monkeypatch.setitem(sys.modules, "PIL", None)
     monkeypatch.delitem(sys.modules, "PIL.Image", raising=False)
-    with pytest.raises(ConfigError, match=r"pip install 'saccade\[pictures\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'saccade-attention\[pictures\]'"):
         Served("seeing", model)
 
 
@@ -285,6 +285,6 @@ def test_other_tasks_are_served_too():
     language = untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny})
     classes = untrained("classification", {"preset": "bahdanau", **MODELS["bahdanau"].tiny})
     for task in (language, classes):
-        served = Served(task.name, saccade.front.Model(task))
+        served = Served(task.name, saccade.api.Model(task))
         got = run(post(application(served), {"inputs": ["good cat", ""], "options": {"max_length": 3}}))
         assert [set(part) >= {"text", "score", "tokens"} for part in got.json["predictions"]] == [True, True]

@@ -14,7 +14,7 @@ from schemathesis.specs.openapi import checks as conformance
 from helpers_pictures import captioner
 from helpers_serve import Fake, Seeing, application, ask, run
 from helpers_tasks import MODEL, untrained
-from saccade.front import Model
+from saccade.api import Model
 from saccade.serve.models import Served
 
 INPUTS = {"text": {"input", "inputs"}, "picture": {"image", "images"}}

@@ -88,8 +88,8 @@ def test_the_address_says_what_a_picture_cannot():
         (b"beem=2", "options.beem: setting 'beem' does not exist. Did you mean 'beam'?"),
         (b"attention=1", "attention: Input should be a valid boolean (it is 1)"),
         (b"temperature=NaN", "options.temperature: Input should be a valid number (it is 'NaN')"),
-        (b"image=abc", "The body is a picture, so image cannot stand in the address. Send one of them."),
-        (b"inputs=[]", "The body is a picture, so inputs cannot stand in the address."),
+        (b"image=abc", "The body is an image, so image cannot be in the query string. Send one of them."),
+        (b"inputs=[]", "The body is an image, so inputs cannot be in the query string."),
         (b"beam=" + b"[" * 5000, "options.beam: Input should be a valid integer"),
     ],
 )
@@ -116,9 +116,9 @@ def test_a_trace():
 def test_texts_for_those_who_read_and_pictures_for_those_who_see(path):
     app = application(Seeing(), Fake())
     told = refused(app, {"input": "/etc/hostname"}, path=path)
-    assert told == "seeing looks at pictures. Send image, a picture's file in base64, instead of a text."
+    assert told == "seeing reads images. Send image, an image file in base64, instead of a text."
     told = refused(app, {"image": text_of(WHOLE), "model": "fake"}, path=path)
-    assert told == "fake reads texts. Send input, a text, instead of a picture."
+    assert told == "fake reads texts. Send input, a text, instead of an image."
     assert run(sent(app, WHOLE, path, query=b"model=fake")).status == 422
     assert run(post(app, {"input": "a", "model": "fake"}, path)).status == 200
 
@@ -130,12 +130,12 @@ def test_what_other_pages_can_send_unasked_is_not_read(kind):
     """Of these browsers do not ask whether they may; of pictures and JSON they do."""
     got = run(sent(application(Seeing()), WHOLE, kind=kind))
     assert got.status == 415
-    assert got.error.endswith("Content-Type: application/json; or a picture, with its own type, such as image/jpeg.")
+    assert got.error.endswith("Content-Type: application/json; or an image, with its own type, such as image/jpeg.")
 
 
 def test_a_server_of_texts_takes_no_picture():
     got = run(sent(application(Fake()), WHOLE))
-    assert (got.status, "picture" in got.error) == (415, False)
+    assert (got.status, "image" in got.error) == (415, False)
     assert "fake reads texts" in refused(application(Fake()), {"image": text_of(WHOLE)})
 
 
@@ -145,17 +145,17 @@ def test_no_path_is_ever_opened(tmp_path, monkeypatch):
     opened = []
     monkeypatch.setattr("pathlib.Path.open", lambda *_, **__: opened.append(1))
     for path in ("abcd", str(tmp_path / "abcd"), f"file://{tmp_path}/abcd", "data:image/png,abcd", "/tmp/pict/ure+"):
-        assert "The picture is not" in refused(application(Seeing()), {"image": path})
+        assert "The image is not" in refused(application(Seeing()), {"image": path})
     assert opened == []
 
 
 BROKEN = {
     "is empty: it has no bytes": b"",
-    "is not a picture that can be opened": b"hello",
+    "is not an image that can be opened": b"hello",
     "is cut or damaged and cannot be decoded": WHOLE[: len(WHOLE) // 2],
     "has far more pixels than the 0.01 million": png(50_000, 50_000),
     "has 200 × 100 pixels, more than the 0.01 million": png(200, 100),
-    "header is damaged or tells of no pixels": png(0, 0),
+    "header is damaged or declares no pixels": png(0, 0),
 }
 TOO_LONG = WHOLE + bytes(5000)
 LIMITS = {"max_picture": 5000, "max_pixels": 10_000}
@@ -167,7 +167,7 @@ def test_a_picture_that_is_none_is_refused(told):
     app = application(model, **LIMITS)
     for got in (run(sent(app, BROKEN[told])), run(post(app, {"image": text_of(BROKEN[told])}))):
         assert (got.status, got.json["error"]["code"]) == (422, "beyond_limits")
-        assert got.error.startswith("The picture ")
+        assert got.error.startswith("The image ")
         assert told in got.error
     assert model.batches == []
     assert 'saccade_pictures_total{result="refused"} 2' in app.metrics.text()
@@ -178,10 +178,10 @@ def test_a_request_is_refused_as_a_whole_and_every_bad_picture_named():
     app = application(model, **LIMITS)
     pictures = [text_of(data) for data in (WHOLE, *BROKEN.values(), TOO_LONG, OTHER)]
     told = refused(app, {"images": [*pictures, "!", "é"]}).split("\n")
-    assert [line.split()[:2] for line in told] == [["Picture", number] for number in ("2", *"345678", "10")]
+    assert [line.split()[:2] for line in told] == [["Image", number] for number in ("2", *"345678", "10")]
     for line, why in zip(told, [*BROKEN, "has more than 0.005 MB"], strict=False):
         assert why in line
-    assert "Picture 10 is not base64 (" in told[-1]
+    assert "Image 10 is not base64 (" in told[-1]
     assert model.batches == []
     assert len(model.opened) == 8, "eight faults are enough, and what is too long is not even decoded"
 
@@ -198,7 +198,7 @@ def test_a_picture_as_the_body_is_read_no_further_than_it_may_be_long(limits):
     app = application(Seeing(), **limits)
     got = run(sent(app, parts()))
     assert (got.status, got.json["error"]["code"]) == (413, "too_large")
-    assert got.error == "The picture has more than 5,000 bytes. Save it smaller."
+    assert got.error == "The image has more than 5,000 bytes. Save it smaller."
     assert got.headers["connection"] == "close"
     assert len(taken) == 52
     assert run(sent(app, bytes(5000))).status == 422, "which is all that may be, but no picture"
@@ -208,7 +208,7 @@ def test_a_picture_as_the_body_is_read_no_further_than_it_may_be_long(limits):
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        ("image/png", "The picture has more than 8,000,000 bytes. Save it smaller."),
+        ("image/png", "The image has more than 8,000,000 bytes. Save it smaller."),
         ("application/json", "The body has more than 43,715,248 bytes. Send fewer inputs at a time."),
     ],
 )
@@ -238,7 +238,7 @@ def test_what_is_too_long_is_known_before_it_is_decoded():
 def test_too_many_pictures():
     model = Seeing()
     told = refused(application(model, max_inputs=2), {"images": ["", "", ""]})
-    assert told == "There are 3 pictures, but this server takes at most 2 at a time."
+    assert told == "There are 3 images, but this server takes at most 2 at a time."
     assert model.opened == []
 
 
@@ -287,7 +287,7 @@ def test_a_full_queue_opens_nothing():
         count = len(model.opened)
         got = await sent(app, WHOLE)
         assert (got.status, len(model.opened)) == (429, count)
-        assert got.error == "The queue is full. Ask again later."
+        assert got.error == "The queue is full. Try again later."
         model.free.set()
         return [(await task).status for task in (first, second)]
 
@@ -381,7 +381,7 @@ def test_requests_hold_no_more_than_they_may_together():
         assert f"saccade_held_bytes {size - 10}" in app.metrics.text()
         got = await sent(app, WHOLE)
         assert (got.status, got.json["error"]["code"]) == (429, "queue_full")
-        assert "hold the" in got.error
+        assert "may hold" in got.error
         assert got.headers["retry-after"] == "1"
         assert got.headers["connection"] == "close"
         model.free.set()
@@ -398,7 +398,7 @@ def test_what_opened_pictures_take_is_held_too():
     app = application(model, max_held=20_000)
     pictures = [text_of(encoded(quarters(40, 40)))] * 8  # 4,800 bytes each once opened
     told = refused(app, {"images": pictures}, 429)
-    assert told == "Requests already hold the 0.02 MB that they may together. Ask again later."
+    assert told == "All requests together may hold 0.02 MB, which is used up. Try again later."
     assert len(model.opened) < 6
     assert app.uploads.held == 0
 
@@ -407,7 +407,7 @@ def test_there_is_room_for_pictures_but_not_for_endless_texts():
     app = application(Seeing(), Fake())
     texts = {"inputs": ["a " * 600_000], "model": "fake"}
     told = refused(app, texts, 413)
-    assert told == "The body has more than 1,048,576 bytes that are no pictures. Send fewer inputs at a time."
+    assert told == "The body has more than 1,048,576 bytes that are not images. Send fewer inputs at a time."
     most = b'{"input": "a", "model": "fake"}'.ljust(1 << 20)
     assert run(ask(app, "POST", "/v1/predict", body=most, headers=JSON)).status == 200
     assert run(ask(app, "POST", "/v1/predict", body=most + b" ", headers=JSON)).error == told
@@ -444,7 +444,7 @@ def test_whatever_a_picture_file_holds(bytes_put, place, cut, whole):
     got = run(sent(application(Seeing(), max_pixels=10_000), data))
     assert got.status in (200, 422)
     if got.status == 422:
-        assert got.error.startswith("The picture ")
+        assert got.error.startswith("The image ")
 
 
 @given(st.binary(max_size=200))

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import saccade
-from saccade.front import describe
+from saccade.api import describe
 from saccade.serve.models import Served
 from saccade.serve.process import Remote, remote_models
 

@@ -149,12 +149,14 @@ def test_a_process_that_ended_fails_one_call_and_is_started_again_by_the_next(st
     models, made = start(once, echo)
     models.ready()
     assert models.call(0, "predict", (), nothing)[0] == 1
-    with pytest.raises(Died, match="the models' process ended with 3"):
+    with pytest.raises(Died, match="the models' process exited with code 3"):
         models.call(0, "predict", (), nothing)
     made[0].thread.join(PATIENCE)
     with caplog.at_level(logging.ERROR, "saccade"):
         assert models.call(0, "predict", (), nothing)[0] == 3
-    assert [record.getMessage() for record in caplog.records] == ["the models' process ended with 3; starting it again"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "the models' process exited with code 3; restarting it"
+    ]
     assert len(made) == 2
     models.close()
 
@@ -366,7 +368,7 @@ def test_a_call_that_was_given_up_before_it_began_is_not_worked_on():
     wanted.now = 1
     wanted.check()
     wanted.now = 2
-    with pytest.raises(Interruption, match="no longer wanted"):
+    with pytest.raises(Interruption, match="the call was canceled"):
         wanted.check()
 
 

@@ -16,7 +16,7 @@ from saccade.serve import process
 from saccade.serve import run as running
 from saccade.serve.connections import Connection, Connections
 from saccade.serve.metrics import Metrics
-from saccade.serve.settings import Settings
+from saccade.serve.serve_config import Settings
 
 
 class Exited(BaseException):
@@ -63,7 +63,7 @@ def test_what_the_server_is_made_of(monkeypatch):
     assert (config.server_header, config.lifespan, config.http) == (False, "on", Connection)
     assert (config.backlog, config.timeout_graceful_shutdown, config.ws) == (16, 1, "none")
     assert (state.most, state.head, state.unread) == (7, 3.0, 4.0)
-    assert made._patience == 4.0 + 5.0
+    assert made._shutdown_time == 4.0 + 5.0
     assert made._application.batcher._lanes == 2
     assert len(sockets) == 1
     assert told == []  # not before it listens

@@ -4,7 +4,7 @@ import pytest
 
 from saccade.config import parse
 from saccade.errors import ConfigError, DataError
-from saccade.serve.settings import Settings, read_token
+from saccade.serve.serve_config import Settings, read_token
 
 
 def refused(**settings):
@@ -80,7 +80,7 @@ def test_the_token_is_not_shown():
 
 def test_faults_are_told():
     assert "raise queue to 128 or lower max_inputs" in refused(queue=10)
-    assert "name the origins that may" in refused(cors=("*",))
+    assert "name the allowed origins" in refused(cors=("*",))
     assert "max_batch: Input should be greater than or equal to 1 (it is 0)" in refused(max_batch=0)
     assert "timeout: Input should be greater than 0" in refused(timeout=0.0)
     assert "head_timeout: Input should be greater than 0" in refused(head_timeout=0.0)
@@ -113,7 +113,7 @@ def test_a_token_comes_from_a_file_or_the_environment(tmp_path, monkeypatch):
 def test_a_token_file_without_a_token_is_refused(tmp_path):
     file = tmp_path / "token"
     file.write_text(" \n")
-    with pytest.raises(ConfigError, match="is empty, but the token is read from it"):
+    with pytest.raises(ConfigError, match="is empty, but it must hold the token"):
         read_token(file)
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="is not text, so it holds no token"):

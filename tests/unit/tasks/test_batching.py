@@ -1,4 +1,4 @@
-"""Many inputs through a model: in their order, in flat memory, answered when asked."""
+"""Bulk prediction: in order, in bounded memory, flushed on request."""
 
 import tracemalloc
 
@@ -8,13 +8,13 @@ import torch
 from helpers_tasks import sentences
 from saccade.errors import DataError
 from saccade.prediction import Prediction
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.tasks.batching import _loads, blank, in_batches, stream
 from saccade.tasks.inputs import IMAGE, TEXT
 
 
 class Echo:
-    """A task that answers with what it reads, and remembers how it was asked."""
+    """A task that answers with its input and records its batches."""
 
     longest = 100
     takes_many = False
@@ -110,7 +110,7 @@ def test_none_means_answer_now():
 def test_what_is_too_long_is_refused_by_its_number():
     task, told = Echo(), []
     texts = ["a", "w " * 200, "b", "w " * 300]
-    assert texts_of(stream(task, texts, SearchConfig(), refuse=told.append)) == ["A", "", "B", ""]
+    assert texts_of(stream(task, texts, SearchConfig(), on_error=told.append)) == ["A", "", "B", ""]
     assert sorted(told) == [
         "input 2 has 201 tokens, but this model reads at most 100. Split it.",
         "input 4 has 301 tokens, but this model reads at most 100. Split it.",

@@ -1,4 +1,4 @@
-"""Captioning from recipe to captions: training, prediction, evaluation, and pictures that are none."""
+"""Captioning from recipe to captions: training, prediction, evaluation, and invalid images."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,17 +15,17 @@ from PIL import Image
 import saccade
 from helpers_captioning import captioner
 from helpers_train import same_weights
+from saccade.api import Model
 from saccade.data.pictures import open_picture
 from saccade.data.tokenizer import Encoded, Tokenizer
 from saccade.errors import CheckpointError, ConfigError, DataError
-from saccade.front import Model
 from saccade.layers.grids import SmallGrid
 from saccade.recipes import RecipeText
 from saccade.runs.corpus import Corpus
 from saccade.runs.folder import build_task, load_task, write_description, write_model
 from saccade.runs.recipe import load_recipe, parse_recipe
 from saccade.runs.training import train
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.tasks.batching import stream
 from saccade.train.checkpoint import weights_of
 
@@ -73,7 +73,7 @@ def trained(request, cache, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def untaught(cache):
-    """A model that has learned nothing."""
+    """Return an untrained model."""
     recipe = recipe_of(cache)
     return Model(build_task(recipe, Corpus(recipe).tokenizers()))
 
@@ -143,7 +143,7 @@ def test_pictures_that_are_none_are_told_and_the_others_go_on(trained, tmp_path)
     (tmp_path / "empty.png").write_bytes(b"")
     names = ["whole.png", "text.jpg", "cut.png", "empty.png", "missing.png", "whole.png"]
     paths = [str(tmp_path / name) for name in names]
-    found = list(stream(task, paths, SearchConfig(max_length=5), refuse=told.append))
+    found = list(stream(task, paths, SearchConfig(max_length=5), on_error=told.append))
     assert [bool(prediction.tokens) for prediction in found] == [True, False, False, False, False, True]
     assert len(told) == 4
     assert all(any(name in message for message in told) for name in names[1:5])
@@ -176,7 +176,7 @@ def test_a_picture_is_opened_once(untaught, tmp_path, monkeypatch):
     data = path.read_bytes()
     found = list(untaught.stream([str(path), data], nbest=2, max_length=3))
     assert opened == [path, data]
-    assert [(each.source, each.others[0].source) for each in found] == [(str(path), str(path)), (None, None)]
+    assert [(each.source, each.alternatives[0].source) for each in found] == [(str(path), str(path)), (None, None)]
 
 
 @pytest.mark.parametrize(
@@ -184,14 +184,14 @@ def test_a_picture_is_opened_once(untaught, tmp_path, monkeypatch):
     [
         (
             7,
-            "input 1 is 7, but this model looks at pictures. Give the path of a picture, the bytes of its file, or its",
+            "input 1 is 7, but this model reads images. Give the path of an image, the bytes of its file, or its",
         ),
-        ([None], "input 1 is None, but this model looks at pictures"),
-        (bytearray(b"x" * 999), r"input 1 is bytearray\(b'x+…, but this model looks at pictures"),
+        ([None], "input 1 is None, but this model reads images"),
+        (bytearray(b"x" * 999), r"input 1 is bytearray\(b'x+…, but this model reads images"),
         (np.zeros((4, 4), np.uint8), r"input 1 is uint8 of \(4, 4\), but pixels are uint8 of \(height, width, 3\)"),
         (np.zeros((4, 4, 3)), r"input 1 is float64 of \(4, 4, 3\), but pixels are uint8"),
-        (b"", "input 1: the picture is empty: it has no bytes"),
-        (b"hello", "input 1: the picture is not a picture that can be opened"),
+        (b"", "input 1: the image is empty: it has no bytes"),
+        (b"hello", "input 1: the image is not an image that can be opened"),
     ],
 )
 def test_what_is_no_picture_is_refused(untaught, wrong, told):
@@ -201,7 +201,7 @@ def test_what_is_no_picture_is_refused(untaught, wrong, told):
 
 def test_bytes_that_are_no_picture_are_told_by_their_number(untaught, tmp_path):
     whole, told = Path(picture(tmp_path / "a.png")).read_bytes(), []
-    found = list(untaught.stream([whole, whole[:60], b"", whole], refuse=told.append, max_length=5))
+    found = list(untaught.stream([whole, whole[:60], b"", whole], on_error=told.append, max_length=5))
     assert [bool(prediction.tokens) for prediction in found] == [True, False, False, True]
     assert [why.partition(":")[0] for why in told] == ["input 2", "input 3"]
     with pytest.raises(DataError, match="input 2 is 7, but"):
@@ -234,7 +234,7 @@ def test_training_resumes(cache, tmp_path):
 
 
 def test_a_folder_with_the_unused_positions_of_older_versions_is_loaded(tmp_path):
-    """They built a table of source positions that no picture ever used, and saved it."""
+    """Older versions built and saved a table of source positions that images never used."""
     task = captioner("transformer-captioner", positions="learned", max_length=16).task
     own = weights_of(task.model)
     assert "source_place.positions.table.weight" not in own
@@ -242,7 +242,7 @@ def test_a_folder_with_the_unused_positions_of_older_versions_is_loaded(tmp_path
     write_model(tmp_path, own | {"source_place.positions.table.weight": torch.ones(16, 8)}, task.tokenizers)
     assert same_weights(weights_of(load_task(tmp_path).model), own)
     write_model(tmp_path, own | {"source_place.table.weight": torch.ones(16, 8)}, task.tokenizers)
-    with pytest.raises(CheckpointError, match=r"it holds source_place\.table\.weight, which the model has not"):
+    with pytest.raises(CheckpointError, match=r"it holds source_place\.table\.weight, which the model does not have"):
         load_task(tmp_path)
 
 
@@ -294,7 +294,7 @@ def test_the_recipe_that_comes_along_is_whole():
 
 @pytest.fixture
 def album(tmp_path):
-    """Sixty pictures with two captions each, one of them cut off."""
+    """Write sixty images with two captions each; one image is truncated."""
     for number in range(60):
         picture(tmp_path / f"{number}.png", (8 + number, 20))
     whole = (tmp_path / "7.png").read_bytes()
@@ -315,8 +315,8 @@ def test_training_names_pictures_it_leaves_out_and_takes_them_once_they_are_mend
     valid.write_text("7.png\tA red dog.\n8.png\ta red dog .\n", encoding="utf-8")
     recipe = of_files(folder, valid=[str(valid)])
     train(recipe, folder / "model")
-    assert "train data: 1 of 60 pictures were left out" in caplog.text
-    assert "measured data: 1 of 2 pictures were left out" in caplog.text
+    assert "train data: 1 of 60 images were left out" in caplog.text
+    assert "evaluation data: 1 of 2 images were left out" in caplog.text
     assert caplog.text.count("7.png is cut or damaged") == 3, "train and valid as they are prepared, and measured"
     corpus = Corpus(recipe)
     assert len(corpus.store("train", build_task(recipe, corpus.tokenizers()))) == 118
@@ -327,7 +327,7 @@ def test_training_names_pictures_it_leaves_out_and_takes_them_once_they_are_mend
 def test_nothing_can_be_measured_where_no_picture_is_whole(untaught, album):
     folder, _ = album
     broken = list(Corpus(of_files(folder)).read([folder / "album.tsv"]))[14:16]
-    with pytest.raises(DataError, match="none can be measured: 1 of 1 pictures were left out"):
+    with pytest.raises(DataError, match="no image can be evaluated: 1 of 1 images were left out"):
         untaught.task.evaluate(broken, SearchConfig())
 
 
@@ -346,7 +346,7 @@ def test_a_caption_is_exact_whatever_its_case_and_signs(untaught, album, monkeyp
 
 
 def test_a_frozen_vgg_needs_weights(cache, tmp_path):
-    with pytest.raises(ConfigError, match="would see noise"):
+    with pytest.raises(ConfigError, match="features would be random"):
         train(
             recipe_of(cache, model={"preset": "show-attend-tell-soft", "grid": {"kind": "vgg16", "frozen": True}}),
             tmp_path,

@@ -1,4 +1,4 @@
-"""Traces of captions: what was seen, the same attention as the prediction's, and regions to interfere with."""
+"""Traces of captions: the image, the same attention as the prediction, and interventions on regions."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,8 @@ from helpers_captioning import CAPTIONERS, captioner
 from helpers_pictures import encoded, put_picture, quarters
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError
-from saccade.search.settings import SearchConfig
-from saccade.tasks.tracing import Wishes
+from saccade.search.search_config import SearchConfig
+from saccade.tasks.tracing import TraceOptions
 from saccade.trace import Trace
 from saccade.trace.explain import explain
 
@@ -54,16 +54,16 @@ def test_a_prediction_has_its_picture_too(path):
     found = captioner()(path, max_length=3)
     np.testing.assert_array_equal(found.attention.picture.pixels, quarters(SIZE, SIZE))
     (quick,) = captioner().stream([path], max_length=3)
-    assert quick.attention.picture is None, "nobody looks, so nothing is carried along"
+    assert quick.attention.picture is None, "without attention, pixels are not kept"
 
 
 def test_a_picture_may_be_the_content_of_a_file(path):
     model = captioner()
     named, content = (
-        model.task.trace(source, SearchConfig(max_length=4), Wishes())
+        model.task.trace(source, SearchConfig(max_length=4), TraceOptions())
         for source in (path, encoded(quarters(SIZE, SIZE), "BMP"))
     )
-    assert content.sides["source"].text == "a picture"
+    assert content.sides["source"].text == "an image"
     assert content.sides["source"].image == named.sides["source"].image
     assert content.text == named.text
 
@@ -108,12 +108,12 @@ def test_a_model_without_attention_has_steps_and_nothing_to_block(path):
 
 def test_a_file_that_is_no_picture(tmp_path):
     (tmp_path / "x.png").write_text("hello")
-    with pytest.raises(DataError, match=r"x\.png is not a picture"):
+    with pytest.raises(DataError, match=r"x\.png is not an image"):
         captioner().trace(str(tmp_path / "x.png"))
 
 
 class Drawn:
-    """A picture that needs no file."""
+    """An image without a file."""
 
     def __init__(self, pixels):
         self.pixels = pixels
@@ -134,7 +134,7 @@ def test_captions_that_are_forced_look_as_those_that_are_written(preset, path):
 
 
 def test_boxes_are_those_of_the_square_that_was_seen():
-    """Of a picture twice as wide as high, its middle."""
+    """For an image twice as wide as high, that is its middle."""
     wide = Drawn(np.zeros((SIZE, 2 * SIZE, 3), np.uint8))
     example = Example(target="a ring", image=wide, boxes=(None, (0.25, 0.0, 0.5, 0.75)))
     (attention,) = captioner().task.attend([example])

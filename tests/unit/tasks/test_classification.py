@@ -1,4 +1,4 @@
-"""Classification: accuracy and F1 by hand, ranked labels, and data that are not enough."""
+"""Classification: accuracy and F1 computed manually, ranked labels, and insufficient data."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.errors import ConfigError, DataError
 from saccade.models import MODELS
 from saccade.runs.evaluation import check_comparable, examples_to_test
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.tasks.classification import Classification
 
 SAID = {"good cat": "good", "bad dog": "bad", "good dog": "bad", "so": "so-so", "cat": "good"}
@@ -16,7 +16,7 @@ GOLD = ["good", "bad", "good", "bad", "good"]
 
 
 class Parrot(Classification):
-    """Gives the label it is told to."""
+    """Returns a given label."""
 
     def predict(self, texts, search, *, attention=True, prefix=None, stop=None):
         found = super().predict(texts, search, attention=attention)
@@ -54,11 +54,11 @@ def test_labels_are_ranked_and_their_probabilities_are_whole(task):
     import math
 
     (found,) = task.predict(["good cat"], SearchConfig(beam=3, nbest=3))
-    ranked = [found, *found.others]
+    ranked = [found, *found.alternatives]
     assert sorted(each.text for each in ranked) == ["bad", "good", "so-so"]
     assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
     assert sum(math.exp(each.score) for each in ranked) == pytest.approx(1, abs=1e-5)
-    assert task.predict(["good cat"], SearchConfig())[0].others == []
+    assert task.predict(["good cat"], SearchConfig())[0].alternatives == []
 
 
 def test_what_stands_beside_a_text_does_not_change_its_label(task):
@@ -78,7 +78,7 @@ def test_without_attention_pooling_there_is_nothing_to_show(pooling):
 
 
 def test_mistakes_are_told(task, tmp_path):
-    with pytest.raises(ConfigError, match=r"a label has no beginning to ask for: leave the prefix out"):
+    with pytest.raises(ConfigError, match=r"a label cannot be given a prefix: leave the prefix out"):
         task.predict(["good"], SearchConfig(), prefix="b")
     tokenizer = Tokenizer.train(TokenizerConfig(kind="word"), ["a"], "text")
     with pytest.raises(DataError, match=r"have the labels \['only'\], but there must be two or more"):

@@ -1,4 +1,4 @@
-"""Language models: perplexity by hand, and texts that go on."""
+"""Language models: perplexity computed manually, and continuations of texts."""
 
 import math
 
@@ -11,7 +11,7 @@ from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError
 from saccade.models import MODELS
 from saccade.runs.evaluation import examples_to_test, summarise
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 
 TEXTS = ["the cat sat down .", "a dog ran .", "the end"]
 
@@ -22,10 +22,10 @@ def task():
 
 
 def nats_by_hand(task, text):
-    """Word by word: what each costs after those before it."""
+    """Compute the loss word by word."""
     tokens = [*task.target.encode(text).tokens, EOS]
     with torch.no_grad():
-        logs = torch.log_softmax(task.model(Batch.of(targets=[tokens[:-1]])), -1)[0]
+        logs = torch.log_softmax(task.model(Batch.from_lists(targets=[tokens[:-1]])), -1)[0]
     return -sum(float(logs[place, token]) for place, token in enumerate(tokens)), len(tokens)
 
 
@@ -65,7 +65,7 @@ def test_learned_positions_leave_room_for_so_many_tokens():
 
 
 def test_a_prefix_is_the_input_itself(task):
-    with pytest.raises(ConfigError, match=r"input is itself what its answer begins with: leave the prefix out"):
+    with pytest.raises(ConfigError, match=r"input is already the prefix of its answer: leave the prefix out"):
         task.predict(["the"], SearchConfig(), prefix="a")
 
 

@@ -1,4 +1,4 @@
-"""Measuring by hand: what is evaluated on, shares and metrics, and models that are left as they were."""
+"""Evaluation: the examples used, metrics computed manually, and models that stay unchanged."""
 
 import os
 
@@ -14,10 +14,10 @@ from saccade.models import MODELS
 from saccade.runs import corpus as corpora
 from saccade.runs.corpus import Corpus
 from saccade.runs.evaluation import check_comparable, compare, examples_to_test, split_to_test
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.tasks.base import Evaluation, Statistics
 from saccade.tasks.captioning import _share
-from saccade.tasks.tracing import Wishes
+from saccade.tasks.tracing import TraceOptions
 
 
 def classify(folder, lines, **data):
@@ -136,7 +136,7 @@ def test_the_hub_calls_validation_by_its_whole_name():
 
 @pytest.mark.parametrize("training", [True, False])
 def test_a_model_that_is_measured_goes_on_as_it_was(training):
-    """Dropout is off while it is measured, and on again where it was."""
+    """Dropout is off during evaluation, and restored afterwards."""
     pair = Example(source="ant bee", target="ANT BEE")
     for kind, measure in (
         ("translation", lambda task: task.attend([pair])),
@@ -156,13 +156,13 @@ def test_a_model_that_is_measured_goes_on_as_it_was(training):
     ("kind", "text", "most"), [("translation", "ant bee", 2 * 3 + 20), ("language", "a dog", 2 + 100)]
 )
 def test_an_answer_that_does_not_end_has_so_many_tokens_and_no_more(kind, text, most):
-    """Twice as many as a sentence and its end have, and 20; or 100 behind the beginning of a text."""
+    """The limit is twice the source tokens including EOS, plus 20; for language models, 100 after the prefix."""
     task = untrained(kind, MODEL)
     with torch.no_grad():
         task.model.output.bias[EOS] = -1e4
     (found,) = task.predict([text], SearchConfig())
     assert len(found.tokens) == most
-    assert len(task.trace(text, SearchConfig(), Wishes()).steps) == most
+    assert len(task.trace(text, SearchConfig(), TraceOptions()).steps) == most
     (found,) = task.predict([text], SearchConfig(max_length=4))
     assert len(found.tokens) == (4 if kind == "translation" else 2 + 4)
 

@@ -1,13 +1,13 @@
-"""Traces show what the search did: same answer, same attention, and the interference that was asked for."""
+"""Traces show what the search did: same answer, same attention, and the requested interventions."""
 
 import numpy as np
 import pytest
 import torch
 
 from helpers_tasks import MODEL, untrained
+from saccade.api import Model
 from saccade.batch import BOS, PAD
 from saccade.errors import ConfigError, DataError
-from saccade.front import Model
 from saccade.models import MODELS
 from saccade.trace import Trace
 
@@ -69,7 +69,7 @@ def test_a_place_that_is_blocked_twice_is_blocked_once(model):
 
 
 def test_what_is_never_written_is_no_candidate():
-    """Those tokens may have the highest logits of all; the others share what is left of the probability."""
+    """PAD and BOS may have the highest logits; the other tokens share the probability."""
     model = Model(untrained("translation", MODEL))
     with torch.no_grad():
         model.task.model.output.bias[[PAD, BOS]] = 50.0
@@ -133,7 +133,7 @@ def test_force_block_and_pull(model):
         ({"pull": [(0, 1, 0.5), (5, 1, 0.5)]}, "pull names step 5, but the answer ends after 5 steps: 0 to 4"),
     ],
 )
-def test_interference_that_cannot_be(model, wishes, message):
+def test_invalid_interventions(model, wishes, message):
     with pytest.raises(ConfigError, match=message):
         model.trace(TEXT, **wishes)
 
@@ -155,7 +155,7 @@ def test_language_models_look_back_at_what_they_wrote(name):
     for site in trace.sites:
         assert (site.rows, site.columns) == ("target", "written")
         weights = site.weights.unpack()
-        assert np.triu(weights[0], 1).max(initial=0) == 0, "nobody sees what is not yet written"
+        assert np.triu(weights[0], 1).max(initial=0) == 0, "no query sees later tokens"
     assert len(trace.steps) == len(trace.sides["target"].tokens)
 
 
@@ -180,7 +180,7 @@ def test_a_text_that_never_ends_is_traced_as_far_as_it_goes():
 
 
 def test_a_text_that_is_too_long_for_a_trace_is_refused(monkeypatch):
-    """Before it is packed."""
+    """The check runs before packing."""
     model = Model(untrained("translation", MODEL))
     assert model.trace(TEXT, max_length=4, min_length=3).sites[0].weights.shape == [1, 4, 5]
     monkeypatch.setattr("saccade.trace.packed.MOST", 25)

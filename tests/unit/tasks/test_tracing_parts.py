@@ -1,4 +1,4 @@
-"""The parts of a trace one by one, worked out by hand: sides, beams, room for vectors, and what may be asked."""
+"""Parts of a trace, compared with manual results: sides, beams, limits of vectors, and options."""
 
 from types import SimpleNamespace
 
@@ -12,9 +12,9 @@ from saccade.models import MODELS
 from saccade.prediction import Side
 from saccade.search import Hypothesis
 from saccade.search.history import Kept
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.tasks import tracing
-from saccade.tasks.tracing import Wishes, plain_side
+from saccade.tasks.tracing import TraceOptions, plain_side
 
 TARGET = Side(["a", "##b", "c", "<eos>"], ["ab", "c"], [0, 0, 1, 2])
 """Two words in three pieces, and the end, which belongs to none."""
@@ -23,35 +23,35 @@ DEAD = float("-inf")
 
 def test_weights_may_add_up_to_all_there_is_in_a_step_and_no_further():
     asked = [(0, 0, 0.25), (0, 1, 0.75), (1, 0, 1.0), (2, 0, 0.0)]
-    steering = Wishes(pull=asked).steering(["site"], 2)
+    steering = TraceOptions(pull=asked).steering(["site"], 2)
     assert steering is not None
-    with pytest.raises(ConfigError, match=r"the weights pulled in step 1 add up to 1\.001, but a step has 1 to give"):
-        Wishes(pull=[*asked, (1, 1, 0.001)]).steering(["site"], 2)
+    with pytest.raises(ConfigError, match=r"the weights pulled in step 1 add up to 1\.001, but the maximum is 1"):
+        TraceOptions(pull=[*asked, (1, 1, 0.001)]).steering(["site"], 2)
 
 
 def test_a_weight_that_is_pulled_twice_to_a_place_is_the_later_one():
-    assert Wishes(pull=[(0, 0, 0.9), (0, 0, 0.2), (0, 1, 0.8)]).steering(["site"], 2) is not None
+    assert TraceOptions(pull=[(0, 0, 0.9), (0, 0, 0.2), (0, 1, 0.8)]).steering(["site"], 2) is not None
 
 
 def test_places_are_those_of_the_source():
-    assert Wishes(block=[0]).steering(["site"], 2) is not None
-    assert Wishes(pull=[(0, 1, 0.5)]).steering(["site"], 2) is not None
-    assert Wishes(force=[5]).steering([], 0) is None
-    for wishes in (Wishes(block=[2]), Wishes(pull=[(0, 2, 0.5)])):
+    assert TraceOptions(block=[0]).steering(["site"], 2) is not None
+    assert TraceOptions(pull=[(0, 1, 0.5)]).steering(["site"], 2) is not None
+    assert TraceOptions(force=[5]).steering([], 0) is None
+    for wishes in (TraceOptions(block=[2]), TraceOptions(pull=[(0, 2, 0.5)])):
         with pytest.raises(ConfigError, match="name the source token 2, but there are 0 to 1"):
             wishes.steering(["site"], 2)
 
 
 def test_the_last_step_can_be_pulled_and_none_after_it():
-    Wishes(pull=[(4, 0, 0.5)]).check_steps(5)
+    TraceOptions(pull=[(4, 0, 0.5)]).check_steps(5)
     with pytest.raises(ConfigError, match="pull names step 7, but the answer ends after 5 steps: 0 to 4"):
-        Wishes(pull=[(5, 0, 0.5), (7, 0, 0.5), (1, 0, 0.5)]).check_steps(5)
+        TraceOptions(pull=[(5, 0, 0.5), (7, 0, 0.5), (1, 0, 0.5)]).check_steps(5)
 
 
 def test_options_are_told_where_they_are_not_the_plainest():
     search = SearchConfig(beam=3, batch=7)
-    assert Wishes().options(search) == {"beam": 3}
-    told = Wishes(force=(1,), block=(2,), pull=((0, 1, 0.5),)).options(SearchConfig())
+    assert TraceOptions().options(search) == {"beam": 3}
+    told = TraceOptions(force=(1,), block=(2,), pull=((0, 1, 0.5),)).options(SearchConfig())
     assert told == {"force": [1], "block": [2], "pull": [[0, 1, 0.5]]}
 
 
@@ -112,7 +112,7 @@ def site(name, rows, columns):
 
 
 def test_vectors_are_kept_while_there_is_room_for_all_of_a_site(monkeypatch):
-    """The decoder's own have 2 x 3 numbers; each site has 2 x 4 of a query, and 3 x 4 of a key and of a value."""
+    """The decoder's vectors have 2 x 3 numbers; each site has a 2 x 4 query, and a 3 x 4 key and value."""
     own = {"state": np.ones((2, 3))}
     kinds = ("query", "key", "value")
     notes = {f"{name}.{kind}": np.ones((1, 5, 4)) for name in ("first", "second") for kind in kinds}
@@ -155,5 +155,5 @@ def test_making_a_trace_leaves_the_model_as_it_was():
     task = untrained("translation", settings)
     for training in (True, False):
         task.model.train(training)
-        task.trace("ant bee", SearchConfig(max_length=3), Wishes())
+        task.trace("ant bee", SearchConfig(max_length=3), TraceOptions())
         assert task.model.training is training

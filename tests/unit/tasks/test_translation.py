@@ -1,4 +1,4 @@
-"""Translation: its numbers against those computed by hand, and alignments against gold."""
+"""Translation: metrics compared with manual values, and alignments with gold links."""
 
 import json
 
@@ -11,7 +11,7 @@ from saccade.data.example import Example, Links
 from saccade.metrics import align
 from saccade.models import MODELS
 from saccade.runs.evaluation import compare, draw_lengths, evaluation_recipe, examples_to_test, summarise
-from saccade.search.settings import SearchConfig
+from saccade.search.search_config import SearchConfig
 from saccade.tasks.translation import Translation
 
 
@@ -20,7 +20,7 @@ def pairs(*texts, links=None):
 
 
 class Parrot(Translation):
-    """Says what it is told to, whatever it reads."""
+    """Returns given answers for any input."""
 
     def __init__(self, said):
         made = untrained("translation", MODEL)
@@ -38,7 +38,7 @@ def test_without_attention_the_answer_is_the_same_and_no_words_are_looked_for():
     task, texts = untrained("translation", MODEL), ["ant bee cat", "dog"]
     asked, bare = (task.predict(texts, SearchConfig(beam=2, nbest=2), attention=wanted) for wanted in (True, False))
     for one, other in zip(asked, bare, strict=True):
-        for full, short in zip([one, *one.others], [other, *other.others], strict=True):
+        for full, short in zip([one, *one.alternatives], [other, *other.alternatives], strict=True):
             assert (full.text, full.tokens, full.source) == (short.text, short.tokens, short.source)
             assert full.score == pytest.approx(short.score, rel=1e-5)
         assert one.attention

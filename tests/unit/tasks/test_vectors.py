@@ -1,4 +1,4 @@
-"""Word vectors laid into models, and what training does with them."""
+"""Pretrained word vectors in models, frozen or trained."""
 
 import json
 
@@ -11,8 +11,8 @@ from saccade.errors import ConfigError
 from saccade.recipes.schema import VectorsConfig
 from saccade.runs.folder import load_task
 from saccade.runs.training import train
-from saccade.tasks.vectors import lay_in
-from saccade.train.log import Watcher
+from saccade.tasks.vectors import load_vectors
+from saccade.train.log import TrainingCallback
 
 LINES = ["good the cat sat", "bad a dog ran", "good a cat ran", "bad the dog sat"] * 30
 
@@ -29,8 +29,8 @@ def settings(folder, *, tune, task="classification", **model):
     }
 
 
-class Facts(Watcher):
-    def begins(self, steps, first, facts):
+class Facts(TrainingCallback):
+    def on_train_begin(self, steps, first, facts):
         self.facts = facts
 
 
@@ -65,7 +65,7 @@ def test_words_without_a_vector_have_the_spread_of_those_with_one(tmp_path):
     torch.manual_seed(0)
     lines = [f"{word} {' '.join(f'{x:.4f}' for x in (torch.randn(8) * 0.3).tolist())}" for word in words]
     embedding = nn.Embedding(len(vocabulary), 8)
-    laid = lay_in(embedding, vocabulary, VectorsConfig(file=str(write_lines(tmp_path / "v.txt", lines))))
+    laid = load_vectors(embedding, vocabulary, VectorsConfig(file=str(write_lines(tmp_path / "v.txt", lines))))
     assert laid.found == 500
     assert embedding.weight[504:].std().item() == pytest.approx(0.3, rel=0.1)
     assert embedding.weight.requires_grad
@@ -87,5 +87,5 @@ def test_the_command_says_how_many_words_are_known(tmp_path, capsys):
     recipe = write_recipe(tmp_path, settings(tmp_path, tune=False))
     ran = run(capsys, "train", recipe, "--out", tmp_path / "out", "--json")
     assert json.loads(ran.out)["steps"] == 5
-    assert "2 of 6 words begin with the vectors of" in ran.err
-    assert "which stay as they are" in ran.err
+    assert "2 of 6 words start from the vectors in" in ran.err
+    assert "which stay fixed" in ran.err

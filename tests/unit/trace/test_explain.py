@@ -1,4 +1,4 @@
-"""Explanations: the numbers are the model's own, and every part of a step is told."""
+"""Explanations: the numbers are the model's own, and every part of a step is explained."""
 
 import math
 import re
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from helpers_tasks import MODEL, untrained
+from saccade.api import Model
 from saccade.errors import ConfigError
-from saccade.front import Model
 from saccade.models import MODELS
 from saccade.trace import About, Side, Site, Step, Trace, pack
 from saccade.trace.explain import _strip, explain
@@ -48,7 +48,7 @@ def test_one_step_alone(model):
 
 def test_without_attention_it_says_so():
     text = told(made("cho").trace(TEXT, detail=True))
-    assert "It has no attention" in text
+    assert "The model has no attention" in text
     assert "The context: one fixed vector, the same in every step" in text
 
 
@@ -56,20 +56,20 @@ def test_heads_show_query_key_and_value():
     trace = made("transformer-base").trace(TEXT, detail=True, max_length=4, min_length=2)
     text = told(trace, step=1, head=1)
     assert "Shown is head 1 of 2 at decoder.layers.1.cross; 3 other sites: see --site." in text
-    for part in ("The query of head 1 at this place", "The key of '", "The value of '"):
+    for part in ("The query of head 1 at this position", "The key of '", "The value of '"):
         assert part in text
     look_back = next(site.name for site in trace.sites if site.columns == "written")
-    assert "hidden" in told(trace, step=1, site=look_back), "what is not yet written"
+    assert "hidden" in told(trace, step=1, site=look_back), "later tokens are masked"
 
 
 def test_many_words_are_summed_up(model):
     trace = model.trace(TEXT + " ant bee" * 10, detail=True)
     weights = np.sort(trace.sites[0].weights.unpack()[0, 0])
     assert len(weights) == 25
-    (share,) = re.findall(r"and 11 others, which share (0\.\d{3})$", told(trace, step=1), re.M)
+    (share,) = re.findall(r"and 11 others with a total weight of (0\.\d{3})$", told(trace, step=1), re.M)
     assert float(share) == pytest.approx(weights[:11].sum(), abs=6e-4)
     even = trace.sites[0].model_copy(update={"weights": pack(np.full((1, len(trace.steps), 25), 0.04), 65535)})
-    assert "and 11 others, which share 0.440" in told(trace.model_copy(update={"sites": [even]}), step=1)
+    assert "and 11 others with a total weight of 0.440" in told(trace.model_copy(update={"sites": [even]}), step=1)
 
 
 def test_a_word_that_was_forced_says_how_unlikely_it_was(model):
@@ -85,7 +85,7 @@ def test_text_that_would_act_is_shown():
 
 def test_language_models_and_classifiers_are_explained():
     assert "Step 3" in told(made("lstmn", "language").trace("the cat", max_length=3, detail=True))
-    assert "The 3 likeliest next" in told(made("lstmn", "classification").trace("good ant", detail=True))
+    assert "The 3 most likely next tokens" in told(made("lstmn", "classification").trace("good ant", detail=True))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_choices_that_cannot_be(model, choice, message):
 
 def test_a_site_of_the_encoder_has_no_steps():
     trace = made("transformer-base").trace(TEXT, max_length=3)
-    with pytest.raises(ConfigError, match="looks while the source is read"):
+    with pytest.raises(ConfigError, match="attends while the source is encoded"):
         told(trace, site=trace.sites[0].name)
 
 
@@ -126,15 +126,15 @@ Shown is head 1 of 2 at cross; 1 other sites: see --site.
 Step 2 of 2, after 'A'
   1  The state of the decoder
      ▅█  2 numbers, 0.00 to 1.00, length 1.00
-  2  The query of head 1 at this place
+  2  The query of head 1 at this position
      ▁█  2 numbers, -2.00 to 2.00, length 2.83
-  3  The key of 'wide', which is looked at most
+  3  The key of 'wide', which has the highest weight
      █▅  2 numbers, 0.00 to 1.00, length 1.00
-  4  The score of each word, q · k, and its share by softmax
+  4  The score of each token, q · k, and its weight by softmax
         a   hidden   0.000
      wide    1.000   0.750  ██████████████████
         b   -1.000   0.250  ██████
-  5  The 5 likeliest next
+  5  The 5 most likely next tokens
      bb   0.500  ████████████
       c   0.250  ██████
       d   0.125  ███
@@ -202,7 +202,7 @@ def test_scaling_and_a_word_that_sees_nothing_are_told():
     text = told(trace, site="decoder.layers.0.self_attention")
     first, second = text.split("Step ")[1:3]
     assert "divided by √D = 2" in second
-    assert "looked at most" not in first
+    assert "highest weight" not in first
     row = next(line for line in second.splitlines() if "<bos>" in line and "█" in line)
     raw, scaled, share = map(float, row.split()[1:4])
     assert raw == pytest.approx(2 * scaled, abs=0.002)

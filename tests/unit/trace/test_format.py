@@ -1,4 +1,4 @@
-"""The trace file: it holds what it was given, and refuses what does not fit together."""
+"""The trace file: it round-trips its content, and rejects inconsistent content."""
 
 import json
 
@@ -47,7 +47,7 @@ def test_a_file_comes_back_as_it_was(tmp_path):
 
 
 def test_large_files_stay_small():
-    """200 × 200 words × 48 heads, with scores, under 3 MB, and read in a second."""
+    """200 × 200 words × 48 heads with scores take under 3 MB and a second to read."""
     chance = np.random.default_rng(1)
     words = [f"w{n}" for n in range(200)]
     side = Side(text=" ".join(words), tokens=words, words=words, word_of=list(range(200)))
@@ -106,7 +106,7 @@ def test_a_mark_may_be_the_first_token_and_a_model_without_parameters():
 
 
 def test_letters_of_all_scripts_stand_in_the_file_as_they_are():
-    """Three bytes each, not six: a reader may search the file, and more text fits below the limit."""
+    """Letters are not escaped (three bytes, not six): the file is searchable, and more text fits below the limit."""
     assert '"text":"読む"' in example(text="読む").dump()
 
 
@@ -116,7 +116,7 @@ def test_what_json_cannot_hold_is_not_written():
 
 
 def test_only_what_looks_from_the_answer_at_the_source_is_shown_at_first():
-    """A site that looks the other way, and one that looks at its own text, have no part in the mean."""
+    """The default mean excludes a site from source to target, and self-attention."""
     whole = example()
     other = pack(np.array([[[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]]), 65535, low=0, high=1)
     own = pack(np.eye(2)[None], 65535, low=0, high=1)
@@ -148,7 +148,7 @@ def spoiled(change):
             lambda t: t["sites"][0].update(scores=t["sites"][0]["weights"] | {"shape": [1, 3, 2]}),
             "scores have the shape",
         ),
-        (lambda t: t.update(saccade_trace=0), "trace version 0, which never was"),
+        (lambda t: t.update(saccade_trace=0), "trace version 0, which does not exist"),
         (lambda t: t["sides"]["source"].update(marks=[3]), "marks point outside the 3 tokens"),
         (lambda t: t["sides"]["source"].update(marks=[2, 3]), "marks point outside the 3 tokens"),
         (lambda t: t["model"].update(parameters=-1), "model.parameters: Input should be greater than or equal to 0"),
@@ -198,11 +198,11 @@ def test_what_is_no_trace_at_all(tmp_path):
 
 
 def test_a_small_file_that_would_fill_the_memory_is_refused_before_it_is_unpacked(monkeypatch):
-    """A hundred sites of 4096 × 4096 are two megabytes in a file and more than six gigabytes out of it."""
+    """A hundred sites of 4096 × 4096 are two megabytes in a file and more than six gigabytes unpacked."""
     found = json.loads(example().dump())
     found["sites"] = [{**found["sites"][0], "weights": {"shape": [1, 4096, 4096], "data": "never read"}}] * 100
     monkeypatch.setattr("saccade.trace.packed._inflate", None)
-    with pytest.raises(DataError, match=r"at most 134,217,728 numbers.* there are 1,677,721,600.*t is no trace that"):
+    with pytest.raises(DataError, match=r"at most 134,217,728 numbers.* there are 1,677,721,600.*t cannot be shown"):
         Trace.parse(json.dumps(found), "t")
 
 
@@ -291,10 +291,10 @@ def test_a_picture_comes_out_of_the_file_as_it_went_in():
 @pytest.mark.parametrize(
     ("image", "message"),
     [
-        ("data:image/png;base64,äöü", "picture is no base64"),
-        ("data:image/png;base64,aGVs!bG8=", "picture is no base64"),
-        ("data:image/png;base64,aGVsbG8=", "the trace's picture is not a picture"),
-        ("data:image/png,x", "the trace's picture is empty"),
+        ("data:image/png;base64,äöü", "image is no base64"),
+        ("data:image/png;base64,aGVs!bG8=", "image is no base64"),
+        ("data:image/png;base64,aGVsbG8=", "the trace's image is"),
+        ("data:image/png,x", "the trace's image is empty"),
         (data_address(np.zeros((2049, 2049, 3), np.uint8)), "2049 × 2049 pixels, more than the 4.19"),
     ],
 )

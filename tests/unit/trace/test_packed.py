@@ -1,4 +1,4 @@
-"""Packed arrays: what comes out is what went in, as exactly as the levels allow, or is refused."""
+"""Packed arrays: they round-trip within the quantization error, and invalid ones are rejected."""
 
 import base64
 import zlib
@@ -24,7 +24,7 @@ def test_numbers_come_back_within_half_a_level(values, levels):
     packed = pack(values, levels)
     reach = values.max() - values.min()
     assert packed.shape == list(values.shape)
-    smallest = np.finfo(np.float32).tiny  # what is less than that comes back as nothing
+    smallest = np.finfo(np.float32).tiny  # subnormal numbers may become 0
     allowed = 0.51 * reach / levels + 1e-6 * np.abs(values).max() + smallest
     np.testing.assert_allclose(packed.unpack(), values, atol=allowed)
 
@@ -79,7 +79,7 @@ def test_arrays_may_have_as_many_numbers_as_are_allowed_and_not_one_more(monkeyp
 
 @pytest.mark.parametrize("levels", [2, 3, 63, 255, 256, 257, 65535])
 def test_numbers_beside_holes_come_back_exactly_where_a_level_is(levels):
-    """Levels without the hole: one less than there are numbers for."""
+    """With holes, one level is reserved."""
     values = np.arange(levels, dtype=np.float64) / (levels - 1)
     back = pack(np.append(values, np.nan), levels).unpack()
     np.testing.assert_allclose(back[:-1], values, atol=1e-6)

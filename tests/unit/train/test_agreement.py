@@ -1,4 +1,4 @@
-"""Two readings of one batch, against torch's own divergence and against reading it twice by hand."""
+"""R-Drop: compared with torch's KL divergence and with two separate forward passes."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from helpers_captioning import captioner
 from helpers_models import tiny
 from helpers_tasks import MODEL, untrained
-from saccade import tree
+from saccade import pytree
 from saccade.batch import EOS, NO_LABEL, Batch
 from saccade.errors import ConfigError
 from saccade.models import MODELS, build_classifier
@@ -21,11 +21,11 @@ from saccade.train.terms import GuidedAlignment
 
 
 def ragged():
-    return Batch.of([[4, 5, 6, EOS], [7, EOS], [8, 9, EOS]], [[5, 4], [6, 7, 8, 9], [10]])
+    return Batch.from_lists([[4, 5, 6, EOS], [7, EOS], [8, 9, EOS]], [[5, 4], [6, 7, 8, 9], [10]])
 
 
 def divergence(first, second):
-    """The mean of both directions, summed over rows."""
+    """Return the mean of both directions, summed over rows."""
     ways = [(first, second), (second, first)]
     sums = [F.kl_div(of.log_softmax(-1), to.log_softmax(-1), log_target=True, reduction="sum") for to, of in ways]
     return sum(sums) / 2
@@ -60,7 +60,7 @@ def test_a_batch_is_read_twice_and_the_readings_compared(name):
     torch.manual_seed(3)
     losses = losses_of(objective, ragged())
     torch.manual_seed(3)
-    both = tree.concatenate([ragged(), ragged()])
+    both = pytree.concatenate([ragged(), ragged()])
     logits = model(both)[both.expected_mask]
     answers = both.expected[both.expected_mask]
     apart = divergence(*logits.chunk(2))
@@ -96,12 +96,12 @@ def test_gold_attention_is_doubled_with_the_batch():
 
 def test_classes():
     model = build_classifier("bahdanau", 11, 4, head_dropout=0.5, **MODELS["bahdanau"].tiny)
-    batch = Batch.of([[4, 5], [6], [7, 8]], labels=[1, NO_LABEL, 3])
+    batch = Batch.from_lists([[4, 5], [6], [7, 8]], labels=[1, NO_LABEL, 3])
     objective = ClassLoss(model, agreement=2.0).train()
     torch.manual_seed(5)
     losses = losses_of(objective, batch)
     torch.manual_seed(5)
-    both = tree.concatenate([batch, batch])
+    both = pytree.concatenate([batch, batch])
     logits = model(both)
     real = both.labels != NO_LABEL
     usual = F.cross_entropy(logits, both.labels, reduction="sum")
@@ -115,7 +115,7 @@ def test_a_batch_of_classes_is_read_twice_only_where_it_learns_to_agree(agreemen
     model.register_forward_hook(lambda part, given, made: sizes.append(len(made)))
     objective = ClassLoss(model, agreement=agreement)
     for training in (True, False):
-        losses_of(objective.train(training), Batch.of([[4, 5], [6], [7, 8]], labels=[1, 0, 3]))
+        losses_of(objective.train(training), Batch.from_lists([[4, 5], [6], [7, 8]], labels=[1, 0, 3]))
     assert sizes == [6 if agreement else 3, 3]
 
 
@@ -128,5 +128,5 @@ def test_a_recipe_asks_for_it(name):
 
 
 def test_hard_attention_has_draws_of_its_own():
-    with pytest.raises(ConfigError, match="hard attention draws too"):
+    with pytest.raises(ConfigError, match="hard attention samples too"):
         HardLoss(tiny("bahdanau", attention={"align": "hard"}), agreement=1.0)

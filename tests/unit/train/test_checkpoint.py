@@ -1,4 +1,4 @@
-"""Checkpoints: there and back, and what becomes of those that are damaged."""
+"""Checkpoints: save and load, and errors for damaged ones."""
 
 import errno
 import logging
@@ -19,7 +19,7 @@ from saccade.train import checkpoint
 from saccade.train.checkpoint import Checkpoint
 from saccade.train.progress import Saved
 from saccade.train.schedules import build_optimizer
-from saccade.train.settings import TrainConfig
+from saccade.train.train_config import TrainConfig
 
 
 def state(value=1.0, ema=True, step=3):
@@ -96,7 +96,7 @@ def test_tensors_get_the_mode_that_the_umask_gives(tmp_path, mask):
 
 
 def full(number_of_files):
-    """A disk that is full after so many files."""
+    """Simulate a disk that is full after a number of files."""
     real, count = safetensors.torch.save_file, iter(range(100))
 
     def save(tensors, path):
@@ -178,8 +178,8 @@ def test_a_damaged_checkpoint_is_named_with_what_to_do(tmp_path):
         checkpoint.save(tmp_path, step, state(step=step))
     first, second, _ = checkpoint.checkpoints(tmp_path)
     for path, remedy in (
-        (second, rf"Delete {second} to go on from step-99999999\."),
-        (first, r"There is no older checkpoint to go on from: .* another --out\."),
+        (second, rf"Delete {second} to resume from step-99999999\."),
+        (first, r"There is no older checkpoint to resume from: .* another --out\."),
     ):
         (path / "weights.safetensors").write_bytes(b"")
         with pytest.raises(CheckpointError, match=remedy):
@@ -264,7 +264,7 @@ def test_weights_of_another_model_are_refused():
     name, other = next(iter(weights)), {name: tensor for name, tensor in weights.items() if "encoder" not in name}
     with pytest.raises(CheckpointError, match=r"FILE belongs to another model: it lacks encoder\."):
         checkpoint.restore_weights(model, other, "FILE")
-    with pytest.raises(CheckpointError, match="it holds extra, which the model has not"):
+    with pytest.raises(CheckpointError, match="it holds extra, which the model does not have"):
         checkpoint.restore_weights(model, weights | {"extra": torch.ones(1)}, "FILE")
     wide = {key: torch.ones(3, 77) if "encoder" in key else tensor for key, tensor in weights.items()}
     with pytest.raises(CheckpointError, match=r"FILE belongs to another model: its encoder.* is \(3, 77\), but"):

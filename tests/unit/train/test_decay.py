@@ -1,26 +1,26 @@
-"""Weight decay pulls on weights, and on nothing that shifts or scales: biases, norms, gains."""
+"""Weight decay applies to weights, but not to biases, norms and gains."""
 
 import pytest
 import torch
 from torch import nn
 
 from helpers_attention import ENTRIES, EVERY
-from helpers_models import CLASSIFIERS, VOCABULARY, WRITERS
+from helpers_models import CLASSIFIERS, ENGINES, VOCABULARY
 from saccade.models import build_captioner, presets_for
 from saccade.train.schedules import build_optimizer
-from saccade.train.settings import TrainConfig
+from saccade.train.train_config import TrainConfig
 
 CAPTIONERS = presets_for("captioner")
 
 MODELS = {
-    **WRITERS,
+    **ENGINES,
     **{f"classifier {name}": make for name, make in CLASSIFIERS.items()},
     **{name: lambda n=name: build_captioner(n, VOCABULARY, **CAPTIONERS[n].tiny) for name in CAPTIONERS},
 }
 
 
 def decayed(module):
-    """By name, whether weight decay pulls on a parameter."""
+    """Return, by name, whether weight decay applies to a parameter."""
     names = {parameter: name for name, parameter in module.named_parameters()}
     groups = build_optimizer(module, TrainConfig(weight_decay=0.1)).param_groups
     assert {group["weight_decay"] for group in groups} <= {0.0, 0.1}
@@ -28,7 +28,7 @@ def decayed(module):
 
 
 def scales_or_shifts(module, name):
-    """The same question, answered by hand: which names of parameters, and which modules, are no weights."""
+    """Return the same by hand: parameter names and modules that are not weights."""
     owner, _, own = name.rpartition(".")
     kind = type(module.get_submodule(owner)).__name__
     return own.startswith("bias") or own in ("log_sharpness", "alpha_logit") or kind.endswith(("Norm", "Norm2d"))
@@ -50,13 +50,13 @@ def test_every_part_of_attention_has_its_weights_decayed_and_nothing_else(parts)
 
 
 def test_the_parts_of_attention_hold_both_kinds():
-    """Or the test above would say nothing."""
+    """Otherwise the test above would be vacuous."""
     names = {name for parts in EVERY if parts.heads for name, _ in parts.build().inner.named_parameters()}
     assert {"score.bias", "score.log_sharpness", "align.alpha_logit", "score.v", "window.v", "score.weight"} <= names
 
 
 class Rule(nn.Module):
-    """Somebody's own part of attention with parameters for each head."""
+    """A user-defined part of attention with parameters per head."""
 
     def __init__(self, heads):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a machine has not is refused in our own words."""
+"""Missing devices raise clear errors."""
 
 import logging
 import os
@@ -19,7 +19,7 @@ from saccade.train.devices import (
     first_process,
     launched,
 )
-from saccade.train.settings import TrainConfig
+from saccade.train.train_config import TrainConfig
 
 
 def gpus(monkeypatch, count):
@@ -76,7 +76,7 @@ def test_one_process_starts_in_silence_and_leaves_no_trace(precision, capfd):
 
 @pytest.mark.parametrize(("cores", "most"), [(2, 64), (100, 100), (None, 64)])
 def test_more_processes_than_a_processor_takes_are_refused(monkeypatch, cores, most):
-    """Few cores may start more processes than they are, and many as many as they are."""
+    """The limit is the larger of a constant and the number of cores."""
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     with pytest.raises(ConfigError, match=rf"train\.devices is {most + 1}, but this machine takes {most} processes at"):
         _fabric(TrainConfig(accelerator="cpu", devices=most + 1), "32-true")  # which starts none
@@ -92,7 +92,7 @@ def test_an_error_of_training_comes_out_as_it_is():
 def test_the_first_process_says_that_another_is_gone():
     fabric = SimpleNamespace(strategy=SimpleNamespace(launcher=None), world_size=2)
     for words in ("[gloo] closed", "NCCL error", "Connection reset by peer"):
-        with pytest.raises(SaccadeError, match=r"another process of this training ended.* go on with --resume"):
+        with pytest.raises(SaccadeError, match=r"another process of this training run ended.* continue with --resume"):
             fail_in(_without_orphans(fabric), RuntimeError(words))
     with pytest.raises(RuntimeError, match="shapes differ"):
         fail_in(_without_orphans(fabric), RuntimeError("shapes differ"))

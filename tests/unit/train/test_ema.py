@@ -1,4 +1,4 @@
-"""The running mean of weights, by hand."""
+"""The exponential moving average of weights, compared with a manual computation."""
 
 import pytest
 import torch

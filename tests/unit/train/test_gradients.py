@@ -1,6 +1,6 @@
-"""A training step leaves no parameter without a gradient: processes that share a batch wait for the gradient of each.
+"""A training step gives every parameter a gradient, since DistributedDataParallel requires it.
 
-DistributedDataParallel refuses a model in which one is missing. Frozen parameters are left out.
+Frozen parameters are excepted.
 """
 
 from dataclasses import replace
@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from helpers_attention import ENTRIES, Shape, make_case
-from helpers_models import CLASSIFIERS, VOCABULARY, WRITERS
+from helpers_models import CLASSIFIERS, ENGINES, VOCABULARY
 from saccade.batch import Batch
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.models import build_captioner, presets_for
@@ -27,8 +27,8 @@ MANY_TOKENS = Tokenizer.train(TokenizerConfig(kind="word"), [" ".join("abcdefghi
 
 
 def batch(*, pictures=False, labels=False):
-    """Two rows of words; with pictures in place of the source, or with labels in place of the target."""
-    made = Batch.of(SOURCES, labels=[0, 2]) if labels else Batch.of(SOURCES, TARGETS)
+    """Return two rows of words, with images instead of the source or labels instead of the target."""
+    made = Batch.from_lists(SOURCES, labels=[0, 2]) if labels else Batch.from_lists(SOURCES, TARGETS)
     if not pictures:
         return made
     seen = torch.randint(0, 256, (2, 16, 16, 3), dtype=torch.uint8)
@@ -44,9 +44,9 @@ def words_of(model):
     return HardLoss(model) if learns_by_reward(model) else WordLoss(model)
 
 
-@pytest.mark.parametrize("name", [name for name in WRITERS if not name.endswith("captioner")])
+@pytest.mark.parametrize("name", [name for name in ENGINES if not name.endswith("captioner")])
 def test_every_parameter_of_a_writer_takes_part(name):
-    assert without_gradient(WordLoss(WRITERS[name]()), batch()) == []
+    assert without_gradient(WordLoss(ENGINES[name]()), batch()) == []
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -72,7 +72,7 @@ def test_every_parameter_of_a_captioner_takes_part(name):
 
 
 def smaller(settings):
-    """The settings of a model with an eighth of each width, and one head where there are several."""
+    """Return model settings with an eighth of each width, and one head instead of several."""
     sizes = {"width", "embedding", "feed_forward", "output_width"}
     found = {}
     for name, value in settings.items():

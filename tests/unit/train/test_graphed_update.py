@@ -1,4 +1,4 @@
-"""Updates replayed from graphs are the updates; needs a GPU."""
+"""Updates replayed from CUDA graphs equal eager updates; needs a GPU."""
 
 import random
 from dataclasses import replace
@@ -10,13 +10,13 @@ import torch
 from lightning_fabric import Fabric
 
 from saccade.batch import Batch
-from saccade.data.loader import Load
-from saccade.data.plan import Place
+from saccade.data.batch_sampler import Cursor
+from saccade.data.loader import TrainBatch
 from saccade.models import build_captioner, build_seq2seq, presets_for
-from saccade.train.graphs import Graphs, graphs_fit
+from saccade.train.graphed_update import Graphs, graphs_fit
 from saccade.train.objective import WordLoss
 from saccade.train.schedules import build_optimizer
-from saccade.train.settings import TrainConfig
+from saccade.train.train_config import TrainConfig
 from saccade.train.update import Updater
 
 CAPTIONERS = presets_for("captioner")
@@ -42,10 +42,10 @@ def loads(count, chance, *, pictures=False):
         length = (4, 8)[number % 2]
         words = [[chance.randrange(4, WORDS) for _ in range(chance.randrange(1, length))] for _ in range(6)]
         words[0] = words[0] + [5] * (length - 1 - len(words[0]))
-        batch = Batch.of(None if pictures else [[*row, 2] for row in words], words)
+        batch = Batch.from_lists(None if pictures else [[*row, 2] for row in words], words)
         if pictures:
             batch = replace(batch, pictures=torch.randint(256, (6, 16, 16, 3), dtype=torch.uint8))
-        yield Load(batch, sum(len(row) + 1 for row in words), np.arange(6), 0.0, Place(0, number))
+        yield TrainBatch(batch, sum(len(row) + 1 for row in words), np.arange(6), 0.0, Cursor(0, number))
 
 
 def trained(preset, graphs):
@@ -80,7 +80,7 @@ def test_replayed_updates_are_the_updates(preset):
     plain, _ = trained(preset, False)
     replayed, recorder = trained(preset, True)
     assert recorder.refused is None
-    assert len(recorder._recordings) == 2
+    assert len(recorder._captured) == 2
     assert len(replayed) == len(plain) == 14
     torch.testing.assert_close(torch.tensor(replayed), torch.tensor(plain), rtol=0.02, atol=0.0)
     assert len(set(plain)) == 14

@@ -1,4 +1,4 @@
-"""Updates recorded and replayed on a CPU that plays a GPU: the same numbers as without; when they are refused."""
+"""Captured updates on a CPU that simulates CUDA graphs: same results as eager ones; when capture is refused."""
 
 import logging
 from dataclasses import replace
@@ -11,13 +11,13 @@ from torch import Tensor, nn
 
 from helpers_graphs import Capture, capture, play_device
 from saccade.batch import Batch
-from saccade.data.loader import Load
-from saccade.data.plan import Place
-from saccade.train import graphs
-from saccade.train.graphs import Graphs
+from saccade.data.batch_sampler import Cursor
+from saccade.data.loader import TrainBatch
+from saccade.train import graphed_update
+from saccade.train.graphed_update import Graphs
 from saccade.train.objective import Losses, Objective
 from saccade.train.schedules import build_optimizer
-from saccade.train.settings import TrainConfig
+from saccade.train.train_config import TrainConfig
 from saccade.train.update import Updater
 
 CPU = torch.device("cpu")
@@ -26,19 +26,19 @@ CPU = torch.device("cpu")
 @pytest.fixture(autouse=True)
 def device(monkeypatch):
     play_device(monkeypatch)
-    monkeypatch.setattr(graphs, "recording", capture)
+    monkeypatch.setattr(graphed_update, "recording", capture)
     monkeypatch.setattr(Tensor, "pin_memory", lambda tensor: tensor)
     empty = torch.empty
     monkeypatch.setattr(torch, "empty", lambda *given, pin_memory=False, **options: empty(*given, **options))
 
 
 def load(*rows, links=None, labels=None):
-    batch = Batch.of(list(rows), [[4] * len(row) for row in rows], labels=labels)
-    return Load(replace(batch, links=links), sum(map(len, rows)), np.arange(len(rows)), 0.0, Place(0, 1))
+    batch = Batch.from_lists(list(rows), [[4] * len(row) for row in rows], labels=labels)
+    return TrainBatch(replace(batch, links=links), sum(map(len, rows)), np.arange(len(rows)), 0.0, Cursor(0, 1))
 
 
 def summed(given, share):
-    """A step without weights: what it was given, and its share."""
+    """Return a step's result without weights: the scaled sum of its batch, and the scale."""
     total = given.batch.source.sum().float()
     if given.batch.links is not None:
         total = total + given.batch.links.sum()
@@ -46,26 +46,26 @@ def summed(given, share):
 
 
 def test_a_shape_is_done_then_recorded_then_replayed():
-    recorder, calls = Graphs(CPU), []
+    graphs, calls = Graphs(CPU), []
 
     def step(given, share):
         calls.append(1)
         return summed(given, share)
 
     loads = [load([4, 5]), load([6, 7]), load([8, 9]), load([5, 5]), load([4, 5, 6]), load([9, 4])]
-    found = [recorder.run(one, step).tolist() for one in loads]
+    found = [graphs.run(one, step).tolist() for one in loads]
     means = [(4.5, 0.5), (6.5, 0.5), (8.5, 0.5), (5.0, 0.5), (5.0, 1 / 3), (6.5, 0.5)]
     assert found == [pytest.approx(mean) for mean in means]
-    assert len(calls) == 3, "the first of each shape, and one recording"
-    assert recorder.refused is None
-    (made,) = recorder._recordings.values()
+    assert len(calls) == 3, "the first of each shape, and one capture"
+    assert graphs.refused is None
+    (made,) = graphs._captured.values()
     assert made.graph.replays == 4
 
 
 def test_gold_attention_goes_with_its_batch():
-    recorder = Graphs(CPU)
+    graphs = Graphs(CPU)
     parts = [load([4, 5], links=torch.full((1, 3, 2), float(number))) for number in range(4)]
-    assert [recorder.run(one, summed)[0].item() for one in parts] == pytest.approx([(9 + 6 * n) / 2 for n in range(4)])
+    assert [graphs.run(one, summed)[0].item() for one in parts] == pytest.approx([(9 + 6 * n) / 2 for n in range(4)])
 
 
 @pytest.mark.parametrize(
@@ -78,31 +78,33 @@ def test_gold_attention_goes_with_its_batch():
     ids=["words", "with and without links", "with and without labels"],
 )
 def test_other_shapes_have_recordings_of_their_own(others):
-    recorder = Graphs(CPU)
+    graphs = Graphs(CPU)
     for one in others * 2:
-        recorder.run(one, summed)
-    assert len(recorder._recordings) == 2
+        graphs.run(one, summed)
+    assert len(graphs._captured) == 2
 
 
 def test_more_shapes_than_are_kept_go_without(monkeypatch, caplog):
-    monkeypatch.setattr(graphs, "MOST", 2)
+    monkeypatch.setattr(graphed_update, "MOST", 2)
     caplog.set_level(logging.INFO, "saccade")
-    recorder = Graphs(CPU)
+    graphs = Graphs(CPU)
     sizes = [1, 2, 3, 4]
     for _ in range(3):
-        found = [recorder.run(load([4] * size), summed)[0].item() for size in sizes]
+        found = [graphs.run(load([4] * size), summed)[0].item() for size in sizes]
         assert found == pytest.approx([4.0] * 4)
-    assert len(recorder._recordings) == 2
-    assert all(made.graph.replays == 2 for made in recorder._recordings.values())
-    assert caplog.messages == ["no more CUDA graphs: there are 2 shapes of batches already, and other ones go without"]
+    assert len(graphs._captured) == 2
+    assert all(made.graph.replays == 2 for made in graphs._captured.values())
+    assert caplog.messages == [
+        "no more CUDA graphs: 2 batch shapes are captured, the maximum; other shapes run without"
+    ]
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "reason"),
     [(RuntimeError("not while capturing\nhint"), "not while capturing"), (ValueError(), "ValueError")],
 )
-def test_what_cannot_be_recorded_is_tried_once_and_told(caplog, error, told):
-    recorder, graph_calls = Graphs(CPU), []
+def test_what_cannot_be_captured_is_tried_once_and_logged(caplog, error, reason):
+    graphs, graph_calls = Graphs(CPU), []
 
     def step(given, share):
         if Capture.now is not None:
@@ -111,15 +113,15 @@ def test_what_cannot_be_recorded_is_tried_once_and_told(caplog, error, told):
         return summed(given, share)
 
     with caplog.at_level(logging.WARNING, "saccade"):
-        found = [recorder.run(load([4, 5 + number]), step)[0].item() for number in range(4)]
+        found = [graphs.run(load([4, 5 + number]), step)[0].item() for number in range(4)]
     assert found == pytest.approx([4.5, 5.0, 5.5, 6.0])
     assert len(graph_calls) == 1
-    assert recorder.refused == told
-    assert caplog.messages == [f"training goes on without CUDA graphs: {told}"]
+    assert graphs.refused == reason
+    assert caplog.messages == [f"CUDA graph capture failed ({reason}); training without"]
 
 
 class Far(Objective):
-    """A loss of a few operations: how far a weight is from the words, summed over them."""
+    """A loss of a few operations: the squared distance of weights from tokens, summed over tokens."""
 
     def __init__(self):
         super().__init__()
@@ -147,22 +149,22 @@ def trained(kind, clip, recorded):
     module, told = Far(), []
     config = TrainConfig(optimizer=kind, lr=0.1, clip=clip, weight_decay=0.01, momentum=0.5)
     optimizer = build_optimizer(module, config, CPU if recorded else None)
-    recorder = Graphs(CPU) if recorded else None
-    updater = Updater(OneGpu(), module, optimizer, config, told.append, recorder)
+    graphs = Graphs(CPU) if recorded else None
+    updater = Updater(OneGpu(), module, optimizer, config, told.append, graphs)
     versions = []
     for step in range(1, 7):
         updater.update([load([3 + step, 9], links=torch.full((1, 3, 2), step / 9))], step, 0.1 / step)
         versions.append(module.weight._version)
     updater.finish()
-    return module, told, recorder, versions
+    return module, told, graphs, versions
 
 
 @pytest.mark.parametrize("clip", [0.5, None])
 @pytest.mark.parametrize("kind", ["adam", "adamw", "sgd"])
 def test_replayed_updates_are_the_updates(kind, clip):
     plain, wanted, _, _ = trained(kind, clip, recorded=False)
-    replayed, found, recorder, versions = trained(kind, clip, recorded=True)
-    assert [made.graph.replays for made in recorder._recordings.values()] == [5]
+    replayed, found, graphs, versions = trained(kind, clip, recorded=True)
+    assert [made.graph.replays for made in graphs._captured.values()] == [5]
     torch.testing.assert_close(replayed.weight, plain.weight)
     for one, other in zip(found, wanted, strict=True):
         assert (one.loss, one.norm) == pytest.approx((other.loss, other.norm))
@@ -188,16 +190,16 @@ def test_what_came_of_an_update_is_told_with_the_next_one():
 def test_batches_that_are_added_up_are_not_recorded():
     module, told = Far(), []
     config = TrainConfig(optimizer="sgd", clip=None)
-    recorder = Graphs(CPU)
-    updater = Updater(OneGpu(), module, build_optimizer(module, config, CPU), config, told.append, recorder)
+    graphs = Graphs(CPU)
+    updater = Updater(OneGpu(), module, build_optimizer(module, config, CPU), config, told.append, graphs)
     for step in (1, 2, 3):
         updater.update([load([4, 5]), load([6, 7])], step, 0.1)
         assert [one.step for one in told] == list(range(1, step + 1))
-    assert not recorder._recordings
+    assert not graphs._captured
 
 
 def test_numbers_are_read_when_the_device_has_written_them(monkeypatch):
-    """Each update has an event, recorded behind its numbers and waited for before they are read."""
+    """Each update records an event after its result, and waits for the event before reading it."""
     said = []
 
     class Event:
@@ -225,12 +227,12 @@ def test_updates_stand_in_line_with_the_other_work_of_the_device(monkeypatch):
     said = []
     usual = SimpleNamespace(wait_stream=lambda other: said.append("the usual work waits for the update"))
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: usual)
-    recorder = Graphs(CPU)
-    recorder._stream = SimpleNamespace(wait_stream=lambda other: said.append("the update waits for the usual work"))
+    graphs = Graphs(CPU)
+    graphs._stream = SimpleNamespace(wait_stream=lambda other: said.append("the update waits for the usual work"))
 
     def step(given, share):
         said.append("update")
         return summed(given, share)
 
-    recorder.run(load([4, 5]), step)
+    graphs.run(load([4, 5]), step)
     assert said == ["the update waits for the usual work", "update", "the usual work waits for the update"]

@@ -1,4 +1,4 @@
-"""The objective of hard attention against its equations, written out a word at a time."""
+"""The objective of hard attention, compared with its equations computed word by word."""
 
 import math
 
@@ -32,7 +32,7 @@ def made():
 
 
 def batch():
-    """Two captions of different lengths, and a row of padding as batches in few shapes have them."""
+    """Return two captions of different lengths, and a padding row as in rounded batches."""
     target = torch.tensor([[BOS, 4, 5, 6, EOS], [BOS, 7, EOS, PAD, PAD], [BOS, PAD, PAD, PAD, PAD]])
     mask = target != PAD
     pictures = torch.randn(3, 3, 12, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
@@ -40,7 +40,7 @@ def batch():
 
 
 def by_hand(model, given):
-    """The total, the likelihood alone, and the mean reward."""
+    """Return the total loss, the likelihood alone, and the mean reward."""
     tape = Tape()
     model.attention.align.expecting = torch.rand(3) < REWARD.expected
     chances = model(given, tape=tape).log_softmax(-1).tolist()
@@ -81,12 +81,12 @@ def test_the_loss_is_that_of_the_equations(seed):
 
 
 def test_only_an_update_looks_everywhere_now_and_then(monkeypatch):
-    """Also after one that failed."""
+    """Soft attention is off after each update, even one that failed."""
     model = made()
     objective = HardLoss(model, Reinforce(expected=1.0)).train()
     losses_of(objective, batch())
     assert model.attention.align.expecting is None
-    monkeypatch.setattr(model, "vectors", lambda *given, **options: 1 / 0)
+    monkeypatch.setattr(model, "hidden_states", lambda *given, **options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         losses_of(objective, batch())
     assert model.attention.align.expecting is None
@@ -104,7 +104,9 @@ def test_measuring_moves_no_baseline_and_rewards_nothing():
 def test_tasks_without_a_reward_refuse_attention_that_learns_by_it(task):
     preset = {"translation": "bahdanau", "language": "lstmn"}[task]
     settings = {"preset": preset, **MODELS[preset].tiny, "attention": {"align": "hard"}}
-    with pytest.raises(ConfigError, match="hard attention learns by reward, which this task has no objective for"):
+    with pytest.raises(
+        ConfigError, match=r"hard attention learns by reward \(REINFORCE\), which this task has no objective for"
+    ):
         untrained(task, settings).objective()
     gumbel = {"align": "hard", "align_options": {"estimator": "gumbel"}}
     assert untrained(task, settings | {"attention": gumbel}).objective().model.training

@@ -1,4 +1,4 @@
-"""The training loop: what it keeps, when it stops, and what it refuses."""
+"""The training loop: checkpoints, stopping and errors."""
 
 import json
 import math
@@ -24,7 +24,7 @@ from helpers_train import (
     write_text,
 )
 from saccade.checksums import write_list
-from saccade.data.plan import Place
+from saccade.data.batch_sampler import Cursor
 from saccade.errors import CheckpointError, ConfigError, DataError, NumericsError
 from saccade.runs.folder import load_task
 from saccade.runs.training import train
@@ -92,7 +92,7 @@ def test_the_log_says_when_each_validation_was(tmp_path):
 
 
 class Padded(Sentences):
-    """Batches of which a share is padding: a tenth of the number of their first sentence."""
+    """Batches whose share of padding is a tenth of the number of their first sentence."""
 
     def _load(self, rows, place):
         return replace(super()._load(rows, place), padding=rows[0] / 10)
@@ -111,7 +111,7 @@ def test_an_entry_of_the_log_is_the_mean_since_the_one_before(tmp_path):
         assert entry["loss"] == pytest.approx(sum(each[step]["loss"] * sizes[step] for step in steps) / words)
         assert entry["padding"] == pytest.approx(sum(each[step]["padding"] for step in steps) / len(steps))
     fresh = Padded([])
-    first = [fresh._load(rows, Place()) for rows in ([0], [3])]
+    first = [fresh._load(rows, Cursor()) for rows in ([0], [3])]
     likelihood = sum(float(losses_of(fresh.objective.eval(), load.batch).plain) for load in first)
     assert each[0]["loss"] == pytest.approx(likelihood / sum(load.tokens for load in first), rel=1e-5)
     assert [entry["padding"] for entry in each] == pytest.approx([0.15, 0.1, 0.25, 0.15, 0.1])
@@ -237,8 +237,8 @@ def test_a_run_that_diverges_tells_where_and_keeps_the_last_good_checkpoint(tmp_
 def test_a_gradient_without_end_changes_no_weight(tmp_path, clip):
     job = Sentences([[0, 1]])
     before = checkpoint.weights_of(job.model)["output.weight"].clone()
-    job.model.output.weight.register_hook(lambda slope: torch.full_like(slope, math.inf))
-    with pytest.raises(NumericsError, match=r"diverged at step 1: the loss is [\d.]+ and the gradient's length inf"):
+    job.model.output.weight.register_hook(lambda grad: torch.full_like(grad, math.inf))
+    with pytest.raises(NumericsError, match=r"diverged at step 1: the loss is [\d.]+ and the gradient norm inf"):
         run(job, tmp_path, clip=clip)
     assert torch.equal(checkpoint.weights_of(job.model)["output.weight"], before)
 
@@ -305,7 +305,7 @@ RANDOM = {"ema": 0.9, "accumulate": 2, "scheduled_sampling": 0.5, "word_dropout"
 
 
 def test_a_finished_part_goes_on_to_the_same_end(tmp_path, monkeypatch):
-    """The schedule must not know of the shorter aim, so it is constant."""
+    """The schedule is constant, so that it does not depend on the number of steps."""
     random = {**RANDOM, "schedule": "constant", "scheduled_sampling": 0.0, "log_every": 3}
     train_here(tmp_path, "whole", model=DROPOUT, **random)
     train_here(tmp_path, "parts", model=DROPOUT, **(random | {"steps": 5}))
@@ -342,7 +342,7 @@ def test_what_killed_runs_left_is_swept_away(tmp_path):
 
 
 def spoil(out, name, change):
-    """Change a file of the last checkpoint and give it a new checksum, as if it had been written so."""
+    """Change a file of the last checkpoint and update its checksum."""
     folder = checkpoint.latest(out / "checkpoints")
     change(folder / name)
     (folder / "SHA256SUMS").unlink()
@@ -365,8 +365,8 @@ def change_progress(**changes):
             r"step-00000002/progress\.json is damaged, or was written by another version of saccade: moon: Extra",
         ),
         ({"version": 3}, r"another version of saccade: version: Input should be 1 or 2"),
-        ({"place": [0, 3]}, r"step-00000002 is damaged: 2 steps cannot have come to \(0, 3\) in the data"),
-        ({"place": [3, 0]}, r"2 steps cannot have come to \(3, 0\) in the data"),
+        ({"place": [0, 3]}, r"step-00000002 is damaged: 2 steps cannot have reached \(0, 3\) in the data"),
+        ({"place": [3, 0]}, r"2 steps cannot have reached \(3, 0\) in the data"),
     ],
 )
 def test_progress_that_cannot_be_is_refused(tmp_path, changes, message):
@@ -393,11 +393,11 @@ def test_a_run_that_began_on_a_gpu_goes_on_without(tmp_path, monkeypatch):
 
 
 def test_every_update_goes_along_its_own_gradient_alone(tmp_path):
-    """Two steps of plain gradient descent by hand."""
+    """Two steps of SGD, computed manually."""
     job, twin = Sentences([[0], [1]]), Sentences([[0], [1]])
     run(job, tmp_path, steps=2, optimizer="sgd", clip=None, lr=0.5)
     for number in (0, 1):
-        load = twin._load([number], Place())
+        load = twin._load([number], Cursor())
         loss = losses_of(twin.objective.train(), load.batch).total / load.tokens
         slopes = torch.autograd.grad(loss, list(twin.model.parameters()), allow_unused=True)
         with torch.no_grad():
@@ -418,7 +418,7 @@ def test_a_place_beyond_the_data_is_refused(tmp_path):
     train_here(tmp_path, steps=20, tokens_per_batch=400)
     spoil(tmp_path / "out", "progress.json", change_progress(place=[0, 20]))
     with pytest.raises(
-        DataError, match=r"cannot go on after batch 20 of epoch 0, which has \d batches\. The training data"
+        DataError, match=r"cannot resume after batch 20 of epoch 0, which has \d batches\. The training data"
     ):
         train_here(tmp_path, steps=21, tokens_per_batch=400, resume=True)
 
@@ -437,7 +437,7 @@ def test_a_changed_recipe_is_refused_with_all_that_changed(tmp_path):
 def test_a_model_is_not_overwritten(tmp_path):
     train_here(tmp_path, steps=2)
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
-    with pytest.raises(ConfigError, match=r"out already holds a trained model\. Go on with it by --resume"):
+    with pytest.raises(ConfigError, match=r"out already holds a trained model\. Continue it with --resume"):
         train_here(tmp_path, steps=4)
     assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
 
@@ -455,7 +455,7 @@ def test_a_classifier_and_a_language_model_are_trained_too(tmp_path):
 
 
 def test_updates_count_as_changes_of_the_weights(tmp_path):
-    """A fused optimiser changes weights without a trace, and what is kept of them would grow old."""
+    """A fused optimizer does not bump tensor versions, so weight caches would become stale."""
     job = Sentences([[0, 1]])
     before = [parameter._version for parameter in job.model.parameters()]
     run(job, tmp_path, steps=2, validate_every=5, checkpoint_every=5)

@@ -1,4 +1,4 @@
-"""Losses against torch's own, and against slow loops."""
+"""Losses, compared with torch's and with slow loops."""
 
 import math
 from dataclasses import replace
@@ -21,11 +21,11 @@ TARGETS = [[5, 4], [6, 7, 8, 9], [10]]
 
 
 def ragged():
-    return Batch.of(SOURCES, TARGETS)
+    return Batch.from_lists(SOURCES, TARGETS)
 
 
 def flat(model, batch):
-    """Logits and answers of the real positions, one below the other."""
+    """Return logits and targets of the real positions, concatenated."""
     return model(batch)[batch.expected_mask], batch.expected[batch.expected_mask]
 
 
@@ -99,7 +99,7 @@ def test_a_head_to_guide_must_be_there():
 
 
 def test_every_place_of_a_source_is_to_get_its_share_from_real_words_alone():
-    """What attention does at the padding behind a shorter target counts for nothing."""
+    """Attention at padding positions of a shorter target does not count."""
     model, batch, tape = tiny("bahdanau").eval(), ragged(), Tape()
     plain = losses_of(WordLoss(model), batch)
     asked = losses_of(WordLoss(model, terms=[DoublyStochastic(weight=3.0)]), batch)
@@ -120,14 +120,14 @@ def test_pictures_are_mirrored_from_left_to_right(form):
     if form.startswith("numbers"):
         pictures, wanted = (part.permute(0, 3, 1, 2).float() for part in (pictures, wanted))
     batch = Batch(pictures=pictures)
-    assert torch.equal(objective._fed(batch).pictures, wanted)
-    assert torch.equal(objective.eval()._fed(batch).pictures, pictures)
+    assert torch.equal(objective._augmented(batch).pictures, wanted)
+    assert torch.equal(objective.eval()._augmented(batch).pictures, pictures)
 
 
 def test_some_pictures_are_mirrored_and_others_not():
     objective = WordLoss(tiny("bahdanau"), mirror=0.3).train()
     pictures = torch.arange(5, dtype=torch.uint8).view(1, 1, 5, 1).expand(400, 2, 5, 3)
-    fed = objective._fed(Batch(pictures=pictures)).pictures
+    fed = objective._augmented(Batch(pictures=pictures)).pictures
     turned = fed[:, 0, 0, 0] == 4
     assert 0.2 < turned.float().mean() < 0.4
     assert torch.equal(fed[~turned], pictures[~turned])
@@ -141,22 +141,22 @@ def test_what_is_asked_of_attention_needs_some(term):
 
 def test_a_recipe_that_mirrors_pictures_leaves_batches_without_them_alone():
     batch = ragged()
-    assert torch.equal(WordLoss(tiny("bahdanau"), mirror=1.0).train()._fed(batch).source, batch.source)
+    assert torch.equal(WordLoss(tiny("bahdanau"), mirror=1.0).train()._augmented(batch).source, batch.source)
 
 
 def test_pictures_that_are_not_mirrored_cost_no_random_numbers():
     objective, pictures = WordLoss(tiny("bahdanau")).train(), torch.zeros(2, 4, 4, 3, dtype=torch.uint8)
     before = torch.get_rng_state()
-    assert objective._fed(Batch(pictures=pictures)).pictures is pictures
+    assert objective._augmented(Batch(pictures=pictures)).pictures is pictures
     assert torch.equal(torch.get_rng_state(), before)
 
 
 def slow_mixture(model, batch):
-    """The model fed nothing but its own words, a sentence at a time."""
+    """Feed the model only its own predictions, sentence by sentence."""
     rows = []
     for source, target in zip(SOURCES, batch.target, strict=True):
-        memory = model.encode(Batch.of([source]))
-        state = model.start(memory, len(target) - 1)
+        memory = model.encode(Batch.from_lists([source]))
+        state = model.init_state(memory, len(target) - 1)
         fed = [BOS]
         for _ in range(len(target) - 2):
             logits, state = model.step(memory, state, torch.tensor([fed[-1]]))
@@ -170,7 +170,7 @@ def test_with_only_own_words_the_model_is_fed_its_best(name):
     model, batch = tiny(name), ragged()
     objective = WordLoss(model).train()
     objective.own_words = 1.0
-    fed = objective._fed(batch)
+    fed = objective._augmented(batch)
     assert fed.inputs.tolist() == slow_mixture(model, batch).tolist()
     assert not torch.equal(fed.inputs, batch.inputs)
     logits = model(fed)[batch.expected_mask]
@@ -181,24 +181,26 @@ def test_with_only_own_words_the_model_is_fed_its_best(name):
 def test_some_own_words_leave_the_others():
     objective, batch = WordLoss(tiny("bahdanau")).train(), ragged()
     objective.own_words = 0.5
-    changed = [(objective._fed(batch).inputs != batch.inputs)[batch.expected_mask].float().mean() for _ in range(20)]
+    changed = [
+        (objective._augmented(batch).inputs != batch.inputs)[batch.expected_mask].float().mean() for _ in range(20)
+    ]
     assert 0.1 < float(torch.stack(changed).mean()) < 0.5  # the first word of each is always BOS
 
 
 def test_no_own_words_and_evaluation_change_nothing():
     objective, batch = WordLoss(tiny("bahdanau")).train(), ragged()
     before = torch.get_rng_state()
-    assert torch.equal(objective._fed(batch).target, batch.target)
+    assert torch.equal(objective._augmented(batch).target, batch.target)
     assert torch.equal(torch.get_rng_state(), before)
     objective.own_words = objective.word_dropout = 0.9
-    assert objective.eval()._fed(batch) is batch
+    assert objective.eval()._augmented(batch) is batch
 
 
 def test_word_dropout_hides_words_and_no_special_tokens():
     objective, batch = WordLoss(tiny("bahdanau"), word_dropout=0.5).train(), ragged()
     hidden = {"source": 0, "target": 0}
     for _ in range(20):
-        fed = objective._fed(batch)
+        fed = objective._augmented(batch)
         for side in hidden:
             was, now = getattr(batch, side), getattr(fed, side)
             assert torch.equal(now[was <= UNK], was[was <= UNK])
@@ -213,7 +215,7 @@ def test_word_dropout_does_not_hide_what_must_be_answered():
     model = tiny("bahdanau")
     objective = WordLoss(model, word_dropout=0.5).train()
     state = torch.get_rng_state()
-    fed = objective._fed(ragged())
+    fed = objective._augmented(ragged())
     torch.set_rng_state(state)
     logits, answers = model(fed)[ragged().expected_mask], ragged().expected[ragged().expected_mask]
     assert_close(losses_of(objective, ragged()).total, F.cross_entropy(logits, answers, reduction="sum"))
@@ -224,7 +226,7 @@ def classifier():
 
 
 def test_classes_are_a_plain_cross_entropy():
-    model, batch = classifier().eval(), Batch.of(SOURCES, labels=[0, 3, 1])
+    model, batch = classifier().eval(), Batch.from_lists(SOURCES, labels=[0, 3, 1])
     losses = losses_of(ClassLoss(model, label_smoothing=0.2), batch)
     logits = model(batch)
     assert_close(losses.total, F.cross_entropy(logits, batch.labels, label_smoothing=0.2, reduction="sum"))
@@ -233,7 +235,7 @@ def test_classes_are_a_plain_cross_entropy():
 
 
 def test_classes_are_told_with_words_missing_only_in_training():
-    batch = Batch.of([[4, 5, 6, 7, 8, 9, EOS]], labels=[2])
+    batch = Batch.from_lists([[4, 5, 6, 7, 8, 9, EOS]], labels=[2])
     objective = ClassLoss(classifier(), word_dropout=0.9)
     seen = losses_of(objective.eval(), batch).plain
     assert_close(seen, losses_of(ClassLoss(objective.model).eval(), batch).plain)
@@ -245,7 +247,7 @@ def test_terms_add_up_each_with_its_weight():
     plain = losses_of(WordLoss(model).eval(), batch).total
     terms = [Coverage(weight=2.0), DoublyStochastic(weight=3.0)]
     tape = Tape()
-    model.vectors(batch, tape=tape)
+    model.hidden_states(batch, tape=tape)
     expected = plain + sum(term.weight * term.loss(model, batch, tape) for term in terms)
     assert_close(losses_of(WordLoss(model, terms=terms).eval(), batch).total, expected)
     assert terms[0].loss(model, batch, tape) > 0

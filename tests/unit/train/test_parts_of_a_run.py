@@ -1,4 +1,4 @@
-"""Parts of a run that need several processes, a GPU or fp16 otherwise: each by itself, with a Fabric made up."""
+"""Parts of a run that normally need several processes, a GPU or fp16: each alone, with a fake Fabric."""
 
 import math
 from types import SimpleNamespace
@@ -11,19 +11,19 @@ from helpers_job import Sentences
 from helpers_job import run as run_job
 from saccade.batch import Batch
 from saccade.checksums import write_list
-from saccade.data.loader import Load
-from saccade.data.plan import Place
+from saccade.data.batch_sampler import Cursor
+from saccade.data.loader import TrainBatch
 from saccade.errors import NumericsError
 from saccade.train import checkpoint, loop
 from saccade.train.progress import Progress
-from saccade.train.settings import TrainConfig
-from saccade.train.update import Learnt
+from saccade.train.train_config import TrainConfig
+from saccade.train.update import UpdateResult
 
 CPU = torch.device("cpu")
 
 
 def a_run(folder, *, processes=1, rank=0, others=0, **settings):
-    """A run without a model; `others`: what the other processes add to what is summed over all."""
+    """Return a run without a model; `others`: what the other processes add in an all-reduce."""
     run = object.__new__(loop._Run)
     run.config, run.progress, run.checkpoints, run.stopping = TrainConfig(**settings), Progress(), folder, False
     run.fabric = SimpleNamespace(
@@ -38,7 +38,9 @@ def a_run(folder, *, processes=1, rank=0, others=0, **settings):
 
 
 def learnt(loss, norm, step=7):
-    return Learnt(loss, norm, [Load(Batch.of([[4]], [[4]]), 2, np.array([3]), 0.0, Place(0, 1))], step, 0.5)
+    return UpdateResult(
+        loss, norm, [TrainBatch(Batch.from_lists([[4]], [[4]]), 2, np.array([3]), 0.0, Cursor(0, 1))], step, 0.5
+    )
 
 
 def test_fp16_may_skip_some_updates_in_a_row(tmp_path):
@@ -51,9 +53,7 @@ def test_fp16_may_skip_some_updates_in_a_row(tmp_path):
         assert run.progress.skipped == 0, "a good one ends the row"
     for _ in range(1, loop._SKIPS_ALLOWED):
         run._check(learnt(2.0, math.inf))
-    with pytest.raises(
-        NumericsError, match=r"diverged at step 7: the loss is 2 and the gradient's length inf\. .*0\.5"
-    ):
+    with pytest.raises(NumericsError, match=r"diverged at step 7: the loss is 2 and the gradient norm inf\. .*0\.5"):
         run._check(learnt(2.0, math.inf))
 
 
@@ -85,9 +85,9 @@ def test_a_process_alone_asks_no_other(tmp_path):
 def test_updates_are_waited_for_where_something_is_made_of_them(tmp_path, step, pauses):
     run = a_run(tmp_path, steps=13, validate_every=8, checkpoint_every=9, log_every=10)
     run.progress.step = step
-    assert run._pauses() is pauses
+    assert run._must_flush() is pauses
     run.stopping = True
-    assert run._pauses()
+    assert run._must_flush()
 
 
 def test_random_states_of_all_processes_are_gathered_in_their_order(tmp_path):
@@ -129,7 +129,7 @@ def change_progress(folder, **changes):
 
 
 class Watched(Sentences):
-    """Tells what a run has at its beginning: batches in few shapes or not, and the first random number."""
+    """Records whether batches are rounded, and the first random number of a run."""
 
     def loader(self, rank, ranks, *, rounded):
         self.rounded, self.drawn = rounded, torch.rand(()).item()

@@ -1,4 +1,4 @@
-"""`auto` never dies, whatever the machine says of itself."""
+"""`auto` never crashes, whatever features the machine reports."""
 
 import subprocess
 
@@ -8,7 +8,7 @@ import torch
 from saccade.errors import ConfigError
 from saccade.train import loop, precision
 from saccade.train.precision import choose_precision, cpu_bf16_pays
-from saccade.train.settings import TrainConfig
+from saccade.train.train_config import TrainConfig
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def cpuinfo(path, flags):
 
 
 def child(monkeypatch, result):
-    """Let the probe end this way; says how often it was asked."""
+    """Make the probe end this way; count its calls."""
     calls = []
 
     def run(arguments, **options):

@@ -1,4 +1,4 @@
-"""progress.json: every field there and of its type, or an error that names the file."""
+"""progress.json: all fields present and typed, or an error that names the file."""
 
 import json
 

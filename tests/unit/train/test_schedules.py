@@ -1,4 +1,4 @@
-"""Learning rates by hand, and optimisers by name."""
+"""Learning rates, compared with manual values, and optimizers by name."""
 
 import math
 from typing import get_args
@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from torch import nn
 
 from saccade.train.schedules import SCHEDULES, build_optimizer, learning_rate
-from saccade.train.settings import TrainConfig
+from saccade.train.train_config import TrainConfig
 
 
 def rates(at, width=1, halvings=0, **settings):
@@ -89,7 +89,7 @@ def test_an_optimiser_that_is_recorded_keeps_rate_and_steps_on_the_device(name):
 
 @pytest.mark.parametrize("name", ["adam", "adamw"])
 def test_the_scale_of_fp16_is_taken_out_before_the_optimiser(name):
-    """One that takes it out by itself would be given gradients that were clipped with the scale in them."""
+    """A fused optimizer unscales by itself, so it would get gradients that were clipped while scaled."""
     fused = {
         precision: getattr(
             build_optimizer(nn.Linear(2, 3), TrainConfig(optimizer=name, precision=precision)),
@@ -120,7 +120,7 @@ def test_what_a_recipe_does_not_ask_for_is_off():
     ("settings", "message"),
     [
         ({"average": 3, "keep": 2}, "average is 3, but only 2 checkpoints are kept: raise keep"),
-        ({"average": 2, "ema": 0.9}, "two ways to the same end: choose one"),
+        ({"average": 2, "ema": 0.9}, "average and ema both average weights: choose one"),
         ({"strategy": "fsdp", "ema": 0.9}, "ema keeps whole weights, which fsdp spreads over devices"),
         ({"schedule": "noam"}, "noam schedule needs warmup steps"),
         ({"schedule": "halving"}, "halving schedule needs halve_after"),

@@ -1,4 +1,4 @@
-"""A run with a time limit: it ends in time, on the schedule of that time, and with a validation."""
+"""A run with a time limit ends in time, with its schedule completed and a validation."""
 
 import math
 import signal
@@ -11,7 +11,7 @@ from saccade.train import checkpoint, loop
 
 
 class Timed(Sentences):
-    """A job whose batches and validations take so many seconds of a clock that nothing else moves."""
+    """A job whose batches and validations advance a simulated clock."""
 
     def __init__(self, monkeypatch, *, batch=7.0, validation=0.0, now=100.0, **options):
         super().__init__([[0]], **options)
@@ -145,7 +145,7 @@ def test_what_is_left_is_told_in_seconds(tmp_path, monkeypatch, options, left):
 
 
 def test_all_processes_go_by_the_clock_of_the_first(tmp_path, monkeypatch):
-    """Else each would have a learning rate of its own."""
+    """Otherwise their learning rates would differ."""
     monkeypatch.setattr(loop.Fabric, "broadcast", lambda self, value: 24.0 if isinstance(value, float) else value)
     job = Timed(monkeypatch, batch=2.0)
     run(job, tmp_path, steps=3, minutes=0.5, schedule="cosine", lr=1.0)

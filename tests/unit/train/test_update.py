@@ -1,4 +1,4 @@
-"""Updates by several processes: together they go along the gradient of the whole batch."""
+"""Updates by several processes: together they use the gradient of the whole batch."""
 
 from contextlib import nullcontext
 
@@ -9,17 +9,17 @@ from torch.testing import assert_close
 
 from helpers_models import tiny
 from saccade.batch import Batch
-from saccade.data.loader import Load
-from saccade.data.plan import Place
+from saccade.data.batch_sampler import Cursor
+from saccade.data.loader import TrainBatch
 from saccade.train.objective import WordLoss
-from saccade.train.settings import TrainConfig
+from saccade.train.train_config import TrainConfig
 from saccade.train.update import Updater
 
 SENTENCES = [([4, 5, 2], [5, 4]), ([6, 2], [6, 7, 8]), ([7, 8, 9, 2], [9]), ([10, 4, 2], [4, 10, 4, 4])]
 
 
 class OneOf:
-    """Fabric in one of several processes, without the others; `summed` is what it would add to theirs."""
+    """Fabric in one of several processes, without the others; `summed` holds its all-reduce inputs."""
 
     device = torch.device("cpu")
 
@@ -43,12 +43,12 @@ class OneOf:
 
 
 def load(rows, tokens, weight=1.0):
-    batch = Batch.of([SENTENCES[row][0] for row in rows], [SENTENCES[row][1] for row in rows])
-    return Load(batch, tokens, np.array(rows), 0.0, Place(0, 1), weight=weight)
+    batch = Batch.from_lists([SENTENCES[row][0] for row in rows], [SENTENCES[row][1] for row in rows])
+    return TrainBatch(batch, tokens, np.array(rows), 0.0, Cursor(0, 1), weight=weight)
 
 
 def gradients(groups, world_size):
-    """The gradients of one process, and what it makes of the loss."""
+    """Return the gradients of one process, and its share of the loss."""
     torch.manual_seed(3)
     model = tiny("bahdanau")
     fabric, objective, found, told = OneOf(world_size), WordLoss(model), {}, []
@@ -73,7 +73,7 @@ def gradients(groups, world_size):
     ],
 )
 def test_the_mean_of_what_processes_find_is_the_gradient_of_the_whole_batch(shares):
-    """DistributedDataParallel takes the mean over processes, of gradients of sums over words."""
+    """DistributedDataParallel averages, over processes, gradients of sums over words."""
     tokens = sum(len(target) + 1 for _, target in SENTENCES)
     whole, loss = gradients([load([0, 1, 2, 3], tokens)], 1)
     parts = [gradients([load(rows, tokens, weight)], len(shares)) for rows, weight in shares]

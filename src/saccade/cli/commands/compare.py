@@ -7,38 +7,38 @@ from typing import Annotated
 
 import typer
 
-from saccade.cli.terminal import number, print_json, say, table
+from saccade.cli.terminal import number, print_json, print_status, table
 
 __all__ = ["compare"]
 
 
 def compare(
-    models: Annotated[list[Path], typer.Argument(help="Two model folders or more; the first is compared with.")],
+    models: Annotated[list[Path], typer.Argument(help="Two or more model folders; the first is the baseline.")],
     file: Annotated[
-        list[Path] | None, typer.Option("--file", help="Test files, once for each: --file a.en --file a.fr")
+        list[Path] | None, typer.Option("--file", help="Test file; repeat for several: --file a.en --file a.fr")
     ] = None,
-    split: Annotated[str | None, typer.Option(help="Of the first recipe's data: train, valid or test.")] = None,
+    split: Annotated[str | None, typer.Option(help="Split of the first recipe's data: train, valid or test.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: --set data.lengths=[3,60]")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Draw quality against length to this .png, .svg or .pdf.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    out: Annotated[Path | None, typer.Option(help="File for a plot of quality by length: .png, .svg or .pdf.")] = None,
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Let the models' recipes import outside code.")
     ] = False,
 ) -> None:
-    """Put models side by side on the same test, with paired bootstrap tests of their differences.
+    """Compare models on the same test data, with paired bootstrap tests of their differences.
 
     Example: saccade compare runs/fixed runs/demo --out lengths.png
     """
+    from saccade.api import load
     from saccade.errors import ConfigError
-    from saccade.front import load
     from saccade.outside import trusting
     from saccade.runs.evaluation import check_comparable, draw_lengths, evaluation_recipe, examples_to_test
     from saccade.runs.evaluation import compare as compare_tasks
 
     if len(models) < 2:
-        raise ConfigError("a comparison needs two models or more. For one, use saccade evaluate.")
+        raise ConfigError("a comparison needs two or more models. For one, use saccade evaluate.")
     loaded = [load(path, device=device, trust_code=trust_code) for path in models]
     check_comparable([model.task for model in loaded])
     names = [str(path) for path in models]
@@ -60,4 +60,4 @@ def compare(
             rows.append((row["model"], metric, number(value), verdict))
     table(f"{report['sentences']:,} examples", ("model", "metric", "value", "against the first"), rows)
     if out is not None:
-        say(f"Wrote {out}")
+        print_status(f"Wrote {out}")

@@ -7,32 +7,30 @@ from typing import Annotated, Any
 
 import typer
 
-from saccade.cli.terminal import echo, print_json, say, table
+from saccade.cli.terminal import echo, print_json, print_status, table
 
 __all__ = ["data"]
 
 
 def data(
     corpus: Annotated[
-        str | None, typer.Argument(help="A built-in corpus or a public data set; left out, all are listed.")
+        str | None, typer.Argument(help="A built-in corpus or a public data set; default: list all.")
     ] = None,
-    from_: Annotated[
-        Path | None, typer.Option("--from", help="Of a public data set: the folder with what was downloaded.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write it to this folder; left out, sentences are printed.")] = None,
+    from_: Annotated[Path | None, typer.Option("--from", help="Folder with a downloaded public data set.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write to; default: print sentences.")] = None,
     size: Annotated[int, typer.Option(min=1, help="Training examples to write, or sentences to print.")] = 20,
-    held_out: Annotated[int, typer.Option(min=1, help="Validation and test examples to write.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, another corpus.")] = 1,
-    lengths: Annotated[tuple[int, int], typer.Option(help="The shortest and the longest sentence, in words.")] = (
+    held_out: Annotated[
+        int, typer.Option(min=1, help="Validation examples to write, and as many test examples.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the corpus generator.")] = 1,
+    lengths: Annotated[tuple[int, int], typer.Option(help="Minimum and maximum words of a sentence.")] = (
         3,
         20,
     ),
-    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
-    clear_cache: Annotated[
-        bool, typer.Option("--clear-cache", help="Delete all tokenised data that are kept.")
-    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    clear_cache: Annotated[bool, typer.Option("--clear-cache", help="Delete all cached tokenized data.")] = False,
 ) -> None:
-    """List corpora, print sentences of a built-in one or write it to disk; get a public one ready for its recipes.
+    """List corpora, print or write a built-in corpus, or convert a public data set for its recipes.
 
     Example: saccade data english-french --size 100000 --out corpus
     """
@@ -44,7 +42,7 @@ def data(
         from saccade.data.store import clear
         from saccade.files import default_cache
 
-        say(f"Freed {clear(default_cache()) / 1e6:,.1f} MB in {default_cache()}")
+        print_status(f"Freed {clear(default_cache()) / 1e6:,.1f} MB in {default_cache()}")
         return
     if corpus is None:
         _list(CORPORA, PUBLIC, json)
@@ -70,7 +68,7 @@ def data(
     if json:
         print_json([str(path) for path in written])
     else:
-        say(f"Wrote {', '.join(path.name for path in written)} to {out}")
+        print_status(f"Wrote {', '.join(path.name for path in written)} to {out}")
 
 
 def _list(built_in: dict[str, Any], public: dict[str, Any], json: bool) -> None:
@@ -85,11 +83,11 @@ def _list(built_in: dict[str, Any], public: dict[str, Any], json: bool) -> None:
     table("Built-in corpora", head, [(name, entry.task, entry.about) for name, entry in built_in.items()])
     echo("")
     table("Public data sets", head, [(name, entry.task, entry.about) for name, entry in public.items()])
-    say("How to get one, and its licence: saccade data NAME")
+    print_status("For download instructions and the license: saccade data NAME")
 
 
 def _public(name: str, origin: Path | None, out: Path | None, json: bool) -> None:
-    """How to get a public data set, or what recipes need made of it."""
+    """Print how to download a public data set, or convert a downloaded one."""
     from saccade.data.public import PUBLIC
     from saccade.errors import ConfigError
 
@@ -105,4 +103,4 @@ def _public(name: str, origin: Path | None, out: Path | None, json: bool) -> Non
     if json:
         print_json([str(path) for path in written])
     else:
-        say(f"Wrote {', '.join(path.name for path in written)} to {out}")
+        print_status(f"Wrote {', '.join(path.name for path in written)} to {out}")

@@ -9,19 +9,19 @@ from typing import Annotated
 
 import typer
 
-from saccade.cli.terminal import LiveProgress, clock, echo, print_json, say
+from saccade.cli.terminal import LiveProgress, clock, echo, print_json, print_status
 
 __all__ = ["demo"]
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The model folder to make.")] = Path("runs/demo"),
-    compare: Annotated[bool, typer.Option("--compare", help="Train a model without attention too.")] = False,
-    guided: Annotated[bool, typer.Option("--guided", help="Teach the attention with gold alignments.")] = False,
+    out: Annotated[Path, typer.Option(help="Model folder to create.")] = Path("runs/demo"),
+    compare: Annotated[bool, typer.Option("--compare", help="Also train a model without attention.")] = False,
+    guided: Annotated[bool, typer.Option("--guided", help="Supervise the attention with gold alignments.")] = False,
     set_: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: --set train.steps=300")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the results for machines.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Train a small English-French translator and see where it looks; two minutes on two CPU cores.
+    """Train a small English-French translator and show its attention; two minutes on two CPU cores.
 
     Example: saccade demo --compare
     """
@@ -31,7 +31,7 @@ def demo(
     folder = out.with_name(f"{out.name}-guided") if guided and out == Path("runs/demo") else out
     shown = run_demo(folder, compare=compare, changes=changes, watcher=lambda title: LiveProgress(title, 100))
     if shown is None:
-        say("Stopped; a checkpoint is written. Go on with the same command.")
+        print_status("Stopped; a checkpoint is written. Run the same command to resume.")
         raise typer.Exit(1)
     metrics = shown.evaluation.metrics
     if json:
@@ -48,7 +48,7 @@ def demo(
         f"on {len(shown.evaluation.lengths):,} unseen sentences, after {clock(shown.outcome.progress.seconds)} of "
         "training"
     )
-    echo(f"\nPictures   {'  '.join(str(path) for path in shown.files)}")
+    echo(f"\nFigures    {'  '.join(str(path) for path in shown.files)}")
     echo(f"The model  {shown.folder}")
     echo(
         f'\nNext\n  saccade predict {shown.folder} "the doctor does not read the red book ."\n'

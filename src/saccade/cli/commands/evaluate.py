@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from saccade.cli.terminal import number, print_json, say, table
+from saccade.cli.terminal import number, print_json, print_status, table
 
 __all__ = ["evaluate"]
 
@@ -15,25 +15,25 @@ __all__ = ["evaluate"]
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Test files as in a recipe; left out, its test data.")
+        list[Path] | None, typer.Argument(help="Test files as in a recipe; default: the recipe's test data.")
     ] = None,
-    split: Annotated[str | None, typer.Option(help="Of the recipe's data: train, valid or test.")] = None,
+    split: Annotated[str | None, typer.Option(help="Split of the recipe's data: train, valid or test.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: --set data.lengths=[3,60]")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where report.json and figures go; the model folder if left out.")
+        Path | None, typer.Option(help="Folder for report.json and figures; default: the model folder.")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="Print the report for machines.")] = False,
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
     ] = False,
 ) -> None:
-    """Measure a model: its task's metrics, quality against length, attention against gold where there is gold.
+    """Evaluate a model: metrics of its task, quality by length, and attention against gold annotations.
 
     Example: saccade evaluate runs/demo --beam 5
     """
-    from saccade.front import load
+    from saccade.api import load
     from saccade.outside import trusting
     from saccade.runs.evaluation import evaluation_recipe, examples_to_test, split_to_test, summarise
     from saccade.runs.training import write_report
@@ -55,28 +55,28 @@ def evaluate(
         for name, value in report["metrics"].items():
             low, high = report["bands"].get(name, (None, None))
             rows.append((name, number(value), "" if low is None else f"{number(low)} to {number(high)}"))
-        table(f"{model}: {len(found.lengths):,} examples", ("metric", "value", "95 % band"), rows)
+        table(f"{model}: {len(found.lengths):,} examples", ("metric", "value", "95 % interval"), rows)
     for note in found.notes:
-        say(f"note: {note}", style="yellow")
-    folder = out or model  # written last: a folder that cannot be written to costs no result
+        print_status(f"note: {note}", style="yellow")
+    folder = out or model  # written last, so that a write error loses no result
     write_report(folder, report)
     drawn = _draw(folder / "lengths.png", model.name, found, _trained_to(loaded.task.recipe))
-    say(f"Wrote {' and '.join(str(path) for path in (folder / 'report.json', *drawn))}")
+    print_status(f"Wrote {' and '.join(str(path) for path in (folder / 'report.json', *drawn))}")
 
 
 def _draw(path: Path, name: str, found: Any, trained_to: int | None) -> list[Path]:
-    """Quality against length; the numbers do without it where pictures cannot be made."""
+    """Plot quality by length; print a note instead if figures cannot be drawn."""
     from saccade.errors import ConfigError
     from saccade.runs.evaluation import draw_lengths
 
     try:
         draw_lengths(path, [(name, found)], trained_to=trained_to)
     except ConfigError as error:
-        say(f"note: {error}", style="yellow")
+        print_status(f"note: {error}", style="yellow")
         return []
     return [path]
 
 
 def _trained_to(recipe: Any) -> int | None:
-    """The longest sentence the model was trained on, where it is known."""
+    """Return the longest sentence length in training, if known."""
     return recipe.data.lengths[1] if recipe.data.corpus is not None else None

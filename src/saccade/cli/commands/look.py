@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saccade.cli.terminal import echo, say
+from saccade.cli.terminal import echo, print_status
 
 if TYPE_CHECKING:
-    from saccade.look import View
+    from saccade.look import FigureSpec
     from saccade.trace import Trace
 
 __all__ = ["look"]
 
-_PICTURES = (".png", ".svg", ".pdf")
+_FIGURES = (".png", ".svg", ".pdf")
 _WHOLE = (".html", ".json")
 
 
@@ -25,49 +25,51 @@ def look(
     model: Annotated[Path, typer.Argument(help="A model folder, or a trace file.")],
     text: Annotated[
         str | None,
-        typer.Argument(help="What the model is to answer: a text, or the path of a picture. A trace file needs none."),
+        typer.Argument(help="The input: a text, or the path of an image. A trace file needs none."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="A .png, .svg, .pdf, .html or .json (a trace); left out, the terminal."),
+        typer.Option(
+            "--out", "-o", help="Output file: .png, .svg, .pdf, .html or .json (a trace); default: the terminal."
+        ),
     ] = None,
     style: Annotated[
         str | None,
-        typer.Option(help="matrix, overlay, reading, arcs or heads; left out, overlay for pictures and else matrix."),
+        typer.Option(help="Figure: matrix, overlay, reading, arcs or heads; default: overlay for images, else matrix."),
     ] = None,
     site: Annotated[
-        str | None, typer.Option(help="One place in the model that looks; left out, those at the source.")
+        str | None, typer.Option(help="One attention site; default: those that attend to the source.")
     ] = None,
-    head: Annotated[int | None, typer.Option(min=0, help="One head; left out, their mean, or all.")] = None,
-    pieces: Annotated[bool, typer.Option("--pieces", help="Show the pieces of words by themselves.")] = False,
+    head: Annotated[int | None, typer.Option(min=0, help="One attention head; default: the mean, or all.")] = None,
+    pieces: Annotated[bool, typer.Option("--pieces", help="Show subwords instead of words.")] = False,
     gold: Annotated[
-        str | None, typer.Option(help='Links to outline, such as "0-0 1-2": source word, or region, and word written.')
+        str | None,
+        typer.Option(help='Gold links to outline, such as "0-0 1-2": source word or region, then target word.'),
     ] = None,
     no_sinks: Annotated[
-        bool, typer.Option("--no-sinks", help="Leave out the beginning, the end and punctuation.")
+        bool, typer.Option("--no-sinks", help="Leave out sentence start, sentence end and punctuation.")
     ] = False,
-    title: Annotated[str | None, typer.Option(help="What stands above the picture.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the figure.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
     ] = False,
 ) -> None:
-    """Draw where the model looked while it answered.
+    """Draw the attention of a model while it answers one input.
 
-    The pictures are a matrix; for models that look at pictures, the picture with what each word looked at (overlay); a
-    reader at work (reading), for what looks at its own text; the heads of a site as lines between words (arcs); or all
-    heads side by side (heads). A .html is a page to explore all of it, a .json the trace it is made from, which can
-    stand for the model later.
+    The figures: an attention matrix (matrix); for image inputs, the image with the attention of each word (overlay);
+    self-attention step by step (reading); the heads of a site as lines between words (arcs); all heads side by side
+    (heads). A .html file is a page to explore everything. A .json file is the trace, which can replace the model later.
 
     Example: saccade look runs/demo "the European Economic Area" -o area.png
     """
     from saccade.data.example import Links
-    from saccade.look import View
+    from saccade.look import FigureSpec
 
     _check_ending(out)
     links = sorted(Links.parse(gold, "--gold").possible) if gold is not None else None
-    view = View(style, site, head, not pieces, links or (), not no_sinks)
+    view = FigureSpec(style, site, head, not pieces, links or (), not no_sinks)
     _check_options(out, view, title)
     trace = _trace(model, text, {"device": device, "trust_code": trust_code}, beam, links)
     if out is not None and out.suffix.lower() in _WHOLE:
@@ -75,26 +77,26 @@ def look(
     else:
         _draw(trace, _with_gold(view, trace), out, title)
     if out is not None:
-        say(f"Wrote {out}")
+        print_status(f"Wrote {out}")
 
 
 def _check_ending(out: Path | None) -> None:
     from saccade.errors import ConfigError
 
-    if out is not None and out.suffix.lower() not in (*_PICTURES, *_WHOLE):
+    if out is not None and out.suffix.lower() not in (*_FIGURES, *_WHOLE):
         raise ConfigError(
             f"{out.name} ends in {out.suffix or 'nothing'}. Choose a name that ends in .png, .svg or .pdf for a "
-            "picture, .html for a page to explore, or .json for the trace."
+            "figure, .html for a page to explore, or .json for the trace."
         )
 
 
-def _check_options(out: Path | None, view: View, title: str | None) -> None:
-    """Refuse what would be ignored: a page and a trace hold everything."""
+def _check_options(out: Path | None, view: FigureSpec, title: str | None) -> None:
+    """Raise a ConfigError for options that would be ignored: a page and a trace hold everything."""
     from saccade.errors import ConfigError
-    from saccade.look import View
+    from saccade.look import FigureSpec
 
     ending = out.suffix.lower() if out is not None else ""
-    plain = View(gold=view.gold)
+    plain = FigureSpec(gold=view.gold)
     chosen = [
         name
         for name, given in (
@@ -108,8 +110,10 @@ def _check_options(out: Path | None, view: View, title: str | None) -> None:
         if given
     ]
     if ending in _WHOLE and chosen:
-        whole = "a page shows every site, head and piece" if ending == ".html" else "a trace holds everything"
-        raise ConfigError(f"{', '.join(chosen)}: {whole}, so there is nothing to choose. These are for pictures.")
+        whole = "a page shows every site, head and subword" if ending == ".html" else "a trace holds everything"
+        raise ConfigError(
+            f"{', '.join(chosen)}: {whole}, so there is nothing to choose. These options are for figures."
+        )
     if out is None and title is not None:
         raise ConfigError("--title is for files. Name one with -o.")
 
@@ -126,8 +130,8 @@ def _trace(
         found = Trace.open(model)
         return found if gold is None else found.model_copy(update={"gold": _inside(gold, found)})
     if text is None or not text.strip():
-        raise DataError("the input is empty, so there is nothing to look at. Give a text, or a picture's path.")
-    from saccade.front import load
+        raise DataError("the input is empty, so there is nothing to draw. Give a text, or the path of an image.")
+    from saccade.api import load
 
     options: dict[str, Any] = {"beam": beam} if beam else {}
     made = load(model, **loading).trace(text, gold=gold, detail=True, **options)
@@ -136,12 +140,12 @@ def _trace(
 
 
 def _inside(gold: list[tuple[int, int]], trace: Trace) -> list[tuple[int, int]]:
-    """The links, if all of them join words or regions of the source and words of the answer."""
+    """Return the links; raise a DataError if one lies outside the source or the answer."""
     from saccade.errors import DataError
 
     source, target = (len(trace.sides[name].words) if name in trace.sides else 0 for name in ("source", "target"))
-    seen = source and trace.sides["source"].kind == "grid"
-    read = f"{source} regions and {target} words" if seen else f"{source} words read and {target}"
+    is_image = source and trace.sides["source"].kind == "grid"
+    read = f"{source} regions and {target} words" if is_image else f"{source} words read and {target}"
     for s, t in gold:
         if s >= source or t >= target:
             raise DataError(
@@ -151,8 +155,8 @@ def _inside(gold: list[tuple[int, int]], trace: Trace) -> list[tuple[int, int]]:
     return gold
 
 
-def _with_gold(view: View, trace: Trace) -> View:
-    """Gold links that a trace has are shown where they can be."""
+def _with_gold(view: FigureSpec, trace: Trace) -> FigureSpec:
+    """Add the trace's gold links to the figure if it can show them."""
     from dataclasses import replace
 
     sites = [site.name for site in trace.sites if (site.rows, site.columns) == ("target", "source")]
@@ -171,7 +175,7 @@ def _write_whole(trace: Trace, out: Path, title: str | None) -> None:
         trace.save(out)
 
 
-def _draw(trace: Trace, view: View, out: Path | None, title: str | None) -> None:
+def _draw(trace: Trace, view: FigureSpec, out: Path | None, title: str | None) -> None:
     if out is not None:
         trace.attention.save(out, title=title, view=view)
         return

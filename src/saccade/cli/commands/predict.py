@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from saccade.cli.terminal import complain, echo
+from saccade.cli.terminal import echo, print_error
 
 __all__ = ["predict"]
 
@@ -21,46 +21,54 @@ def predict(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(help="Texts, or paths of pictures; left out, lines of --file or standard input."),
+        typer.Argument(help="Texts or image paths; default: lines of --file or standard input."),
     ] = None,
-    file: Annotated[Path | None, typer.Option(help="Read lines from this file; also .gz, .xz, .zst.")] = None,
+    file: Annotated[Path | None, typer.Option(help="File to read lines from; also .gz, .xz or .zst.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
-    nbest: Annotated[int | None, typer.Option(min=1, help="How many answers to each input.")] = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Draw the words instead of taking the likeliest.")] = False,
-    temperature: Annotated[float | None, typer.Option(help="For --sample: below 1 is safer.")] = None,
-    top_k: Annotated[int | None, typer.Option(min=1, help="For --sample: only from the k likeliest words.")] = None,
+    nbest: Annotated[int | None, typer.Option(min=1, help="Answers to each input.")] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Sample tokens instead of searching for the most likely.")
+    ] = False,
+    temperature: Annotated[
+        float | None, typer.Option(help="Sampling temperature; below 1 favors likely tokens.")
+    ] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, help="Sample only from the k most likely tokens.")] = None,
     top_p: Annotated[
-        float | None, typer.Option(help="For --sample: only from the likeliest that hold this share.")
+        float | None, typer.Option(help="Sample only from the most likely tokens with this total probability.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="For --sample.")] = None,
-    prefix: Annotated[str | None, typer.Option(help="What every answer must begin with.")] = None,
-    max_length: Annotated[int | None, typer.Option(min=1, help="The most tokens of an answer.")] = None,
-    length_penalty: Annotated[float | None, typer.Option(help="For beams: above 0 favours longer answers.")] = None,
-    batch: Annotated[int | None, typer.Option(min=1, help="Inputs searched together.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Sampling seed.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="Text that every answer must begin with.")] = None,
+    max_length: Annotated[int | None, typer.Option(min=1, help="Maximum tokens of an answer.")] = None,
+    length_penalty: Annotated[
+        float | None, typer.Option(help="Beam length penalty; above 0 favors longer answers.")
+    ] = None,
+    batch: Annotated[int | None, typer.Option(min=1, help="Batch size, in inputs.")] = None,
     precision: Annotated[
-        Literal["full", "int8"] | None, typer.Option(help="int8 is faster on a CPU, and a little less exact.")
+        Literal["full", "int8"] | None, typer.Option(help="Precision; int8 is faster on a CPU, but less exact.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that share the work; for many inputs on a CPU.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes, for many inputs on a CPU.")] = 1,
     threads: Annotated[
-        int | None, typer.Option(min=1, max=1024, help="Threads on a CPU; left out, one for a small model.")
+        int | None, typer.Option(min=1, max=1024, help="CPU threads; default: one for a small model, else all cores.")
     ] = None,
-    format: Annotated[Literal["text", "jsonl"], typer.Option(help="jsonl has scores and attention.")] = "text",
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    format: Annotated[
+        Literal["text", "jsonl"], typer.Option(help="Output format; jsonl has scores and attention.")
+    ] = "text",
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
     ] = False,
 ) -> None:
-    """Answer inputs: translate, go on with a text, label it, or describe a picture; a line out for every line in.
+    """Translate, continue, classify or caption inputs; one output line for every input line.
 
     Example: saccade predict runs/demo "the European Economic Area" --beam 5
     """
     import torch
 
+    from saccade.api import load
     from saccade.errors import ConfigError
-    from saccade.front import load
 
     if inputs and file is not None:
-        raise ConfigError("there are texts and a --file to answer. Give one of them.")
+        raise ConfigError("both texts and --file are given. Give one of them.")
     if threads is not None:
         if workers > 1:
             raise ConfigError(f"{workers} workers have one thread each. Give --workers or --threads.")
@@ -82,29 +90,29 @@ def predict(
     chosen = {name: value for name, value in options.items() if value is not None}
     refused: list[str] = []
 
-    def refuse(why: str) -> None:
-        complain(why)
+    def on_error(why: str) -> None:
+        print_error(why)
         refused.append(why)
 
     lines, attention = _lines(inputs, file), format == "jsonl"
     for prediction in loaded.stream(
-        lines, attention=attention, prefix=prefix, refuse=refuse, workers=workers, **chosen
+        lines, attention=attention, prefix=prefix, on_error=on_error, workers=workers, **chosen
     ):
         if format == "jsonl":
-            echo(json.dumps(prediction.as_json(), ensure_ascii=False))
+            echo(json.dumps(prediction.to_dict(), ensure_ascii=False))
         else:
-            echo("\t".join(_one_line(part.text) for part in (prediction, *prediction.others)))
+            echo("\t".join(_one_line(part.text) for part in (prediction, *prediction.alternatives)))
     if refused:
         raise typer.Exit(1)
 
 
 def _one_line(text: str) -> str:
-    """A text that takes one line and has no power over a terminal; jsonl has it as it is."""
+    """Replace line breaks and control characters by spaces; jsonl keeps them."""
     return "".join(" " if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter for letter in text)
 
 
 def _lines(inputs: list[str] | None, file: Path | None) -> Iterator[str | None]:
-    """The inputs, one after the other; None where those so far should be answered before waiting for more."""
+    """Yield the inputs; None asks to answer those so far before waiting for more."""
     from saccade.data.text import lines
     from saccade.errors import DataError
 
@@ -114,19 +122,19 @@ def _lines(inputs: list[str] | None, file: Path | None) -> Iterator[str | None]:
     try:
         yield from lines(file) if file is not None else _standard_input()
     except DataError:
-        yield None  # what could be read is answered before the rest is complained about
+        yield None  # answer the lines read so far before reporting the error
         raise
 
 
 def _standard_input() -> Iterator[str | None]:
-    """Lines of standard input as they come: a person who types, or a program, is answered line by line."""
+    """Yield lines of standard input as they arrive, so that interactive input is answered line by line."""
     waiting: queue.Queue[str | Exception | None] = queue.Queue(4096)
 
     def read() -> None:
         from saccade.data.text import decoded_lines
 
         try:
-            # not sys.stdin: Python, when it ends, would wait for its lock, which a reader that waits for input holds
+            # not sys.stdin: at exit, Python would wait for its lock, which this blocked read would hold
             with open(0, "rb", closefd=False) as stream:
                 for line in decoded_lines(stream, "standard input"):
                     waiting.put(line)

@@ -12,10 +12,10 @@ __all__ = ["recipes"]
 
 
 def recipes(
-    name: Annotated[str | None, typer.Argument(help="Print this recipe, to change it to your needs.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    name: Annotated[str | None, typer.Argument(help="Recipe to print, as a start for your own.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the recipes that ship, with what they are for; or print one.
+    """List the built-in recipes, or print one.
 
     Example: saccade recipes english-french > my.yaml
     """

@@ -7,63 +7,64 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from saccade.cli.terminal import say
+from saccade.cli.terminal import print_status
 
 __all__ = ["serve"]
 
 
 def serve(
     models: Annotated[list[Path], typer.Argument(help="Model folders; the first is the default.")],
-    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 is for other machines, too.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any that is free.")] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 accepts other machines.")] = ("127.0.0.1"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 takes any free port.")] = 8000,
     token_file: Annotated[
         Path | None,
-        typer.Option(help="Ask for the token in this file; or set SACCADE_TOKEN. Left out, everyone may ask."),
+        typer.Option(help="File with the access token; or set SACCADE_TOKEN. Default: no token."),
     ] = None,
     cors: Annotated[
-        list[str] | None, typer.Option(help="An origin whose pages may ask, such as https://example.org.")
+        list[str] | None, typer.Option(help="CORS origin to allow, such as https://example.org; repeatable.")
     ] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="A name that the server answers to, where another one passes requests on.")
+        list[str] | None, typer.Option(help="Host name to accept, behind a reverse proxy; repeatable.")
     ] = None,
-    max_batch: Annotated[int, typer.Option(min=1, help="The most inputs decoded together.")] = 32,
-    max_wait: Annotated[float, typer.Option(min=0, help="Milliseconds that an input waits for others.")] = 5,
-    queue: Annotated[int, typer.Option(min=1, help="The most inputs that wait; beyond it is 429.")] = 1024,
-    timeout: Annotated[float, typer.Option(help="Seconds for a request; beyond it is 504.")] = 30,
+    max_batch: Annotated[int, typer.Option(min=1, help="Maximum inputs in a batch.")] = 32,
+    max_wait: Annotated[
+        float, typer.Option(min=0, help="Maximum milliseconds that a batch waits for more inputs.")
+    ] = 5,
+    queue: Annotated[int, typer.Option(min=1, help="Maximum queued inputs; beyond it, 429.")] = 1024,
+    timeout: Annotated[float, typer.Option(help="Maximum seconds for a request; beyond it, 504.")] = 30,
     head_timeout: Annotated[
-        float, typer.Option(help="Seconds for a request's head; then the connection is closed.")
+        float, typer.Option(help="Maximum seconds for a request head; beyond it, the connection is closed.")
     ] = (10),
     max_connections: Annotated[
         int | None,
-        typer.Option(min=1, help="Maximum open connections; left out, as many as the limit on open files allows."),
+        typer.Option(min=1, help="Maximum open connections; default: what the limit on open files allows."),
     ] = None,
     max_body: Annotated[
-        int | None, typer.Option(min=1, help="The most bytes of a request; left out, 1 MiB, and more for pictures.")
+        int | None, typer.Option(min=1, help="Maximum bytes of a request body; default: 1 MiB, more for images.")
     ] = None,
-    max_inputs: Annotated[int, typer.Option(min=1, help="The most inputs of a request.")] = 128,
-    max_input: Annotated[int, typer.Option(min=1, help="The most tokens of an input.")] = 512,
-    max_picture: Annotated[int, typer.Option(min=1, help="The most bytes of a picture.")] = 8_000_000,
-    max_pixels: Annotated[int, typer.Option(min=1, help="The most pixels of a picture, width times height.")] = (
+    max_inputs: Annotated[int, typer.Option(min=1, help="Maximum inputs of a request.")] = 128,
+    max_input: Annotated[int, typer.Option(min=1, help="Maximum tokens of an input.")] = 512,
+    max_picture: Annotated[int, typer.Option(min=1, help="Maximum bytes of an image file.")] = 8_000_000,
+    max_pixels: Annotated[int, typer.Option(min=1, help="Maximum pixels of an image, width times height.")] = (
         25_000_000
     ),
     max_held: Annotated[
-        int, typer.Option(min=1, help="The most bytes that requests hold together; beyond it is 429.")
+        int, typer.Option(min=1, help="Maximum bytes that all requests hold; beyond it, 429.")
     ] = 256_000_000,
-    max_beam: Annotated[int, typer.Option(min=1, help="The widest beam, and the most answers to an input.")] = 16,
+    max_beam: Annotated[int, typer.Option(min=1, help="Maximum beam width and answers to an input.")] = 16,
     precision: Annotated[
-        Literal["full", "int8"] | None, typer.Option(help="int8 is faster on a CPU, and a little less exact.")
+        Literal["full", "int8"] | None, typer.Option(help="Precision; int8 is faster on a CPU, but less exact.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, max=1024, help="Threads on a CPU; left out, one for a small model.")
+        int | None,
+        typer.Option(min=1, max=1024, help="CPU threads; default: one for a small model, else all but one core."),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Let the models' recipes import outside code.")
     ] = False,
 ) -> None:
-    """Serve models over HTTP, with a page to explore them.
+    """Serve models over HTTP, with the explorer page.
 
     Example: saccade serve runs/demo --port 8000
     """
@@ -73,7 +74,7 @@ def serve(
     for module in ("fastapi", "uvicorn"):
         import_extra(module, "serve", "saccade serve")
     from saccade.serve.run import serve as run
-    from saccade.serve.settings import LOOPBACK, Settings, read_token
+    from saccade.serve.serve_config import LOOPBACK, Settings, read_token
 
     given: dict[str, Any] = {
         "host": host,
@@ -101,8 +102,11 @@ def serve(
 
     def tell(served: list[dict[str, Any]], address: str) -> None:
         names = ", ".join(model["name"] for model in served)
-        say(f"Serving {names} on {address}   (Ctrl-C ends it)")
+        print_status(f"Serving {names} on {address}   (Ctrl-C stops it)")
         if settings.host not in LOOPBACK and settings.token is None:
-            say("Everyone who can reach this machine may ask. --token-file asks them for a token.", style="yellow")
+            print_status(
+                "Anyone who can reach this machine can send requests. Use --token-file to require a token.",
+                style="yellow",
+            )
 
     run(models, settings, device=device, trust_code=trust_code, tell=tell)

@@ -7,21 +7,21 @@ from typing import Annotated
 
 import typer
 
-from saccade.cli.terminal import LiveProgress, clock, print_json, say
+from saccade.cli.terminal import LiveProgress, clock, print_json, print_status
 
 __all__ = ["train"]
 
 
 def train(
-    recipe: Annotated[str, typer.Argument(help="A recipe file, or the name of one that ships (saccade recipes).")],
+    recipe: Annotated[str, typer.Argument(help="A recipe file, or the name of a built-in recipe (saccade recipes).")],
     set_: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: --set train.lr=3e-4")] = None,
-    out: Annotated[Path | None, typer.Option(help="The model folder to make; runs/NAME if left out.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was stopped.")] = False,
-    devices: Annotated[int | None, typer.Option(min=1, help="How many processes or GPUs share each batch.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the outcome for machines.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Model folder to create; default: runs/NAME.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume a stopped training run.")] = False,
+    devices: Annotated[int | None, typer.Option(min=1, help="Processes or GPUs that share each batch.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
     trust_code: Annotated[bool, typer.Option("--trust-code", help="Let the recipe import outside code.")] = False,
 ) -> None:
-    """Train a model as a recipe says.
+    """Train a model from a recipe.
 
     Example: saccade train english-french --set train.steps=500 --out runs/first
     """
@@ -48,8 +48,11 @@ def train(
         )
         raise typer.Exit(int(outcome.why == "interrupted"))
     if outcome.why == "interrupted":
-        say(f"Stopped after step {progress.step:,}; a checkpoint is written. Go on with the same command and --resume.")
+        print_status(
+            f"Stopped after step {progress.step:,}; a checkpoint is written. "
+            "Run the same command with --resume to continue."
+        )
         raise typer.Exit(1)
-    why = {"early": "no progress any more", "time": "the time is up"}.get(outcome.why, "done")
-    say(f"Trained for {progress.step:,} steps in {clock(progress.seconds)} ({why}). The model is {folder}")
-    say(f"Next: saccade evaluate {folder}")
+    why = {"early": "no more progress", "time": "time limit reached"}.get(outcome.why, "done")
+    print_status(f"Trained for {progress.step:,} steps in {clock(progress.seconds)} ({why}). The model is {folder}")
+    print_status(f"Next: saccade evaluate {folder}")

@@ -1,7 +1,8 @@
-"""The adjectives: where they stand, and which nouns they can describe.
+"""The adjectives: their positions, and the nouns that they can describe.
 
-English puts them in the order of the groups below, all before the noun. French puts `size` before it and the others
-behind it, in the opposite order: "important European economic reforms", "réformes économiques européennes importantes".
+English puts them before the noun, in the order of the groups below. French puts `ordinal` and `size` before the noun,
+and the others after it in the opposite order: "important European economic reforms", "réformes économiques européennes
+importantes".
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Adjective(NamedTuple):
     french: french.FrenchAdjective
     group: str
     kinds: frozenset[str]
-    rank: int  # English stands in this order
+    rank: int  # English sorts adjectives by it
 
 
 _COLOURS = ("red", "green", "blue", "white", "black", "brown", "grey", "round", "dry", "fresh", "ripe", "hot", "cold")
@@ -108,7 +109,7 @@ _TABLE = {
         "talk": "political politique,economic économique,scientific scientifique,public public",
         "text": "scientific scientifique,political politique",
     },
-    # After `be` only: what somebody or something is, and how they are at the moment.
+    # After `be` only: permanent traits, and then states of the moment.
     "trait": {
         "youth": "intelligent intelligent,curious curieux,shy timide,small petit",
         "person": (
@@ -171,7 +172,7 @@ _TABLE = {
     },
 }
 _NOT_COMPARED = {"new", "independent", "secret", "round", "necessary", "red", "white", "blue", "black", "green"}
-# English puts opinions before age, and age before colour; size opens.
+# English order: size, opinion, age, color.
 _RANK = {"young": 2, "old": 2, "new": 2} | dict.fromkeys(_COLOURS, 3)
 
 
@@ -200,13 +201,13 @@ BY_ENGLISH = {adjective.english: adjective for adjective in reversed(_ALL)}
 
 @cache
 def adjectives(group: str, kinds: frozenset[str]) -> list[Adjective]:
-    """The adjectives of a group that describe nouns of these kinds."""
+    """Return the adjectives of a group that describe nouns of these kinds."""
     return [adjective for adjective in _ALL if adjective.group == group and adjective.kinds & kinds]
 
 
 @cache
 def comparable(kinds: frozenset[str]) -> list[Adjective]:
-    """Those of which there can be more or less."""
+    """Return the adjectives with a comparative, for nouns of these kinds."""
     return [
         adjective
         for adjective in adjectives("trait", kinds)

@@ -1,4 +1,4 @@
-"""Where, when, how and with whom."""
+"""Adverbials: where, when, how and with whom."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _DAY = [
         "Sunday:dimanche",
     ]
 ]
-# English, French, links (left out: in pairs)
+# English, French, links (empty: words are paired in order)
 _PAST = (
     ("yesterday", "hier", ""),
     ("yesterday", "hier", ""),
@@ -87,7 +87,7 @@ _MIDDLE = {
     "perfect": (("already", "déjà"), ("often", "souvent")),
     "pluperfect": (("already", "déjà"), ("often", "souvent")),
 }
-# How each place is entered: English, French, the places
+# Prepositions of places: English, French, the places
 _PLACES = [
     (BY_ENGLISH[word], english_word, french_word)
     for english_word, french_word, words in (
@@ -110,7 +110,7 @@ class AdverbialWriter(NounWriter):
     """Writes adverbials."""
 
     def adverbials(self, n: int, tense: str, *, place: str = "any", time: bool = True) -> Phrase:
-        """About n words that say where (`place`: any, city, or nowhere: "") and when; nothing where n is 0."""
+        """Write about n words on where (`place`: any, city, or none: "") and when; nothing if n is 0."""
         phrase = Phrase([], [])
         here = place and (n >= 4 or (n >= 2 and self.chance(0.5)))
         if here:
@@ -123,15 +123,15 @@ class AdverbialWriter(NounWriter):
         return phrase
 
     def middle(self, tense: str) -> tuple[str, str] | None:
-        """An adverb beside the verb."""
+        """Pick an adverb beside the verb, or return None if the tense has none."""
         return self.pick(_MIDDLE[tense]) if tense in _MIDDLE else None
 
     def manner(self, pace: bool) -> Phrase:
-        """How."""
+        """Write an adverb of manner."""
         return fixed(*self.pick(_PACE if pace else _CALM))
 
     def place(self, n: int) -> Phrase:
-        """Where."""
+        """Write a place in about n words."""
         if n <= 2:
             return self.in_city() if self.chance(0.5) else country(self.pick(COUNTRIES), "in")
         noun, preposition, translation = self.pick(_PLACES)
@@ -154,11 +154,11 @@ class AdverbialWriter(NounWriter):
         return Phrase(words + where.source, [Target(word, tuple(words)) for word in translation.split()] + where.target)
 
     def in_city(self) -> Phrase:
-        """In Paris."""
+        """Write a city: in Paris."""
         return self.after("in", "à", "@city", 2)
 
     def company(self, n: int) -> Phrase:
-        """With whom."""
+        """Write with whom something happens."""
         word = Source("with")
         if n == 2 and self.chance(0.4):
             him, lui = self.pick(_WITH)
@@ -168,7 +168,7 @@ class AdverbialWriter(NounWriter):
         return Phrase([word, *phrase.source], [Target("avec", (word,)), *phrase.target])
 
     def time(self, n: int, tense: str) -> Phrase:
-        """When, in a tense; nothing where the tense wants no time."""
+        """Write a time that fits the tense; nothing if the tense takes none."""
         if n >= 3 and tense in ("past", "was doing", "will", "going", "present") and self.chance(0.25):
             return self.occasion(n)
         if tense in ("past", "was doing") and n >= 2 and self.chance(0.6):
@@ -183,7 +183,7 @@ class AdverbialWriter(NounWriter):
         return Phrase([], [])
 
     def occasion(self, n: int) -> Phrase:
-        """During the war."""
+        """Write an occasion: during the war."""
         word, translation = self.pick((("during", "pendant"), ("after", "après"), ("before", "avant")))
         return self.after(word, translation, "event", min(n, 6))
 
@@ -221,7 +221,7 @@ class AdverbialWriter(NounWriter):
 
 
 def date(day: datetime.date, *, weekday: bool, year: bool) -> Phrase:
-    """On Monday 3 August 1992; le lundi 3 août 1992."""
+    """Write a date: on Monday 3 August 1992; le lundi 3 août 1992."""
     english_month, french_month = _MONTH[day.month - 1]
     english_words, french_words = ["on"], ["le"]
     if weekday:

@@ -1,4 +1,4 @@
-"""Verb groups to a plan, and what things are: adjectives, comparisons, passives."""
+"""Verb groups from a plan, and predicates with be: adjectives, comparisons, passives."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _YOUTH = frozenset({"youth"})
 
 
 class BeingWriter(AdverbialWriter):
-    """Writes verb groups, and predicates about what somebody or something is."""
+    """Writes verb groups, and predicates that describe the subject."""
 
     def plan(
         self, n: int, tenses: tuple[str, ...], *, inverted: bool = False, place: str = "any", time: bool = True
     ) -> Plan:
-        """A tense and perhaps a negation that leave room for something else."""
+        """Pick a tense and perhaps a negation or an adverb, with room left for other words."""
         tense = self.pick(tenses)
         plain = plan = Plan(tense, inverted=inverted, place=place, time=time)
         chance = self.random()
@@ -50,7 +50,7 @@ class BeingWriter(AdverbialWriter):
     def group(
         self, verb: Verb, plan: Plan, who: Who, *, pronoun: Pronoun | None = None, agrees: Who | None = None
     ) -> tuple[Group, str]:
-        """The verb group, and the tense it took: not every verb can stand in every tense."""
+        """Build the verb group; return it with its tense, since not every verb can take every tense."""
         tense = self._fit(verb, plan, who)
         if tense == "past" and verb.state and plan.negation == "never":
             plan = plan._replace(negation="not")  # French would have to choose between two pasts
@@ -87,11 +87,11 @@ class BeingWriter(AdverbialWriter):
             and not plan.inverted
             and plan.negation != "not"
         ):
-            tense = "was doing"  # "they read" would be read as the present
+            tense = "was doing"  # "they read" would look like the present
         return tense
 
     def fill(self, group: Group, room: int, tense: str, plan: Plan) -> Group:
-        """Adverbials where there is room left."""
+        """Add adverbials if there is room left."""
         if room > 0:
             group.add(self.adverbials(room, tense, place=plan.place, time=plan.time))
         return group
@@ -128,7 +128,7 @@ class BeingWriter(AdverbialWriter):
         group.target.append(Target(french, (word,)))
 
     def compare(self, room: int, subject: NounPhrase, plan: Plan) -> Group | None:
-        """Is older than the church; is as important as the treaty."""
+        """Write a comparison: is older than the church; is more important than the treaty."""
         choices = comparable(subject.kinds)
         if room < 4 or not choices or plan.tense not in ("present", "doing", "past") or plan.negation == "no longer":
             return None
@@ -158,7 +158,7 @@ class BeingWriter(AdverbialWriter):
         return group
 
     def passive(self, room: int, subject: NounPhrase, plan: Plan) -> Group | None:
-        """Was signed by the minister in 1992."""
+        """Write a passive: was signed by the minister in 1992."""
         verbs = doing_to(subject.kinds, True)
         if not verbs or room < 1 or (plan.event and plan.tense in ("doing", "was doing")):
             return None
@@ -175,7 +175,7 @@ class BeingWriter(AdverbialWriter):
         return self.fill(group, room - max(0, done - (plan.cost + 1)), tense, plan) if room > 0 else group
 
     def share(self, room: int) -> tuple[int, int]:
-        """Room for an object, and for adverbials."""
+        """Split the room into words for an object and words for adverbials."""
         if room >= 5 and self.chance(0.5):
             size = self.between(max(2, room - 8), min(room - 2, 5))
             return size, room - size

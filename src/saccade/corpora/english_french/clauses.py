@@ -1,4 +1,4 @@
-"""Clauses: a subject and what is said of it, and the relative clauses that hang on a noun."""
+"""Clauses of a subject and a predicate, and relative clauses after a noun."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from saccade.corpora.english_french.words import Phrase, Source, Target, Who
 __all__ = ["ClauseWriter"]
 
 _ANY = (PRESENT, PAST, PAST)
-# What clauses are about.
+# Kinds of subjects.
 _SUBJECTS = (
     *((("person",),) * 11),
     ("group",),
@@ -41,7 +41,7 @@ class ClauseWriter(PredicateWriter):
     spoken_of: NounPhrase | None = None  # the subject of the clause written last
 
     def subject(self, n: int, asked: bool = False) -> NounPhrase:
-        """Whom or what a clause is about; questions ask about definite things, in few words."""
+        """Write the subject of a clause; in questions (`asked`), it is definite and short."""
         if n == 1:
             return self.noun_phrase(1, ("person",), subject=True)
         return self.noun_phrase(n, self.pick(_SUBJECTS), subject=True, loose=not asked, flat=asked)
@@ -55,9 +55,10 @@ class ClauseWriter(PredicateWriter):
         time: bool = True,
         event: bool = False,
     ) -> Phrase:
-        """About n words. A `they` after what women do or inside what they say is elles: `governor` is who.
+        """Write a clause of about n words.
 
-        Without `time`, it does not say when; an `event` is no state.
+        `governor` is the subject of the governing clause: if it is feminine plural, `they` becomes elles. Without
+        `time`, the clause has no time adverbial. With `event`, its verb is not a state.
         """
         subject = self.subject(self._subject_size(n))
         if governor is not None and subject.pronoun and subject.source[0].text == "they":
@@ -73,7 +74,7 @@ class ClauseWriter(PredicateWriter):
         return self.between(2, max(2, min(2 * n // 5 + 1, 11)))
 
     def relative(self, head: NounPhrase, n: int) -> Phrase | None:
-        """Who reads, whom we saw, whose house is old, where they live, about which you talk."""
+        """Write a relative clause: who reads, whom we saw, whose house is old, where they live, about which we talk."""
         if n < 2 or "matter" in head.kinds:
             return None
         person = "person" in head.kinds

@@ -1,4 +1,4 @@
-"""French verbs: the tenses the grammar needs, from the infinitive. Six forms each: je tu il nous vous ils."""
+"""French verbs: the tenses that the grammar needs, from the infinitive. Six forms each: je tu il nous vous ils."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FrenchVerb(NamedTuple):
     future: Forms
     conditional: Forms
     participle: FrenchAdjective
-    being: bool  # its past is made with être
+    being: bool  # its past is formed with être
     reflexive: bool
     tail: tuple[str, ...] = ()
 
@@ -83,7 +83,7 @@ _ACUTE = ("espérer", "posséder")  # il espère
 
 @cache
 def conjugate(text: str) -> FrenchVerb:
-    """The forms of "lire", "se lever" or "avoir besoin"."""
+    """Return the forms of "lire", "se lever" or "avoir besoin"."""
     reflexive = text.startswith(("se ", "s' "))
     infinitive, *tail = text.removeprefix("se ").removeprefix("s' ").split()
     present, participle, stem = _parts(infinitive)
@@ -103,7 +103,7 @@ def conjugate(text: str) -> FrenchVerb:
 
 
 def _parts(infinitive: str) -> tuple[Forms, str, str]:
-    """Present, participle, and the stem of the future."""
+    """Return the present, the participle, and the stem of the future."""
     if infinitive in _IRREGULAR:
         present, participle, stem = _IRREGULAR[infinitive]
         return tuple(present.split()), participle, stem

@@ -31,7 +31,7 @@ _DETERMINERS = {
 
 
 class NounPhrase(Phrase):
-    """What is spoken of: words, what agrees with them, and the kinds of thing they mean."""
+    """A noun phrase: its words, the person, number and gender for agreement, and the kinds of its noun."""
 
     __slots__ = ("kinds", "pronoun", "who")
 
@@ -54,7 +54,10 @@ def describe(
     negated: bool = False,
     owner: NounPhrase | None = None,
 ) -> NounPhrase:
-    """`determiner` in English, "" for none; `negated` turns un, du and des into de; `owner` has the noun ('s)."""
+    """Write a noun with its determiner, number and adjectives.
+
+    `determiner` is English, "" for none. `negated` turns un, du and des into de. `owner` possesses the noun ('s).
+    """
     head = Source(noun.englishes if plural else noun.english)
     described = [Source(adjective.english) for adjective in adjectives]
     count = [Source(english.number(number) if number < 100 else str(number))] if number is not None else []

@@ -1,7 +1,7 @@
-"""How French words change before the next one: l' for le, du for de le, cet for ce, bel for beau.
+"""How French words change before the next word: l' for le, du for de le, cet for ce, bel for beau.
 
-Grammar writes whole words, articles and others with two readings in capitals: `LE LA LES` (articles; `le la les` are
-pronouns, which never melt into `du`), `CE` (this), `MA SA`, `BEAU NOUVEAU VIEUX` (before a noun).
+The grammar writes full forms, with capitals for words that are ambiguous in lower case: `LE LA LES` (articles; the
+pronouns `le la les` never contract to `du`), `CE` (this), `MA SA`, `BEAU NOUVEAU VIEUX` (before a noun).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ELIDED = {"LE": "l'", "LA": "l'", "le": "l'", "la": "l'", "je": "j'", "me": "m'
 _ELIDED |= {"que": "qu'", "CE": "cet", "MA": "mon", "SA": "son", "BEAU": "bel", "NOUVEAU": "nouvel", "VIEUX": "vieil"}
 _WHOLE = {word: word.lower() for word in ("LE", "LA", "LES", "CE", "MA", "SA", "BEAU", "NOUVEAU", "VIEUX")}
 _MELTED = {("de", "LE"): "du", ("de", "LES"): "des", ("à", "LE"): "au", ("à", "LES"): "aux"}
-# An h that lets no word melt into it, and two numbers that behave alike.
+# Words with an aspirated h, which blocks elision, and two numbers that block it too.
 _ASPIRATED = (
     "héros haricot haricots hibou hiboux hérisson hérissons hache haches harpe harpes hameau hameaux haut haute hauts "
     "hautes Hongrie Hambourg huit huitième haine hongrois hongroise hongroises onze onzième harengs hamac hamacs"
@@ -29,7 +29,7 @@ _known: dict[str, bool] = dict.fromkeys(_ASPIRATED.split(), False)
 
 
 def vowel(word: str) -> bool:
-    """Whether a French word begins with a vowel's sound, so that the word before it loses its own."""
+    """Return whether a French word begins with a vowel sound, so that the word before it is elided."""
     known = _known.get(word)
     if known is None:
         known = _known[word] = word[0] in _VOWELS or word[0] in "hH" or word == "y"
@@ -37,7 +37,7 @@ def vowel(word: str) -> bool:
 
 
 def join(words: list[Target]) -> list[Written]:
-    """The words as they are written one after the other, each with the links of all that melted into it."""
+    """Apply elision and contraction; each written word has the links of all words that it contains."""
     written: list[Written] = []
     last = len(words) - 1
     skip = False

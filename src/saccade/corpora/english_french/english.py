@@ -1,4 +1,4 @@
-"""English forms: plurals, verbs, comparatives. Rules, and the words that keep none."""
+"""English forms: plurals, verbs, comparatives. Rules and exceptions."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ class EnglishVerb(NamedTuple):
 
 
 def plural(noun: str) -> str:
-    """letter -> letters, city -> cities, man -> men."""
+    """Return the plural: letter -> letters, city -> cities, man -> men."""
     return _PLURALS.get(noun) or _with_s(noun)
 
 
 def verb(text: str) -> EnglishVerb:
-    """The forms of "write" or of "look for"."""
+    """Return the forms of "write" or of "look for"."""
     base, *particles = text.split()
     past, participle = _IRREGULAR.get(base) or (_past(base), _past(base))
     third = {"be": "is", "have": "has", "go": "goes"}.get(base) or _with_s(base)
@@ -73,7 +73,7 @@ def verb(text: str) -> EnglishVerb:
 
 
 def comparative(adjective: str) -> str | None:
-    """older, larger, heavier, better; None for the long ones, which take `more`."""
+    """Return older, larger, heavier, better; None for long adjectives, which take `more`."""
     if adjective in _COMPARATIVES:
         return _COMPARATIVES[adjective]
     if adjective not in _SHORT:
@@ -84,7 +84,7 @@ def comparative(adjective: str) -> str | None:
 
 
 def number(value: int) -> str:
-    """0 to 99 in words."""
+    """Write 0 to 99 in words."""
     if value < 20:
         return _ONES[value]
     ten, one = divmod(value, 10)

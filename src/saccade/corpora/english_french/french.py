@@ -38,7 +38,7 @@ _BEFORE_VOWEL = {"beau": "BEAU", "nouveau": "NOUVEAU", "vieux": "VIEUX"}
 
 
 def plural(word: str) -> str:
-    """lettre -> lettres, gâteau -> gâteaux, journal -> journaux, prix -> prix; nouns and masculine adjectives."""
+    """Return the plural of a noun or masculine adjective: gâteau -> gâteaux, journal -> journaux, prix -> prix."""
     if word in _PLURALS:
         return _PLURALS[word]
     if word.endswith(("s", "x", "z")):
@@ -49,7 +49,7 @@ def plural(word: str) -> str:
 
 
 class FrenchAdjective(NamedTuple):
-    """Four forms; `before` is the masculine singular in front of its noun, which a vowel may change."""
+    """Four forms; `before` is the masculine singular before a noun, which may change before a vowel."""
 
     masculine: str
     feminine: str
@@ -58,16 +58,16 @@ class FrenchAdjective(NamedTuple):
     before: str
 
     def form(self, feminine: bool, plural: bool) -> str:
-        """The form that agrees."""
+        """Return the form that agrees."""
         if plural:
             return self.feminines if feminine else self.masculines
         return self.feminine if feminine else self.masculine
 
 
 def adjective(masculine: str) -> FrenchAdjective:
-    """All forms of an adjective or participle."""
+    """Return all forms of an adjective or participle."""
     feminine = _FEMININES.get(masculine) or _feminine(masculine)
-    if masculine == "marron":  # a chestnut stays a chestnut
+    if masculine == "marron":  # invariable
         return FrenchAdjective(*[masculine] * 5)
     return FrenchAdjective(
         masculine, feminine, plural(masculine), feminine + "s", _BEFORE_VOWEL.get(masculine, masculine)
@@ -91,7 +91,7 @@ def _feminine(masculine: str) -> str:
 
 
 def number(value: int, feminine: bool = False) -> str:
-    """1 to 99 in words, as `vingt et une`, `soixante-dix`, `quatre-vingts`, `quatre-vingt-onze`; `une` agrees."""
+    """Write 1 to 99 in words: `vingt et une`, `soixante-dix`, `quatre-vingts`, `quatre-vingt-onze`; `une` agrees."""
     if value <= 16:
         return "une" if value == 1 and feminine else _SMALL[value]
     if value < 20:

@@ -1,4 +1,4 @@
-"""The verb with all that stands around it: auxiliaries, negation, pronouns, adverbs.
+"""Verb groups: the verb with its auxiliaries, negation, pronouns and adverbs.
 
 she does not see them          elle ne les voit pas
 we have never written to him   nous ne lui avons jamais écrit
@@ -23,7 +23,7 @@ _SIMPLE = {"present": "present", "will": "future", "would": "conditional", "doin
 
 
 class Pronoun(NamedTuple):
-    """An object pronoun; French puts it before the verb, and a direct one lets the participle agree."""
+    """An object pronoun. French puts it before the verb, and the participle agrees with a direct one (`agrees`)."""
 
     english: str
     french: str
@@ -42,7 +42,7 @@ _INDIRECT = {"me": "me", "you": "vous", "him": "lui", "her": "lui", "us": "nous"
 
 
 def pronoun(english: str, direct: bool, antecedent: Who | None = None) -> Pronoun:
-    """The pronoun for a person, or for an antecedent within the sentence (`it`, `them`)."""
+    """Return the pronoun for a person, or for an antecedent within the sentence (`it`, `them`)."""
     if antecedent is not None:
         french = "les" if antecedent.plural else "la" if antecedent.feminine else "le"
         return Pronoun(english, french, antecedent)
@@ -71,11 +71,11 @@ def verb_group(
     inverted: bool = False,
     negative_subject: bool = False,
 ) -> Group:
-    """A verb in its tense.
+    """Build a verb group in a tense.
 
     Tenses: present, doing, past, was doing, perfect, pluperfect, going, will, would, infinitive, command. `agrees` is a
-    direct object that stands before the verb (the letters that I wrote: écrites). `negative_subject`: nobody came,
-    personne n'est venu.
+    direct object before the verb, with which the participle agrees (the letters that I wrote: écrites).
+    `negative_subject`: the subject is a negative word, so that French adds ne (personne n'est venu).
     """
     auxiliaries, main = _english(verb, tense, who, do=negation == "not" or inverted)
     middle = [Source(word) for word in negation.split()]
@@ -111,7 +111,7 @@ def verb_group(
 
 
 def _english(verb: Verb, tense: str, who: Who, do: bool) -> tuple[list[Source], Source]:
-    """The auxiliaries and the verb itself."""
+    """Return the English auxiliaries and the main verb."""
     forms = verb.english
     third = who.form == 2
     if tense in ("present", "past", "command"):
@@ -146,7 +146,7 @@ def _french(
     particles: tuple[Source, ...],
     agrees: Who | None,
 ) -> tuple[list[Target], list[Target]]:
-    """What carries the person, and what comes after negation and adverb."""
+    """Return the finite French words, and those after negation and adverb."""
     forms = verb.french
     helpers = tuple(auxiliaries)
     # "look for": both words are chercher; "write to": the preposition has its own French word.

@@ -8,7 +8,7 @@ __all__ = ["CITIES", "COUNTRIES", "INSTITUTIONS", "PEOPLE", "SURNAMES", "Country
 
 
 class Country(NamedTuple):
-    """A country; English may write two words, French needs an article."""
+    """A country; English may need two words, French needs an article."""
 
     english: str
     french: str
@@ -17,7 +17,7 @@ class Country(NamedTuple):
 
 
 class Institution(NamedTuple):
-    """A body with a name of its own, with the links between its words."""
+    """An institution, with the links between the words of its names."""
 
     english: str
     french: str
@@ -48,7 +48,7 @@ COUNTRIES = [
     for english, french, kind in (row.split() for row in _COUNTRIES.split(","))
 ]
 
-# Their words come in several names each, so that which word means which can be told from the sentences.
+# Each word is in several names, so that the sentences show which words translate each other.
 INSTITUTIONS = [
     Institution("the European Economic Area", "LA zone économique européenne", "0-0 1-3 2-2 3-1", True),
     Institution("the European Economic Community", "LA Communauté économique européenne", "0-0 1-3 2-2 3-1", True),

@@ -12,7 +12,7 @@ __all__ = ["GROUP", "PERSON", "PLACE", "NameWriter", "country"]
 PERSON = frozenset({"person"})
 GROUP = frozenset({"group"})
 PLACE = frozenset({"place"})
-# English takes the United States for one, French for many: no verb could agree with them in both.
+# "The United States" is singular in English and plural in French, so no verb can agree with it in both.
 _COUNTRIES = [country for country in COUNTRIES if not country.plural]
 _PERSONAL = (
     ("I", "je", Who(1)),
@@ -28,42 +28,42 @@ class NameWriter(Dice):
     """Writes names and personal pronouns."""
 
     def personal(self) -> NounPhrase:
-        """A pronoun as subject."""
+        """Write a personal pronoun as subject."""
         english, french, who = self.pick(_PERSONAL)
         word = Source(english)
         return NounPhrase([word], [Target(french, (word,))], who, PERSON, True)
 
     def name(self) -> NounPhrase:
-        """Marie."""
+        """Write a first name: Marie."""
         name, feminine = self.pick(PEOPLE)
         word = Source(name)
         return NounPhrase([word], [Target(name, (word,))], Who(3, False, feminine), PERSON)
 
     def titled(self) -> NounPhrase:
-        """Mrs Martin."""
+        """Write a title and a surname: Mrs Martin."""
         feminine = self.chance(0.5)
         name = self.pick(SURNAMES)
         phrase = fixed(f"{'Mrs' if feminine else 'Mr'} {name}", f"{'Mme' if feminine else 'M.'} {name}")
         return NounPhrase(phrase.source, phrase.target, Who(3, False, feminine), PERSON)
 
     def city(self) -> Phrase:
-        """Paris, without a preposition."""
+        """Write a city without a preposition: Paris."""
         english, french = self.pick(CITIES)
         return fixed(english, french)
 
     def country(self) -> NounPhrase:
-        """France, with its article in French."""
+        """Write a country, with its article in French."""
         return country(self.pick(_COUNTRIES))
 
     def institution(self) -> NounPhrase:
-        """The European Economic Area."""
+        """Write an institution: the European Economic Area."""
         chosen = self.pick(INSTITUTIONS)
         phrase = fixed(chosen.english, chosen.french, chosen.links)
         return NounPhrase(phrase.source, phrase.target, Who(3, False, chosen.feminine), GROUP)
 
 
 def country(chosen: Country, preposition: str = "") -> NounPhrase:
-    """A country on its own (la France) or after `in` (en France, au Japon) or `from` (de France, du Japon)."""
+    """Write a country alone (la France), after `in` (en France, au Japon) or after `from` (de France, du Japon)."""
     words = [Source(word) for word in chosen.english.split()]
     the, name = (tuple(words[:1]), tuple(words[1:])) if words[0].text == "the" else ((), tuple(words))
     article = "LES" if chosen.plural else "LA" if chosen.feminine else "LE"

@@ -1,4 +1,4 @@
-"""Noun phrases of a wanted length: names, described nouns, owners, lists, prepositions, relative clauses."""
+"""Noun phrases of a requested length: names, described nouns, owners, lists, prepositions, relative clauses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OWN = ("my", "your", "his", "her", "our", "their")
 _SINGULAR = ("the",) * 12 + ("a",) * 7 + ("this",) * 2 + ("*",) * 5 + ("every",)
 _PLURAL = ("the",) * 10 + ("some",) * 5 + ("these",) * 2 + ("*",) * 3 + ("several", "many", "#", "#", "#", "#")
 _MASS = ("the",) * 8 + ("some",) * 8 + ("this", "*", "*")
-# Who may have what: all by default.
+# Possible owners of a kind or noun; the default is all.
 _OWNERS = {
     "group": ("our", "their"),
     "plan": ("our", "their", "your", "his"),
@@ -34,13 +34,13 @@ _OWNED_NOUNS = frozenset(
 )
 _NUMBERS = (2, 2, 2, 3, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9, 10, 11, 12, 15, 20)
 _NUMEROUS = frozenset({"person", "youth", "animal", "text", "fruit", "building", "object", "chief"})
-# One of each is enough.
+# Nouns used only in the singular.
 _ONE = frozenset(
     {"mother", "father", "husband", "wife", "king", "queen", "government", "parliament", "army", "mayor", "president"}
 )
 _GROUPS = ("quality", "origin", "domain")
 
-# What may follow a noun of a kind: English, French, the kinds of the noun after it ("@" for names).
+# Prepositions after a noun of a kind: English, French, the kinds of the noun after it ("@" for names).
 _AFTER = {
     "person": (("from", "de", "@city"),),
     "kin": (("of", "de", "person"),),
@@ -71,10 +71,10 @@ _AFTER = {
 
 
 class NounWriter(NameWriter):
-    """Writes noun phrases. `n` is how many English words are wanted; what comes back is near it, mostly equal."""
+    """Writes noun phrases. `n` is the requested number of English words; results have about as many, mostly exactly."""
 
     def relative(self, head: NounPhrase, n: int) -> Phrase | None:
-        """A relative clause of about n words for this head."""
+        """Write a relative clause of about n words for this head."""
         raise NotImplementedError
 
     def noun_phrase(
@@ -87,10 +87,10 @@ class NounWriter(NameWriter):
         loose: bool = True,
         flat: bool = False,
     ) -> NounPhrase:
-        """About n words that mean one of these kinds.
+        """Write a noun phrase of about n words, of one of these kinds.
 
-        Not `loose`: after de and à, nothing that opens with des or du, and no list, which would repeat de and à.
-        `flat`: no relative clause.
+        Without `loose` (after de and à), it does not begin with des or du, and it is not a list, which would have to
+        repeat de and à. With `flat`, it has no relative clause.
         """
         if n <= 1:
             return self._short(kinds, subject, negated, loose)
@@ -115,7 +115,7 @@ class NounWriter(NameWriter):
     def extended(
         self, n: int, noun: Noun, *, negated: bool = False, loose: bool = True, flat: bool = False
     ) -> NounPhrase:
-        """A noun, and behind it a preposition or a relative clause."""
+        """Write a noun followed by a preposition or a relative clause."""
         tail = self.between(2, n - 2) if n < 9 else self.between(n // 2, n - 2)
         if not flat and self.chance(0.5):
             phrase = self.described(n - tail, noun, negated=negated, loose=loose)
@@ -124,7 +124,7 @@ class NounWriter(NameWriter):
                 phrase.add(relative)
                 return phrase
         choices = _AFTER.get(noun.kind, ())
-        if flat:  # something else is going to say where
+        if flat:  # other words will express the place
             choices = tuple(choice for choice in choices if choice[0] not in ("near", "in", "in front of"))
         if not choices:
             return self.described(min(n, 5), noun, negated=negated, loose=loose)
@@ -137,7 +137,7 @@ class NounWriter(NameWriter):
         return phrase
 
     def after(self, preposition: str, translation: str, kinds: str, n: int, flat: bool = False) -> Phrase:
-        """A preposition and its noun, n words together."""
+        """Write a preposition and its noun, n words together."""
         words = [Source(word) for word in preposition.split()]
         if kinds == "@city":
             other: Phrase = self.city()
@@ -156,7 +156,7 @@ class NounWriter(NameWriter):
     def described(
         self, n: int, noun: Noun, *, negated: bool = False, loose: bool = True, owned: bool = True
     ) -> NounPhrase:
-        """Determiner, numbers, adjectives and the noun: 2 to 5 words."""
+        """Write determiner, numbers, adjectives and the noun: 2 to 5 words."""
         if noun.kind == "matter":
             return describe(noun, "", False, self.some_adjectives(noun, min(n - 1, 2), last=True))
         if noun.kind == "kin":
@@ -192,7 +192,7 @@ class NounWriter(NameWriter):
         return describe(noun, determiner, plural, chosen, number=number, negated=negated)
 
     def some_adjectives(self, noun: Noun, count: int, last: bool = False) -> list[Adjective]:
-        """So many adjectives, in English order, or as many as there are; `last`: none that French puts first."""
+        """Pick up to `count` adjectives, in English order; with `last`, none that French puts before the noun."""
         if count <= 0:
             return []
         kind = frozenset({noun.kind})
@@ -215,12 +215,12 @@ class NounWriter(NameWriter):
         return self.between(13, 99) if chance < 0.95 else 50 * self.between(2, 40)
 
     def _short(self, kinds: tuple[str, ...], subject: bool, negated: bool, loose: bool) -> NounPhrase:
-        """One word where there can be one."""
+        """Write a single word if possible."""
         if "person" in kinds:
             return self.personal() if subject and self.chance(0.6) else self.name()
         if "matter" in kinds:
             return self.described(1, self.pick(nouns(("matter",))))
-        if "place" in kinds and loose and not subject:  # no verb agrees with a city: French does not know its gender
+        if "place" in kinds and loose and not subject:  # a city is no subject: its French gender is unclear
             city = self.city()
             return NounPhrase(city.source, city.target, Who(), PLACE)
         if "group" in kinds and self.chance(0.5):
@@ -228,7 +228,7 @@ class NounWriter(NameWriter):
         return self.described(2, self.pick(nouns(kinds)), negated=negated, loose=loose)
 
     def _owned(self, n: int, noun: Noun) -> NounPhrase:
-        """Marie 's old house; the doctor 's house."""
+        """Write a noun with its owner: Marie 's old house; the doctor 's house."""
         owner = self.name()
         if n > 4 and self.chance(0.6):
             owner = describe(self.pick(nouns(("person",))), self.pick(("the", "a", "this", "the")))
@@ -239,7 +239,7 @@ class NounWriter(NameWriter):
         return describe(noun, "", plural, chosen, owner=owner)
 
     def _relation(self, n: int, noun: Noun, flat: bool) -> NounPhrase:
-        """A relative is somebody's: my sister, Marie 's old uncle, the brother of the queen."""
+        """Write a family member with a possessor: my sister, Marie 's old uncle, the brother of the queen."""
         plural = noun.english not in _ONE and self.chance(0.2)
         owners = _OWNERS.get(noun.english)
         if n >= 3 and not owners and self.chance(0.3):
@@ -257,15 +257,15 @@ class NounWriter(NameWriter):
         return phrase
 
     def _list(self, n: int, kinds: tuple[str, ...], flat: bool) -> NounPhrase:
-        """A and B; A , B and C."""
+        """Write a list: A and B; A , B and C."""
         size = self.between(1, n // 2) if n < 8 else n // 3
-        items = [first := self.noun_phrase(size, kinds, loose=False, flat=True)]  # not loose: no list in a list
+        items = [first := self.noun_phrase(size, kinds, loose=False, flat=True)]  # not loose: no nested list
         if n >= 9 and self.chance(0.5):
             items.append(self.noun_phrase(max(2, (n - len(first) - 2) // 2), kinds, loose=False, flat=True))
         rest = n - sum(map(len, items)) - len(items)
         last = self.noun_phrase(max(1, rest), kinds, loose=False, flat=flat)
         if any(_same(last, item) for item in items):
-            return first  # not "the boys and a boy"; the sentence comes out short and is written anew
+            return first  # avoids "the boys and a boy"; the sentence is then too short and is rejected
         items.append(last)
         source, target = list(items[0].source), list(items[0].target)
         for item in items[1:-1]:
@@ -285,7 +285,7 @@ def _may_be_owned(noun: Noun) -> bool:
 
 
 def _same(one: NounPhrase, other: NounPhrase) -> bool:
-    """Whether two phrases name the same thing; the kinds of a noun hold its own name."""
+    """Return whether two phrases have the same noun; the kinds of a noun include the noun itself."""
     if one.kinds == other.kinds and one.kinds not in (PERSON, GROUP, PLACE):
         return True
     return one.source[-1].text == other.source[-1].text

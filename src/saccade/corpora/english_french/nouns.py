@@ -1,4 +1,4 @@
-"""The nouns, by what they mean: verbs and adjectives choose their nouns by these kinds."""
+"""The nouns by kinds of meaning; verbs and adjectives select their nouns by these kinds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Noun(NamedTuple):
 
     @property
     def mass(self) -> bool:
-        """Not counted: bread, water."""
+        """Whether it is a mass noun, such as bread or water."""
         return self.kind in ("food", "drink")
 
 
@@ -110,7 +110,7 @@ _TABLE = {
     "music": "song chanson f,symphony symphonie f,film film m",
     "language": "language langue f",
 }
-# Finer meanings, which some verbs ask for.
+# Finer kinds, which some verbs require.
 _ALSO = {
     "pet": "dog cat horse cow rabbit donkey",
     "scheduled": "train bus plane boat",
@@ -168,7 +168,7 @@ def _read() -> list[Noun]:
     for kind, entries in _TABLE.items():
         for entry in entries.split(","):
             word, translation, gender = entry.split()
-            kinds = frozenset({kind, word, *tags.get(word, ())})  # a verb may ask for a single noun, too
+            kinds = frozenset({kind, word, *tags.get(word, ())})  # a verb may also require a single noun
             if kind in ("kin", "chief", "youth"):
                 kinds |= {"person"}
             found[word] = Noun(
@@ -183,5 +183,5 @@ BY_ENGLISH = {noun.english: noun for noun in NOUNS}
 
 @cache
 def nouns(kinds: tuple[str, ...]) -> list[Noun]:
-    """All nouns of any of these kinds."""
+    """Return all nouns of any of these kinds."""
     return [noun for noun in NOUNS if not noun.kinds.isdisjoint(kinds)]

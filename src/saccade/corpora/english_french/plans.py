@@ -1,4 +1,4 @@
-"""How a verb is going to stand: its tense, its negation, and what may surround it."""
+"""Plan: the tense and negation of a verb, and what may surround it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _COST = {"present": 1, "past": 1, "infinitive": 1, "command": 1, "going": 4}  # 
 
 
 class Plan(NamedTuple):
-    """How a verb is going to stand."""
+    """The tense and negation of a verb, and what may surround it."""
 
     tense: str
     negation: str = ""
     inverted: bool = False
     adverb: bool = False
-    place: str = "any"  # may say where: any place, a city, or none
-    time: bool = True  # may say when
-    asked: str = ""  # the question's first word
-    event: bool = False  # something happens: no state, no quality
+    place: str = "any"  # allowed adverbials of place: any, city, or none ("")
+    time: bool = True  # may have an adverbial of time
+    asked: str = ""  # first word of the question
+    event: bool = False  # an event: no state and no quality
     fresh: bool = True  # may take another verb or clause
     negative_subject: bool = False
 
     @property
     def cost(self) -> int:
-        """English words of the verb, about."""
+        """Approximate number of English words of the verb."""
         cost = _COST.get(self.tense, 2) + len(self.negation.split()) + self.adverb
         return cost + 1 if (self.negation == "not" or self.inverted) and self.tense in ("present", "past") else cost

@@ -1,4 +1,4 @@
-"""What is said of a subject: a verb with its objects and adverbials, of a wanted length."""
+"""Predicates: a verb with its objects and adverbials, of a requested length."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from saccade.corpora.english_french.words import Phrase, Source, Target, Who
 
 __all__ = ["PredicateWriter"]
 
-_MOVING = frozenset({"person", "animal", "vehicle", "object"})  # what is done by others is done in some town
+_MOVING = frozenset({"person", "animal", "vehicle", "object"})  # other subjects only get a city as place
 
 
 class PredicateWriter(BeingWriter):
     """Writes predicates."""
 
     def predicate(self, n: int, subject: NounPhrase, plan: Plan) -> Group:
-        """About n English words that go with the subject, in the tense of the plan."""
+        """Write a predicate of about n English words for the subject, in the tense of the plan."""
         room = n - plan.cost
         if subject.kinds.isdisjoint(_MOVING) and plan.place:
             plan = plan._replace(place="city")
         if subject.source and subject.source[0].text == "every" and plan.negation:
             plan = plan._replace(negation="")
         if plan.adverb or plan.negation in ("never", "no longer"):
-            plan = plan._replace(time=False)  # they say when
+            plan = plan._replace(time=False)  # these already express time
         for _ in range(12):
             group = self._try(self._frame(room, subject, plan), room, subject, plan)
             if group is not None:
@@ -46,7 +46,7 @@ class PredicateWriter(BeingWriter):
 
     def _try(self, frame: str, room: int, subject: NounPhrase, plan: Plan) -> Group | None:
         if plan.tense == "infinitive" and frame in ("be", "adjective", "compare", "passive"):
-            return None  # nobody decides to be tired
+            return None  # no "decides to be tired"
         if plan.event and frame in ("be", "adjective", "compare"):
             return None
         if frame == "be":
@@ -120,7 +120,7 @@ class PredicateWriter(BeingWriter):
         return self.fill(group, room - len(thing) if rest else 0, tense, plan)
 
     def command(self, verb: Verb, room: int, you: NounPhrase, plan: Plan) -> Group | None:
-        """Open the door; do not give the key to Marie. No pronouns: French would put them behind the verb."""
+        """Write a command: do not give the key to Marie. No pronouns: French would put them after the verb."""
         room = max(2, room - len(verb.english.particles))
         group, _ = self.group(verb, plan, you.who)
         particles = tuple(group.source[-1:]) if verb.english.particles else ()
@@ -203,7 +203,7 @@ class PredicateWriter(BeingWriter):
         return Phrase([word, *where.source], [Target("dans", (word,)), *where.target])
 
     def _control(self, room: int, subject: NounPhrase, plan: Plan) -> Group | None:
-        """Wants to read the letter; cannot leave."""
+        """Write a verb with an infinitive: wants to read the letter; cannot leave."""
         if not plan.fresh or "person" not in subject.kinds or room < 2:
             return None
         verb, to, link = self.pick(CONTROL)

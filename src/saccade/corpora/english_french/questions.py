@@ -1,4 +1,4 @@
-"""Questions. French asks with est-ce que, so that the words keep their order."""
+"""Questions. French uses est-ce que, which keeps the word order."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class QuestionWriter(ClauseWriter):
         return Phrase([word, *predicate.source], [*subject.target, *predicate.target])
 
     def _which(self, n: int, mode: tuple[str, ...]) -> Phrase:
-        """Which letters did you write; how many letters; what; whom."""
+        """Write a question about an object: which letters did you write; how many letters; what; whom."""
         asked, agrees, verb = self._asked()
         tense = self.pick(mode)
         room = n - len(asked) - 2 - len(verb.english.particles)

@@ -1,4 +1,4 @@
-"""Whole sentences: fragments, statements, questions, commands, and long ones made of several clauses."""
+"""Whole sentences: fragments, statements, questions, commands, and long sentences of several clauses."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class SentenceWriter(QuestionWriter):
     """Writes sentences."""
 
     def __call__(self, n: int) -> Pair:
-        """A sentence of about n English words, its punctuation included."""
+        """Write a sentence of about n English words, punctuation included."""
         chance = self.random()
         if n <= 12 and chance < (0.3 if n <= 4 else 0.14):
             return self._fragment(n)
@@ -93,7 +93,7 @@ class SentenceWriter(QuestionWriter):
         return Pair(self._stop(phrase, ".") if stop else phrase)
 
     def _command(self, n: int) -> Phrase:
-        """Open the door , please !"""
+        """Write a command: open the door , please !"""
         you = NounPhrase([], [], Who(2, True), PERSON, True)
         plan = Plan("command", "not" if n >= 5 and self.chance(0.3) else "", time=False)
         please = n >= 5 and self.chance(0.3)
@@ -107,7 +107,7 @@ class SentenceWriter(QuestionWriter):
         return phrase
 
     def statement(self, n: int, mode: tuple[str, ...]) -> Phrase:
-        """One unit, or several in a row."""
+        """Write one unit, or several in a row."""
         units = 1 if n <= 22 and self.chance(0.8 if n <= 14 else 0.5) else max(2, round(n / self.between(9, 20)))
         if n < 9:
             units = 1
@@ -126,7 +126,7 @@ class SentenceWriter(QuestionWriter):
         return phrase
 
     def _unit(self, n: int, mode: tuple[str, ...], fronted: bool = True) -> Phrase:
-        """A main clause with at most one other."""
+        """Write a main clause with at most one other clause."""
         if n <= 6 or (n <= 18 and self.chance(0.45)):
             return self._simple(n, mode, main=True)
         chance = self.random()
@@ -178,7 +178,7 @@ class SentenceWriter(QuestionWriter):
         return self._join(left, "while", "pendant que", background, "0-0 0-1")
 
     def _fronted(self, n: int, mode: tuple[str, ...]) -> Phrase:
-        """If it rains , we will stay; in 1992 , the minister signed."""
+        """Write a fronted clause or time: if it rains , we will stay; in 1992 , the minister signed."""
         chance = self.random()
         if chance < 0.35:
             time = self.time(min(6, n // 2), mode[0])
@@ -201,7 +201,7 @@ class SentenceWriter(QuestionWriter):
         return opening
 
     def _report(self, n: int, mode: tuple[str, ...]) -> Phrase:
-        """The minister said that he would come."""
+        """Write reported speech: the minister said that he would come."""
         verb = self.pick(REPORTS)
         subject = self.noun_phrase(
             1 if n < 9 else self.between(1, min(8, n // 3)), verb.subjects, subject=True, flat=n < 20
@@ -212,7 +212,7 @@ class SentenceWriter(QuestionWriter):
         inner = REPORTED if mode == PAST else self.pick((PRESENT, PAST, FUTURE))
         if verb.english.base == "promise":
             inner = ("would",) if mode == PAST else FUTURE
-        time = mode != PAST  # what was tomorrow for them is not for us
+        time = mode != PAST  # times such as "tomorrow" would shift in the reported past
         rest = n - 1 - len(phrase)
         first = rest if rest < 12 or self.chance(0.4) else self._cut(rest - 2)
         self._join(phrase, "that", "que", self.clause(first, inner, governor=subject, time=time))
@@ -221,7 +221,7 @@ class SentenceWriter(QuestionWriter):
         return phrase
 
     def _shared(self, n: int, mode: tuple[str, ...]) -> Phrase:
-        """One subject for two verbs; the second object may be `it`."""
+        """Write one subject with two verbs; the second object may be `it`."""
         subject = self.subject(self._subject_size(n))
         tense = mode[0]
         rest = n - len(subject) - 1
@@ -233,11 +233,11 @@ class SentenceWriter(QuestionWriter):
         right = self.predicate(rest - len(left), subject, Plan(tense))
         phrase = Phrase(subject.source + left.source, subject.target + left.target)
         if [word.text for word in right.target] == [word.text for word in left.target]:
-            return phrase  # short, and so written anew
+            return phrase  # too short, and therefore rejected
         return self._join(phrase, "and", "et", Phrase(right.source, right.target))
 
     def _again(self, n: int, subject: NounPhrase, plan: Plan) -> Phrase | None:
-        """Bought a car and sold it."""
+        """Write two verbs with the same object: bought a car and sold it."""
         verbs = [verb for verb in done_by("direct", subject.kinds) if "person" not in verb.objects]
         if not verbs or n < 5:
             return None
@@ -269,7 +269,7 @@ class SentenceWriter(QuestionWriter):
         return phrase
 
     def _there_is(self, n: int, mode: tuple[str, ...]) -> Phrase:
-        """There are three letters on the table."""
+        """Write an existential clause: there are three letters on the table."""
         noun = self.pick(nouns(("person", "animal", "object", "vehicle", "building")))
         while noun.kind == "kin":
             noun = self.pick(nouns(("person", "animal", "object", "vehicle", "building")))
@@ -301,7 +301,7 @@ class SentenceWriter(QuestionWriter):
         return phrase
 
     def _age(self, n: int, mode: tuple[str, ...]) -> Phrase:
-        """Marie is thirty years old."""
+        """Write an age: Marie is thirty years old."""
         subject = self.noun_phrase(n - 4, ("person",), subject=True)
         years = self.between(13, 99)
         tense = "past" if mode == PAST else "present"

@@ -1,4 +1,4 @@
-"""The verbs: who does them, to what, and how each language builds them."""
+"""The verbs: the kinds of their subjects and objects, and their constructions in each language."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Verb(NamedTuple):
     frame: str
     subjects: tuple[str, ...]
     objects: tuple[str, ...]
-    state: bool = False  # a condition, not an event: no "is knowing", and the imperfect in the French past
+    state: bool = False  # not an event: no progressive ("is knowing"), and the imperfect in the French past
     brief: bool = False  # no progressive
     passive: bool = False
-    still: bool = False  # nobody says where
-    calm: bool = False  # may be done quietly
-    pace: bool = False  # may be done slowly
+    still: bool = False  # takes no adverbial of place
+    calm: bool = False  # may take "quietly" or "here"
+    pace: bool = False  # may take "slowly" or "quickly"
     no_shift: bool = False  # "explains it to him", not "explains him it"
 
 
@@ -190,7 +190,7 @@ MUST = Verb(english.EnglishVerb("must", "must", "", "", ""), conjugate("devoir")
 
 
 class Control(NamedTuple):
-    """A verb that takes another one: "decides to leave", "décide de partir"."""
+    """A verb with an infinitive: "decides to leave", "décide de partir"."""
 
     verb: Verb
     to: bool
@@ -210,7 +210,7 @@ CONTROL = [
     Control(_verb("control", "learn|apprendre"), True, "à"),
 ]
 
-# They take a clause: "says that ...", "dit que ...". None of them asks for the subjunctive.
+# They take a clause: "says that ...", "dit que ...". None of them requires the subjunctive.
 REPORTS = [
     _verb("that", row)
     for row in """
@@ -229,13 +229,13 @@ REPORTS = [
 
 @cache
 def done_by(frame: str, kinds: frozenset[str]) -> list[Verb]:
-    """The verbs of a frame whose subject may be of one of these kinds."""
+    """Return the verbs of a frame whose subject may be of one of these kinds."""
     return [verb for verb in VERBS if verb.frame == frame and not kinds.isdisjoint(verb.subjects)]
 
 
 @cache
 def doing_to(kinds: frozenset[str], passive: bool = False) -> list[Verb]:
-    """The verbs whose direct object may be of one of these kinds."""
+    """Return the verbs whose direct object may be of one of these kinds."""
     return [
         verb
         for verb in VERBS

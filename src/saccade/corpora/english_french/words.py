@@ -1,7 +1,8 @@
-"""Words of a sentence pair that know each other.
+"""Words of a sentence pair with their alignment.
 
-A `Source` is one English word of one sentence; a `Target` is a French word that names the English words it stands for.
-Phrases are two lists, put together in any order; `finish` counts the words and reads the links off.
+A `Source` is one English word of one sentence. A `Target` is a French word, with references to the English words that
+it translates. Phrases are two lists of these, joined in any order. `Pair.example` numbers the words and returns the
+links.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Source:
 
 
 class Target:
-    """A French word, the English words it surely stands for, and those it may be linked to without fault."""
+    """A French word, with the English words of its sure links and those of its merely possible links."""
 
     __slots__ = ("maybe", "sure", "text")
 
@@ -41,7 +42,7 @@ class Target:
 
 
 class Who(NamedTuple):
-    """Person, number and gender: what verbs, participles and adjectives agree with."""
+    """Person, number and gender, with which verbs, participles and adjectives agree."""
 
     person: int = 3
     plural: bool = False
@@ -49,12 +50,12 @@ class Who(NamedTuple):
 
     @property
     def form(self) -> int:
-        """Into the six forms of a tense: je tu il nous vous ils."""
+        """Index into the six forms of a tense: je tu il nous vous ils."""
         return self.person - 1 + 3 * self.plural
 
 
 class Phrase:
-    """A piece of a sentence in both languages."""
+    """A part of a sentence in both languages."""
 
     __slots__ = ("source", "target")
 
@@ -66,13 +67,13 @@ class Phrase:
         return len(self.source)
 
     def add(self, other: Phrase) -> None:
-        """Let another phrase follow, in both languages."""
+        """Append another phrase in both languages."""
         self.source += other.source
         self.target += other.target
 
 
 class Pair:
-    """A sentence and its translation, ready to be weighed: too long, too short, of another split."""
+    """A sentence and its translation, before its length and split are checked."""
 
     __slots__ = ("_phrase", "_words", "length", "target")
 
@@ -88,7 +89,7 @@ class Pair:
         return " ".join(with_article([word.text for word in self._phrase.source]))
 
     def example(self) -> Example:
-        """The texts and their gold links."""
+        """Return the texts and their gold links."""
         for place, word in enumerate(self._phrase.source):
             word.place = place
         sure = {(word.place, place) for place, (_, words, _) in enumerate(self._words) for word in words}
@@ -97,7 +98,7 @@ class Pair:
 
 
 def with_article(words: list[str]) -> list[str]:
-    """English words with `an` for `a` where the next one begins with a vowel's sound."""
+    """Replace `a` by `an`, in place, where the next English word begins with a vowel sound."""
     for place, word in enumerate(words):
         if word == "a" and _vowel_sound(words[place + 1]):
             words[place] = "an"
@@ -111,12 +112,12 @@ def _vowel_sound(word: str) -> bool:
 
 
 def sources(text: str) -> list[Source]:
-    """Fresh English words."""
+    """Return new English words."""
     return [Source(word) for word in text.split()]
 
 
 def fixed(english: str, french: str, links: str = "") -> Phrase:
-    """A phrase as it stands. Links are `0-0 1-2P`; left out, words go in pairs, the rest with the last."""
+    """Return a fixed phrase. Links are `0-0 1-2P`; by default words pair in order, extra words with the last."""
     source = sources(english)
     words = french.split()
     sure: list[list[Source]] = [[] for _ in words]

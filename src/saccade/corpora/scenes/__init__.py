@@ -1,10 +1,10 @@
-"""scenes: pictures of handwritten digits and drawn shapes, with captions and the region each word is about.
+"""scenes: images of handwritten digits and drawn shapes, with captions and the region that each word describes.
 
     two blue circles left of a red seven
     there is a red seven to the right of two little blue circles
 
-Read `things` first (what there is to see), then `scene` (how it is drawn), `layout` (what relations mean) and `words`
-(what is said). Handwriting comes with scikit-learn, the extra `scenes`.
+Read `things` first (the objects), then `scene` (drawing), `layout` (what relations mean) and `words` (captions).
+Handwritten digits come from scikit-learn, which the extra `scenes` installs.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["COLOURS", "DIGITS", "LONGEST", "SHAPES", "SHORTEST", "SMALLEST", "Sc
 SHORTEST, LONGEST = 3, 16
 """Words of a caption."""
 SMALLEST = 48
-"""Pixels of a canvas on which small things can still be told apart."""
+"""Minimum side of a canvas in pixels: small things can still be distinguished."""
 _PATIENCE = 20_000
 _OFTEN = {"alone": 1, "left": 2, "near": 2, "above": 3, "inside": 2, "between": 1, "around": 1, "corner": 1}
-"""How often scenes show each relation, as far as there is room."""
+"""Relative frequency of each relation, before scenes without room are rejected."""
 _RELATIONS = tuple(relation for relation, times in _OFTEN.items() for _ in range(times))
 
 
@@ -42,16 +42,18 @@ def scenes(
     canvas: int = 64,
     captions: int = 4,
 ) -> Iterator[Example]:
-    """`size` pictures, each as `captions` Examples one after the other; `size` None goes on forever.
+    """Generate `size` images, each as `captions` consecutive Examples; `size` None never ends.
 
-    The first caption of a picture is the plain one: `a red seven left of two blue circles`, always from the left or
-    from the top, without sizes. With one caption a picture has only that, so that there is one right answer.
+    The first caption of an image is plain: `a red seven left of two blue circles`, always from the left or from the
+    top, without sizes. With `captions=1` an image has only this caption, so there is a single right answer.
 
-    Of an example, `image` is the Scene, drawn when it is loaded, `target` a caption, `references` all captions of the
-    picture and `boxes` the region of each word of the target (see `words`). Lengths count the words of a caption; they
-    are 3 to 16, or fewer lengths if asked. The same arguments give the same pictures, and a larger size only adds to
-    them. Splits share no sample of handwriting and no caption: the counted, coloured things of a picture decide its
-    split, whatever their places, and every caption names them all.
+    In an example, `image` is the Scene, drawn when it is loaded, and `target` is a caption. `references` are all
+    captions of the image, and `boxes` the region of each word of the target (see `words`). Lengths count the words of
+    a caption; they are 3 to 16, and within `min_length` and `max_length`. The same arguments give the same images, and
+    a larger size only appends to them.
+
+    Splits share no handwritten sample and no caption. The numbers, colors and kinds of the things in an image decide
+    its split, whatever their places, and every caption names them all.
     """
     check_request("scenes", split, size, min_length, max_length)
     low, high = max(min_length, SHORTEST), min(max_length, LONGEST)
@@ -63,7 +65,7 @@ def scenes(
     if canvas < SMALLEST:
         raise ConfigError(f"scenes: a canvas of {canvas} pixels is too small to tell things apart. Take {SMALLEST}.")
     if captions < 1:
-        raise ConfigError(f"scenes: {captions} captions are asked for each picture. Ask for 1 or more.")
+        raise ConfigError(f"scenes: {captions} captions are asked for each image. Ask for 1 or more.")
     found = _endless(split, seed, low, high, canvas, captions)
     return found if size is None else islice(found, size * captions)
 
@@ -75,7 +77,7 @@ def _endless(split: str, seed: int, low: int, high: int, canvas: int, captions: 
     while True:
         if (vain := vain + 1) > _PATIENCE:
             raise DataError(
-                f"scenes has no {split} picture with {captions} different captions of {low} to {high} words. Allow "
+                f"scenes has no {split} image with {captions} different captions of {low} to {high} words. Allow "
                 "more lengths, or ask for fewer captions."
             )
         sketch = _sketch(dice)
@@ -88,7 +90,7 @@ def _endless(split: str, seed: int, low: int, high: int, canvas: int, captions: 
         written = write_captions(sketch, boxes, captions, low, high, dice)
         if written is None:
             continue
-        scene = Scene(f"scenes {split} {seed}, picture {number}", canvas, _stacked(placed), int(dice.random() * 2**32))
+        scene = Scene(f"scenes {split} {seed}, image {number}", canvas, _stacked(placed), int(dice.random() * 2**32))
         number, vain = number + 1, 0
         texts = tuple(" ".join(word for word, _ in caption) for caption in written)
         for text, caption in zip(texts, written, strict=True):
@@ -96,18 +98,18 @@ def _endless(split: str, seed: int, low: int, high: int, canvas: int, captions: 
 
 
 def _stacked(placed: Placed) -> tuple[Thing, ...]:
-    """All things, what may lie around another first."""
+    """Return all things in drawing order: those that may surround others first."""
     return tuple(thing for group in reversed(placed) for thing in group)
 
 
 def _sketch(dice: Dice) -> Sketch:
-    """Something to draw; whether it has room shows later."""
+    """Draw a random sketch; `lay_out` finds out whether it has room."""
     relation = dice.pick(_RELATIONS)
     count = {"alone": 1, "between": 3, "corner": 3}.get(relation, 2)
     groups: list[Group] = []
     while len(groups) < count:
         group = _group(relation, len(groups), dice)
-        # no two groups that a caption could mix up
+        # no two groups that a caption could confuse
         if all((group.colour, group.kind) != (other.colour, other.kind) for other in groups):
             groups.append(group)
     return Sketch(relation, tuple(groups), (dice.chance(0.5), dice.chance(0.5)))

@@ -1,8 +1,11 @@
-"""Layout: where the groups of a scene go so that what its captions say is true.
+"""Layout: place the groups of a scene so that its captions are true.
 
-What a relation means, in pixels: one group is left of another if all of it ends at least a gap before the other begins
-and they overlap half of the lower one's height; right, above and below are the same, turned. Next to is left or right
-with hardly more than that gap. Inside is within the hole of a hollow thing. Between has a neighbour on either side.
+What relations mean in pixels:
+- left: all of a group ends at least a gap before the other begins, and they overlap vertically by at least half the
+  height of the shorter one; right, above and below are the same in other directions.
+- next to: left or right, with a gap that is hardly larger than the minimum.
+- inside: within the hole of a hollow thing.
+- between: with a neighbor on either side.
 """
 
 from __future__ import annotations
@@ -15,15 +18,15 @@ from saccade.corpora.stream import Dice
 __all__ = ["Group", "Placed", "Sketch", "lay_out"]
 
 _MARGIN, _GAP, _NEAR, _FAR = 0.03, 0.06, 0.11, 0.17
-"""In fractions of the canvas: around everything; between groups, at least; when near, at most; when not, at least."""
+"""Fractions of the canvas: outer margin; minimum gap; maximum gap if near; minimum gap of `left`, which is not near."""
 _HEIGHTS = {"small": (0.21, 0.25), "large": (0.34, 0.4), "huge": (0.6, 0.66)}
-"""In fractions of the canvas. Huge is a large thing that has room for another inside."""
+"""Fractions of the canvas. A huge thing has room for another inside."""
 _APART = 2
 """Pixels between the things of a group."""
 
 
 class Group(NamedTuple):
-    """Some things of one kind, colour and size."""
+    """Some things of one kind, color and size."""
 
     number: int
     size: str
@@ -32,15 +35,15 @@ class Group(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What every caption says of it."""
+        """What every caption says about the group."""
         return f"{self.number} {self.colour} {self.kind}"
 
 
 class Sketch(NamedTuple):
-    """What a scene shall show. Relations are of the first group to each of the others.
+    """What a scene is to show. The relation is that of the first group to the others.
 
-    relation: alone, left, near (left, and next to), above, inside, between, around (between two of one kind),
-    or corner (left of the second and above the third, or the other sides by `turned`).
+    relation: alone, left, near (left, and next to), above, inside, between, around (between two things of one group),
+    or corner (left of the second and above the third; `turned` selects right and below).
     """
 
     relation: str
@@ -53,7 +56,7 @@ Placed = tuple[tuple[Thing, ...], ...]
 
 
 class _Block(NamedTuple):
-    """A group arranged: its things with their places inside the block, and its size."""
+    """An arranged group: its things, placed relative to the block, and the size of the block."""
 
     things: tuple[Thing, ...]
     wide: int
@@ -63,12 +66,12 @@ class _Block(NamedTuple):
         return tuple(thing._replace(x=thing.x + x, y=thing.y + y) for thing in self.things)
 
     def flipped(self) -> _Block:
-        """With across and down exchanged; what was laid out in a row then stands in a column."""
+        """Swap width and height, so that a row of blocks can be laid out as a column."""
         return _Block(self.things, self.high, self.wide)
 
 
 def lay_out(sketch: Sketch, canvas: int, samples: dict[str, list[int]], dice: Dice) -> Placed | None:
-    """Places for all groups, or None where they have no room."""
+    """Place all groups, or return None if they have no room."""
     margin = max(1, round(_MARGIN * canvas))
     room = canvas - 2 * margin
     if sketch.relation == "inside":
@@ -83,7 +86,7 @@ def lay_out(sketch: Sketch, canvas: int, samples: dict[str, list[int]], dice: Di
 
 
 def _things(group: Group, canvas: int, samples: dict[str, list[int]], dice: Dice) -> list[Thing]:
-    """The things of a group, not yet placed: each digit in a hand of its own."""
+    """Return the things of a group, not placed yet, each digit with its own handwritten sample."""
     low, high = (round(part * canvas) for part in _HEIGHTS[group.size])
     height = dice.between(low, high)
     hands = samples.get(group.kind)
@@ -93,7 +96,7 @@ def _things(group: Group, canvas: int, samples: dict[str, list[int]], dice: Dice
 
 
 def _arranged(group: Group, canvas: int, samples: dict[str, list[int]], dice: Dice) -> _Block:
-    """In a row, in a column, or in two rows."""
+    """Arrange a group in a row, in a column, or in rows of two."""
     things = _things(group, canvas, samples, dice)
     per_row = dice.pick((1, 2, len(things))) if len(things) > 2 else dice.between(1, len(things))
     cell_wide, cell_high = max(thing.width for thing in things), things[0].height
@@ -101,7 +104,7 @@ def _arranged(group: Group, canvas: int, samples: dict[str, list[int]], dice: Di
     placed = []
     for number, thing in enumerate(things):
         row, column = divmod(number, per_row)
-        short = len(things) - row * per_row  # a last row that is not full stands in the middle
+        short = len(things) - row * per_row  # an incomplete last row is centered
         indent = (cell_wide + _APART) * max(0, per_row - short) // 2
         x = column * (cell_wide + _APART + loose[0]) + indent + (cell_wide - thing.width) // 2
         y = row * (cell_high + _APART + loose[1])
@@ -116,7 +119,7 @@ def _arranged(group: Group, canvas: int, samples: dict[str, list[int]], dice: Di
 
 
 def _line(sketch: Sketch, room: int, canvas: int, samples: dict[str, list[int]], dice: Dice) -> Placed | None:
-    """One block after the other, from the left or from the top."""
+    """Place one block after the other, from the left or from the top."""
     groups = list(sketch.groups)
     if sketch.relation == "around":  # two things of one group, one on either side
         one = groups[1]._replace(number=1)
@@ -136,7 +139,7 @@ def _line(sketch: Sketch, room: int, canvas: int, samples: dict[str, list[int]],
 
 
 def _in_line(blocks: list[_Block], relation: str, room: int, canvas: int, dice: Dice) -> list[tuple[int, int]] | None:
-    """Where blocks begin along a line and across it."""
+    """Return where blocks begin, along a line and across it, or None if they have no room."""
     least = round((_FAR if relation == "left" else _GAP) * canvas)
     most = round(_NEAR * canvas) if relation == "near" else room
     gaps: list[int] = []
@@ -152,7 +155,7 @@ def _in_line(blocks: list[_Block], relation: str, room: int, canvas: int, dice: 
     start = dice.between(0, room - tall.high)
     places = []
     for number, block in enumerate(blocks):
-        # half of the lower block at least stands beside the higher one
+        # at least half of the shorter block overlaps the highest one
         low = max(0, start - block.high // 2)
         high = min(room - block.high, start + tall.high - (block.high + 1) // 2)
         places.append((along, start if block is tall else dice.between(low, high)))
@@ -163,7 +166,7 @@ def _in_line(blocks: list[_Block], relation: str, room: int, canvas: int, dice: 
 
 
 def _all_beside(blocks: list[_Block], places: list[tuple[int, int]]) -> bool:
-    """Whether the block in the middle overlaps each of its neighbours by half of the lower of the two."""
+    """Return whether the middle block overlaps each neighbor by half of the shorter of the two."""
     middle, top = blocks[1], places[1][1]
     for block, (_, start) in ((blocks[0], places[0]), (blocks[2], places[2])):
         overlap = min(top + middle.high, start + block.high) - max(top, start)
@@ -173,11 +176,11 @@ def _all_beside(blocks: list[_Block], places: list[tuple[int, int]]) -> bool:
 
 
 def _inside(sketch: Sketch, room: int, canvas: int, samples: dict[str, list[int]], dice: Dice) -> Placed | None:
-    """The first group in the hole of the second, which is one hollow thing."""
+    """Place the first group in the hole of the second, which is one hollow thing."""
     inner = _arranged(sketch.groups[0], canvas, samples, dice)
     outer = _arranged(sketch.groups[1], canvas, samples, dice)
     x, y = dice.between(0, room - outer.wide), dice.between(0, room - outer.high)
-    # the square within the hole: of a ring's, its corners touch the circle
+    # the largest square in the hole; in a ring, its corners touch the circle
     side = int(outer.high * (0.7 / 2**0.5 if sketch.groups[1].kind == "ring" else 0.7)) - 1
     if max(inner.wide, inner.high) > side:
         return None
@@ -187,13 +190,13 @@ def _inside(sketch: Sketch, room: int, canvas: int, samples: dict[str, list[int]
 
 
 def _corner(sketch: Sketch, room: int, canvas: int, samples: dict[str, list[int]], dice: Dice) -> Placed | None:
-    """The first beside the second and above or below the third; the second and third do not touch."""
+    """Place the first group beside the second and above or below the third; keep those two apart."""
     blocks = [_arranged(group, canvas, samples, dice) for group in sketch.groups]
     beside = _in_line(blocks[:2], "near", room, canvas, dice)
     under = _in_line([blocks[0].flipped(), blocks[2].flipped()], "near", room, canvas, dice)
     if beside is None or under is None:
         return None
-    # both lines with the first block at the origin, then moved together into the room
+    # put the first block of both lines at the origin, then move everything into the room
     second = beside[1][0] - beside[0][0], beside[1][1] - beside[0][1]
     third = under[1][1] - under[0][1], under[1][0] - under[0][0]
     starts = [(0, 0), second, third]

@@ -1,7 +1,7 @@
-"""What scenes are made of: handwritten digits and drawn shapes, as masks of any size.
+"""The things in scenes: handwritten digits and drawn shapes, as masks of any size.
 
-A mask says how much of each pixel a thing covers, from 0 to 1. Its height and width are those of the thing itself, so
-the box around a thing is the box of its mask.
+A mask is the coverage of each pixel by a thing, from 0 to 1. Its height and width are those of the thing, so the
+bounding box of a thing is that of its mask.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 SHAPES = ("circle", "square", "triangle", "star", "cross", "diamond", "ring", "frame")
 KINDS = (*DIGITS, *SHAPES)
 HOLLOW = ("ring", "frame")
-"""Shapes that something else may lie inside of."""
+"""Shapes with a hole for another thing."""
 
 _FINE = 4
-"""Points across a pixel at which a shape is looked at."""
+"""Sample points per pixel in each direction, to draw shapes."""
 _INNER = 0.7
-"""How far the hole of a hollow shape reaches."""
+"""Size of the hole, relative to its hollow shape."""
 _FAINT, _INK = 0.25, 1.45
-"""Handwriting fainter than this is left white, and the rest made this much darker, so that strokes have edges."""
+"""Handwriting fainter than this becomes white, and the rest this much darker, so that strokes have edges."""
 _HELD_OUT = {"valid": (0,), "test": (1,), "train": (2, 3, 4, 5, 6, 7)}
-"""Of every eight samples of a digit, those of each split."""
+"""The split of each of eight consecutive samples of a digit."""
 
 Points = NDArray[np.float64]
 
 
 def samples(split: str) -> dict[str, list[int]]:
-    """Which handwritten samples of each digit a split may use; no sample is in two splits."""
+    """Return the handwritten samples of each digit that a split may use; no sample is in two splits."""
     labels = _handwriting()[1]
     found: dict[str, list[int]] = {}
     for digit, name in enumerate(DIGITS):
@@ -61,7 +61,7 @@ def samples(split: str) -> dict[str, list[int]]:
 
 @lru_cache(maxsize=1 << 14)
 def mask(kind: str, height: int, sample: int = -1) -> Mask:
-    """A thing of this height; `sample` is which handwriting a digit is in. Not to be written to."""
+    """Return the read-only mask of a thing of this height; `sample` selects the handwritten sample of a digit."""
     made = _digit(sample, height) if kind in DIGITS else _shape(kind, height)
     made.flags.writeable = False
     return made
@@ -69,7 +69,7 @@ def mask(kind: str, height: int, sample: int = -1) -> Mask:
 
 @cache
 def _handwriting() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """(N, 8, 8) from 0 to 16, and which digit each of them is."""
+    """Load handwritten digits, (N, 8, 8) from 0 to 16, and the class of each."""
     import_extra("sklearn", "scenes", "the corpus 'scenes', whose digits come with scikit-learn,")
     found: Any = importlib.import_module("sklearn.datasets").load_digits()
     return found.images, found.target
@@ -86,13 +86,13 @@ def _digit(sample: int, height: int) -> Mask:
 
 @cache
 def _stretch(old: int, new: int) -> Points:
-    """(new, old): a matrix that makes `new` values of `old`, by lines between them."""
+    """Return the matrix (new, old) that interpolates `old` values linearly to `new` ones."""
     places = np.clip((np.arange(new) + 0.5) * old / new - 0.5, 0, old - 1)
     return np.asarray(np.maximum(0, 1 - np.abs(places[:, None] - np.arange(old))))
 
 
 def _shape(kind: str, height: int) -> Mask:
-    """How much of each pixel lies inside, counted over a fine grid from -1 to 1 both ways."""
+    """Compute the fraction of each pixel inside a shape, on a fine grid from -1 to 1 in both directions."""
     line = (np.arange(height * _FINE) + 0.5) * 2 / (height * _FINE) - 1
     inside = _INSIDE[kind](line[None, :], line[:, None])
     cover = np.broadcast_to(inside, (height * _FINE,) * 2).reshape(height, _FINE, height, _FINE).mean((1, 3))
@@ -100,7 +100,7 @@ def _shape(kind: str, height: int) -> Mask:
 
 
 def _star(x: Points, y: Points) -> NDArray[np.bool_]:
-    """Five points: inside at least four of the five lines through them, as the middle and the tips are."""
+    """Return whether points lie in a five-pointed star: inside at least four of its five lines."""
     angles = -np.pi / 2 + np.arange(5) * 2 * np.pi / 5
     across, down = 0.951 * x, 0.9045 * y - 0.0955  # a star of radius 1 is less wide and high than its circle
     within = [across * np.cos(angle) + down * np.sin(angle) <= 0.309 for angle in angles]
@@ -117,4 +117,4 @@ _INSIDE: dict[str, Callable[[Points, Points], NDArray[np.bool_]]] = {
     "ring": lambda x, y: (x**2 + y**2 <= 1) & (x**2 + y**2 >= _INNER**2),
     "frame": lambda x, y: (np.maximum(np.abs(x), np.abs(y)) <= 1) & (np.maximum(np.abs(x), np.abs(y)) >= _INNER),
 }
-"""Whether a point belongs to a shape; y grows downwards."""
+"""Functions that return whether points belong to a shape; y grows downwards."""

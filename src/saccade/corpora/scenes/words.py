@@ -1,8 +1,8 @@
-"""Captions of a sketch, each word with the region it is about.
+"""Captions of a sketch, each word with the region that it describes.
 
-Counts (two and more), sizes, colours and nouns have the box of their things, of all of them where there are several;
-`them` too. The words that carry a relation (left, next, above, inside, between) have the box around everything they
-relate. Articles, `there`, `is`, `and` and the small words of a relation (to the left of) have none.
+Counts (two and more), sizes, colors, nouns and `them` have the box around all their things. The words that carry a
+relation (left, next, above, inside, between) have the box around everything that they relate. Articles, `there`, `is`,
+`and` and the small words of a relation (to the left of) have none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BOTH_WAYS = {
     "above": (_ABOVE, _BELOW),
     "inside": (("inside", "in"), ("around",)),
 }
-"""How the first group lies to the second, and the second to the first."""
+"""Phrases for the relation of the first group to the second, and of the second to the first."""
 _SMALL_WORDS = {"to", "the", "of"}
 _SAY_SIZE = 0.5
 _TRIES = 12
@@ -39,10 +39,10 @@ _TRIES = 12
 def write_captions(
     sketch: Sketch, boxes: Sequence[Box], count: int, low: int, high: int, dice: Dice
 ) -> list[Caption] | None:
-    """`count` different captions of `low` to `high` words, or None if there are not so many.
+    """Write `count` different captions of `low` to `high` words, or return None if there are not enough.
 
-    The first says what there is and no more, as every picture's does. The others take turns in where they begin, as far
-    as the relation has two sides.
+    The first is the plain caption, without optional words. The others alternate in the group that they begin with, if
+    the relation can be expressed from both sides.
     """
     found: dict[str, Caption] = {}
     begin = dice.between(0, 1)
@@ -59,7 +59,7 @@ def write_captions(
 
 
 class _Plainly(Dice):
-    """No chance at all: the first of several words, and nothing that may be left out."""
+    """Not random: always the first of several words, and nothing optional."""
 
     def pick(self, items: list[Item] | tuple[Item, ...]) -> Item:
         return items[0]
@@ -72,7 +72,7 @@ class _Plainly(Dice):
 
 
 class _Speaker:
-    """One caption: the sizes it mentions, the words it chooses."""
+    """Writes captions with one choice of noun phrases."""
 
     def __init__(self, sketch: Sketch, boxes: Sequence[Box], dice: Dice) -> None:
         self._sketch, self._boxes, self._dice = sketch, boxes, dice
@@ -91,7 +91,7 @@ class _Speaker:
         return self._sentence(first, how + self._names[second])
 
     def _sentence(self, head: int, rest: Words) -> Words:
-        """`a star left of a ring`, `there is a star …` or `a star is …`."""
+        """Write `a star left of a ring`, `there is a star …` or `a star is …`."""
         be: Words = [("are" if self._sketch.groups[head].number > 1 else "is", None)]
         form = self._dice.between(0, 2 if rest else 1)
         if form == 1:
@@ -107,7 +107,7 @@ class _Speaker:
         return self._sentence(0, [*parts[turned], ("and", None), *parts[not turned]])
 
     def _between(self, turned: bool) -> Words:
-        """`a star between two rings`, `two rings with a star between them`."""
+        """Write `a star between two rings` or `two rings with a star between them`."""
         all_of_it = union(self._boxes)
         around = list(self._names[1:])
         if len(around) == 2 and self._dice.chance(0.5):
@@ -120,7 +120,7 @@ class _Speaker:
 
     def _related(self, phrases: Sequence[str], box: Box) -> Words:
         words = self._dice.pick(tuple(phrases)).split()
-        # of `next to` and `to the left of`, one word says where
+        # in `next to` or `to the left of`, only one word has a region
         return [(word, None if word in _SMALL_WORDS else box) for word in words]
 
     def _noun_phrase(self, group: Group, box: Box) -> Words:

@@ -1,6 +1,6 @@
-"""Public data sets that recipes are written for: where they come from, what they may be used for, what to make of them.
+"""Public data sets that recipes use: where to get them, their licenses, and how to convert them.
 
-None of them comes with saccade, and none is downloaded by it.
+saccade neither includes nor downloads them.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["PUBLIC", "PublicSet"]
 
 @dataclass(frozen=True)
 class PublicSet:
-    """A data set that others publish.
+    """A published data set.
 
-    get: how to get it, in a sentence or two. convert(origin, out): the files of a recipe made of those that are
-    published; None where recipes read them as they are.
+    get: how to get it, in a sentence or two. convert(origin, out): writes the files of a recipe from the published
+    ones, and returns their paths; None if recipes read the published files.
     """
 
     about: str
@@ -35,8 +35,8 @@ class PublicSet:
     convert: Callable[[Path, Path], list[Path]] | None = None
 
     def instructions(self, name: str) -> str:
-        """What to do, in plain words."""
-        lines = [self.about, f"From: {self.address}", f"Licence: {self.licence}", self.get]
+        """Return instructions for getting the data set and training on it."""
+        lines = [self.about, f"From: {self.address}", f"License: {self.licence}", self.get]
         folder = "DIR"
         if self.convert is not None:
             lines.append(f"Then: saccade data {name} --from DIR --out {name}")
@@ -47,7 +47,7 @@ class PublicSet:
 
 PUBLIC: dict[str, PublicSet] = {
     "multi30k": PublicSet(
-        "Captions of pictures in English, German and French, 29,000 for training.",
+        "Captions of images in English, German and French, 29,000 for training.",
         "translation",
         "https://github.com/multi30k/dataset",
         "not stated there; generally taken as CC BY-NC-SA 4.0, English from Flickr30k, for research",
@@ -55,10 +55,10 @@ PUBLIC: dict[str, PublicSet] = {
         "multi30k-transformer",
     ),
     "tatoeba": PublicSet(
-        "Short English-French sentences, and long ones made by putting them one after another.",
+        "Short English-French sentences, and longer ones joined from them.",
         "translation",
         "https://www.manythings.org/anki/fra-eng.zip",
-        "CC BY 2.0 (tatoeba.org and manythings.org/anki are to be named)",
+        "CC BY 2.0 (credit tatoeba.org and manythings.org/anki)",
         "Unpack it; DIR is the folder with fra.txt.",
         "tatoeba-bahdanau",
         convert_tatoeba,
@@ -75,8 +75,8 @@ PUBLIC: dict[str, PublicSet] = {
         "The Stanford Sentiment Treebank: sentences of film reviews, five grades or two.",
         "classification",
         "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
-        "not stated; for research, Socher et al. 2013 are to be cited",
-        "Unpack it; DIR is its folder trees. Files named stsa.fine.train and so on are read as they are.",
+        "not stated; for research, cite Socher et al. 2013",
+        "Unpack it; DIR is its folder trees. Files named stsa.fine.train and so on need no conversion.",
         "sst-lstmn",
         convert_trees,
     ),
@@ -85,26 +85,26 @@ PUBLIC: dict[str, PublicSet] = {
         "captioning",
         "https://forms.illinois.edu/sec/1713398",
         "for non-commercial research and education; the photographs belong to those who took them",
-        "Ask for it there, and unpack Flickr8k_Dataset.zip and Flickr8k_text.zip; DIR is the folder with both. Larger "
-        "pictures: --set data.picture_size=224.",
+        "Request it there, and unpack Flickr8k_Dataset.zip and Flickr8k_text.zip; DIR is the folder with both. Larger "
+        "images: --set data.picture_size=224.",
         "flickr8k",
         convert_flickr8k,
     ),
     "hansards": PublicSet(
-        "Sentences of the Canadian parliament, English and French, whose words were linked by hand.",
+        "Sentences of the Canadian parliament, English and French, with manual word alignments.",
         "translation",
         "http://web.eecs.umich.edu/~mihalcea/wpt/",
         "not stated; the gold standard of the HLT-NAACL 2003 shared task",
-        "Unpack the English-French trial or test data; DIR has FILE.e, FILE.f and FILE.wa. It is for measuring: what "
-        "is trained on comes with the set alignment, which needs this one.",
+        "Unpack the English-French trial or test data; DIR has FILE.e, FILE.f and FILE.wa. It is for "
+        "evaluation: its training data is the set alignment, which needs this one.",
         "alignment-additive",
         convert_hansards,
     ),
     "alignment": PublicSet(
-        "English-French sentences of multi30k and tatoeba, cut into words as the Hansards' gold alignments are.",
+        "English-French sentences of multi30k and tatoeba, tokenized like the Hansards' gold alignments.",
         "translation",
-        "made of three of the others",
-        "that of its parts",
+        "made from three of the others",
+        "those of its parts",
         "DIR holds the folders multi30k and tatoeba as published, and hansards, also as made by this command.",
         "alignment-additive",
         convert_alignment,

@@ -1,7 +1,7 @@
-"""English-French text to learn alignments from, cut into words as the gold alignments of the Hansards are.
+"""English-French text for learning alignments, tokenized like the gold alignments of the Hansards.
 
-There, signs and the parts of hyphenated words stand alone, and French words that grew together are taken apart: l'eau
-is le eau, du is de le. Text that is cut in another way would have other words to align.
+There, punctuation marks and the parts of hyphenated words are separate words, and French contractions are split: l'eau
+is le eau, du is de le. Text that is tokenized otherwise would have other words to align.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _JOINED_TO = 30
 
 
 def convert_alignment(origin: Path, out: Path) -> list[Path]:
-    """Write train, valid (both without links) and test, which is the gold standard; no sentence of it is trained on."""
+    """Write train, valid (both without links) and test, the gold standard, which is not used for training."""
     tatoeba, held_out = read_tatoeba(_folder(origin, "tatoeba", "tatoeba_en_fr"))
     captions = _folder(origin, "multi30k")
     rng = random.Random(1)
     train = [*tatoeba, *_captions(captions, "train")]
-    # the gold sentences are twice as long as those that there are to learn from
+    # the gold sentences are twice as long as the training sentences
     train += list(joined(train, len(train) // 2, (12, _JOINED_TO), rng))
     rng.shuffle(train)
     valid = [*held_out, *_captions(captions, "val")]
@@ -47,7 +47,7 @@ def convert_alignment(origin: Path, out: Path) -> list[Path]:
 
 
 def english_words(text: str) -> str:
-    """English with its words apart: signs alone, n't as not, the 's of it's by itself."""
+    """Tokenize English: punctuation apart, n't as not, the 's of it's apart."""
     text = _SHORTENED.sub(lambda match: _NOT[match[0].replace("’", "'").lower()], text.replace("’", "'"))
     text = re.sub(r"\bcannot\b", "can not", re.sub(r"n't\b", " not", text))
     text = re.sub(r"(?<=\w)'(?=(?:s|re|ve|ll|m|d)\b)", " '", text)
@@ -55,7 +55,7 @@ def english_words(text: str) -> str:
 
 
 def french_words(text: str) -> str:
-    """French with its words apart: l' as le, du as de le, and so on; la is not told from le where it was cut off."""
+    """Tokenize French: l' as le, du as de le, and so on; l' always becomes le, also where it stands for la."""
     text = re.sub(r"\baujourd['’]hui\b", "aujourd' hui", text.replace("\u202f", " ").replace("\xa0", " "))
     text = _ELIDED.sub(lambda match: f"{match[1]}e ", text)
     return " ".join(_GROWN.get(word.lower(), word) for word in _TOKENS.findall(text))
@@ -74,7 +74,7 @@ def _captions(folder: Path, split: str) -> list[Pair]:
 
 
 def _gold(folder: Path) -> Iterator[Example]:
-    """The gold standard as published, or as three files whose lines belong together."""
+    """Return the gold standard, as published or as three parallel files."""
     if any(folder.glob("*.wa*")):
         return iter(read_hansards(folder))
     links, first = find_file(folder / "dev.align"), 0

@@ -1,4 +1,4 @@
-"""Flickr8k as it was published: captions in one file, the names of each part's pictures in others."""
+"""Flickr8k as published: captions in one file, the image names of each split in others."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["convert_flickr8k"]
 
 _CAPTIONS = "Flickr8k.token.txt"
 _LISTS = {"train": "Flickr_8k.trainImages.txt", "valid": "Flickr_8k.devImages.txt", "test": "Flickr_8k.testImages.txt"}
-_PICTURES = ("Flicker8k_Dataset", "Flickr8k_Dataset", "Images", "images")
+_IMAGE_FOLDERS = ("Flicker8k_Dataset", "Flickr8k_Dataset", "Images", "images")
 
 
 def convert_flickr8k(origin: Path, out: Path) -> list[Path]:
-    """Write train, valid and test.captions.tsv, which name the pictures where they are."""
-    pictures = next((origin / name for name in _PICTURES if (origin / name).is_dir()), None)
+    """Write train, valid and test.captions.tsv, which refer to the images in their place."""
+    pictures = next((origin / name for name in _IMAGE_FOLDERS if (origin / name).is_dir()), None)
     if pictures is None:
         raise DataError(
-            f"{origin} has no folder of pictures: {' or '.join(_PICTURES[:2])}. Unpack both archives there."
+            f"{origin} has no folder of images: {' or '.join(_IMAGE_FOLDERS[:2])}. Unpack both archives there."
         )
     captions: dict[str, list[str]] = {}
     for example in flickr(_published(origin, _CAPTIONS), pictures.resolve()):
@@ -40,7 +40,7 @@ def convert_flickr8k(origin: Path, out: Path) -> list[Path]:
 
 
 def _published(origin: Path, name: str) -> Path:
-    """A file of the text archive, unpacked into a folder of its own or not."""
+    """Return a file of the text archive, from `origin` or from the archive's own folder in it."""
     there = [find_file(folder / name) for folder in (origin, origin / "Flickr8k_text")]
     found = next((path for path in there if path.exists()), None)
     if found is None:

@@ -1,4 +1,4 @@
-"""The gold alignments of the HLT-NAACL 2003 shared task: from its files to three whose lines belong together."""
+"""The gold alignments of the HLT-NAACL 2003 shared task, converted to three parallel files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def convert_hansards(origin: Path, out: Path) -> list[Path]:
 
 
 def read_hansards(origin: Path) -> list[Example]:
-    """Sentences with their links, from FILE.e, FILE.f and FILE.wa."""
+    """Read sentences with their links from FILE.e, FILE.f and FILE.wa."""
     found = sorted({path.name.split(".wa")[0] for path in origin.glob("*.wa*")})
     if not found:
         raise DataError(f"{origin} has no file that ends in .wa. Name the folder of the English-French gold standard.")
@@ -55,7 +55,7 @@ def _sentences(path: Path) -> dict[int, str]:
 
 
 def _links(path: Path) -> dict[int, tuple[set[Link], set[Link]]]:
-    """Sure and possible links by sentence; the file counts words from 1, and 0 stands for no word."""
+    """Read sure and possible links by sentence; the file counts words from 1, and 0 means no word."""
     found: dict[int, tuple[set[Link], set[Link]]] = {}
     for number, line in numbered(path):
         cells = line.split()

@@ -1,7 +1,7 @@
-"""Tatoeba's short English-French sentences, and long ones joined from them: what the length figure is drawn with.
+"""Tatoeba's short English-French sentences, and longer ones joined from them, for the sentence-length figure.
 
 Bahdanau et al. 2015 train on sentences of up to 30 words and test on longer ones. Tatoeba's have six words on average,
-so longer ones are made by putting several, drawn at random, one after another on both sides.
+so longer ones are made by joining several random pairs on both sides.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ __all__ = ["BANDS", "LONGEST", "convert_tatoeba", "joined", "read_tatoeba"]
 Pair = tuple[str, str]
 
 LONGEST = 30
-"""Words of the longest training sentence, on either side."""
+"""Maximum words of a training sentence, on either side."""
 BANDS = tuple((low, low + 9) for low in range(1, 71, 10))
-"""Lengths of the English side that the test has sentences of."""
-_PER_BAND = 200
+"""Ranges of English sentence length in the test set."""
+_PER_RANGE = 200
 _HELD_OUT_OF = 60
-"""One English sentence of so many is held out, where the files do not say which."""
+"""One English sentence in this many is held out, if the files do not define a split."""
 
 
 def convert_tatoeba(origin: Path, out: Path) -> list[Path]:
-    """Write train, valid and test; the test is as long as BANDS, twice the length that was trained on."""
+    """Write train, valid and test; the test covers BANDS, up to more than twice the training length."""
     train, held_out = read_tatoeba(origin)
     valid, test = held_out[::2], held_out[1::2]
     rng = random.Random(1)
@@ -38,30 +38,30 @@ def convert_tatoeba(origin: Path, out: Path) -> list[Path]:
     parts = {
         "train": [*short, *joined(short, len(short), (5, LONGEST), rng)],
         "valid": [*valid, *joined(valid, len(valid), (5, LONGEST), rng)],
-        "test": [pair for low, high in BANDS for pair in _of_band(test, low, high, rng)],
+        "test": [pair for low, high in BANDS for pair in _in_range(test, low, high, rng)],
     }
     rng.shuffle(parts["train"])
     return [path for name, pairs in parts.items() for path in write_pairs(_examples(pairs), out, name)]
 
 
 def read_tatoeba(origin: Path) -> tuple[list[Pair], list[Pair]]:
-    """Training pairs and those held out, from fra.txt, or from {train,valid}.en-fr.tsv where somebody split it."""
+    """Read training and held-out pairs from fra.txt, or from {train,valid}.en-fr.tsv if it is already split."""
     whole = find_file(origin / "fra.txt")
     if not whole.exists():
         return tuple(_pairs(find_file(origin / f"{split}.en-fr.tsv")) for split in ("train", "valid"))  # type: ignore[return-value]
     pairs = list(dict.fromkeys(_pairs(whole)))
     held_out = [pair for pair in pairs if _held_out(pair[0])]
     english, french = {pair[0] for pair in held_out}, {pair[1] for pair in held_out}
-    # several translations of a sentence stand on several lines: neither side of a test may have been trained on
+    # translations of one sentence are on several lines: keep both sides of held-out pairs out of training
     train = [pair for pair in pairs if pair[0] not in english and pair[1] not in french]
-    random.Random(1).shuffle(held_out)  # the file goes from short to long
+    random.Random(1).shuffle(held_out)  # the file is sorted by length
     return train, held_out
 
 
 def joined(pairs: Sequence[Pair], count: int, lengths: tuple[int, int], rng: random.Random) -> Iterator[Pair]:
-    """Sentences of random pairs put one after another, no longer than `lengths` on either side.
+    """Yield pairs joined from random pairs, no longer than the end of `lengths` on either side.
 
-    The length that each strives for is drawn evenly from `lengths`, so that long ones are as common as short ones.
+    The length to reach is drawn uniformly from `lengths`, so that long pairs are as common as short ones.
     """
     low, high = lengths
     for _ in range(count):
@@ -77,11 +77,11 @@ def joined(pairs: Sequence[Pair], count: int, lengths: tuple[int, int], rng: ran
             yield made
 
 
-def _of_band(pairs: Sequence[Pair], low: int, high: int, rng: random.Random) -> list[Pair]:
-    """Test sentences whose English side has so many words: whole ones where there are enough, else joined ones."""
-    found = [pair for pair in pairs if low <= len(pair[0].split()) <= high][:_PER_BAND]
+def _in_range(pairs: Sequence[Pair], low: int, high: int, rng: random.Random) -> list[Pair]:
+    """Return test pairs with `low` to `high` English words: original ones first, then joined ones if too few."""
+    found = [pair for pair in pairs if low <= len(pair[0].split()) <= high][:_PER_RANGE]
     tries = 0
-    while len(found) < _PER_BAND and tries < 100 * _PER_BAND:
+    while len(found) < _PER_RANGE and tries < 100 * _PER_RANGE:
         tries += 1
         made = _grown(pairs, rng.randint(low, high), rng)
         if low <= len(made[0].split()) <= high:
@@ -92,7 +92,7 @@ def _of_band(pairs: Sequence[Pair], low: int, high: int, rng: random.Random) -> 
 
 
 def _grown(pairs: Sequence[Pair], wanted: int, rng: random.Random) -> Pair:
-    """Sentences joined until the English side has the words that are wanted, or more."""
+    """Join random pairs until the English side has at least `wanted` words."""
     made = rng.choice(pairs)
     while len(made[0].split()) < wanted:
         added = rng.choice(pairs)
@@ -101,7 +101,7 @@ def _grown(pairs: Sequence[Pair], wanted: int, rng: random.Random) -> Pair:
 
 
 def _pairs(path: Path) -> list[Pair]:
-    """English and French; what stands in a third column, the attribution, is left out."""
+    """Read English and French; ignore a third column, the attribution."""
     found = []
     for number, line in numbered(path):
         cells = line.split("\t")

@@ -1,4 +1,4 @@
-"""The Stanford Sentiment Treebank: from trees to sentences with a label in front."""
+"""The Stanford Sentiment Treebank, converted from trees to sentences with a leading label."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROOT = re.compile(r"\((\d) ")
 
 
 def convert_trees(origin: Path, out: Path) -> list[Path]:
-    """Write stsa.fine.* with the five grades and stsa.binary.* with 0 and 1, the neutral ones left out."""
+    """Write stsa.fine.* with the five grades, and stsa.binary.* with 0 and 1 and without neutral sentences."""
     written = []
     for split in ("train", "dev", "test"):
         path = find_file(origin / f"{split}.txt")
@@ -40,9 +40,9 @@ def convert_trees(origin: Path, out: Path) -> list[Path]:
 
 
 def sentence_of(tree: str, where: str = "tree") -> Example:
-    """The sentence of a tree such as (3 (2 It) (4 (2 's) (4 great))), and its label, that of the root.
+    """Return the sentence of a tree such as (3 (2 It) (4 (2 's) (4 great))), with the label of the root.
 
-    Brackets inside the text are written -LRB- and -RRB- there, and become brackets again.
+    The trees write brackets in the text as -LRB- and -RRB-; these become brackets again.
     """
     root, words = _ROOT.match(tree), [word for _, word in _LEAF.findall(tree)]
     if root is None or not words or tree.count("(") != tree.count(")"):

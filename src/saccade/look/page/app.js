@@ -1,4 +1,4 @@
-// The state of the page and its answers: a change is written into the address, drawn, and asked for where needed.
+// The state of the page and its outputs: a change updates the URL and the page, and sends requests where needed.
 import { looksAtPictures, showChooser } from "saccade/chooser";
 import { showOptions, showSources, showSwitches } from "saccade/controls";
 import { byId, el, redraw } from "saccade/dom";
@@ -13,14 +13,14 @@ import { visible } from "saccade/words";
 
 const PATIENCE = 250;
 const PACE = 1800;
-/** Milliseconds: how long to wait for the next letter, and how long a step is shown. */
+/** Milliseconds: the delay before a request while typing, and the duration of a step while playing. */
 
 export class App {
   #slots = new Map();
   #soon = null;
   #player = null;
 
-  /** `models` as the server lists them; `traces` are {label, trace}, of this page or opened in it. */
+  /** `models` as the server lists them; `traces` are {label, trace}, saved in this page or opened in it. */
   constructor(models, traces, say) {
     Object.assign(this, { models, traces, say, picture: null });
     this.state = this.#usual();
@@ -33,7 +33,7 @@ export class App {
       traces: this.models.length ? [] : [...Array(Math.min(many, this.traces.length)).keys()] };
   }
 
-  /** Take over what the address says; what cannot be understood is ignored, and said. */
+  /** Restore the state from the URL; ignore invalid parts and show a notice. */
   restore(hash) {
     let found = START;
     try {
@@ -53,7 +53,7 @@ export class App {
     this.#refresh();
   }
 
-  /** Change the state. `soon`: more changes will follow at once, as while typing. */
+  /** Change the state. `soon`: delay the request, because more changes follow, as while typing. */
   update(changes, { soon = false } = {}) {
     this.state = { ...this.state, ...changes };
     closeMenu();
@@ -68,7 +68,7 @@ export class App {
     history.replaceState(null, "", `#${encode(this.state)}`);
   }
 
-  /** Ask about another picture: {id, name, base64}. A model that looks at pictures is asked, if none is yet. */
+  /** Set the input image {id, name, base64}; select an image model if none is selected. */
   setPicture(picture) {
     this.picture = picture;
     const first = this.models.find((model) => model.input === "picture").name;
@@ -80,7 +80,7 @@ export class App {
     return looksAtPictures(this.models, [model]);
   }
 
-  /** The answers on the page: those of models first, then traces. */
+  /** The outputs on the page: those of models first, then traces. */
   shown() {
     const asked = this.state.models.map((name) => ({ model: name, label: name, ...this.#slots.get(name) }));
     const saved = this.state.traces.map((place) =>
@@ -149,14 +149,14 @@ export class App {
     try {
       const trace = await openTrace(await askTrace(detail ? { ...request, detail } : request, control.signal),
         "The answer");
-      if (slot.control !== control) return; // something newer was asked for meanwhile
+      if (slot.control !== control) return; // a newer request has replaced this one
       Object.assign(slot, { trace, fault: null, busy: false });
       byId("status").textContent = `${visible(model)}: ${visible(trace.text)}`;
     } catch (error) {
       if (slot.control !== control || error.name === "AbortError") return;
       const told = error instanceof Refusal || error instanceof Fault;
       Object.assign(slot, { trace: null, fault: told ? error.message : "The page could not show the answer.",
-        busy: false, key: null }); // so that the same question can be asked again
+        busy: false, key: null }); // so that the same request can be sent again
     }
     this.#show();
   }
@@ -166,7 +166,7 @@ export class App {
     return first ? positions(first, siteOf(first, this.state.site)) - 1 : 0;
   }
 
-  /** One step on or back; the arrow keys do it too. */
+  /** Move forward or back by a number of steps; the arrow keys do it too. */
   move(by) {
     const step = Math.max(0, Math.min(this.#last(), Math.min(this.state.step, this.#last()) + by));
     if (step !== this.state.step) this.update({ step });
@@ -186,7 +186,7 @@ export class App {
     this.#show();
   }
 
-  /** Add a trace that a reader opened, and show it. */
+  /** Add a trace that the user opened, and show it. */
   add(entry) {
     this.traces.push(entry);
     const asked = this.state.text || this.picture;

@@ -1,4 +1,4 @@
-// Arcs: two columns of words, joined the more visibly the more one looks at the other; each head in its colour.
+// Arcs: two columns of words, joined by curves whose opacity is the weight; each head has a color.
 import { el, svg } from "saccade/dom";
 import { pictureOf } from "saccade/fold";
 import { headClass } from "saccade/theme";
@@ -19,7 +19,7 @@ function column(entries, x, anchor, kind, light) {
   return texts;
 }
 
-/** All arcs of one head that can be seen. */
+/** The visible arcs of one head. */
 function found(picture, head) {
   const arcs = [];
   picture.rows.forEach((_, row) => picture.columns.forEach((_column, place) => {

@@ -1,11 +1,11 @@
-// The beam as a tree: what survived, what died, and the way of the answer.
+// The beam as a tree: surviving hypotheses, dead ends, and the path of the output.
 import { el, svg } from "saccade/dom";
 import { breadth, clip, decimal, visible } from "saccade/words";
 
 const ROW = 52;
 const LETTERS = 14;
 
-/** Whether each slot of each step leads to the last step. */
+/** For each step, the set of slots that lead to the last step. */
 function survivors(beams) {
   const alive = beams.steps.map(() => new Set());
   for (let step = beams.steps.length - 1; step >= 0; step -= 1) {
@@ -20,7 +20,7 @@ function survivors(beams) {
   return alive;
 }
 
-/** The tokens from the beginning to a slot. */
+/** The tokens from the first step to a slot, or null if one is missing. */
 export function pathTo(beams, step, slot) {
   const tokens = [];
   for (let at = step, place = slot; at >= 0; at -= 1) {
@@ -62,7 +62,7 @@ function node(beams, columns, step, slot, kind, choose) {
     decimal(scores[slot], 1)));
 }
 
-/** Left and right walk through the steps, up and down through the slots of one. */
+/** Left and right arrow keys move through the steps, up and down through the slots of a step. */
 function steer(shown, nodes) {
   const at = (step, slot) => nodes.get(`${step} ${slot}`);
   nodes.values().next().value?.setAttribute("tabindex", "0");
@@ -79,7 +79,7 @@ function steer(shown, nodes) {
   });
 }
 
-/** `choose` is called with an anchor, a step and a slot. */
+/** Draw the tree; a click calls `choose` with an anchor, a step and a slot. */
 export function beamTree(beams, choose) {
   const alive = survivors(beams);
   const columns = columnsOf(beams);

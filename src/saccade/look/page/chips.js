@@ -1,4 +1,4 @@
-// The two sides as words to point at: the counterparts of one light up on the other side, by weight.
+// The words of both sides: pointing at a word highlights the words of the other side by their weights.
 import { el, roving } from "saccade/dom";
 import { strongest } from "saccade/fold";
 import { percent, visible } from "saccade/words";
@@ -35,7 +35,7 @@ function shade(chip, weight) {
   chip.classList.toggle("lit", weight >= LIT);
 }
 
-/** Both lines; of a picture there is the picture itself. `openRow` and `openColumn` are called with the chip and its place. */
+/** Both lines of words; an image side has no line. A click calls `openRow` or `openColumn` with the chip and its position. */
 export function wordLines(picture, site, light, { openRow, openColumn, blocked }) {
   const own = site.rows === site.columns;
   const rows = line(own ? "looks" : NAMES[site.rows] ?? site.rows, picture.rows, "row",
@@ -44,7 +44,7 @@ export function wordLines(picture, site, light, { openRow, openColumn, blocked }
     { light, open: openColumn, describe: () => "", blocked });
 
   light.listen(({ row, column }) => {
-    // a region's share is small, so the words are compared with each other
+    // the weights of one region are small, so they are divided by their maximum
     const most = picture.side && column !== null ? Math.max(1e-9, ...rows.chips.map((_, r) => picture.at(r, column)))
       : 1;
     rows.chips.forEach((chip, r) => {

@@ -1,4 +1,4 @@
-// Pictures for models that look at pictures: chosen, dropped on the page, or pasted. They go to the server, no further.
+// Input images: chosen, dropped on the page, or pasted. They are sent only to this page's server.
 import { byId, el } from "saccade/dom";
 import { visible } from "saccade/words";
 
@@ -7,11 +7,11 @@ let count = 0;
 
 export const isPictureFile = (file) => file.type.startsWith("image/");
 
-/** The models that are asked with a picture. */
+/** True if one of the named models takes an image as input. */
 export const looksAtPictures = (models, names) =>
   models.some((model) => model.input === "picture" && names.includes(model.name));
 
-/** The same for text; what a server does not say is text. */
+/** True if one of the named models takes text, which is the default input. */
 export const readsText = (models, names) =>
   !names.length || models.some((model) => model.input !== "picture" && names.includes(model.name));
 
@@ -24,7 +24,7 @@ function read(file) {
   });
 }
 
-/** Ask about a file, unless it cannot be sent; whether it is a picture is for the server to say. */
+/** Use a file as the input image, unless it cannot be sent; the server checks that it is an image. */
 export async function takePicture(file, app) {
   const name = visible(file.name || "the picture");
   if (!app.models.some((model) => model.input === "picture")) {
@@ -46,7 +46,7 @@ export async function takePicture(file, app) {
   }
 }
 
-/** Show the fields that the chosen models need, and what was chosen. */
+/** Show the input fields that the selected models need, and the name of the chosen image. */
 export function showChooser(app) {
   const { models, state, picture } = app;
   const wanted = looksAtPictures(models, state.models);

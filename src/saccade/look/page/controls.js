@@ -1,4 +1,4 @@
-// The switches: what to ask, whom, how, and what to see of it. They stay while answers come and go.
+// The controls: models, search options and views. They stay on the page while outputs change.
 import { button, byId, el, redraw } from "saccade/dom";
 import { groupsOf, isPicture, siteOf } from "saccade/fold";
 import { reasonAgainst } from "saccade/panel";
@@ -7,7 +7,7 @@ import { visible } from "saccade/words";
 
 const VIEW_NAMES = { matrix: "Matrix", reading: "Reading", arcs: "Arcs", heads: "Heads", beam: "Beam",
   step: "Step by step" };
-/** What words look at in a picture is no matrix. */
+/** The label of the matrix view if the words attend to an image. */
 const OVERLAY = "Overlay";
 const GROUPS = { "target → source": "writing looks at what was read", "source → source": "reading looks at itself",
   "target → written": "writing looks at what was written" };
@@ -21,7 +21,7 @@ function choice(label, name, options, value, change, why = null) {
   return el("label", { class: "choice" }, el("span", {}, label), select);
 }
 
-/** View, site, layer, head, unit and marks, for the first answer on the page; `pictures`: whether one is waited for. */
+/** Show the controls of view, site, layer, head, unit and marks for the first output; `pictures`: an image is expected. */
 export function showSwitches(state, trace, pictures, update) {
   const views = byId("views");
   const site = trace && siteOf(trace, state.site);
@@ -55,7 +55,7 @@ export function showSwitches(state, trace, pictures, update) {
       state.sinks, (sinks) => update({ sinks })));
 }
 
-/** The options of the search; what cannot be is marked, and not asked for. */
+/** Build the search options; an invalid value is marked and not sent. */
 export function buildOptions(state, update, say) {
   const fields = Object.entries(OPTIONS).map(([name, option]) => {
     const flag = option.kind === "flag";
@@ -78,7 +78,7 @@ export function buildOptions(state, update, say) {
   byId("options").replaceChildren(...fields);
 }
 
-/** Set the fields to what the state says, but never the one being typed in. */
+/** Set the fields from the state, except the one with the focus. */
 export function showOptions(state, text) {
   for (const input of document.querySelectorAll("[data-option]")) {
     if (input === document.activeElement) continue;
@@ -89,7 +89,7 @@ export function showOptions(state, text) {
   if (byId("text").value !== text) byId("text").value = text;
 }
 
-/** Whom to ask or see: models and traces, one or several side by side. */
+/** Show the models and traces to choose from, one or several side by side. */
 export function showSources(state, models, traces, first, update) {
   const toggle = (list, item) => (list.includes(item) ? list.filter((other) => other !== item) : [...list, item]);
   const box = (text, checked, change, key) => el("label", { class: "source" },

@@ -1,4 +1,4 @@
-// Elements made by hand. Text only ever becomes text: nothing here, or anywhere in the page, parses markup.
+// Helpers that create elements. Text becomes text nodes only: no code of the page parses markup.
 const SVG = "http://www.w3.org/2000/svg";
 
 function furnish(element, attributes, children) {
@@ -14,20 +14,20 @@ function furnish(element, attributes, children) {
   return element;
 }
 
-/** An HTML element. `on` holds listeners, `css` style properties; a policy forbids style attributes, not these. */
+/** An HTML element. `on` holds listeners, `css` style properties, which the Content-Security-Policy allows. */
 export const el = (name, attributes = {}, ...children) => furnish(document.createElement(name), attributes, children);
 
-/** The same in SVG. */
+/** An SVG element, with the same arguments. */
 export const svg = (name, attributes = {}, ...children) =>
   furnish(document.createElementNS(SVG, name), attributes, children);
 
-/** A button, which is never one that sends a form. */
+/** A button that does not submit a form. */
 export const button = (label, act, attributes = {}) =>
   el("button", { type: "button", ...attributes, on: { click: act, ...attributes.on } }, label);
 
 export const byId = (id) => document.getElementById(id);
 
-/** Draw again what is inside `root`, and put the focus back on what has the same data-key. */
+/** Replace the content of `root`, and restore the focus to the element with the same data-key. */
 export function redraw(root, ...children) {
   const key = root.contains(document.activeElement) ? document.activeElement.closest("[data-key]")?.dataset.key : null;
   const scrolls = new Map([...root.querySelectorAll("[data-scroll]")].map((box) => [box.dataset.scroll, box]));
@@ -39,7 +39,7 @@ export function redraw(root, ...children) {
   if (key) root.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
 }
 
-/** One stop of the Tab key for a row of things; arrows, Home and End move inside it. */
+/** Roving tabindex: one tab stop for a group of elements; arrow keys, Home and End move inside it. */
 export function roving(group, selector) {
   const items = () => [...group.querySelectorAll(selector)];
   const choose = (item) => items().forEach((each) => each.setAttribute("tabindex", each === item ? "0" : "-1"));

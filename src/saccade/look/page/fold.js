@@ -1,11 +1,11 @@
-// What a picture shows of a site: pieces folded to words, heads to their mean, marks set apart or left out.
+// The weights that a figure shows of a site: subwords folded to words, heads averaged, marks set apart or left out.
 
 const PUNCTUATION = /^[\p{P}\p{S}▁\s]+$/u;
 
-/** Whether a side is a picture that can be shown. */
+/** True if a side is an image that can be shown. */
 export const isPicture = (side) => side.kind === "grid" && side.grid !== null && side.image !== null;
 
-/** What a token is called: regions of a picture by where they are. */
+/** The name of a token; image regions are named by row and column. */
 export function nameOf(side, place) {
   const token = side.tokens[place];
   if (side.kind !== "grid" || side.grid === null || token === undefined) return token ?? `word ${place}`;
@@ -13,7 +13,7 @@ export function nameOf(side, place) {
   return `row ${Math.floor(place / columns) + 1}, column ${(place % columns) + 1}`;
 }
 
-/** The rows or columns of a picture: names, the tokens (places) each stands for, and whether it is a sink. */
+/** The rows or columns of a figure: names, the token positions (places) of each, and whether it is a sink. */
 export function entriesOf(side, unit) {
   const marks = new Set(side.marks);
   const entries = [];
@@ -42,7 +42,7 @@ function arranged(entries, sinks) {
   return { entries: [...kept, ...entries.filter((entry) => entry.sink)], apart: kept.length };
 }
 
-/** (rows, columns) of tokens: one head, or the mean over all. */
+/** The token weights (rows, columns) of one head, or the mean over all heads. */
 export function tokenWeights(site, head) {
   const [heads, rows, columns] = site.weights.shape;
   const size = rows * columns;
@@ -54,7 +54,7 @@ export function tokenWeights(site, head) {
   return sum.map((value) => value / chosen.length);
 }
 
-/** What a word received is the sum over its tokens, what it looked at the mean over them. */
+/** Fold tokens to words: sum over the tokens of an attended word, average over those of an attending word. */
 export function pictureOf(trace, site, { head, unit, sinks }) {
   const [rowSide, columnSide] = [trace.sides.get(site.rows), trace.sides.get(site.columns)];
   const { entries: rows, apart: rowsApart } = arranged(entriesOf(rowSide, unit), sinks);
@@ -76,24 +76,24 @@ export function pictureOf(trace, site, { head, unit, sinks }) {
     at: (r, c) => weights[r * columns.length + c] };
 }
 
-/** The columns a row looked at most, strongest first. */
+/** The columns with the highest weights of a row, strongest first. */
 export function strongest(picture, row, most, least = 0.005) {
   return picture.columns.map((_, column) => column)
     .sort((one, two) => picture.at(row, two) - picture.at(row, one))
     .slice(0, most).filter((column) => picture.at(row, column) >= least);
 }
 
-/** The rows that looked at a column, those that did most first. */
+/** The rows with the highest weights on a column, strongest first. */
 export function byUse(picture, column, most) {
   return picture.rows.map((_, row) => row)
     .sort((one, two) => picture.at(two, column) - picture.at(one, column))
     .slice(0, most).filter((row) => picture.at(row, column) >= 0.0005);
 }
 
-/** Whether a site looks at what came before: a side at itself, or a decoder at what it has written. */
+/** True for self-attention: a side attends to itself, or a decoder to the tokens written so far. */
 export const looksBack = (site) => site.rows === site.columns || site.columns === "written";
 
-/** Sites that look from the same side at the same side: a place in each layer. */
+/** Sites grouped by row side and column side: one site for each layer. */
 export function groupsOf(trace) {
   const groups = new Map();
   for (const site of trace.sites) {
@@ -103,7 +103,7 @@ export function groupsOf(trace) {
   return groups;
 }
 
-/** The site by its name; else the first that looks from target to source; else the first. */
+/** The site with that name; else the first cross-attention site; else the first site. */
 export function siteOf(trace, name) {
   return trace.sites.find((site) => site.name === name)
     ?? trace.sites.find((site) => site.rows === "target" && site.columns === "source")

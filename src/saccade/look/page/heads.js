@@ -1,8 +1,8 @@
-// All heads of all layers as small pictures, to see at a glance what each does, and to choose one.
+// Thumbnails of all heads in all layers, to compare them and to choose one.
 import { button, el } from "saccade/dom";
 import { isPicture, pictureOf } from "saccade/fold";
 import { inkOf } from "saccade/theme";
-import { veiled } from "saccade/veil";
+import { overlaid } from "saccade/heatmap";
 import { visible } from "saccade/words";
 
 const SIZE = 96;
@@ -21,11 +21,11 @@ function thumbnail(site, head) {
   return canvas;
 }
 
-/** A head that looks at a picture: what the word that is pointed at looks at, or all of them together. */
+/** The thumbnail of a head over an image: the weights of the word under the pointer, or the sum over all words. */
 function seen(trace, site, head, state, light) {
   const side = trace.sides.get(site.columns);
   const picture = pictureOf(trace, site, { ...state, head });
-  const { shown, show } = veiled(side, SIZE, 1);
+  const { shown, show } = overlaid(side, SIZE, 1);
   const whole = (place) => picture.rows.reduce((sum, _, row) => sum + picture.at(row, place), 0);
   const paint = (row) => show(side.tokens.map((_, place) => (row === null ? whole(place) : picture.at(row, place))));
   paint(null);
@@ -33,7 +33,7 @@ function seen(trace, site, head, state, light) {
   return shown;
 }
 
-/** `choose` is called with the name of a site and a head. */
+/** Draw the thumbnails; a click calls `choose` with the name of a site and a head. */
 export function headGrid(trace, chosen, state, light, choose) {
   const pictured = isPicture(trace.sides.get(chosen.columns)) && chosen.rows !== chosen.columns;
   const follows = (site) => pictured && site.rows === chosen.rows && site.columns === chosen.columns;

@@ -1,4 +1,4 @@
-// The veil over a picture: clear where a word looked, dark where it did not. The same numbers as in saccade.look.veil.
+// The heatmap over an image: transparent where attention is high, dark where it is low. Same numbers as saccade.look.heatmap.
 import { el } from "saccade/dom";
 
 const COLOUR = [17, 21, 34];
@@ -14,7 +14,7 @@ function spline(distance) {
   return near < 1 ? 2 / 3 - near ** 2 + near ** 3 / 2 : Math.max(2 - near, 0) ** 3 / 6;
 }
 
-/** For each pixel the four regions whose weights stand there, mirrored at the edges, and how much of each. */
+/** For each pixel the four regions whose splines reach it, mirrored at the edges, with their values. */
 function basis(pixels, regions) {
   return Array.from({ length: pixels }, (_, pixel) => {
     const place = ((pixel + 0.5) / pixels) * regions - 0.5;
@@ -27,7 +27,7 @@ function basis(pixels, regions) {
   });
 }
 
-/** Weights (rows · columns) as a map (height · width) in shares of its most. */
+/** Interpolate weights (rows · columns) to a smooth map (height · width), divided by its maximum. */
 export function shine(weights, [rows, columns], height, width) {
   const [down, across] = [basis(height, rows), basis(width, columns)];
   const lines = new Float64Array(height * columns);
@@ -49,8 +49,8 @@ export function shine(weights, [rows, columns], height, width) {
   return most > 0 ? map.map((value) => value / most) : map;
 }
 
-/** How much of a pixel the edge of what is looked at covers: a line of `wide` pixels where half of the most is.
- * `closes`: along the picture's edge it goes on, round what touches that. */
+/** The coverage of a pixel by the contour line at half of the maximum, `wide` pixels wide.
+ * `closes`: the line also follows the image edge, around regions that touch it. */
 function covered(map, x, y, width, height, wide, closes) {
   const [left, right] = [Math.max(0, x - 1), Math.min(width - 1, x + 1)];
   const [up, down] = [Math.max(0, y - 1), Math.min(height - 1, y + 1)];
@@ -62,7 +62,7 @@ function covered(map, x, y, width, height, wide, closes) {
   return Math.max(line, clipped(wide - Math.min(x, y, width - 1 - x, height - 1 - y)) * clipped(inside + 0.5));
 }
 
-/** Paint the veil of some weights; without any, nothing. */
+/** Paint the heatmap of the weights, or clear the canvas for null. */
 export function paint(canvas, weights, grid, wide = 1.5) {
   const { width, height } = canvas;
   const pen = canvas.getContext("2d");
@@ -89,9 +89,9 @@ export function paint(canvas, weights, grid, wide = 1.5) {
   pen.putImageData(pixels, 0, 0);
 }
 
-/** A picture under a veil of so many pixels; `show` takes weights, or null for the picture alone. */
-export function veiled(side, size, wide) {
-  const canvas = el("canvas", { class: "veil", width: size, height: size, "aria-hidden": "true" });
-  const shown = el("span", { class: "veiled" }, el("img", { src: side.image, alt: "" }), canvas);
+/** An image under a heatmap of `size` pixels; `show` takes weights, or null for the plain image. */
+export function overlaid(side, size, wide) {
+  const canvas = el("canvas", { class: "heatmap", width: size, height: size, "aria-hidden": "true" });
+  const shown = el("span", { class: "overlaid" }, el("img", { src: side.image, alt: "" }), canvas);
   return { shown, show: (weights) => paint(canvas, weights, side.grid, wide) };
 }

@@ -1,12 +1,12 @@
-// A picture that was read, to point at: what a word looked at is clear, and a region tells which words looked there.
+// The input image: it is clear where a word attends to; pointing at a region names the words that attend to it.
 import { el, svg } from "saccade/dom";
 import { byUse, strongest } from "saccade/fold";
-import { veiled } from "saccade/veil";
+import { overlaid } from "saccade/heatmap";
 import { percent, visible } from "saccade/words";
 
 const SIZE = 320;
 const SIDE = 100;
-/** The drawing over the picture is so many units wide and high, whatever the picture's form. */
+/** Width and height of the SVG view box over the image, whatever its aspect ratio. */
 const MOST = 5;
 const HINT = "Point at a word, or at a region of the picture. A click on a region tells more.";
 
@@ -22,7 +22,7 @@ function told(picture, { row, column }) {
     + percent(picture.at(row, best));
 }
 
-/** Outlines over the picture: what is pointed at, what is blocked, and where a word should look. */
+/** Outlines over the image: the region under the pointer, blocked regions, and gold regions. */
 function outlines(side, picture, light, blocked) {
   const [rows, columns] = side.grid;
   const [wide, high] = [SIDE / columns, SIDE / rows];
@@ -49,7 +49,7 @@ function outlines(side, picture, light, blocked) {
   closed.map((place) => svg("path", { class: "cross", d: cross(place) })), gold, cursor);
 }
 
-/** Arrow keys move over the regions; Enter is a click. */
+/** Arrow keys move over the regions; Enter acts as a click. */
 function steer(box, [rows, columns], point, at, open) {
   box.addEventListener("keydown", (event) => {
     const by = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
@@ -67,10 +67,10 @@ function steer(box, [rows, columns], point, at, open) {
   });
 }
 
-/** `open(anchor, region)` and `toggle(region)` are what clicks do, `blocked(region)` says which may not be seen. */
+/** A click calls `open(anchor, region)`, a shift-click `toggle(region)`; `blocked(region)` is true for masked regions. */
 export function image(side, picture, light, { open, toggle, blocked }) {
   const [rows, columns] = side.grid;
-  const { shown, show } = veiled(side, SIZE);
+  const { shown, show } = overlaid(side, SIZE);
   const point = (region) => light.set(...(picture.own ? [region, null] : [null, region]));
   const at = () => (picture.own ? light.row : light.column);
   light.listen(({ row }) => show(row === null ? null : picture.columns.map((_, place) => picture.at(row, place))));

@@ -1,4 +1,4 @@
-// Taking part in the search: other words, sources that may not be looked at, weights pulled by hand.
+// Interventions in the search: forced tokens, blocked source positions, and attention weights set by the user.
 import { button, el } from "saccade/dom";
 import { byUse, nameOf } from "saccade/fold";
 import { closeMenu, openMenu } from "saccade/menu";
@@ -9,14 +9,14 @@ const USERS = 6;
 export const NEEDS_MODEL =
   "This needs a model: the page was saved without one. Open the explorer with saccade serve MODEL.";
 
-/** What one panel may do: nothing without a model, else changes of the state that ask again. */
+/** The interventions of one panel: they change the state, which sends a request; without a model, none is possible. */
 export class Hand {
   constructor(trace, model, state, update) {
     Object.assign(this, { trace, model, state, update });
     this.possible = model !== null;
   }
 
-  /** Interferences made on another model are dropped: its tokens are not this one's. */
+  /** Drop interventions on another model, whose token numbers differ. */
   #change(changes) {
     closeMenu();
     const own = this.state.on === null || this.state.on === this.model ? this.state
@@ -52,7 +52,7 @@ export class Hand {
 
 const reason = (hand) => !hand.possible && el("p", { class: "quiet" }, NEEDS_MODEL);
 
-/** What else could have been written, step by step of a word. */
+/** Show a menu with the candidate tokens of each step of a word. */
 export function alternatives(anchor, hand, entry) {
   const steps = entry.places.filter((place) => hand.trace.steps[place]);
   const lists = steps.map((step) => {
@@ -68,7 +68,7 @@ export function alternatives(anchor, hand, entry) {
   openMenu(anchor, `Instead of ${visible(entry.name)}`, lists, none, reason(hand));
 }
 
-/** Forbid or allow looking at a source word. */
+/** Show a menu to block or unblock attention to a source word. */
 export function sourceMenu(anchor, hand, entry) {
   const blocked = entry.places.every((place) => hand.state.block.includes(place));
   const act = blocked ? button("Let the model look at it again", () => hand.free(entry.places),
@@ -77,7 +77,7 @@ export function sourceMenu(anchor, hand, entry) {
   openMenu(anchor, visible(entry.name), el("div", { class: "choices" }, act), reason(hand));
 }
 
-/** Of a region: the words that looked there, to pull their weights, and a block for all. */
+/** Show a menu of a region: the words that attend to it, to change their weights, and a button to block it. */
 export function regionMenu(anchor, hand, picture, region) {
   const entry = picture.columns[region];
   const blocked = hand.state.block.includes(region);
@@ -95,7 +95,7 @@ export function regionMenu(anchor, hand, picture, region) {
     hand.possible && el("p", { class: "quiet" }, "Shift and a click block a region at once."), reason(hand));
 }
 
-/** A slider for one weight. */
+/** Show a menu with a slider for one weight. */
 export function pullMenu(anchor, hand, row, column, weight) {
   const slider = el("input", { type: "range", min: 0, max: 1, step: 0.01, value: weight.toFixed(2),
     disabled: !hand.possible,
@@ -111,7 +111,7 @@ export function pullMenu(anchor, hand, row, column, weight) {
 
 const list = (value) => (Array.isArray(value) ? value : []);
 
-/** What was interfered with, as tags; with a model each can be taken back. */
+/** The interventions as tags; with a model, each can be undone. */
 export function tags(trace, state, model, update) {
   const given = model === null ? trace.options : state;
   if (model !== null && state.on !== null && state.on !== model) return null;

@@ -1,11 +1,11 @@
-// What is pointed at: a row, a column or a cell of the picture. Words and matrix listen, and light up together.
+// The highlighted row, column or cell of the figure. Words and matrix listen to it, so that they match.
 
 export class Light {
   #listeners = [];
   row = null;
   column = null;
   home = null;
-  /** The row that is lit while nothing is pointed at: the one of the step that is told. */
+  /** The row that is highlighted without a pointer: that of the step shown. */
 
   listen(act) {
     this.#listeners.push(act);

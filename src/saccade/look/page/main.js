@@ -1,4 +1,4 @@
-// Where the page begins: with a server and its models, or with the traces it was saved with.
+// Start of the page: with a server and its models, or with the traces saved in the page.
 import { App } from "saccade/app";
 import { startChoosing } from "saccade/chooser";
 import { buildOptions } from "saccade/controls";
@@ -13,7 +13,7 @@ import { visible } from "saccade/words";
 
 const saved = document.documentElement.dataset.mode === "saved";
 
-/** A sentence for the reader; it can be put away. */
+/** Show a notice, which can be dismissed. */
 function say(sentence) {
   const notice = el("p", {}, visible(sentence),
     button("×", () => notice.remove(), { class: "plain", "aria-label": "Put away" }));
@@ -34,7 +34,7 @@ async function inside() {
   return found;
 }
 
-/** The models, once the server gives them; it may ask for a token first. */
+/** Fetch the list of models; if the server requires a token, ask for it first. */
 async function outside() {
   try {
     return await askModels();

@@ -1,15 +1,15 @@
-// The alignment matrix: rows written, columns read, the darker the more. Labels stay while long inputs scroll.
+// The alignment matrix: target rows, source columns, darker for higher weights. Labels stay visible while it scrolls.
 import { el, svg } from "saccade/dom";
 import { inkOf } from "saccade/theme";
 import { breadth, clip, percent, visible } from "saccade/words";
 
 const FAINTEST = 0.004;
 const MANY = 2500;
-/** Cells: more are painted on a canvas, a pixel each. */
+/** Cells: a larger matrix is painted on a canvas, one pixel per cell. */
 const LETTERS = 18;
 
 class Axis {
-  /** Places along one side; what stands apart does so by one cell. */
+  /** Positions along one side, with a gap of one cell before the entries set apart. */
   constructor(entries, apart, cell) {
     Object.assign(this, { entries, apart, cell, count: entries.length });
     this.gap = apart > 0 && apart < entries.length ? 1 : 0;
@@ -97,7 +97,7 @@ function overlay(picture, across, down, light) {
   return shown;
 }
 
-/** Labels of one side, which light up with their row or column. */
+/** Labels of one side, highlighted with their row or column. */
 function labels(axis, kind, light, place) {
   const font = Math.min(14, axis.cell * 0.8);
   const names = axis.entries.map((entry) => clip(visible(entry.name), LETTERS));
@@ -123,7 +123,7 @@ function labels(axis, kind, light, place) {
   return shown;
 }
 
-/** Arrow keys move a cursor over the cells; Enter is a click. */
+/** Arrow keys move a cursor over the cells; Enter acts as a click. */
 function steer(box, picture, light, open) {
   box.addEventListener("keydown", (event) => {
     const by = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
@@ -151,7 +151,7 @@ function legend(picture) {
       el("span", {}, "where it should look")]);
 }
 
-/** The whole matrix; `open` is called with an anchor, a row and a column. */
+/** Draw the matrix; a click calls `open` with an anchor, a row and a column. */
 export function matrix(picture, light, open) {
   if (!picture.rows.length || !picture.columns.length) return el("p", { class: "quiet" },
     "There are no words left to show. Show marks and punctuation again.");

@@ -1,4 +1,4 @@
-// A small dialog beside what was clicked. Escape, a click elsewhere or a choice closes it and gives the focus back.
+// A small dialog beside the clicked element. Escape, a click elsewhere or a choice closes it and restores the focus.
 import { button, el } from "saccade/dom";
 
 let open = null;
@@ -10,7 +10,7 @@ export function closeMenu() {
   stop.abort();
   const inside = box.contains(document.activeElement);
   box.remove();
-  const key = back?.dataset?.key; // an answer that came meanwhile has drawn the page anew
+  const key = back?.dataset?.key; // a new output may have redrawn the page meanwhile
   const there = back?.isConnected ? back : key && document.querySelector(`[data-key="${CSS.escape(key)}"]`);
   if (inside) there?.focus?.({ preventScroll: true });
 }
@@ -23,7 +23,7 @@ function place(box, anchor) {
   box.style.top = `${Math.max(8, below ? Math.min(bottom + 6, innerHeight - height - 8) : top - height - 6)}px`;
 }
 
-/** `anchor` is an element, or anything with getBoundingClientRect. */
+/** Open the dialog; `anchor` is an element or an object with getBoundingClientRect. */
 export function openMenu(anchor, title, ...content) {
   closeMenu();
   const stop = new AbortController();
@@ -43,7 +43,7 @@ export function openMenu(anchor, title, ...content) {
     document.addEventListener(away, (event) => { if (!box.contains(event.target)) closeMenu(); },
       { signal, passive: true });
   }
-  box.addEventListener("keydown", (event) => { // the Tab key stays inside while it is open
+  box.addEventListener("keydown", (event) => { // focus trap: Tab stays inside the open dialog
     if (event.key !== "Tab") return;
     const stops = [...box.querySelectorAll("button:not(:disabled), input:not(:disabled)")];
     const last = event.shiftKey ? stops[0] : stops.at(-1);

@@ -1,4 +1,4 @@
-// Traces from files: chosen, or dropped on the page, as pictures for a model may be.
+// Opening of trace files, chosen or dropped on the page; dropped images become the input image.
 import { isPictureFile, takePicture } from "saccade/chooser";
 import { byId } from "saccade/dom";
 import { openTrace } from "saccade/trace";
@@ -6,7 +6,7 @@ import { clip, visible } from "saccade/words";
 
 const LARGEST = 1 << 27;
 
-/** What a trace is called in lists. */
+/** The label of a trace in lists. */
 export const labelOf = (trace) =>
   `${visible(trace.model.name)}: ${clip(visible(trace.sides.get("source")?.text ?? trace.text), 48)}`;
 

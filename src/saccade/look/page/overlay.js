@@ -1,15 +1,15 @@
-// A panel for each word written: the picture, clear where that word looked.
+// A panel for each target word: the input image, clear where that word attends to.
 import { button, el, roving } from "saccade/dom";
 import { strongest } from "saccade/fold";
-import { veiled } from "saccade/veil";
+import { overlaid } from "saccade/heatmap";
 import { percent, visible } from "saccade/words";
 
 const SIZE = 168;
 const FAINTEST = 0.3;
-/** How much of a panel is left whose word did not look at the region that is pointed at. */
+/** Opacity of a panel whose word does not attend to the region under the pointer. */
 
 function tile(side, picture, row, light, open) {
-  const { shown, show } = veiled(side, SIZE);
+  const { shown, show } = overlaid(side, SIZE);
   show(picture.columns.map((_, place) => picture.at(row, place)));
   const [best] = strongest(picture, row, 1, 0);
   const share = percent(picture.at(row, best));
@@ -22,7 +22,7 @@ function tile(side, picture, row, light, open) {
       pointerleave: () => light.clear(), blur: () => light.clear() } });
 }
 
-/** `open` is called with a panel and its row. */
+/** Draw the panels; a click calls `open` with a panel and its row. */
 export function overlay(side, picture, light, open) {
   if (picture.own) return el("p", { class: "quiet" },
     "Here regions look at regions: point at one in the picture to see what it looks at.");
@@ -31,7 +31,7 @@ export function overlay(side, picture, light, open) {
   const tiles = picture.rows.map((_, row) => tile(side, picture, row, light, open));
   light.listen(({ row, column }) => {
     const used = tiles.map((_, place) => (row === null && column !== null ? picture.at(place, column) : 1));
-    const most = Math.max(1e-9, ...used); // a region's share is small, so the words are compared with each other
+    const most = Math.max(1e-9, ...used); // the weights of one region are small, so they are divided by their maximum
     tiles.forEach((each, place) => {
       each.classList.toggle("on", place === row);
       each.style.opacity = (FAINTEST + (1 - FAINTEST) * (used[place] / most)).toFixed(3);

@@ -1,9 +1,9 @@
-// Packed arrays of a trace, as docs/trace.md has them. A small file must not fill the memory, so no more is
+// Packed arrays of a trace, as described in docs/trace.md. So that a small file cannot fill the memory, no more is
 // unpacked than the shape declares, and shapes have a limit.
 
 const MOST = 1 << 26;
 
-/** What is wrong with a trace, as a sentence to show. */
+/** An error in a trace, with a message to show. */
 export class Fault extends Error {}
 
 const whole = (value, least) => Number.isInteger(value) && value >= least;
@@ -47,7 +47,7 @@ async function inflate(data, wanted, where) {
   return bytes;
 }
 
-/** {shape, values}: the numbers as floats, NaN for holes. */
+/** Unpack to {shape, values}: the numbers as floats, NaN for holes. */
 export async function unpack(packed, where) {
   const count = sizeOf(packed, where);
   const { shape, low, high, levels } = packed;
@@ -63,7 +63,7 @@ export async function unpack(packed, where) {
   return { shape, values };
 }
 
-/** One row of an array with rows (…, rows, width): `path` are the places in all axes but the last. */
+/** One row of an array (…, rows, width); `path` are the indices in all axes but the last. */
 export function rowOf(array, ...path) {
   const width = array.shape.at(-1);
   const place = path.reduce((sum, index, axis) => sum * array.shape[axis] + index, 0);

@@ -1,4 +1,4 @@
-// One answer: who gave it, the answer, its words, and the view that was chosen.
+// The panel of one output: its model, its text, its words, and the chosen view.
 import { arcs } from "saccade/arcs";
 import { beamTree, pathTo } from "saccade/beam";
 import { wordLines } from "saccade/chips";
@@ -17,7 +17,7 @@ import { counted, decimal, percent, visible } from "saccade/words";
 
 const LONG = 240;
 
-/** Why a view cannot be shown, or null. */
+/** The reason why a view cannot be shown, or null. */
 export function reasonAgainst(view, trace, site) {
   if (view === "step") return positions(trace, site) > 0 ? null : "Nothing was written step by step.";
   if (view === "beam") return trace.beams ? null : "No beam searched for this answer. Choose a beam width above 1.";
@@ -31,7 +31,7 @@ export function reasonAgainst(view, trace, site) {
   return null;
 }
 
-/** The chosen head, where this site has it. */
+/** The chosen head, or null if this site does not have it. */
 const headOf = (site, state) => {
   const there = site && site.heads > 1 && state.head !== null && state.head < site.heads;
   return there ? state.head : null;
@@ -59,7 +59,7 @@ function openFrom(beams, hand) {
   };
 }
 
-/** What a step may do: its transport, and interferences where the site is one that they reach. */
+/** The actions of the step view: navigation, and interventions if they apply to the site. */
 function stepActs(context, site, hand) {
   const { trace, state, update } = context;
   const choose = (token) => hand.force(Math.min(state.step, trace.steps.length - 1), token);
@@ -102,13 +102,13 @@ function head(trace, label) {
       `${visible(preset)}, ${counted(parameters)} parameters, score ${decimal(trace.score)}`));
 }
 
-/** What may not be looked at: as the reader has it, or as it was when the trace was made. */
+/** The blocked source positions: the user's, or those recorded in the trace. */
 function blockedOf(hand) {
   const block = hand.possible ? hand.state.block : hand.trace.options.block;
   return Array.isArray(block) ? block : [];
 }
 
-/** The picture to point at; it is a source as any other, so its regions can be blocked. */
+/** The interactive input image; its regions can be blocked like source words. */
 function imageOf(site, picture, light, hand) {
   const reached = site.columns === "source";
   return image(picture.side, picture, light, {
@@ -134,7 +134,7 @@ function wordsOf(trace, site, picture, light, hand) {
   return wordLines(picture, site, light, { openRow, openColumn, blocked });
 }
 
-/** `context` has trace, label, model (null in a saved page), state, update, playing, play and link. */
+/** Draw the panel; `context` has trace, label, model (null in a saved page), state, update, playing, play and link. */
 export function panel(context) {
   const { trace, model, state, update } = context;
   const site = siteOf(trace, state.site);
@@ -147,7 +147,7 @@ export function panel(context) {
   const row = picture ? picture.rows.findIndex((entry) => entry.places.includes(told)) : -1;
   const view = el("div", { class: "view" }, against ? el("p", { class: "quiet reason" }, against)
     : viewOf(context, site, picture, light, hand));
-  const beside = picture?.side && ["matrix", "heads"].includes(state.view); // panels are small, and fit beside it
+  const beside = picture?.side && ["matrix", "heads"].includes(state.view); // these views are narrow enough to fit beside the image
   const shown = el("article", { class: `panel${context.busy ? " busy" : ""}`,
     "aria-label": `Answer of ${visible(trace.model.name)}` },
     head(trace, context.label),

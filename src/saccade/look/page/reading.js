@@ -1,11 +1,11 @@
-// Reading: a line for each word; the word itself red, what it looked back at the bluer the more.
-// The picture of Cheng et al. 2016, arXiv:1601.06733, figure 1.
+// Reading: a line for each word; the word itself is red, the words it attends to are bluer for higher weights.
+// Like figure 1 of Cheng et al. 2016, arXiv:1601.06733.
 import { el } from "saccade/dom";
 import { percent, visible } from "saccade/words";
 
 const MOST = 400;
 
-/** Whether nobody looks ahead: then a line ends with its word. */
+/** True if no word attends to later words; then each line ends with its word. */
 function onlyBack(picture) {
   return picture.rows.every((row, r) => picture.columns.every((column, c) =>
     column.places[0] <= row.places.at(-1) || picture.at(r, c) < 0.001));
@@ -15,7 +15,7 @@ function line(picture, row, own, back, light) {
   const entry = picture.rows[row];
   const parts = [];
   picture.columns.forEach((column, c) => {
-    // what was written stands one place later than where it was written: of the word itself nothing is shown twice
+    // decoder inputs are shifted by one position: stop before the word itself, which is added at the end
     if (back && column.places[0] > (own ? entry.places.at(-1) : entry.places[0])) return;
     const current = own && column.places[0] === entry.places[0];
     const weight = picture.at(row, c);

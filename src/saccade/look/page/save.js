@@ -1,9 +1,9 @@
-// Files of what is on the screen: a drawing, a picture, a page that needs no server, and the traces themselves.
+// Saving: the screen as SVG or PNG, a page that needs no server, and the traces as JSON.
 import { byId, el } from "saccade/dom";
 import { file } from "saccade/server";
 import { snapshot } from "saccade/snapshot";
 
-const shell = document.documentElement.cloneNode(true); // as it came: modules run before anything is drawn
+const shell = document.documentElement.cloneNode(true); // the original document: modules run before the page is drawn
 const LARGEST = 8192;
 
 function deliver(name, content, type) {
@@ -24,11 +24,11 @@ async function picture({ text, width, height }) {
 
 const base64 = (text) => btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
 
-/** JSON that can stand in a script element: nothing in it can end the element or begin a comment. */
+/** Escape JSON for a script element, so that it cannot end the element or begin a comment. */
 export const harmless = (json) => json.replaceAll("<", "\\u003c").replaceAll("\u2028", "\\u2028").replaceAll("\u2029",
   "\\u2029");
 
-/** One file with the traces inside, of the same build as saccade.look.page makes. */
+/** One HTML file with the traces inside, built like those of saccade.look.page. */
 export async function wholePage(traces) {
   const page = shell.cloneNode(true);
   const nonce = base64(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(18)))).replace(/[^A-Za-z0-9]/g, "");
@@ -51,7 +51,7 @@ export async function wholePage(traces) {
   return `<!doctype html>\n${page.outerHTML}\n`;
 }
 
-/** Wire the buttons; `app` knows what is shown. */
+/** Connect the buttons to their actions. */
 export function startSaving(app) {
   const name = () => `saccade-${app.state.view}`;
   const acts = {

@@ -1,6 +1,6 @@
-// The server's side of the page: models and traces. Whatever goes wrong comes back as a sentence.
+// Requests to the server: models and traces. Every failure becomes a Refusal with a message to show.
 
-/** A sentence to show, and whether a token is asked for. */
+/** A failed request: a message to show, and the HTTP status. */
 export class Refusal extends Error {
   constructor(sentence, status = 0) {
     super(sentence);
@@ -12,9 +12,9 @@ const KEY = "saccade-token";
 let token = null;
 try {
   token = sessionStorage.getItem(KEY);
-} catch { /* storage may be forbidden; then the token is asked for again */ }
+} catch { /* storage may be forbidden; then the page asks for the token again */ }
 
-/** Remember what the server was told to ask for, until the window is closed. */
+/** Remember the access token until the window is closed. */
 export function setToken(text) {
   token = text;
   try {
@@ -43,17 +43,17 @@ async function ask(address, init = {}) {
   return answer.text();
 }
 
-/** [{name, task, preset, parameters, attention}], the default first. */
+/** Fetch the models [{name, task, preset, parameters, attention}], the default first. */
 export async function models() {
   const found = JSON.parse(await ask("v1/models"));
   if (!Array.isArray(found?.models)) throw new Refusal("The server's list of models cannot be read.");
   return found.models.filter((model) => typeof model?.name === "string");
 }
 
-/** The text of a trace. */
+/** Request a trace, as JSON text. */
 export const trace = (request, signal) =>
   ask("v1/trace", { method: "POST", body: JSON.stringify(request), headers: { "Content-Type": "application/json" },
     signal });
 
-/** The text of one of the page's own files. */
+/** Fetch the text of one of the page's own files. */
 export const file = (address) => ask(address);

@@ -1,4 +1,4 @@
-// What is on the screen as one SVG: boxes, words, drawings and paintings, at the places where they stand.
+// The screen as one SVG: boxes, words, SVG drawings, canvases and images, at their positions.
 import { svg } from "saccade/dom";
 
 const STYLES = { fill: "rgb(0, 0, 0)", "fill-opacity": "1", stroke: "none", "stroke-width": "1px",
@@ -6,7 +6,7 @@ const STYLES = { fill: "rgb(0, 0, 0)", "fill-opacity": "1", stroke: "none", "str
   "stroke-dasharray": "none", opacity: "1", "font-size": "", "font-family": "", "font-weight": "400",
     "text-anchor": "start",
   "dominant-baseline": "auto", visibility: "visible" };
-/** What matters of a drawing's style, and the values that need not be said. */
+/** The style properties copied from SVG elements, with the defaults that are left out. */
 const CONTROLS = "input, select, textarea, .transport button, .transport a, .shares button, .as-text, .menu, .hidden, .hint";
 const clear = (colour) => colour === "transparent" || /^rgba\(.*, 0\)$/.test(colour);
 
@@ -63,10 +63,10 @@ class Sheet {
 
   painting(element) {
     const box = element.getBoundingClientRect();
-    const sharp = document.createElement("canvas"); // an image in a drawing would be blurred when it grows
+    const sharp = document.createElement("canvas"); // scaled here, because an SVG viewer would blur small canvases
     [sharp.width, sharp.height] = [Math.max(1, Math.round(box.width)), Math.max(1, Math.round(box.height))];
     const pen = sharp.getContext("2d");
-    pen.imageSmoothingEnabled = element.tagName === "IMG" || element.classList.contains("veil");
+    pen.imageSmoothingEnabled = element.tagName === "IMG" || element.classList.contains("heatmap");
     pen.drawImage(element, 0, 0, sharp.width, sharp.height);
     this.parts.push(svg("image", { ...this.place(box), href: sharp.toDataURL(), preserveAspectRatio: "none" }));
   }
@@ -102,9 +102,9 @@ class Sheet {
   }
 }
 
-/** {text, width, height} of a drawing of all that is inside `root`, the parts out of sight included. */
+/** Draw the whole content of `root`, scrolled parts included; returns {text, width, height}. */
 export function snapshot(root) {
-  root.classList.add("exporting"); // the style sheet opens all that scrolls
+  root.classList.add("exporting"); // the style sheet expands all scrolling elements
   const sheet = new Sheet(root);
   try {
     sheet.walk(root);

@@ -1,4 +1,4 @@
-// All that a reader chose, as one object, and as the part of the address after #: a link opens exactly what is seen.
+// The user's choices as one object, and as the URL fragment, so that a link restores the same page.
 
 export const VIEWS = ["matrix", "reading", "arcs", "heads", "beam", "step"];
 const UNITS = ["words", "pieces"];
@@ -25,7 +25,7 @@ export const START = {
 export const untouched = (state) => !state.force.length && !state.block.length && !state.pull.length;
 export const NO_INTERFERENCE = { on: null, force: [], block: [], pull: [] };
 
-/** The state as text for the address; what is as usual is left out. */
+/** Encode the state for the URL; default values are left out. */
 export function encode(state) {
   const out = new URLSearchParams();
   if (state.text) out.set("text", state.text);
@@ -56,7 +56,7 @@ function fraction(text, name, least, most) {
   return number;
 }
 
-/** An option as typed: a value, or null where nothing was typed. Throws a sentence's beginning. */
+/** Parse an option: its value, or null for an empty field. Throws an error whose message begins a sentence. */
 export function readOption(name, text) {
   const option = OPTIONS[name];
   if (option.kind === "flag") {
@@ -79,7 +79,7 @@ function oneOf(text, allowed, name) {
   return text;
 }
 
-/** The inverse of `encode`. Throws what is wrong, as the beginning of a sentence. */
+/** Parse the text that `encode` returns. Throws an error whose message begins a sentence. */
 export function decode(hash) {
   const state = { ...START, options: {} };
   const found = new URLSearchParams(hash.replace(/^#/, ""));
@@ -101,8 +101,8 @@ export function decode(hash) {
   return state;
 }
 
-/** The body of a request for a trace, of the text or of a picture. What was interfered with belongs to one model: its
-    tokens are no other's. */
+/** The body of a trace request for the text or an image. Interventions are sent only to the model they were made
+    on, because token numbers differ between models. */
 export function requestOf(state, model, picture = null) {
   const request = { model, ...(picture === null ? { input: state.text } : { image: picture.base64 }),
     options: state.options };

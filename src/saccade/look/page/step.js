@@ -1,4 +1,4 @@
-// One step of decoding as a lecture tells it, with this model's own numbers.
+// One decoding step explained, with the model's own numbers.
 import { button, el } from "saccade/dom";
 import { nameOf, tokenWeights } from "saccade/fold";
 import { rowOf } from "saccade/packed";
@@ -7,7 +7,7 @@ import { decimal, percent, visible } from "saccade/words";
 
 const BEST = 5;
 const REGIONS = 12;
-/** So many regions of a picture are listed, the strongest first; the others share a line. */
+/** The number of image regions listed, strongest first; the others share a line. */
 const ALIGNS = {
   softmax: "share = exp(score − largest) / sum of all exp(score − largest)",
   sparsemax: "shares: the nearest point to the scores whose parts add up to 1; small ones become exactly 0",
@@ -19,7 +19,7 @@ const ALIGNS = {
 
 const card = (title, ...parts) => el("section", { class: "card" }, el("h4", {}, title), parts);
 
-/** Cards in two columns, numbered in the order of the model's work. */
+/** Cards in two columns, numbered in the order of the computation. */
 function columns(before, after) {
   const groups = [before, after].map((cards) => cards.filter(Boolean));
   groups.flat().forEach((each, place) => each.querySelector("h4").prepend(`${place + 1}. `));
@@ -31,7 +31,7 @@ function bar(share) {
     el("span", { css: { width: `${(100 * Math.min(1, Math.max(0, share))).toFixed(1)}%` } }));
 }
 
-/** For each word looked at: its score, what align makes of it, its share. */
+/** A table with the score, exp(score) and weight of each source word. */
 function sharesTable(site, head, row, side, pull) {
   const weights = rowOf({ shape: site.weights.shape.slice(1), values: tokenWeights(site, head) }, row);
   const only = site.heads === 1 ? 0 : head;
@@ -87,7 +87,7 @@ function candidates(step, choose) {
   return el("ol", { class: "candidates" }, lines);
 }
 
-/** Query, keys and values of one head: those of the row, and of the column it looked at most. */
+/** The query of a row in one head, and the key and value of the column with its highest weight. */
 function projections(trace, site, head, row, columns) {
   const only = site.heads === 1 ? 0 : head;
   const parts = ["query", "key", "value"].map((name) => trace.vectors.get(`${site.name}.${name}`));
@@ -120,16 +120,16 @@ function looking(trace, site, state, row, pull) {
     sharesTable(site, state.head, row, columns, pull));
 }
 
-/** Whether the rows of a site are what was written; without a site, steps are all there is. */
+/** True if the rows of a site are target tokens, or if there is no site. */
 const writing = (site) => !site || ["target", "written"].includes(site.rows);
 
-/** How many positions can be walked through. */
+/** The number of positions to step through. */
 export function positions(trace, site) {
   const rows = site ? site.weights.shape[1] : 0;
   return writing(site) ? trace.steps.length || rows : rows;
 }
 
-/** The whole step; `act` has choose(token), pull(anchor, place) or null, go(step), playing, play(), link(). */
+/** Draw the step; `act` has choose(token), pull(anchor, place) or null, go(step), playing, play(), link(). */
 export function stepView(trace, site, state, act) {
   const count = positions(trace, site);
   const at = Math.min(state.step, count - 1);

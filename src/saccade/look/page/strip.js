@@ -1,4 +1,4 @@
-// A vector as a strip of coloured cells: orange below nothing, blue above it, pale near it.
+// A vector as a strip of colored cells: orange for negative, blue for positive, pale near zero.
 import { el } from "saccade/dom";
 import { colour } from "saccade/theme";
 import { decimal } from "saccade/words";

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, until the reader says otherwise.
+// Light or dark theme: the system's, until the user changes it.
 import { byId } from "saccade/dom";
 
 const KEY = "saccade-theme";
@@ -14,7 +14,7 @@ function remembered() {
 
 const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
 
-/** Wire the button; `redraw` is called when colours change, for what is painted instead of styled. */
+/** Connect the button; `redraw` is called when colors change, to repaint canvases. */
 export function startTheme(redraw) {
   const toggle = byId("theme");
   const show = () => {
@@ -27,7 +27,7 @@ export function startTheme(redraw) {
     document.documentElement.dataset.theme = isDark() ? "light" : "dark";
     try {
       localStorage.setItem(KEY, document.documentElement.dataset.theme);
-    } catch { /* then it holds for this visit */ }
+    } catch { /* then it lasts for this visit */ }
     show();
     redraw();
   });
@@ -35,7 +35,7 @@ export function startTheme(redraw) {
   show();
 }
 
-/** A colour of the style sheet as [red, green, blue]. */
+/** A color of the style sheet as [red, green, blue]. */
 export function colour(name) {
   const text = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   return [1, 3, 5].map((start) => parseInt(text.slice(start, start + 2), 16));
@@ -44,5 +44,5 @@ export function colour(name) {
 export const inkOf = () => colour("--ink");
 
 const HEADS = 8;
-/** The class that gives a head its colour; they repeat after eight, since nobody tells more apart. */
+/** The class that gives a head its color; the colors repeat after eight. */
 export const headClass = (head) => `head-${head % HEADS}`;

@@ -1,4 +1,4 @@
-// A trace, checked on the way in: what does not fit the format becomes a sentence, never half a page.
+// Parsing and validation of traces: an invalid trace raises a Fault with a message to show.
 import { Fault, unpack } from "saccade/packed";
 
 const VERSION = 1;
@@ -96,7 +96,7 @@ function parse(source, where) {
   }
 }
 
-/** Read a trace from its text; `where` names it in faults. The text itself is kept, to be saved again as it came. */
+/** Parse a trace; `where` names it in errors. The text is kept, to be saved unchanged. */
 export async function openTrace(source, where) {
   const found = parse(source, where);
   need(record(found) && Number.isInteger(found.saccade_trace),

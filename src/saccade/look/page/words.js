@@ -1,33 +1,33 @@
-// Words and numbers as people read them.
+// Formatting of words and numbers for display.
 
 const ACTING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\ufffe\uffff]/gu;
 
-/** Text with every character that would act instead of being seen replaced by one that is seen. */
+/** Replace control and format characters by visible ones. */
 export function visible(text) {
   const shown = String(text).replace(ACTING, (character) => {
     const code = character.codePointAt(0);
     if (code < 0x20) return String.fromCodePoint(0x2400 + code);
     if (code === 0x7f) return "␡";
-    return code === 0x200c || code === 0x200d ? character : "\ufffd"; // joiners: many scripts need them
+    return code === 0x200c || code === 0x200d ? character : "\ufffd"; // joiners, which many scripts need
   });
   return shown.trim() ? shown : "␣".repeat(shown.length);
 }
 
 const letters = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** As much of the beginning as fits into so many letters. */
+/** Cut the text to at most `most` letters, with … at the end if it was longer. */
 export function clip(text, most) {
   if (text.length <= most) return text;
   const found = [...letters.segment(text)].map((part) => part.segment);
   return found.length <= most ? text : `${found.slice(0, most - 1).join("")}…`;
 }
 
-/** A rough width in letters of the alphabet: wide scripts count double. */
+/** Approximate width in Latin letters: characters of wide scripts count 1.8. */
 export const breadth = (text) =>
   [...text].reduce((sum, character) => sum + (/[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7a3\uff00-\uff60]/u.test(character)
     ? 1.8 : 1), 0);
 
-/** 0.974 -> "97 %"; small shares keep what distinguishes them from nothing. */
+/** 0.974 -> "97 %"; small values keep a decimal. */
 export function percent(share) {
   if (!Number.isFinite(share)) return "none";
   const whole = 100 * share;
@@ -35,7 +35,7 @@ export function percent(share) {
   return `${whole !== 0 && whole < 9.95 ? whole.toFixed(1) : whole.toFixed(0)} %`;
 }
 
-/** A number with a true minus sign, and none before nothing. */
+/** Format a number with a minus sign (U+2212), and without a sign for zero. */
 export const decimal = (number, digits = 2) =>
   Number.isFinite(number) ? number.toFixed(digits).replace(/^-(?=[0.]+$)/, "").replace("-", "−") : "none";
 

@@ -54,5 +54,5 @@ def test_lists_name_pictures_that_have_captions(published):
 
 
 def test_pictures_must_be_there(tmp_path):
-    with pytest.raises(DataError, match="no folder of pictures"):
+    with pytest.raises(DataError, match="no folder of images"):
         convert_flickr8k(tmp_path, tmp_path / "out")

@@ -1,4 +1,4 @@
-"""Trees, gold alignments, and text cut into words as those are."""
+"""Trees, gold alignments, and text tokenized like them."""
 
 import pytest
 
