@@ -38,7 +38,7 @@ def test_growth_powers_are_those_that_were_measured():
 def test_memory_of_a_large_corpus_is_what_was_measured():
     own = {row[0]: int(row[5]) for row in table_rows(RESULTS / "corpus_memory.md") if row[1] == "train"}
     more = own["10,000,000"] - own["100,000"]
-    assert f"take {more} MB more than 100,000" in text_of("README.md")
+    assert f" {more} MB more than 100,000" in text_of("README.md")
 
 
 def test_speeds_beside_ctranslate2_are_those_of_the_last_two_runs():
@@ -74,7 +74,7 @@ def test_served_answers_are_those_that_were_measured():
 def test_the_models_of_the_built_in_corpus_are_as_good_as_was_measured():
     rows = {row[0]: [cell.split()[0] if cell else "" for cell in row[1:]] for row in table_rows(RESULTS / "demo.md")}
     bleu = {name: row[1] for name, row in rows.items() if name in ("attention", "one fixed vector", "transformer")}
-    said = "BLEU {attention} with attention, {one fixed vector} without, {transformer} with a small Transformer"
+    said = "{attention} with attention, {one fixed vector} without, {transformer} with a small Transformer"
     assert NUMBERS[rows["attention"][0]] in text_of("README.md")
     assert said.format(**bleu) in text_of("README.md")
 

@@ -165,7 +165,7 @@ def test_a_panel_for_each_word(saved):
 
 def test_what_makes_no_sense_of_a_picture_says_so(saved):
     shown = saved(captioned())
-    for view, reason in (("Arcs", "Arcs join words"), ("EncoderOutput", "looks back")):
+    for view, reason in (("Arcs", "Arcs join words"), ("Reading", "looks back")):
         shown.get_by_role("button", name=view, exact=True).click()
         expect(shown.locator(".reason")).to_contain_text(reason)
 

@@ -12,14 +12,14 @@ from saccade.look.page import page
 from saccade.trace import Trace
 
 AUDIT = Path(__file__).with_name("audit.js").read_text(encoding="utf-8")
-VIEWS = ["Matrix", "EncoderOutput", "Arcs", "Heads", "Beam", "Step by step"]
+VIEWS = ["Matrix", "Reading", "Arcs", "Heads", "Beam", "Step by step"]
 SHOWN = {
     "Matrix": ".matrix",
     "Arcs": ".arcs",
     "Heads": ".thumbnail",
     "Beam": ".beam",
     "Step by step": ".step-view",
-    "EncoderOutput": ".reading",
+    "Reading": ".reading",
 }
 
 
@@ -106,8 +106,8 @@ def test_gold_links_are_outlined(saved):
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_can_be_chosen(view, saved):
-    trace = transformer() if view in {"EncoderOutput", "Heads", "Arcs"} else translation()
-    shown = saved(trace, hash="site=decoder.own.0" if view == "EncoderOutput" else "")
+    trace = transformer() if view in {"Reading", "Heads", "Arcs"} else translation()
+    shown = saved(trace, hash="site=decoder.own.0" if view == "Reading" else "")
     show(shown, view)
     assert shown.locator(SHOWN[view]).count() > 0
     assert shown.get_by_role("button", name=view, exact=True).get_attribute("aria-pressed") == "true"
@@ -115,7 +115,7 @@ def test_every_view_can_be_chosen(view, saved):
 
 def test_what_cannot_be_shown_is_grey_and_says_why(saved):
     shown = saved(translation(beams=None))
-    for view, reason in [("EncoderOutput", "looks back"), ("Beam", "No beam")]:
+    for view, reason in [("Reading", "looks back"), ("Beam", "No beam")]:
         assert reason in shown.get_by_role("button", name=view, exact=True).get_attribute("aria-description")
         show(shown, view)
         assert reason in shown.locator(".reason").inner_text()
@@ -386,8 +386,8 @@ def test_long_inputs_stay_responsive(saved):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_everything_has_a_name_and_can_be_read(view, scheme, saved):
-    trace = transformer() if view in {"EncoderOutput", "Heads", "Arcs"} else translation()
-    shown = saved(trace, fixed(), hash="site=decoder.own.0" if view == "EncoderOutput" else "", color_scheme=scheme)
+    trace = transformer() if view in {"Reading", "Heads", "Arcs"} else translation()
+    shown = saved(trace, fixed(), hash="site=decoder.own.0" if view == "Reading" else "", color_scheme=scheme)
     show(shown, view)
     chips(shown, "written").first.click()
     chips(shown, "written").first.hover(force=True)
@@ -416,11 +416,11 @@ def test_the_reader_s_choice_of_colours_wins(saved):
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_nothing_is_cut_off_on_a_telephone(view, saved):
-    trace = transformer() if view in {"EncoderOutput", "Heads", "Arcs"} else translation()
+    trace = transformer() if view in {"Reading", "Heads", "Arcs"} else translation()
     shown = saved(
         trace,
         fixed(),
-        hash="site=decoder.own.0" if view == "EncoderOutput" else "",
+        hash="site=decoder.own.0" if view == "Reading" else "",
         viewport={"width": 360, "height": 740},
     )
     show(shown, view)

@@ -193,7 +193,7 @@ def test_hypotheses_are_served_by_one_memory_and_can_be_reordered(
     with torch.no_grad():
         memory, copied = model.encode(batch), model.encode(pytree.repeat_rows(batch, beams))
         shared = pytree.repeat_rows(model.init_state(memory, 4), beams)
-        own = model.start(copied, 4)
+        own = model.init_state(copied, 4)
         assert form_of(shared) == form_of(own)
         for t in range(2):
             wanted, own = model.step(copied, own, tokens[:, t])

@@ -20,5 +20,8 @@ class AttentionalVector(nn.Module):
         self.join = nn.Linear(context_width + state_width, width, bias=False)
 
     def forward(self, context: Tensor, state: Tensor) -> Tensor:
-        """Return the vector that predicts the next word and, with input feeding, enters the next step."""
+        """Return the attentional vector (..., width).
+
+        The model predicts the next word from it. With input feeding, the next decoder step also reads it.
+        """
         return torch.tanh(self.join(torch.cat([context, state], -1)))

@@ -13,7 +13,10 @@ from saccade.errors import ConfigError, ShapeError, unknown_name
 __all__ = ["DISTRIBUTION", "Tape"]
 
 DISTRIBUTION = ".distribution"
-"""Suffix of a hard-attention site: names the record of the probabilities that its weights were sampled from."""
+"""Suffix for the name of a hard attention's site.
+
+Under the name with this suffix, a tape holds the probabilities from which the attention sampled its weights.
+"""
 
 
 class Tape:
@@ -23,12 +26,15 @@ class Tape:
         model(batch, tape=tape)
         tape["decoder.attention"]        # (B, H, T, S): sentence, head, output step, input position
 
-    Steps of a recurrent decoder are concatenated on T; a single head has H = 1. Weights stay attached to the
-    autograd graph, so that losses can use them; `Tape(detach=True)` detaches them.
+    A site is the name of one attention in the model. If an attention writes several times, the tape concatenates the
+    steps along T. An attention with a single head has H = 1. Weights stay attached to the autograd graph, so that
+    losses can use them; `Tape(detach=True)` detaches them.
 
-    The caller passes a tape as an argument: unlike a module attribute, it belongs to one call and cannot be stale.
-    A `detailed` tape also records what the weights were computed from. `steering` hides keys and sets weights;
-    `first` is the number of the first step on a new tape.
+    Pass a new tape to each call. The weights on it then cannot be left over from an earlier call. A `detailed` tape
+    also records other tensors of the attention, such as queries, keys and scores; see `notes`.
+
+    `steering` hides keys and sets weights by hand. `first` is the number of the first step on the tape. Search passes a
+    new tape at every step, with the number of that step as `first`.
     """
 
     def __init__(
@@ -41,7 +47,10 @@ class Tape:
         self._prefix = ""
 
     def write(self, site: str, weights: Tensor, *, owner: object = None) -> None:
-        """Append weights (B, H, T, S) of further steps to a site; `owner` is the attention, one per site."""
+        """Append the weights (B, H, T, S) of further steps to a site.
+
+        `owner` is the attention that writes. If two attentions write to one site, raise ConfigError.
+        """
         site = self._prefix + site
         chunks = self._chunks.setdefault(site, [])
         if self._owners.setdefault(site, owner) is not owner:
@@ -57,11 +66,14 @@ class Tape:
         chunks.append(weights.detach() if self._detach else weights)
 
     def steps(self, site: str) -> int:
-        """Return the number of the next step that a site writes."""
+        """Return the number of the step that a site will write next."""
         return self._first + sum(chunk.shape[2] for chunk in self._chunks.get(self._prefix + site, ()))
 
     def note(self, name: str, values: Tensor, *, once: bool = False) -> None:
-        """Record values (..., T, D) of further steps on a detailed tape; with `once`, of the first call only."""
+        """Record the values (..., T, D) of further steps; do nothing if the tape is not detailed.
+
+        With `once`, record only the first call for each name.
+        """
         name = self._prefix + name
         if self.detailed and not (once and name in self._notes):
             self._notes.setdefault(name, []).append(values.detach())

@@ -1,4 +1,4 @@
-"""Labels against gold labels: accuracy, F1 by class, and confusion counts."""
+"""Compare predicted labels with gold labels: accuracy, F1 by class, and confusion counts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ClassScore:
-    """Scores of one label, from 0 to 1, and how many examples have it as `gold` and as `predicted` label.
+    """Precision, recall and F1 of one label, each from 0 to 1.
 
-    A fraction with denominator 0 is 0: the precision of a label that is never predicted, the recall of one never gold.
+    `gold` counts the examples whose gold label it is; `predicted` counts those whose predicted label it is. A label
+    that is never predicted has precision 0. A label that is never gold has recall 0.
     """
 
     label: str
@@ -76,9 +77,10 @@ def classification_score(
 def classification_statistics(
     predicted: Sequence[str], gold: Sequence[str], labels: Sequence[str] | None = None
 ) -> NDArray[np.float64]:
-    """Return statistics for bootstraps, (N, 3C): for each example and class whether it is a hit, predicted and gold.
+    """Return the statistics (N, 3C) of each example, from which a bootstrap computes scores.
 
-    To compare two systems pass the same `labels` to both; otherwise their columns stand for different classes.
+    Each class has three columns of 0 or 1: hit (predicted and gold), predicted, and gold. To compare two systems, pass
+    the same `labels` for both. Otherwise the same column may stand for different classes.
     """
     names = _names(predicted, gold, labels)
     position = {name: index for index, name in enumerate(names)}
@@ -89,13 +91,13 @@ def classification_statistics(
 
 
 def accuracy(sums: NDArray[np.float64]) -> float:
-    """Compute the share of examples with the right label, from summed statistics (3C,)."""
+    """Compute the share of examples with the right label, from statistics (3C,) summed over examples."""
     hit, _, right = sums.reshape(-1, 3).sum(0)
     return float(hit / right)
 
 
 def macro_f1(sums: NDArray[np.float64]) -> float:
-    """Compute the mean F1 of the classes that occur, from summed statistics (3C,)."""
+    """Compute the mean F1 of the classes that occur, from statistics (3C,) summed over examples."""
     hit, said, right = sums.reshape(-1, 3).T
     occurs = said + right > 0
     return float((2 * hit[occurs] / (said + right)[occurs]).mean())

@@ -1,4 +1,7 @@
-"""Family: the settings of a kind of model, and methods that build the parts its heads need."""
+"""Family: the settings of a kind of model, and methods that build its parts.
+
+A head, such as the classifier or the language model, joins these parts into a model for one task.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ Network = TypeVar("Network", Encoder, CausalLayer)
 
 
 class WordNetwork(NamedTuple, Generic[Network]):
-    """A word embedding, multiplied by `scale` and with dropout, and the network above it."""
+    """A word embedding and the network above it.
+
+    The network reads the embedding multiplied by `scale`, with `dropout`.
+    """
 
     embedding: nn.Embedding
     network: Network
@@ -27,16 +33,17 @@ class WordNetwork(NamedTuple, Generic[Network]):
 
 
 class Family(Config):
-    """Settings of a family of models. Each head (`models/heads.py`) is written once, over these methods.
+    """Settings of a family of models.
 
-    A family that lacks a method cannot be built with the heads that call it.
+    Each head in `models/heads.py` builds models of any family by calling the methods below. Except `initialize`, each
+    method raises TypeError unless the family overrides it. So a family needs only the methods that its heads call.
     """
 
     reads: ClassVar[str] = "text"
-    """The input of its encoder, text or image; heads for the other input are not available."""
+    """What the family's encoder reads, text or image. Heads that need the other input are not available."""
 
     def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:
-        """Build the encoder of a whole sequence, for heads that pool it or point into it."""
+        """Build the encoder of a whole sequence, for heads such as the classifier, which pools its states."""
         raise TypeError(f"{type(self).__name__} has no encoder for words: write encoder_of_words()")
 
     def reader_of_words(self, vocabulary: int) -> WordNetwork[CausalLayer]:
@@ -52,4 +59,4 @@ class Family(Config):
         raise TypeError(f"{type(self).__name__} reads no images: write captioner()")
 
     def initialize(self, model: nn.Module) -> None:
-        """Initialize the weights, where the settings differ from the layers' own initialization."""
+        """Initialize the weights as the settings say; by default, keep each layer's own initialization."""

@@ -31,7 +31,7 @@ __all__ = ["train"]
 
 
 class TrainingJob:
-    """A task and its data, as the training loop's `Job`."""
+    """Give the training loop a task and its data, through the methods of `Job`."""
 
     def __init__(self, task: Task, corpus: Corpus, folder: Path) -> None:
         recipe = task.recipe
@@ -91,8 +91,8 @@ class TrainingJob:
 def train(recipe: Recipe, folder: Path, *, resume: bool = False, watcher: TrainingCallback | None = None) -> Outcome:
     """Train a recipe; `folder` becomes the model folder.
 
-    A folder that already holds a training run is not overwritten: pass `resume` to continue it. Only one run at a time
-    can write to a folder.
+    If the folder already holds a training run, pass `resume` to continue it; without `resume`, raise ConfigError. Only
+    one run at a time can write to a folder.
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file, but a model is a folder. Choose another --out.")
@@ -102,7 +102,10 @@ def train(recipe: Recipe, folder: Path, *, resume: bool = False, watcher: Traini
 
 @contextmanager
 def _held(folder: Path) -> Iterator[bool]:
-    """Lock the folder and remove partial files of killed runs, in the first process only; yield whether it is."""
+    """Lock the folder in the first process; yield whether this process is the first.
+
+    The first process also removes the partial files of killed runs. The others do not touch the folder here.
+    """
     if not first_process():
         yield False
         return
@@ -128,7 +131,10 @@ def _train(recipe: Recipe, folder: Path, resume: bool, watcher: TrainingCallback
 
 
 def _check_tokenizers(folder: Path, tokenizers: Tokenizers) -> None:
-    """Raise if the tokenizers changed: resuming would silently give token ids another meaning."""
+    """Raise ConfigError if the tokenizers differ from those in the folder.
+
+    The model learned what each token id means. With other tokenizers, the same ids would stand for other tokens.
+    """
     if latest(folder / "checkpoints") is None or not (folder / "tokenizer.json").exists():
         return
     if read_tokenizers(folder).dump() != tokenizers.dump():
@@ -171,7 +177,10 @@ def _differences(was: Any, now: Any, path: tuple[str, ...] = ()) -> Any:
 
 
 def _may_change(path: tuple[str, ...]) -> bool:
-    """Return whether a setting may change on resume, because it does not affect the steps already done."""
+    """Return whether a setting may change on resume.
+
+    A setting may change if it does not affect the steps already done.
+    """
     return (
         (path[0] == "train" and path[1] in FREE_TO_CHANGE) or path[0] in ("search", "note") or path == ("data", "cache")
     )

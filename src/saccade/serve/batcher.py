@@ -1,8 +1,9 @@
 """Batcher: dynamic batching of requests in worker threads.
 
-The batcher is independent of models. Inputs with equal keys may share a batch. The key with the oldest input goes
-first, as soon as its batch is full or that input has waited long enough. Inputs collect while a batch runs. A thread
-takes its next batch itself, because the event loop may be busy with sending answers.
+The batcher is independent of models. Inputs with equal keys may share a batch. The threads serve the key with the
+oldest input first. Its batch starts when it is full, or when that input has waited long enough and no batch is running.
+While a batch runs, new inputs collect in the queue. Each thread takes its next batch itself. It does not wait for the
+event loop, which may be busy sending answers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ __all__ = ["Batcher", "Closed", "Full", "Stopped", "Work"]
 Check = Callable[[], None]
 """Raises Stopped when no client waits for the answers any more."""
 Work = Callable[[Any, list[Any], Check], Sequence[Any]]
-"""work(key, items, check) -> an answer for each item. Runs in the thread and should call `check` now and then."""
+"""work(key, items, check) returns an answer for each item.
+
+It runs in a worker thread and should call `check` now and then.
+"""
 Watch = Callable[[int, float], None]
 """watch(size, seconds); called after every batch."""
 
@@ -45,7 +49,7 @@ class Stopped(Interruption):
 
 
 class _Call:
-    """A request: the answers to its inputs so far. `gone`: no client waits for them."""
+    """A request and the answers to its inputs so far. `gone` is True once no client waits for the answers."""
 
     def __init__(self, size: int) -> None:
         self.future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
@@ -76,9 +80,9 @@ class _Ticket:
 class Batcher:
     """Collects inputs into batches of at most `max_batch`.
 
-    The first input of a batch waits at most `max_wait` seconds for others. At most `queue` inputs wait in total.
-    `lanes`: the number of worker threads, and so of batches in progress at once. While one batch is in progress, only
-    full batches start; smaller ones keep growing.
+    At most `queue` inputs wait in total. If no batch is running, the first input of a batch waits at most `max_wait`
+    seconds for others. While a batch is running, only full batches start; smaller ones keep growing. `lanes` is the
+    number of worker threads. Each thread runs one batch at a time.
     """
 
     def __init__(
@@ -93,7 +97,7 @@ class Batcher:
     ) -> None:
         self._work, self._watch, self._lanes = work, watch, lanes
         self._max_batch, self._max_wait, self._room = max_batch, max_wait, queue
-        self._waiting: dict[Hashable, dict[_Ticket, None]] = {}  # by key; both in order of arrival
+        self._waiting: dict[Hashable, dict[_Ticket, None]] = {}  # by key; keys and inputs in order of arrival
         self._running: dict[int, list[_Ticket]] = {}  # by thread
         self._changed = threading.Condition()
         """Guards `_waiting`, `_running` and `_closed`."""
@@ -109,11 +113,11 @@ class Batcher:
 
     @property
     def busy(self) -> bool:
-        """Whether a thread is running a batch, even after the batcher was closed."""
+        """Whether a thread is running a batch. It may still be running one after `close`."""
         return bool(self._running)
 
     def check_room(self, count: int) -> None:
-        """Raise Closed or Full if `count` more inputs cannot be queued. Call this before preparing them."""
+        """Raise Closed or Full if the queue cannot take `count` more inputs. Call this before preparing the inputs."""
         if self._closed:
             raise Closed("the server is shutting down")
         depth = self.depth
@@ -123,8 +127,8 @@ class Batcher:
     async def submit(self, key: Hashable, items: Sequence[Any]) -> list[Any]:
         """Queue some inputs and return their answers; raise Full at once if there is no room for them.
 
-        Canceling this call removes its inputs that are still queued. A batch in progress stops when all its calls are
-        canceled.
+        If the caller cancels this call, the batcher drops those of its inputs that are still queued. A running batch
+        stops once every call with an input in it is canceled.
         """
         self.check_room(len(items))
         if not items:
@@ -180,7 +184,7 @@ class Batcher:
             self._answer(key, batch)
 
     def _next(self) -> tuple[Hashable, list[_Ticket]] | None:
-        """Wait until the batch with the oldest input is ready and return it; None once closed."""
+        """Wait until the batch with the oldest input is ready, and return it; return None after `close`."""
         while not self._closed:
             if not self._waiting:
                 self._changed.wait()

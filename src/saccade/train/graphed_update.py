@@ -1,7 +1,8 @@
 """CUDA graphs for training: capture an update once per batch shape, then replay it.
 
-A recurrent decoder launches thousands of small kernels per update, and the launches from Python take longer than the
-kernels. A replay launches all of them at once. Results are identical: same kernels, same random numbers.
+A recurrent decoder launches thousands of small kernels per update. The launches from Python take longer than the
+kernels. A replay launches all kernels of an update with one call. The results do not change, because a replay runs the
+same kernels with the same random numbers.
 """
 
 from __future__ import annotations
@@ -23,15 +24,25 @@ from saccade.train.train_config import TrainConfig
 __all__ = ["Graphs", "graphs_fit"]
 
 MOST = 64
-"""Maximum number of graphs; each takes some memory beside the shared pool. Other shapes run without a graph."""
+"""The largest number of graphs.
+
+Each graph takes some memory of its own besides the shared pool. Once there are this many, batches of other shapes run
+without a graph.
+"""
 
 Step = Callable[[TrainBatch, Tensor], Tensor]
-"""Runs an update: takes a batch on the device and 1 / its tokens, returns loss and gradient norm on the device."""
+"""Runs the update of a batch. The second argument is 1 / the number of tokens in the batch.
+
+It returns the loss and the gradient norm in one tensor. All tensors are on the device.
+"""
 
 
 @dataclass
 class _CapturedUpdate:
-    """A CUDA graph with its static inputs (`load`, `share`) and its static output (`numbers`)."""
+    """A CUDA graph and the tensors it reads (`load`, `share`) and writes (`numbers`).
+
+    Every replay uses the same memory, so a new batch is copied into `load` and `share` first.
+    """
 
     graph: torch.cuda.CUDAGraph
     load: TrainBatch
@@ -40,7 +51,10 @@ class _CapturedUpdate:
 
 
 def graphs_fit(config: TrainConfig, fabric: Fabric) -> bool:
-    """Return whether updates can be captured: one GPU, and the same operations every time. Log the reason if not."""
+    """Return whether CUDA graphs can capture the updates of this run.
+
+    Capture needs a single GPU and the same operations in every update. If a setting prevents this on a GPU, log it.
+    """
     if not config.graphs or fabric.device.type != "cuda":
         return False
     reasons = {
@@ -57,9 +71,11 @@ def graphs_fit(config: TrainConfig, fabric: Fabric) -> bool:
 class Graphs:
     """The captured updates of a training run.
 
-    The first batch of a shape runs eagerly; this warms up everything that must not happen during capture. The second
-    batch is captured. If capture fails, for example because the model reads a value on the CPU, training continues
-    without CUDA graphs and the log gives the reason.
+    The first batch of a shape runs without a graph. That run does the one-time work that a capture must not contain,
+    such as compiling kernels. The second batch of the shape is captured. From then on, that shape replays its graph.
+
+    A capture fails, for example, if the model copies a value to the CPU. Then the log gives the reason and training
+    goes on; it captures no further shapes.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -68,11 +84,11 @@ class Graphs:
         self._seen: set[Hashable] = set()
         self._pool, self._stream = torch.cuda.graph_pool_handle(), torch.cuda.Stream(device)
         self.refused: str | None = None
-        """Why no graphs, or no further graphs, are captured; None while they are."""
+        """Why the run captures no more graphs; None while it still may."""
 
     def run(self, load: TrainBatch, step: Step) -> Tensor:
-        """Run the update of a batch, by replay if its shape is captured."""
-        # one stream for all: autograd state made on another stream would break the capture
+        """Run the update of a batch; replay a graph if the batch's shape has one."""
+        # all updates share one stream: autograd state made on another stream would break the capture
         self._stream.wait_stream(torch.cuda.current_stream(self._device))
         with torch.cuda.stream(self._stream):
             numbers = self._run(load, step)
@@ -98,7 +114,7 @@ class Graphs:
         return captured.numbers
 
     def _moved(self, load: TrainBatch) -> tuple[TrainBatch, Tensor]:
-        """Copy a batch to the device; also return 1 / its tokens there."""
+        """Return a copy of the batch on the device, and 1 / the number of its tokens as a tensor."""
         batch = pytree.map_tensors(lambda tensor: tensor.to(self._device, non_blocking=True), _pinned(load))
         return replace(load, batch=batch), torch.full((), 1 / load.tokens, device=self._device)
 
@@ -113,7 +129,7 @@ class Graphs:
         try:
             with recording(graph, self._pool, self._stream):
                 numbers = step(own, share)
-        except Exception as error:  # a real error is raised again by the eager step that follows
+        except Exception as error:  # if the update itself is wrong, the caller's eager run raises this again
             self.refused = str(error).splitlines()[0] if str(error) else type(error).__name__
             logging.getLogger("saccade").warning("CUDA graph capture failed (%s); training without", self.refused)
             return None
@@ -121,5 +137,5 @@ class Graphs:
 
 
 def _pinned(load: TrainBatch) -> Batch:
-    """Copy a batch to pinned memory, from which copies to the device are asynchronous."""
+    """Copy a batch to pinned memory; the next copy, to the device, can then be asynchronous."""
     return pytree.map_tensors(Tensor.pin_memory, load.batch)

@@ -1,4 +1,8 @@
-"""A linear layer with a fused bias gradient, and a weight gradient that is rounded once."""
+"""A linear layer with its own backward pass.
+
+One kernel computes the bias gradient. Where the device allows it, the weight gradient is rounded only once, to the
+dtype of the weight.
+"""
 
 # mypy: disable-error-code="no-untyped-call,no-any-return"
 
@@ -22,7 +26,10 @@ def fused_linear(x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dt
 
 
 def side_by_side(joint: Tensor, widths: list[int]) -> tuple[Tensor, ...]:
-    """Compute `joint.split(widths, -1)`; backward, gradients that are adjacent in memory are joined without a copy."""
+    """Compute `joint.split(widths, -1)`, with a backward pass that avoids a copy.
+
+    If the gradients of the parts are adjacent in memory, the backward pass returns that memory as one tensor.
+    """
     return _Split.apply(joint, widths)
 
 
@@ -75,7 +82,7 @@ class _Split(torch.autograd.Function):
 
 
 def _joined(parts: list[Tensor], shape: torch.Size) -> Tensor | None:
-    """Return the tensor of which the parts are adjacent slices along the last axis, or None."""
+    """Return one tensor over the memory of all parts if they are its slices along the last axis, else None."""
     first = parts[0]
     strides = torch.empty(shape, device="meta").stride()
     place = first.data_ptr()

@@ -1,4 +1,4 @@
-"""Choose the implementation of the residual connection around a sub-layer and its norm."""
+"""Choose between the fused kernels and plain torch for residual connections and LayerNorm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from saccade.kernels.residual.naive import naive_layer_norm, naive_residual, nai
 __all__ = ["layer_norm", "residual", "residual_and_norm", "residual_norm", "residual_norm_twice"]
 
 WIDEST = 8192
-"""The largest width; a wider row does not fit into a program's registers."""
+"""The largest last axis that the fused kernels take.
+
+A Triton program holds whole rows in registers, and a wider row does not fit.
+"""
 
 
 def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
@@ -24,7 +27,10 @@ def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> Tensor:
 
 
 def residual(x: Tensor, out: Tensor, p: float, training: bool) -> Tensor:
-    """Compute x + Dropout(out), both (..., D); under autocast to bfloat16 on a GPU the sum is bfloat16."""
+    """Compute x + Dropout(out), both (..., D).
+
+    If the fused kernel runs under autocast to bfloat16, the sum is bfloat16.
+    """
     if not _fits(x, out):
         return naive_residual(x, out, p, training)
     from saccade.kernels.residual.fused import fused_residual
@@ -44,7 +50,11 @@ def residual_norm(x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: flo
 def residual_norm_twice(
     x: Tensor, out: Tensor, weight: Tensor, bias: Tensor, eps: float, p: float, training: bool
 ) -> tuple[Tensor, Tensor]:
-    """Return `residual_norm` twice: for the next sub-layer and for the residual connection around it."""
+    """Return the result of `residual_norm` twice, once for each of its two uses.
+
+    The residual connection around the next sub-layer takes the first. That sub-layer takes the second as its input.
+    The fused backward kernel adds up the two gradients.
+    """
     if not _fits(x, out, weight, bias):
         y = naive_residual_norm(x, out, weight, bias, eps, p, training)[1]
         return y, y
@@ -65,7 +75,11 @@ def residual_and_norm(
 
 
 def stream_dtype(x: Tensor, out: Tensor) -> torch.dtype:
-    """Return the sum's dtype: bfloat16 under autocast to it, else that of the inputs, as float16 would overflow."""
+    """Return the dtype in which a fused kernel stores its result.
+
+    Under autocast to bfloat16 it is bfloat16. Otherwise it is the promoted dtype of the inputs. Autocast to float16
+    does not change it, because a float16 sum could overflow.
+    """
     kind = x.device.type
     if torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == torch.bfloat16:
         return torch.bfloat16
