@@ -23,6 +23,7 @@ class Corpus(NamedTuple):
 
     files: names of its files once written; empty for a corpus that is kept in memory, since it is small until its
     images are drawn. options: further arguments of the generator, taken from a recipe's data settings.
+    examples: inputs to try with a model trained on it; a corpus of images draws some instead.
     """
 
     generate: Generate
@@ -32,6 +33,7 @@ class Corpus(NamedTuple):
     sides: tuple[str, ...]
     files: tuple[str, ...] = ()
     options: Callable[[Any], dict[str, Any]] = lambda data: {}
+    examples: tuple[str, ...] = ()
 
 
 CORPORA: dict[str, Corpus] = {
@@ -42,6 +44,12 @@ CORPORA: dict[str, Corpus] = {
         PAIRS,
         ("en", "fr"),
         ("text.en", "text.fr", "text.align"),
+        examples=(
+            "the European Economic Area",
+            "the old woman gives a red apple to the small girl .",
+            "why did they close the old school ?",
+            "Mrs Dubois finds the computers near a station .",
+        ),
     ),
     "reading": Corpus(
         reading,
@@ -50,6 +58,7 @@ CORPORA: dict[str, Corpus] = {
         TEXT,
         ("en",),
         ("text.en",),
+        examples=("Simon visits the tall singers , so", "the honest sailors are", "if these boys laugh , then"),
     ),
     "scenes": Corpus(
         scenes,

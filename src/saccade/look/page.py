@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib import resources
+from importlib.resources.abc import Traversable
 from string import Template
 
 from saccade.errors import DataError
@@ -22,6 +23,7 @@ __all__ = ["assets", "index", "page", "policy"]
 
 _NAME = "saccade"
 _BOOT = 'import "saccade/main";'
+_STYLES = ("style/base.css", "style/stage.css", "style/lenses.css")
 
 
 def page(traces: Sequence[str], *, title: str) -> str:
@@ -42,7 +44,7 @@ def page(traces: Sequence[str], *, title: str) -> str:
         imports=inside,
         policy=f'\n<meta http-equiv="Content-Security-Policy" content="{allowed}">',
         nonce=f' nonce="{nonce}"',
-        style=f'<style nonce="{nonce}">{_files()["style.css"].decode()}</style>',
+        style="\n".join(f'<style nonce="{nonce}">{_files()[name].decode()}</style>' for name in _STYLES),
         data=data,
     )
 
@@ -55,7 +57,7 @@ def index() -> str:
         imports=_addresses(),
         policy="",
         nonce="",
-        style='<link rel="stylesheet" href="./static/style.css">',
+        style="\n".join(f'<link rel="stylesheet" href="./static/{name}">' for name in _STYLES),
         data="",
     )
 
@@ -76,12 +78,17 @@ def assets() -> dict[str, bytes]:
 
 @cache
 def _files() -> dict[str, bytes]:
+    """Return the files of the page by their path in its folder."""
     folder = resources.files("saccade.look").joinpath("page")
-    return {
-        entry.name: entry.read_bytes()
-        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
-        if entry.name.endswith((".js", ".css", ".html"))
-    }
+    return dict(sorted(_walk(folder, "")))
+
+
+def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _walk(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith((".js", ".css", ".html")):
+            yield prefix + entry.name, entry.read_bytes()
 
 
 def _modules() -> dict[str, bytes]:

@@ -119,6 +119,8 @@ class Sections(Config):
     objective: dict[str, Any] = Field(default_factory=dict)
     """Terms added to the cross-entropy, by name, each with a weight and its own settings."""
     search: SearchConfig = SearchConfig()
+    examples: list[Annotated[str, Field(min_length=1, max_length=500)]] = Field(default_factory=list, max_length=12)
+    """Inputs that the explorer page offers to try; default: those of the built-in corpus."""
     note: str | None = None
     """Purpose of the recipe, shown by `saccade recipes`."""
     version: Count = VERSION

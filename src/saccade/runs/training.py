@@ -182,5 +182,7 @@ def _may_change(path: tuple[str, ...]) -> bool:
     A setting may change if it does not affect the steps already done.
     """
     return (
-        (path[0] == "train" and path[1] in FREE_TO_CHANGE) or path[0] in ("search", "note") or path == ("data", "cache")
+        (path[0] == "train" and path[1] in FREE_TO_CHANGE)
+        or path[0] in ("search", "note", "examples")
+        or path == ("data", "cache")
     )

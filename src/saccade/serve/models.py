@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -87,6 +88,10 @@ class Described:
         found = (module for module in self._model.task.model.modules() if isinstance(module, Attention))
         return sum(attention.score.heads or 1 for attention in found)
 
+    @cached_property
+    def _examples(self) -> list[dict[str, str]]:
+        return self._model.task.examples()
+
     def facts(self) -> dict[str, Any]:
         """Return the model's entry in GET /v1/models."""
         task, facts = self._model.task, self._model.task.facts()
@@ -97,6 +102,7 @@ class Described:
             "preset": facts["model"],
             "parameters": facts["parameters"],
             "attention": self.looks > 0,
+            "examples": self._examples,
         }
 
     def search(self, options: dict[str, Any]) -> SearchConfig:

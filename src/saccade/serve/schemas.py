@@ -210,7 +210,10 @@ class Predictions(Config):
 
 
 class Known(Config):
-    """A served model; `input` is "text" or "picture" (it reads images), `attention`: whether it has attention."""
+    """A served model; `input` is "text" or "picture" (it reads images), `attention`: whether it has attention.
+
+    `examples` have the fields of a trace request, `input` or `image`; images have a `name` too.
+    """
 
     name: str
     task: str
@@ -218,6 +221,7 @@ class Known(Config):
     preset: str
     parameters: int
     attention: bool
+    examples: list[dict[str, str]] = Field(default=[])
 
 
 class Models(Config):
@@ -235,6 +239,7 @@ class Models(Config):
                             "preset": "bahdanau",
                             "parameters": 1234567,
                             "attention": True,
+                            "examples": [{"input": _TEXT}],
                         }
                     ]
                 }

@@ -14,6 +14,7 @@ from torch import nn
 
 from saccade.batch import Batch
 from saccade.config import Fault
+from saccade.corpora import CORPORA
 from saccade.data.example import Example
 from saccade.data.features import Feature, text_features
 from saccade.data.forms import Form
@@ -144,6 +145,12 @@ class Task(ABC):
     def features(self, split: Split) -> list[Feature]:
         """Return the features, which define how the examples of a split are stored and batched."""
         return text_features(self.tokenizers)
+
+    def examples(self) -> list[dict[str, str]]:
+        """Return inputs to try, with the fields of a trace request: the recipe's, or else the built-in corpus's."""
+        corpus = self.recipe.data.corpus
+        texts = self.recipe.examples or (CORPORA[corpus].examples if corpus else ())
+        return [{"input": text} for text in texts] if self.reads is TEXT else []
 
     @abstractmethod
     def _build(self) -> nn.Module:

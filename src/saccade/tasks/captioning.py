@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -16,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from saccade.batch import Batch
+from saccade.corpora import CORPORA
 from saccade.data.captions import by_picture
 from saccade.data.example import Box, Example
 from saccade.data.features import Feature, text_features
@@ -49,6 +51,7 @@ from saccade.trace import Side as TraceSide
 
 __all__ = ["Captioning"]
 
+_EXAMPLES = 4
 _LONGEST = 40
 """Default maximum tokens of a caption."""
 
@@ -63,6 +66,19 @@ class Captioning(GenerationTask):
     parts = ("target",)
     metrics = ("cider_d", "bleu4", "rouge_l", "meteor_lite", "exact")
     offers = frozenset({"words to write", "attention to a source", "images to mirror"})
+
+    def examples(self) -> list[dict[str, str]]:
+        """Return images of the built-in corpus's test split, which the model has not seen, if they can be drawn."""
+        data = self.recipe.data
+        if data.corpus is None or find_spec("sklearn") is None:
+            return []
+        corpus = CORPORA[data.corpus]
+        found = corpus.generate("test", _EXAMPLES, data.seed, **corpus.options(data) | {"captions": 1})
+        return [
+            {"name": f"example {number}", "image": data_address(example.image.load())}
+            for number, example in enumerate(found, 1)
+            if example.image is not None
+        ]
 
     @property
     def grid(self) -> tuple[int, int]:

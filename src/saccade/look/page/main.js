@@ -1,27 +1,30 @@
 // Start of the page: with a server and its models, or with the traces saved in the page.
-import { App } from "saccade/app";
-import { startChoosing } from "saccade/chooser";
-import { buildOptions } from "saccade/controls";
-import { button, byId, el } from "saccade/dom";
-import { labelOf, startOpening } from "saccade/open";
-import { startSaving } from "saccade/save";
-import { models as askModels, setToken } from "saccade/server";
-import { NO_INTERFERENCE } from "saccade/state";
-import { startTheme } from "saccade/theme";
-import { openTrace } from "saccade/trace";
-import { visible } from "saccade/words";
+import { buildTools, drawModels, present, showHelp } from "saccade/base/header";
+import { byId } from "saccade/base/dom";
+import { drawBanner, say } from "saccade/base/notice";
+import { themeButton } from "saccade/base/theme";
+import { saved, served } from "saccade/engine/engine";
+import { setToken } from "saccade/engine/server";
+import { drawInspector } from "saccade/inspector/inspector";
+import { drawLens } from "saccade/lenses/lens";
+import { positions } from "saccade/lenses/step";
+import { startImages } from "saccade/share/images";
+import { labelOf, startDropping } from "saccade/share/open";
+import { edit } from "saccade/stage/ask";
+import { Light } from "saccade/stage/light";
+import { drawStage } from "saccade/stage/stage";
+import { App } from "saccade/state/app";
+import { LENSES } from "saccade/state/link";
+import { sceneOf } from "saccade/state/scene";
+import { openTrace } from "saccade/trace/open";
 
-const saved = document.documentElement.dataset.mode === "saved";
+const alone = document.documentElement.dataset.mode === "saved";
+const PACE = 1800;
+/** Milliseconds of a step while playing. */
+const SLOW = 150;
+/** Milliseconds after which the page shows that it waits. */
 
-/** Show a notice, which can be dismissed. */
-function say(sentence) {
-  const notice = el("p", {}, visible(sentence),
-    button("×", () => notice.remove(), { class: "plain", "aria-label": "Put away" }));
-  byId("notices").append(notice);
-  while (byId("notices").children.length > 4) byId("notices").firstChild.remove();
-}
-
-async function inside() {
+async function savedTraces() {
   const found = [];
   for (const [place, part] of [...document.querySelectorAll("script.trace")].entries()) {
     try {
@@ -34,14 +37,14 @@ async function inside() {
   return found;
 }
 
-/** Fetch the list of models; if the server requires a token, ask for it first. */
-async function outside() {
+/** The server's engine; if the server requires a token, ask for it first. */
+async function server() {
   try {
-    return await askModels();
+    return await served();
   } catch (error) {
     if (error.status !== 401) {
       say(error.message);
-      return [];
+      return { ...saved(), live: true };
     }
   }
   const form = byId("token-form");
@@ -52,41 +55,142 @@ async function outside() {
   });
   form.hidden = true;
   setToken(byId("token").value);
-  return outside();
+  return server();
 }
 
-function startKeys(app) {
+/** Draws the page; several changes before the next frame are drawn once. */
+class Page {
+  light = new Light();
+  scene = null;
+  #player = null;
+  #later = null;
+
+  start(app) {
+    this.app = app;
+  }
+
+  draw() {
+    const { app, light } = this;
+    if (!app) return;
+    this.scene = sceneOf(app);
+    light.reset(this.#home());
+    drawModels(app);
+    drawStage(this.scene, app, light);
+    drawLens(this.scene, app, light, { go: (step) => this.go(step), playing: this.#player !== null,
+      play: () => this.play() });
+    drawInspector(this.scene, app, light);
+    drawBanner(this.scene, app);
+    light.tell();
+    const busy = this.scene.answers.some((answer) => answer.busy);
+    document.body.classList.toggle("waiting", busy);
+    clearTimeout(this.#later);
+    if (busy) this.#later = setTimeout(() => {
+      document.querySelectorAll(".answer").forEach((each) => {
+        each.classList.toggle("busy", this.scene.answers[Number(each.dataset.of)]?.busy === true);
+      });
+    }, SLOW);
+  }
+
+  /** What is lit without a pointer: the step shown, or the selected word. */
+  #home() {
+    const { state, first, pick } = this.scene;
+    if (state.lens === "step" && first?.figure) {
+      const row = first.figure.rows.findIndex((entry) => entry.places.includes(state.step));
+      return { row: row < 0 ? null : row, column: null, of: first.of };
+    }
+    if (!pick) return { row: null, column: null, of: 0 };
+    return { row: pick.row, column: pick.row === null ? pick.column : null, of: pick.of };
+  }
+
+  get #last() {
+    const first = this.scene.first;
+    return first ? positions(first.trace, first.site) - 1 : 0;
+  }
+
+  /** Show a step; the arrow keys do it too. */
+  go(step) {
+    const to = Math.max(0, Math.min(this.#last, step));
+    if (to !== this.app.state.step) this.app.update({ step: to, pick: null });
+  }
+
+  play() {
+    if (this.#player !== null) {
+      clearInterval(this.#player);
+      this.#player = null;
+    } else {
+      if (this.app.state.step >= this.#last) this.go(0);
+      this.#player = setInterval(() => {
+        if (this.app.state.lens === "step" && this.app.state.step < this.#last) this.go(this.app.state.step + 1);
+        else this.play();
+      }, PACE);
+    }
+    this.draw();
+  }
+}
+
+/** Move the focus between lanes: to the word of the other lane with the strongest link. */
+function otherLane(page, key) {
+  const chip = document.activeElement?.closest?.(".word");
+  if (!chip) return false;
+  const lanes = [...document.querySelectorAll(".lane[data-lane]")];
+  const to = lanes[lanes.indexOf(chip.closest(".lane")) + (key === "ArrowDown" ? 1 : -1)];
+  if (!to) return true;
+  const words = [...to.querySelectorAll(".word")];
+  const looks = words.map((word) => Number(word.style.getPropertyValue("--look") || 0));
+  const best = looks.indexOf(Math.max(...looks));
+  (words[best] ?? words[0])?.focus();
+  return true;
+}
+
+const ACTS = {
+  "/": (page) => edit(page.app), p: (page) => present(page.app), "?": () => showHelp(), z: (page) => page.app.undo(),
+  h: (page) => document.querySelector('#inspector [data-key="hide"]')?.click(),
+  i: () => document.querySelector("#instead button:not(:disabled)")?.focus(),
+  Escape: (page) => {
+    if (document.body.classList.contains("present")) present(page.app, false);
+    else if (page.app.state.pick) page.app.update({ pick: null });
+  },
+};
+
+function startKeys(page) {
   document.addEventListener("keydown", (event) => {
-    const busy = event.target.closest?.("input, select, textarea, summary, .menu, [data-arrows], .scroll");
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!by || busy || app.state.view !== "step" || event.altKey || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    app.move(by);
+    if (event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
+    if (event.target.closest?.("textarea, select, input:not([type=range], [type=checkbox]), dialog")) return;
+    const arrow = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (arrow && page.app.state.lens === "step" && !event.target.closest?.("input, .scroll, [data-arrows]")) {
+      event.preventDefault();
+      page.go(page.app.state.step + arrow);
+    } else if (["ArrowDown", "ArrowUp"].includes(event.key)) {
+      if (otherLane(page, event.key)) event.preventDefault();
+    } else if (LENSES[Number(event.key) - 1]) page.app.update({ lens: LENSES[Number(event.key) - 1] });
+    else if (ACTS[event.key.length === 1 ? event.key.toLowerCase() : event.key]) {
+      if (event.key !== "Escape") event.preventDefault();
+      ACTS[event.key.length === 1 ? event.key.toLowerCase() : event.key](page);
+    }
   });
-}
-
-function startTyping(app) {
-  byId("text").addEventListener("input", (event) => {
-    app.update({ text: event.target.value, ...NO_INTERFERENCE, step: 0 }, { soon: true });
-  });
-  byId("ask").addEventListener("submit", (event) => event.preventDefault());
 }
 
 async function start() {
-  const [models, traces] = saved ? [[], await inside()] : [await outside(), []];
-  const app = new App(models, traces, say);
-  byId("no-model").hidden = !saved;
-  byId("ask-fields").disabled = saved || !models.length;
-  buildOptions(() => app.state, (...change) => app.update(...change), say);
-  startTheme(() => app.redraw());
-  startSaving(app);
-  startOpening(app);
-  startChoosing(app);
-  startKeys(app);
-  startTyping(app);
-  byId("skip").addEventListener("click", () => byId("results").focus());
-  addEventListener("hashchange", () => app.restore(location.hash));
+  const page = new Page();
+  const [engine, traces] = alone ? [saved(), await savedTraces()] : [await server(), []];
+  const app = new App(engine, traces, { draw: () => page.draw(), say });
+  page.start(app);
+  buildTools(app, themeButton(() => page.draw()));
+  startDropping(app);
+  startImages(app);
+  startKeys(page);
+  byId("skip").addEventListener("click", () => byId("stage").focus());
+  addEventListener("popstate", () => app.restore(location.hash));
+  document.addEventListener("fullscreenchange", () => {
+    if (!document.fullscreenElement && document.body.classList.contains("present")) present(app, false);
+  });
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth !== width) page.draw(); // the matrix fits the width
+    width = innerWidth;
+  });
   app.restore(location.hash);
+  app.begin();
   document.documentElement.dataset.ready = "";
 }
 

@@ -1,0 +1,95 @@
+// Interventions on one answer: hidden words, other words, and attention weights set by hand. Each can be undone.
+import { UNTOUCHED } from "saccade/state/link";
+import { entriesOf } from "saccade/trace/fold";
+
+export class Hand {
+  constructor(app, answer, site) {
+    Object.assign(this, { app, trace: answer.trace, model: answer.model, site });
+    /** Whether this answer can be changed at all: a label is not written token by token. */
+    this.possible = app.engine.live && answer.model !== null && answer.trace.task !== "classification";
+    const crossing = answer.trace.sites.some((each) => each.rows === "target" && each.columns === "source");
+    this.canHide = this.possible && crossing;
+    this.canPull = this.canHide && site !== null && site.rows === "target" && site.columns === "source";
+  }
+
+  get state() {
+    return this.app.state;
+  }
+
+  /** Drop what was done by token number to another model, whose token numbers differ. */
+  #change(changes, how = { push: true }) {
+    const mine = this.state.on === null || this.state.on === this.model;
+    const own = mine ? this.state : { ...this.state, ...UNTOUCHED, hide: this.state.hide };
+    this.app.update({ force: own.force, block: own.block, pull: own.pull, ...changes(own), on: this.model }, how);
+  }
+
+  /** The number of the source word that holds a column's first token, as `hide` counts them. */
+  wordOf(column) {
+    const source = this.trace.sides.get("source");
+    return source ? entriesOf(source, "words").findIndex((entry) => entry.places.includes(column.places[0])) : -1;
+  }
+
+  /** The source tokens that no attention may attend to: hidden now, or when the trace was saved. */
+  hidden(column) {
+    if (this.model === null) {
+      const { block } = this.trace.options;
+      return Array.isArray(block) && column.places.some((place) => block.includes(place));
+    }
+    const mine = this.state.on === null || this.state.on === this.model;
+    return this.state.hide.includes(this.wordOf(column))
+      || (mine && column.places.some((place) => this.state.block.includes(place)));
+  }
+
+  hide(column) {
+    const source = entriesOf(this.trace.sides.get("source"), "words");
+    const hidden = source.filter((entry) => this.hidden(entry)).length;
+    if (hidden + 1 >= source.length) {
+      this.app.say("One word has to stay visible: hiding all leaves nothing to attend to.");
+      return;
+    }
+    const hide = [...new Set([...this.state.hide, this.wordOf(column)])].sort((one, two) => one - two);
+    const pull = this.state.pull.filter(([, place]) => !column.places.includes(place));
+    this.app.update({ hide, pull }, { push: true });
+  }
+
+  show(column) {
+    const number = this.wordOf(column);
+    this.app.update({ hide: this.state.hide.filter((other) => other !== number),
+      block: this.state.block.filter((place) => !column.places.includes(place)) }, { push: true });
+  }
+
+  toggle(column) {
+    if (this.hidden(column)) this.show(column);
+    else this.hide(column);
+  }
+
+  /** Let the answer begin with the tokens up to a step, and then `token`. */
+  say(step, token) {
+    const tokens = [...this.trace.steps.slice(0, step).map((each) => each.token), token];
+    this.#change((own) => ({ force: tokens, pull: own.pull.filter(([at]) => at <= step) }));
+  }
+
+  begin(tokens) {
+    this.#change(() => ({ force: tokens, pull: [] }));
+  }
+
+  /** Set the weight of a column for a row; `more`: as a further movement of the same slider. */
+  pull(row, column, weight, more) {
+    const share = Math.round((1e4 * weight) / column.places.length) / 1e4;
+    const fresh = row.places.flatMap((step) => column.places.map((place) => [step, place, share]));
+    const touched = new Set(fresh.map(([step, place]) => `${step} ${place}`));
+    this.#change((own) => {
+      const others = own.pull.filter(([step, place]) => !touched.has(`${step} ${place}`));
+      return { pull: [...fitted(others, row.places, 1 - weight), ...fresh] };
+    }, more ? { soon: 60 } : { push: true, soon: 60 });
+  }
+}
+
+/** The other weights set for these steps, scaled down to add up to `room` at most. */
+function fitted(pull, steps, room) {
+  return pull.map(([step, place, weight]) => {
+    if (!steps.includes(step)) return [step, place, weight];
+    const total = pull.filter(([at]) => at === step).reduce((sum, [, , each]) => sum + each, 0);
+    return [step, place, total > room ? Math.floor((1e4 * weight * room) / total) / 1e4 : weight];
+  });
+}

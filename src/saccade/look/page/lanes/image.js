@@ -1,0 +1,103 @@
+// A lane that is an image: it stays clear where a word attends, and dark elsewhere.
+import { el, svg } from "saccade/base/dom";
+import { percent, visible } from "saccade/base/format";
+import { overlaid } from "saccade/lanes/heatmap";
+import { byUse, strongest } from "saccade/trace/fold";
+
+const SIZE = 320;
+const SIDE = 100;
+/** Width and height of the SVG view box over the image, whatever its aspect ratio. */
+const MOST = 5;
+const HINT = "Point at a word, or at a region of the image.";
+
+function told(figure, { row, column }) {
+  if (column !== null) {
+    const users = byUse(figure, column, MOST).map((r) =>
+      `${visible(figure.rows[r].name)} ${percent(figure.at(r, column))}`);
+    return `${figure.columns[column].name}: ${users.join(", ") || "no word attends to it"}`;
+  }
+  if (row === null) return HINT;
+  const [best] = strongest(figure, row, 1, 0);
+  return `${visible(figure.rows[row].name)} attends most to ${figure.columns[best].name}: `
+    + percent(figure.at(row, best));
+}
+
+/** Outlines over the image: the region pointed at, hidden regions, and gold regions. */
+function outlines(figure, hidden) {
+  const [rows, columns] = figure.side.grid;
+  const [wide, high] = [SIDE / columns, SIDE / rows];
+  const corner = (place) => ({ x: (place % columns) * wide, y: Math.floor(place / columns) * high });
+  const cross = (place) => {
+    const { x, y } = corner(place);
+    return `M${x} ${y}l${wide} ${high}M${x + wide} ${y}l${-wide} ${high}`;
+  };
+  const closed = figure.columns.map((_, place) => place).filter((place) => hidden(figure.columns[place]));
+  const gold = svg("g");
+  const cursor = svg("rect", { class: "cursor", width: wide, height: high, visibility: "hidden" });
+  const light = (at, row) => {
+    cursor.setAttribute("visibility", at === null ? "hidden" : "visible");
+    if (at !== null) for (const [name, value] of Object.entries(corner(at))) cursor.setAttribute(name, value);
+    const right = row === null || !figure.hasGold ? []
+      : figure.columns.map((_, place) => place).filter((place) => figure.gold(row, place));
+    gold.replaceChildren(...right.map((place) =>
+      svg("rect", { class: "gold", ...corner(place), width: wide, height: high })));
+  };
+  const element = svg("svg", { class: "outlines", viewBox: `0 0 ${SIDE} ${SIDE}`, preserveAspectRatio: "none",
+    "aria-hidden": "true" },
+  closed.map((place) => svg("rect", { class: "closed", ...corner(place), width: wide, height: high })),
+  closed.map((place) => svg("path", { class: "cross", d: cross(place) })), gold, cursor);
+  return { element, light };
+}
+
+/** Arrow keys move over the regions; Enter chooses one. */
+function steer(box, [rows, columns], point, at, pick) {
+  box.addEventListener("keydown", (event) => {
+    const by = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+    const here = at();
+    if (by) {
+      event.preventDefault();
+      const within = (value, size) => Math.max(0, Math.min(size - 1, value));
+      const [row, column] = here === null ? [0, 0]
+        : [within(Math.floor(here / columns) + by[0], rows), within((here % columns) + by[1], columns)];
+      point(row * columns + column);
+    } else if ((event.key === "Enter" || event.key === " ") && here !== null) {
+      event.preventDefault();
+      pick(here);
+    }
+  });
+}
+
+/** A lane as in lanes/text.js, of the regions of an image; `hidden(region)` is true for hidden ones. */
+export function imageLane(figure, { light, of, pick, hidden }) {
+  const { side } = figure;
+  const [rows, columns] = side.grid;
+  const { shown, show } = overlaid(side, SIZE);
+  const over = outlines(figure, hidden);
+  const point = (region) => light.set(...(figure.own ? [region, null] : [null, region]), of);
+  const at = () => (figure.own ? light.row : light.column);
+  const choose = (region) => pick(region);
+  const box = el("div", { class: "image", tabindex: 0, role: "application", "data-arrows": true, "data-key": "image",
+    "aria-label": `The image, ${rows} rows and ${columns} columns of regions. Arrow keys move through them, `
+      + "Enter selects one." }, shown, over.element);
+  const find = (event) => {
+    const { left, top, width, height } = box.getBoundingClientRect();
+    const within = (value, size) => Math.max(0, Math.min(size - 1, Math.floor(value * size)));
+    return within((event.clientY - top) / height, rows) * columns + within((event.clientX - left) / width, columns);
+  };
+  box.addEventListener("pointermove", (event) => point(find(event)));
+  box.addEventListener("pointerleave", () => light.clear());
+  box.addEventListener("blur", () => light.clear());
+  box.addEventListener("click", (event) => choose(find(event)));
+  steer(box, side.grid, point, at, choose);
+  const readout = el("p", { class: "readout hint" }, HINT);
+  return {
+    element: el("div", { class: "lane looking" }, box, readout),
+    rectOf: () => box.getBoundingClientRect(),
+    light: (weights, column, row) => {
+      show(weights);
+      over.light(figure.own ? row : column, row);
+      readout.textContent = told(figure, { row, column }).replaceAll(" %", "\u00a0%");
+      readout.classList.toggle("hint", row === null && column === null);
+    },
+  };
+}

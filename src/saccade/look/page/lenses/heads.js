@@ -1,0 +1,60 @@
+// Thumbnails of all heads in all layers, to compare them and to choose one.
+import { button, el } from "saccade/base/dom";
+import { isImage, figureOf } from "saccade/trace/fold";
+import { inkOf } from "saccade/base/theme";
+import { overlaid } from "saccade/lanes/heatmap";
+import { visible } from "saccade/base/format";
+
+const SIZE = 96;
+
+function thumbnail(site, head) {
+  const [, rows, columns] = site.weights.shape;
+  const canvas = el("canvas", { width: Math.max(1, columns), height: Math.max(1, rows), "aria-hidden": "true" });
+  const pixels = new ImageData(Math.max(1, columns), Math.max(1, rows));
+  const [red, green, blue] = inkOf();
+  const start = head * rows * columns;
+  for (let place = 0; place < rows * columns; place += 1) {
+    pixels.data.set([red, green, blue, Math.round(255 * Math.min(1, site.weights.values[start + place] || 0))],
+      4 * place);
+  }
+  canvas.getContext("2d").putImageData(pixels, 0, 0);
+  return canvas;
+}
+
+/** The thumbnail of a head over an image: the weights of the word under the pointer, or the sum over all words. */
+function seen(trace, site, head, state, light) {
+  const side = trace.sides.get(site.columns);
+  const figure = figureOf(trace, site, { ...state, head });
+  const { shown, show } = overlaid(side, SIZE, 1);
+  const whole = (place) => figure.rows.reduce((sum, _, row) => sum + figure.at(row, place), 0);
+  const paint = (row) => show(side.tokens.map((_, place) => (row === null ? whole(place) : figure.at(row, place))));
+  paint(null);
+  light.listen(({ row }) => paint(row));
+  return shown;
+}
+
+const WAYS = { "target → source": "Cross-attention", "source → source": "Encoder self-attention",
+  "target → written": "Decoder self-attention", "target → target": "Decoder self-attention" };
+/** What a site does, in the words of textbooks. */
+export const wayOf = (site) => WAYS[`${site.rows} → ${site.columns}`] ?? `${site.rows} to ${site.columns}`;
+
+/** Thumbnails of all heads; a click calls `choose` with the name of a site and a head. */
+export function headGrid({ trace, site: chosen, head, of }, { state, light, choose }) {
+  const pictured = isImage(trace.sides.get(chosen.columns)) && chosen.rows !== chosen.columns;
+  const follows = (site) => pictured && site.rows === chosen.rows && site.columns === chosen.columns;
+  const sites = trace.sites.filter((site) => !pictured || follows(site));
+  const ways = [...new Set(sites.map(wayOf))];
+  const tile = (site, number) => button([follows(site) ? seen(trace, site, number, state, light)
+    : thumbnail(site, number), el("span", {}, `Head ${number + 1}`)],
+  () => choose(site.name, site.heads > 1 ? number : null), { class: "thumbnail",
+    "aria-pressed": String(site === chosen && (head === number || site.heads === 1)),
+    "data-key": `head-${of}-${site.name}-${number}`,
+    "aria-label": `${visible(site.name)}, head ${number + 1}` });
+  return el("div", { class: "heads-view" },
+    el("p", { class: "quiet" }, pictured ? "What all words together attend to; point at a word to see its own."
+      : "Rows attend, columns are attended to, token by token. Select one to see its ribbons and its matrix."),
+    ways.map((way) => el("section", { class: "way" }, el("h3", {}, way),
+      sites.filter((site) => wayOf(site) === way).map((site, place) => el("div", { class: "head-row" },
+        el("h4", { title: visible(site.name) }, site.layer === null ? visible(site.name) : `Layer ${place + 1}`),
+        el("div", { class: "thumbnails" }, [...Array(site.heads).keys()].map((number) => tile(site, number))))))));
+}

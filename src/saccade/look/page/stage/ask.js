@@ -1,0 +1,79 @@
+// The input of the model: text that can be edited, an image, and examples to try.
+import { button, byId, el } from "saccade/base/dom";
+import { clip, visible } from "saccade/base/format";
+import { takeImage } from "saccade/share/images";
+
+const LABELS = { translation: "Sentence to translate", language: "Text to go on from",
+  classification: "Text to judge" };
+const SHORT = 44;
+
+function examples(app) {
+  const list = app.examples;
+  if (!list.length) return null;
+  return el("div", { class: "examples", role: "group", "aria-label": "Examples" }, el("span", { class: "quiet" }, "Try"),
+    list.map((example, place) => {
+      const act = () => app.showExample(example);
+      const chosen = example.image ? app.image?.name === example.name : app.state.text === example.input;
+      const attributes = { class: "example", "data-key": `example-${place}`, "aria-pressed": String(chosen),
+        dir: "auto" };
+      if (!example.image) return button(visible(clip(example.input, SHORT)), act, attributes);
+      return button(el("img", { src: example.image, alt: visible(example.name), width: 44, height: 44 }), act, attributes);
+    }));
+}
+
+/** The field to write in. It stays in the page while one writes, so that no letter is lost. */
+let field = null;
+
+function textField(app) {
+  const task = app.models.find((model) => model.name === app.state.models[0])?.task;
+  if (!field) {
+    field = el("textarea", { id: "text", rows: 1, dir: "auto", spellcheck: "false", maxlength: 20000,
+      placeholder: "Write a text …", "data-key": "text" });
+    field.addEventListener("input", () => app.type(field.value));
+    field.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" && (event.key !== "Enter" || event.shiftKey)) return;
+      event.preventDefault();
+      app.editing = false;
+      app.draw();
+      byId("stage").querySelector(".word, .edit")?.focus();
+    });
+  }
+  field.setAttribute("aria-label", LABELS[task] ?? "Text");
+  if (field.value !== app.state.text) field.value = app.state.text;
+  return field;
+}
+
+/** Open the field and put the cursor into it. */
+export function edit(app) {
+  if (!app.engine.live || !app.readsText()) return;
+  app.editing = true;
+  app.draw();
+  field?.focus();
+  field?.select();
+}
+
+function imageField(app) {
+  const input = el("input", { type: "file", id: "image", accept: "image/*", "data-key": "image-file" });
+  input.addEventListener("change", () => { if (input.files.length) takeImage(input.files[0], app); });
+  return el("div", { class: "ask-image" },
+    el("label", { class: "as-button" }, el("span", {}, "Choose an image"), input),
+    el("span", { class: "quiet", id: "image-name", dir: "auto" }, app.image ? app.image.name
+      : "or drop one on the page, or paste it"));
+}
+
+/** The row above the lanes. A saved page has none, and says what it is. */
+export function askRow(scene, app) {
+  if (!app.engine.live) {
+    return el("p", { class: "quiet", id: "no-model" },
+      "A saved answer: everything can be looked at, but nothing new can be asked. ",
+      "For that, open the explorer with ", el("code", {}, "saccade serve MODEL"), ".");
+  }
+  const text = app.readsText() || !app.readsImages();
+  const open = text && (app.editing || !scene.first || !app.state.text.trim());
+  return el("div", { class: "ask" },
+    app.readsImages() && imageField(app),
+    open ? textField(app)
+      : text && button([el("span", { "aria-hidden": "true" }, "✎"), " Edit the text"], () => edit(app),
+        { class: "edit small", "data-key": "edit", title: "/" }),
+    examples(app));
+}

@@ -1,0 +1,149 @@
+// The state of the page and what follows from it: a change updates the URL, sends requests and draws the page anew.
+import { byId } from "saccade/base/dom";
+import { visible } from "saccade/base/format";
+import { Answers } from "saccade/state/answers";
+import { decode, encode, START, UNTOUCHED, untouched } from "saccade/state/link";
+
+const PATIENCE = 250;
+/** Milliseconds of silence while typing before a request is sent. */
+
+export class App {
+  #answers;
+  #soon = null;
+
+  /** `traces` are {label, trace}: saved in this page, or opened in it. `draw` and `say` belong to the page. */
+  constructor(engine, traces, { draw, say }) {
+    Object.assign(this, { engine, traces, say, draw, image: null, editing: false });
+    this.models = engine.models;
+    this.#answers = new Answers(engine, (model) => (this.readsImages([model]) ? this.image ?? { id: 0, base64: "" }
+      : null), (model, trace) => {
+      if (model) byId("status").textContent = `${visible(model)}: ${visible(trace.text)}`;
+      this.draw();
+    });
+    this.state = this.#usual();
+  }
+
+  #usual() {
+    const alike = new Set(this.traces.map(({ trace }) => trace.sides.get("source")?.text ?? trace.text)).size === 1;
+    const many = alike && this.traces.length <= 3 ? this.traces.length : 1;
+    return { ...START, models: this.models.slice(0, 1).map((model) => model.name),
+      traces: this.models.length ? [] : [...Array(Math.min(many, this.traces.length)).keys()] };
+  }
+
+  /** True if one of the named models reads images. */
+  readsImages(names = this.state.models) {
+    return this.models.some((model) => model.input === "picture" && names.includes(model.name));
+  }
+
+  /** True if one of the named models reads text. */
+  readsText(names = this.state.models) {
+    return this.models.some((model) => model.input !== "picture" && names.includes(model.name));
+  }
+
+  /** Examples of the first selected model, [{input} or {image, name}]. */
+  get examples() {
+    return this.models.find((model) => model.name === this.state.models[0])?.examples ?? [];
+  }
+
+  /** Restore the state from the URL; ignore invalid parts and show a notice. */
+  restore(hash) {
+    let found = { ...START };
+    try {
+      found = decode(hash);
+    } catch (error) {
+      this.say(`The link could not be understood (${error.message}), so it is ignored.`);
+    }
+    const known = { models: found.models.filter((name) => this.models.some((model) => model.name === name)),
+      traces: [...new Set(found.traces)].filter((place) => place < this.traces.length) };
+    const lost = found.models.filter((name) => !known.models.includes(name));
+    const names = lost.map((name) => `“${visible(name)}”`).join(", ");
+    if (names) this.say(`The link asks for ${names}, which is not served here.`);
+    if (!known.models.length && !known.traces.length) {
+      Object.assign(known, { models: this.#usual().models, traces: this.#usual().traces });
+    }
+    this.state = { ...found, ...known };
+    this.#changed();
+  }
+
+  /** Show the first example, unless the link or the user asked for something. */
+  begin() {
+    if (this.state.text || this.image || !this.engine.live || this.state.traces.length) return;
+    if (this.examples.length) this.showExample(this.examples[0], { push: false });
+  }
+
+  /** Show an example; one with an image becomes the input image. */
+  showExample(example, { push = true } = {}) {
+    if (example.image) {
+      this.image = { id: example.name, name: example.name, example: true, base64: example.image.split(",").at(-1) };
+      this.update({ ...UNTOUCHED, step: 0, pick: null }, { push });
+    } else this.update({ ...UNTOUCHED, text: example.input, step: 0, pick: null }, { push });
+  }
+
+  /**
+   * Change the state. `push`: as a step that can be undone, with the browser's back button too. `soon`: milliseconds
+   * to wait before the request, because more changes follow, as while typing.
+   */
+  update(changes, { push = false, soon = 0 } = {}) {
+    this.state = { ...this.state, ...changes };
+    const address = `#${encode(this.state)}`;
+    if (push) history.pushState({ depth: this.depth + 1 }, "", address);
+    else history.replaceState(history.state, "", address);
+    this.#changed(soon);
+  }
+
+  /** The number of steps that can be undone. */
+  get depth() {
+    return history.state?.depth ?? 0;
+  }
+
+  undo() {
+    if (this.depth > 0) history.back();
+  }
+
+  startOver() {
+    this.update({ ...UNTOUCHED }, { push: true });
+  }
+
+  #changed(soon = 0) {
+    clearTimeout(this.#soon);
+    if (soon) this.#soon = setTimeout(() => this.#answers.refresh(this.state), soon);
+    else this.#answers.refresh(this.state);
+    this.draw();
+  }
+
+  retry() {
+    this.#answers.retry(this.state);
+    this.draw();
+  }
+
+  /** Change the text while it is typed. Interventions belong to the old text, so they end, and this can be undone. */
+  type(text) {
+    const touched = !untouched(this.state);
+    if (touched) this.say("Your changes belonged to the text before, so they are gone. Undo brings them back.");
+    this.update({ text, ...UNTOUCHED, step: 0, pick: null }, { soon: PATIENCE, push: touched });
+  }
+
+  /** Set the input image {id, name, base64}; select a model that reads images if none is selected. */
+  setImage(image) {
+    this.image = image;
+    const first = this.models.find((model) => model.input === "picture").name;
+    this.update({ ...UNTOUCHED, step: 0, pick: null,
+      models: this.readsImages() ? this.state.models : [...this.state.models, first] });
+  }
+
+  /** The answers on the page: those of models first, then traces. */
+  shown() {
+    const asked = this.state.models.map((name) => ({ model: name, label: name, ...this.#answers.of(name) }));
+    const saved = this.state.traces.map((place) => ({ model: null, trace: this.traces[place].trace, base: null,
+      busy: false, fault: null, label: `${place + 1}. ${this.traces[place].trace.model.name}` }));
+    return [...asked, ...saved];
+  }
+
+  /** Add a trace that the user opened, and show it. */
+  add(entry) {
+    this.traces.push(entry);
+    const asked = this.state.text || this.image;
+    this.update({ traces: [...this.state.traces, this.traces.length - 1], models: asked ? this.state.models : [],
+      pick: null });
+  }
+}
