@@ -28,8 +28,8 @@ from saccade.kernels.additive.collect import attend, collect
 from saccade.kernels.additive.parts import Parts, Way
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # for the reference implementations
-import additive_by_torch as by_torch
-from naive_kernels import naive_attend
+from helpers import additive_by_torch as by_torch
+from helpers.naive_kernels import naive_attend
 
 STEPS = 50
 Attend = Callable[..., tuple[Tensor, Tensor]]

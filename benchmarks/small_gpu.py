@@ -29,7 +29,7 @@ from saccade.kernels.ranking.choose import SIZE
 from saccade.kernels.ranking.fused import select, summaries
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # for the reference implementations
-from naive_kernels import naive_best, naive_best_together
+from helpers.naive_kernels import naive_best, naive_best_together
 
 Work = Callable[[], Any]
 

@@ -40,7 +40,7 @@ from saccade.models import build_seq2seq
 from saccade.train.objective import WordLoss, losses_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # for the reference implementations
-from naive_kernels import naive_attention, naive_cross_entropy, naive_feed_forward, naive_linear
+from helpers.naive_kernels import naive_attention, naive_cross_entropy, naive_feed_forward, naive_linear
 
 DEVICE = "cuda"
 HALF = torch.bfloat16

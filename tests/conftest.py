@@ -23,7 +23,7 @@ def same_random_numbers_each_time():
 @pytest.fixture(scope="session")
 def text(tmp_path_factory):
     """A folder with a tiny parallel text and its recipe."""
-    from helpers_tasks import write_recipe
+    from helpers.recipes import write_recipe
 
     folder = tmp_path_factory.mktemp("text")
     write_recipe(folder)

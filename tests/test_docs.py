@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers_search import greedy
+from helpers.search import greedy
 from saccade.attention import ALIGNS, SCORES, WINDOWS
 from saccade.batch import Batch
 from saccade.cli import main

@@ -12,7 +12,7 @@ import torch
 from torch.testing import assert_close
 
 import saccade
-from helpers_cases import CASES, EXTEND, KNOWN, asking, copying, few_shot, on_path, write_items
+from helpers.tasks import CASES, EXTEND, KNOWN, asking, copying, few_shot, on_path, write_items
 from saccade.attention import Tape
 from saccade.batch import UNK, Batch
 from saccade.errors import ConfigError
@@ -79,7 +79,7 @@ def test_a_term_changes_what_is_learned(tmp_path):
 def test_a_sharp_row_costs_nothing():
     from term import Sharpness
 
-    from helpers_models import tiny
+    from helpers.models import tiny
 
     model, batch = tiny("bahdanau"), Batch.from_lists([[4, 5, 6], [5]], [[6, 5], [4, 4, 5]])
     tape = Tape()

@@ -44,7 +44,7 @@ class Walk:
 
 def walks(folder):
     """(title, files) of each walk."""
-    from helpers_tasks import recipe_of, translation
+    from helpers.recipes import recipe_of, translation
     from saccade.api import Model
     from saccade.data.batch_sampler import Cursor
     from saccade.runs.corpus import Corpus

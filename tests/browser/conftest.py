@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from helpers_page import Answers
+from helpers.page_server import Answers
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 

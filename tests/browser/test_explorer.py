@@ -3,7 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from helpers_page import FRENCH, expect_asked, fixed, hostile, transformer, translation
+from helpers.page_server import expect_asked
+from helpers.traces import FRENCH, fixed, hostile, transformer, translation
 
 TEXT = "the law"
 

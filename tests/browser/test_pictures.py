@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from helpers_page import CAPTION, captioned, expect_asked, quartered, translation
+from helpers.page_server import expect_asked
+from helpers.traces import CAPTION, captioned, quartered, translation
 from saccade.look.heatmap import heatmap
 from saccade.look.page import page
 from saccade.look.picture import png

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from helpers_page import FRENCH, HOSTILE, fixed, hostile, long, transformer, translation
+from helpers.traces import FRENCH, HOSTILE, fixed, hostile, long, transformer, translation
 from saccade.look.page import page
 from saccade.trace import Trace
 

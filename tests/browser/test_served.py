@@ -9,7 +9,7 @@ import urllib.parse
 import pytest
 from playwright.sync_api import expect
 
-from helpers_tasks import untrained, write_folder
+from helpers.recipes import untrained, write_folder
 
 TEXT = "ant bee cat dog"
 
@@ -26,7 +26,7 @@ def address(translator, tmp_path_factory):
 def looking(tmp_path_factory):
     """A server with a model that describes pictures without having learned to."""
     pytest.importorskip("PIL", reason="needs Pillow")
-    from helpers_captioning import captioner
+    from helpers.captioning import captioner
 
     folder = tmp_path_factory.mktemp("models") / "captioner"
     yield from serving(write_folder(captioner("transformer-captioner").task, folder))
@@ -136,7 +136,7 @@ def test_inputs_beyond_the_limits_are_told_in_a_sentence(address, visit):
 
 @pytest.fixture
 def picture(tmp_path):
-    from helpers_pictures import put_picture, quarters
+    from helpers.images import put_picture, quarters
 
     return put_picture(tmp_path / "quarters.png", quarters(32, 32))
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from helpers_search import beam
+from helpers.search import beam
 from saccade.attention import SCORES, Tape, build_attention
 from saccade.batch import Batch
 from saccade.kernels.additive import choose

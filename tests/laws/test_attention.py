@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from helpers_attention import (
+from helpers.attention import (
     ENTRIES,
     EVERY,
     Case,

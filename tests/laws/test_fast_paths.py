@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from helpers_search import SEQ2SEQ, make_batch, make_model
+from helpers.search import SEQ2SEQ, make_batch, make_model
 from saccade.runtime import StepEngine, engine_of
 
 TWINS = {"transformer-big", "luong-dot", "luong-concat", "luong-location", "luong-local-m"}

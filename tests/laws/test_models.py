@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch._dynamo.testing import CompileCounter
 
-from helpers_models import (
+from helpers.models import (
     ALONE,
     CLASSIFIERS,
     ENGINES,
@@ -28,7 +28,6 @@ from helpers_models import (
     form_of,
     gradients,
     loud,
-    pairwise,
     ragged,
     row_of,
     same,
@@ -37,6 +36,7 @@ from helpers_models import (
     with_junk,
     writer,
 )
+from helpers.pairwise import pairwise
 from saccade import pytree
 from saccade.attention import ALIGNS, SCORES, WINDOWS, Tape
 from saccade.batch import Batch

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from helpers_models import loud
-from helpers_search import beam, greedy
+from helpers.models import loud
+from helpers.search import beam, greedy
 from saccade.attention import Tape
 from saccade.batch import BOS, PAD, Batch
 from saccade.models import MODELS, build_seq2seq, presets_for

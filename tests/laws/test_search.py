@@ -1,6 +1,6 @@
 """The laws of search, over every model of MODELS and the language model of every family.
 
-A new model is tested by being listed in its table. The slow searches it is compared with are in helpers_search.
+A new model is tested by being listed in its table. The slow searches it is compared with are in helpers.slow_search.
 """
 
 import copy
@@ -11,29 +11,31 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from helpers_search import (
+from helpers.search import (
     EVERY,
     MAX_LENGTH,
     SEQ2SEQ,
-    Penalties,
-    assert_found,
     assert_same_attention,
     beam,
-    brute_force,
-    coverage,
     greedy,
     lively_case,
-    log_probability,
     make_batch,
     make_model,
-    random_table,
-    replay,
     sample,
     sentence_of,
+)
+from helpers.slow_search import (
+    Penalties,
+    assert_found,
+    brute_force,
+    coverage,
+    log_probability,
+    replay,
     slow_beam,
     slow_greedy,
     words_of,
 )
+from helpers.table_model import random_table
 from saccade import pytree
 from saccade.attention.tape import Tape
 from saccade.batch import EOS, Batch

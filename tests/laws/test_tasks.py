@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 import saccade
-from helpers_cases import CASES, on_path
-from helpers_tasks import refused, run
+from helpers.commands import refused, run
+from helpers.tasks import CASES, on_path
 from saccade.errors import ConfigError, DataError
 from saccade.outside import trusting
 from saccade.recipes import RecipeText

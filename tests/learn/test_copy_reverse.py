@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from helpers_learn import FIRST, batches, copy, pointing_accuracy, reverse, teach, token_accuracy
+from helpers.learning import FIRST, batches, copy, pointing_accuracy, reverse, teach, token_accuracy
 from saccade.models import build_seq2seq, presets_for
 
 WORDS = 16

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from helpers_learn import FIRST, look_back, look_back_accuracy, look_back_loss, teach
+from helpers.learning import FIRST, look_back, look_back_accuracy, look_back_loss, teach
 from saccade.models import build_language_model
 
 WORDS, PAIRS, WIDTH = 4, 3, 48

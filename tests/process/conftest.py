@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
-from helpers_server import Running
-from helpers_tasks import MODEL, untrained, write_folder
+from helpers.recipes import MODEL, untrained, write_folder
+from helpers.server import Running
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from helpers_process import Run
-from helpers_train import end_of, leftovers, log_of, write_recipe
+from helpers.processes import Run
+from helpers.training import end_of, leftovers, log_of, write_recipe
 from saccade.train import checkpoint
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs mount namespaces")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers_process import Run, die
-from helpers_train import DROPOUT, end_of, leftovers, log_of, steps_logged, wait_for, write_recipe
+from helpers.processes import Run, die, wait_for
+from helpers.training import DROPOUT, end_of, leftovers, log_of, steps_logged, write_recipe
 from saccade import files
 from saccade.runs.folder import load_task
 from saccade.train import checkpoint

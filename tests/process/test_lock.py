@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from helpers_process import Run
-from helpers_train import leftovers, steps_logged, wait_for, write_recipe
+from helpers.processes import Run, wait_for
+from helpers.training import leftovers, steps_logged, write_recipe
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork and flock")
 

@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from helpers_process import Run
-from helpers_server import PATIENCE, QUICK, read_all, wait_until
-from helpers_tasks import write_folder
+from helpers.processes import Run
+from helpers.recipes import write_folder
+from helpers.server import PATIENCE, QUICK, read_all, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork and signals")
 
@@ -26,9 +26,9 @@ SLOW = {"input": "ant bee", "options": {"beam": 16, "min_length": 1000, "max_len
 @pytest.fixture(scope="module")
 def captions(tmp_path_factory):
     pytest.importorskip("PIL", reason="needs Pillow")
-    from helpers_pictures import captioner
+    from helpers.captioning import captioning_task
 
-    return write_folder(captioner(), tmp_path_factory.mktemp("captions"))
+    return write_folder(captioning_task(), tmp_path_factory.mktemp("captions"))
 
 
 def test_it_serves_and_ends(start, folder):
@@ -164,7 +164,7 @@ def test_a_model_whose_weights_are_damaged_is_told(folder, tmp_path):
 
 
 def test_pictures_are_described(start, captions):
-    from helpers_pictures import encoded, png, quarters
+    from helpers.images import encoded, png, quarters
 
     server, whole = start(model=captions), encoded(quarters())
     status, body = server.show(whole)
@@ -182,7 +182,7 @@ def test_pictures_are_described(start, captions):
 
 
 def test_many_large_pictures_do_not_take_all_memory(start, captions):
-    from helpers_pictures import encoded, png, quarters
+    from helpers.images import encoded, png, quarters
 
     server = start("--max-pixels", 9_000_000, model=captions)
     assert server.show(encoded(quarters()))[0] == 200

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from helpers_server import PATIENCE, QUICK, read_all, wait_until
+from helpers.server import PATIENCE, QUICK, read_all, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork and signals")
 

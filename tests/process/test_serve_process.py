@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import saccade
-from helpers_server import QUICK, wait_until
+from helpers.server import QUICK, wait_until
 
 SLOW = {"input": "ant bee", "options": {"min_length": 400, "max_length": 401}}
 

@@ -3,28 +3,42 @@
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from helpers_process import Run
-from helpers_train import (
-    DROPOUT,
-    command,
-    end_of,
-    finish,
-    leftovers,
-    log_of,
-    run,
-    start,
-    steps_logged,
-    wait_for,
-    write_recipe,
-)
+from helpers.processes import PATIENCE, Run, wait_for
+from helpers.training import DROPOUT, end_of, leftovers, log_of, steps_logged, write_recipe
 from saccade.train import checkpoint
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+
+def command(recipe: Path, out: Path, *more: str) -> list[str]:
+    return [sys.executable, "-m", "saccade", "train", str(recipe), "--out", str(out), *more]
+
+
+def environment() -> dict[str, str]:
+    """One thread each: two cores are shared by many."""
+    return {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "10000"}
+
+
+def start(arguments: list[str]) -> subprocess.Popen:
+    return subprocess.Popen(
+        arguments, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+
+
+def finish(process: subprocess.Popen) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error."""
+    out, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, out, err
+
+
+def run(arguments: list[str]) -> tuple[int, str, str]:
+    return finish(start(arguments))
 
 
 def console_script(arguments):

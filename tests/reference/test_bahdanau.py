@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from helpers_models import compare_with_paper, loud, reset_first_gru, tiny
+from helpers.models import loud, tiny
+from helpers.papers import compare_with_paper, reset_first_gru
 from saccade.batch import Batch
 from saccade.models import Seq2Seq
 

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from helpers_models import compare_with_paper, loud, reset_first_gru, tiny
+from helpers.models import loud, tiny
+from helpers.papers import compare_with_paper, reset_first_gru
 
 
 def test_cho_is_the_paper():

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from helpers_models import compare_with_paper, loud, lstm, tiny
+from helpers.models import loud, tiny
+from helpers.papers import compare_with_paper, lstm
 
 WIDTH = 8
 

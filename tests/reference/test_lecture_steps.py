@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from helpers_models import loud, tiny
+from helpers.models import loud, tiny
 from saccade import masks
 from saccade.attention import Attention, MultiHead, Tape, build_attention
 from saccade.errors import ConfigError

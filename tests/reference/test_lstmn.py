@@ -5,7 +5,8 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from helpers_models import MIXED, assert_same_by_name, compare_with_paper, gradients, loud, lstm, row_of, tiny
+from helpers.models import MIXED, assert_same_by_name, gradients, loud, row_of, tiny
+from helpers.papers import compare_with_paper, lstm
 from saccade.attention import Tape, build_attention
 from saccade.layers.lstmn import LSTMN
 from saccade.models import Seq2Seq, build_language_model

@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from helpers_models import compare_with_paper, loud, lstm, tiny
+from helpers.models import loud, tiny
+from helpers.papers import compare_with_paper, lstm
 
 RADIUS = 2
 

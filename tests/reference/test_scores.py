@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from helpers_attention import OPTIONS, Parts, Shape, inner_of, make_case
+from helpers.attention import OPTIONS, Parts, Shape, inner_of, make_case
 from saccade.attention import SCORES, Attention, Concat, LocationAware, ProjectedDot, Tape
 
 

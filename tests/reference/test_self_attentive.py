@@ -5,7 +5,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from helpers_models import loud, lstm, reset_first_gru
+from helpers.models import loud
+from helpers.papers import lstm, reset_first_gru
 from saccade.attention import Attention, Score, Tape, build_attention
 from saccade.batch import Batch
 from saccade.layers.self_attentive import SelfAttentiveRNN

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from helpers_models import compare_with_paper, loud, lstm, tiny
+from helpers.models import loud, tiny
+from helpers.papers import compare_with_paper, lstm
 
 
 @pytest.mark.parametrize("reverse", [True, False])

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from helpers_models import MIXED, loud, tiny
+from helpers.models import MIXED, loud, tiny
 from saccade import masks
 from saccade.attention import MultiHead, build_attention
 from saccade.layers.positions import Learned, Rotary, Sinusoidal

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 import saccade
-from helpers_tasks import MODEL, sentences, untrained, write_folder
+from helpers.recipes import MODEL, sentences, untrained, write_folder
 from saccade.api import describe
 from saccade.data.example import Example
 from saccade.errors import CheckpointError, ConfigError, DataError, SaccadeError

@@ -5,8 +5,8 @@ import importlib
 import pytest
 import torch
 
-from helpers_models import tiny
-from helpers_tasks import MODEL, untrained
+from helpers.models import tiny
+from helpers.recipes import MODEL, untrained
 from saccade.api import Model
 from saccade.batch import Batch
 from saccade.models.base import Seq2Seq

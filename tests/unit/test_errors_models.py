@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from helpers_models import VOCABULARY, tiny
+from helpers.models import VOCABULARY, tiny
 from saccade import masks, pytree
 from saccade.attention import build_attention
 from saccade.batch import Batch

@@ -5,7 +5,8 @@ import re
 import pytest
 import torch
 
-from helpers_search import Table, beam, greedy, make_batch, make_model, sample
+from helpers.search import beam, greedy, make_batch, make_model, sample
+from helpers.table_model import Table
 from saccade.batch import BOS, EOS, PAD, Batch
 from saccade.config import merge
 from saccade.errors import ConfigError, DataError, NumericsError, ShapeError

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from helpers_tasks import untrained
+from helpers.recipes import untrained
 from saccade.errors import ConfigError
 from saccade.look import STYLES, FigureSpec, Picture
 from saccade.models import MODELS, presets_for

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from helpers_tasks import untrained, write_folder
+from helpers.recipes import untrained, write_folder
 from saccade import threads
 from saccade.kernels.native import library
 

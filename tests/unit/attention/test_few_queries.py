@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-import additive_by_torch as by_torch
+from helpers import additive_by_torch as by_torch
 from saccade.attention import Bank, Steering, Tape, build_attention
 from saccade.kernels.additive import choose
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from helpers_models import MIXED, loud, tiny
-from helpers_search import beam
+from helpers.models import MIXED, loud, tiny
+from helpers.search import beam
 from saccade import pytree
 from saccade.attention import ALIGNS, Attention, DotScore, Steering, Tape, build_attention
 from saccade.errors import ShapeError

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 import saccade
-from helpers_tasks import MODEL, run, untrained, write_folder, write_lines, write_recipe
+from helpers.commands import run
+from helpers.recipes import MODEL, untrained, write_folder, write_lines, write_recipe
 from saccade.cli.commands.evaluate import _trained_to
 from saccade.data.forms import CAPTIONS, PAIRS, TEXT
 from saccade.models import MODELS

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from helpers_tasks import run
+from helpers.commands import run
 
 SMALL = [
     "train.steps=5",

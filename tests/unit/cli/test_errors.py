@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 import saccade
-from helpers_tasks import MODEL, refused, run, translation, untrained, write_folder, write_lines, write_recipe
+from helpers.commands import refused, run
+from helpers.recipes import MODEL, translation, untrained, write_folder, write_lines, write_recipe
 from saccade.checksums import LIST
 from saccade.cli import main
 

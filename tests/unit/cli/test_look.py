@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from helpers_tasks import refused, run, untrained, write_folder
+from helpers.commands import refused, run
+from helpers.recipes import untrained, write_folder
 from saccade.models import MODELS
 from saccade.trace import Trace
 
@@ -215,8 +216,8 @@ def test_a_model_without_attention(capsys, tmp_path):
 def described(tmp_path_factory):
     """A captioner's folder and a picture."""
     pytest.importorskip("PIL", reason="needs Pillow")
-    from helpers_captioning import captioner
-    from helpers_pictures import put_picture
+    from helpers.captioning import captioner
+    from helpers.images import put_picture
 
     folder = write_folder(captioner("transformer-captioner").task, tmp_path_factory.mktemp("captioner"))
     return folder, put_picture(tmp_path_factory.mktemp("pictures") / "quarters.png")

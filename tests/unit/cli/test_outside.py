@@ -5,7 +5,8 @@ import sys
 import pytest
 import yaml
 
-from helpers_tasks import refused, run, write_recipe
+from helpers.commands import refused, run
+from helpers.recipes import write_recipe
 
 MODULE = '''
 import torch

@@ -7,7 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from helpers_tasks import program, sentences, untrained, write_folder
+from helpers.commands import program
+from helpers.recipes import sentences, untrained, write_folder
 from saccade.models import MODELS
 
 PATIENCE = 600

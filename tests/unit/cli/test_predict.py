@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from helpers_tasks import MODEL, refused, run, sentences, untrained, write_folder, write_lines
+from helpers.commands import refused, run
+from helpers.recipes import MODEL, sentences, untrained, write_folder, write_lines
 from saccade.models import MODELS
 
 

@@ -6,8 +6,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from helpers_pictures import encoded, put_picture, quarters
-from helpers_text import SUFFIXES, put
+from helpers.data import SUFFIXES, put
+from helpers.images import encoded, put_picture, quarters
 from saccade.data.captions import by_picture, caption_lines, captions, coco, flickr, named
 from saccade.data.example import Example
 from saccade.data.forms import CAPTIONS

@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from helpers_text import SUFFIXES, put
+from helpers.data import SUFFIXES, put
 from saccade.data.example import Example, Links
 from saccade.data.formats import jsonl, labelled, pairs, text, tsv
 from saccade.data.forms import LABELS, PAIRS, TEXT

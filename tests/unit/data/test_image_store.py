@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from helpers_pictures import put_picture, quarters
+from helpers.images import put_picture, quarters
 from saccade.data.image_store import ImageStore, Skipped
 from saccade.data.picture_files import PictureFile
 from saccade.data.pictures import fit

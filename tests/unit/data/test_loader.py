@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from helpers_store import open_store
+from helpers.data import open_store
 from saccade.batch import EOS, NO_LABEL, Batch
 from saccade.data import loader
 from saccade.data.batch_sampler import BatchSampler, Cursor

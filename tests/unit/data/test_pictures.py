@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from helpers_pictures import BLUE, GREEN, RED, WHITE, encoded, png, put_picture, quarters
+from helpers.images import BLUE, GREEN, RED, WHITE, encoded, png, put_picture, quarters
 from saccade.data.pictures import Frame, fit, frame, open_picture
 from saccade.errors import ConfigError, DataError, ShapeError
 

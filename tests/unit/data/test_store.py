@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers_store import open_store
+from helpers.data import open_store
 from saccade.data.example import Example, Links
 from saccade.data.store import Column, clear, fingerprint
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers

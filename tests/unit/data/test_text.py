@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers_text import SUFFIXES, packed, put
+from helpers.data import SUFFIXES, packed, put
 from saccade.data import text
 from saccade.data.text import LONGEST_LINE, find_file, lines, numbered, shorten, stem_suffix
 from saccade.errors import ConfigError, DataError

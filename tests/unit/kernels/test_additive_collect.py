@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-import additive_by_torch as by_torch
-from helpers_additive import Steps
-from naive_kernels import naive_attend
+from helpers import additive_by_torch as by_torch
+from helpers.additive import Steps
+from helpers.naive_kernels import naive_attend
 from saccade.kernels.additive.collect import attend, collect
 from saccade.kernels.additive.parts import Parts
 

@@ -7,8 +7,8 @@ pytest.importorskip("triton", reason="needs Triton")
 
 from torch.testing import assert_close
 
-from helpers_additive import Steps, assert_as_exact, error
-from naive_kernels import naive_attend
+from helpers.additive import Steps, assert_as_exact, error
+from helpers.naive_kernels import naive_attend
 from saccade.kernels.additive import one_query
 from saccade.kernels.additive.collect import attend
 from saccade.kernels.additive.parts import Parts

@@ -5,7 +5,7 @@ import torch
 
 pytest.importorskip("triton", reason="needs Triton")
 
-from naive_kernels import naive_column_sums, naive_gate
+from helpers.naive_kernels import naive_column_sums, naive_gate
 from saccade.kernels.columns.fused import column_sums, gate_
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

@@ -20,7 +20,7 @@ KERNELS = TESTS.parent / "src" / "saccade" / "kernels"
 def test_every_kernel_compiles_for_a_gpu(tmp_path):
     report = tmp_path / "report.json"
     here = {"COMPILE_REPORT": str(report), "TRITON_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(TESTS)}
-    options = ["-p", "compile_only", "-p", "no:cacheprovider", "-q", "--tb=no", "--no-header"]
+    options = ["-p", "helpers.compile_only", "-p", "no:cacheprovider", "-q", "--tb=no", "--no-header"]
     others = sorted(set(Path(__file__).parent.glob("test_*.py")) - {Path(__file__)})
     launching = [str(path) for path in others if "triton" in path.read_text()]
     command = [sys.executable, "-m", "pytest", *options, *launching]

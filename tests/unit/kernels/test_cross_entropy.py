@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch.autograd import gradcheck
 from torch.testing import assert_close
 
-from naive_kernels import naive_cross_entropy, naive_from_logits
+from helpers.naive_kernels import naive_cross_entropy, naive_from_logits
 from saccade.errors import ConfigError, DataError, ShapeError
 from saccade.kernels.cross_entropy import Losses, cross_entropy, from_logits
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 pytest.importorskip("triton", reason="needs Triton")
 
-from naive_kernels import naive_cross_entropy
+from helpers.naive_kernels import naive_cross_entropy
 from saccade.errors import ConfigError
 from saccade.kernels import disable_fused, dispatch
 from saccade.kernels.cross_entropy import cross_entropy, fused

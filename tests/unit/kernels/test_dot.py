@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from naive_kernels import naive_attention
+from helpers.naive_kernels import naive_attention
 from saccade.kernels.dot import fused_attention
 
 SHAPES = [(1, 1, 1), (2, 7, 5), (2, 3, 63)]

@@ -5,7 +5,7 @@ import torch
 
 pytest.importorskip("triton", reason="needs Triton")
 
-from naive_kernels import naive_attention
+from helpers.naive_kernels import naive_attention
 from saccade.attention import build_attention
 from saccade.kernels import dispatch
 from saccade.kernels.dot import few, few_collect, fused_attention

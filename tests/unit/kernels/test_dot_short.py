@@ -6,7 +6,7 @@ from torch import nn
 
 pytest.importorskip("triton", reason="needs Triton")
 
-from naive_kernels import naive_attention
+from helpers.naive_kernels import naive_attention
 from saccade.kernels import disable_fused, dispatch
 from saccade.kernels.dot import fused_attention, sdpa
 from saccade.kernels.dot.short import short_attention

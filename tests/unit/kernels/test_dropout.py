@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch.autograd import gradcheck, gradgradcheck
 from torch.testing import assert_close
 
-from naive_kernels import naive_dropout
+from helpers.naive_kernels import naive_dropout
 from saccade.errors import ConfigError
 from saccade.kernels.dropout import Dropout, dropout
 

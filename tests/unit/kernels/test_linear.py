@@ -6,7 +6,7 @@ from torch import nn
 
 pytest.importorskip("triton", reason="needs Triton")
 
-from naive_kernels import naive_feed_forward, naive_linear
+from helpers.naive_kernels import naive_feed_forward, naive_linear
 from saccade.kernels import disable_fused, dispatch
 from saccade.kernels.feed_forward import feed_forward
 from saccade.kernels.feed_forward import fused as fused_feed

@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from naive_kernels import naive_best, naive_best_together, naive_checksum
+from helpers.naive_kernels import naive_best, naive_best_together, naive_checksum
 from saccade import kernels
 from saccade.batch import Batch
 from saccade.errors import ShapeError

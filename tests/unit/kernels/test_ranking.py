@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("triton", reason="needs Triton")
 
-from naive_kernels import naive_best, naive_best_together
+from helpers.naive_kernels import naive_best, naive_best_together
 from saccade.kernels import dispatch, ranking
 from saccade.kernels.ranking import choose, fused
 from saccade.kernels.ranking.fused import summaries

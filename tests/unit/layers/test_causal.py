@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from helpers_models import form_of, loud, same
+from helpers.models import form_of, loud, same
 from saccade.attention import Tape, build_attention, name_sites
 from saccade.errors import ShapeError
 from saccade.kernels.dropout import Dropout

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from helpers_models import assert_same_by_name, gradients, loud, same
+from helpers.models import assert_same_by_name, gradients, loud, same
 from saccade import masks
 from saccade.errors import ShapeError
 from saccade.kernels.dropout import Dropout

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from helpers_models import loud, same
+from helpers.models import loud, same
 from saccade import masks
 from saccade.attention import build_attention
 from saccade.layers.cells import CELLS

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from helpers_models import loud, same
+from helpers.models import loud, same
 from saccade import masks
 from saccade.layers.cells import CellStack
 from saccade.layers.encoder import EncoderOutput, RecurrentEncoder

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from helpers_models import loud
+from helpers.models import loud
 from saccade import masks
 from saccade.attention import Tape
 from saccade.layers.encoder import EncoderOutput, RecurrentEncoder

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from helpers_pictures import quarters
+from helpers.images import quarters
 from saccade.errors import ConfigError, ShapeError
 from saccade.look import Heads, Map, Overlay, Picture, draw_overlay, draw_overlay_heads, save_overlay, text_width
 from saccade.look.overlay import NAME, Tiles, save_overlay_heads

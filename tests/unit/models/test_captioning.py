@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from helpers_search import beam, greedy
+from helpers.search import beam, greedy
 from saccade.attention import Tape
 from saccade.batch import BOS, EOS, Batch
 from saccade.errors import ConfigError, DataError, ShapeError

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from helpers_models import MIXED, VOCABULARY, loud, same, tiny
+from helpers.models import MIXED, VOCABULARY, loud, same, tiny
 from saccade.attention import MultiHead
 from saccade.errors import ConfigError
 from saccade.kernels.dropout import Dropout

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from helpers_models import MIXED, loud, tiny
+from helpers.models import MIXED, loud, tiny
 from saccade.attention import Attention, Score
 from saccade.layers.cells import CELLS, Cell, build_cell
 from saccade.models import Seq2Seq, build_language_model

@@ -7,7 +7,7 @@ import pytest
 import torch
 from pydantic import BaseModel
 
-from helpers_tasks import MODEL, recipe_of, untrained, write_folder
+from helpers.recipes import MODEL, recipe_of, untrained, write_folder
 from saccade.checksums import LIST
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import CheckpointError, ConfigError

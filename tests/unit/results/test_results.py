@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers_tasks import sentences, untrained
+from helpers.recipes import sentences, untrained
 from saccade.data.example import Example, Links
 from saccade.metrics import align, alignment_statistics, error_rate, sums_interval
 from saccade.recipes import shipped

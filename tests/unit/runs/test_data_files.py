@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from helpers_tasks import recipe_of, write_lines
+from helpers.recipes import recipe_of, write_lines
 from saccade.errors import ConfigError, DataError
 from saccade.runs.corpus import Corpus
 

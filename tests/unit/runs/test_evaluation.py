@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers_tasks import MODEL, sentences, untrained
+from helpers.recipes import MODEL, sentences, untrained
 from saccade.data.example import Example, Links
 from saccade.metrics import TEXT_METRICS, sums_interval, text_statistics
 from saccade.runs.evaluation import compare, summarise

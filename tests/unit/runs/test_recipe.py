@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers_tasks import recipe_of
+from helpers.recipes import recipe_of
 from saccade.errors import ConfigError
 from saccade.models import presets_for
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers_tasks import MODEL, recipe_of, translation, untrained, validation_loss, write_folder
+from helpers.recipes import MODEL, recipe_of, translation, untrained, validation_loss, write_folder
 from saccade.data.loader import collate
 from saccade.errors import CheckpointError, ConfigError
 from saccade.runs import training

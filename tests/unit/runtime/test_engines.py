@@ -5,8 +5,8 @@ import logging
 import pytest
 import torch
 
-from helpers_models import VOCABULARY, loud, tiny
-from helpers_search import MAX_LENGTH, SEQ2SEQ, beam, greedy, lively_case, make_batch, make_model
+from helpers.models import VOCABULARY, loud, tiny
+from helpers.search import MAX_LENGTH, SEQ2SEQ, beam, greedy, lively_case, make_batch, make_model
 from saccade.attention import Tape
 from saccade.batch import BOS, Batch
 from saccade.errors import DataError, ShapeError

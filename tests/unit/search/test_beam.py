@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from helpers_search import Table, beam, greedy, random_table
+from helpers.search import beam, greedy
+from helpers.table_model import Table, random_table
 from saccade.batch import BOS, EOS, PAD, Batch
 from saccade.search import Beam, Limits, Required, run
 

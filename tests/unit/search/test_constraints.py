@@ -7,7 +7,9 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from helpers_search import Penalties, Table, beam, brute_force, contains, greedy, lively_case, random_table, sample
+from helpers.search import beam, contains, greedy, lively_case, sample
+from helpers.slow_search import Penalties, brute_force
+from helpers.table_model import Table, random_table
 from saccade.batch import EOS, PAD, Batch
 from saccade.errors import DataError
 from saccade.search import Constraint, MaximumLengths, MinimumLength, Prefix

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from helpers_search import beam, greedy, lively_case, make_batch, make_model
+from helpers.search import beam, greedy, lively_case, make_batch, make_model
 from saccade.batch import Batch
 from saccade.errors import NumericsError
 from saccade.search import Beam, Greedy, SearchConfig, decode

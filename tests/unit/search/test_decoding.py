@@ -4,7 +4,7 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from helpers_search import beam, greedy, lively_case, make_model, sample
+from helpers.search import beam, greedy, lively_case, make_model, sample
 from saccade.batch import Batch
 from saccade.errors import ConfigError, Interruption
 from saccade.search import Banned, Limits, MinimumLength

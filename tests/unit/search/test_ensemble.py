@@ -5,25 +5,20 @@ import math
 import pytest
 import torch
 
-from helpers_search import (
+from helpers.search import (
     MAX_LENGTH,
-    Penalties,
-    Table,
-    assert_found,
     assert_same_attention,
     beam,
-    brute_force,
     contains,
     greedy,
     lively_case,
     make_batch,
     make_model,
-    replay,
     sample,
     sentence_of,
-    slow_greedy,
-    words_of,
 )
+from helpers.slow_search import Penalties, assert_found, brute_force, replay, slow_greedy, words_of
+from helpers.table_model import Table
 from saccade.attention.tape import Tape
 from saccade.batch import EOS, Batch
 from saccade.models import Ensemble

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from helpers_search import beam
+from helpers.search import beam
 from saccade import search
 from saccade.batch import Batch
 from saccade.models import MODELS, build_seq2seq, presets_for

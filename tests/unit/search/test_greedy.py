@@ -6,17 +6,9 @@ from collections import Counter
 import pytest
 import torch
 
-from helpers_search import (
-    Penalties,
-    Table,
-    brute_force,
-    greedy,
-    log_probability,
-    random_table,
-    replay,
-    sample,
-    words_of,
-)
+from helpers.search import greedy, sample
+from helpers.slow_search import Penalties, brute_force, log_probability, replay, words_of
+from helpers.table_model import Table, random_table
 from saccade.batch import BOS, EOS, PAD, Batch
 
 A, B, C = 4, 5, 6

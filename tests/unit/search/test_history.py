@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from helpers_search import Table, beam, greedy
+from helpers.search import beam, greedy
+from helpers.table_model import Table
 from saccade.attention.tape import Tape
 from saccade.batch import EOS, Batch
 from saccade.search.history import Ending, History, Kept, PaddingCrop, walk

@@ -6,7 +6,8 @@ import weakref
 import pytest
 import torch
 
-from helpers_search import MAX_LENGTH, Table, beam, greedy, lively_case, make_batch, make_model, sample
+from helpers.search import MAX_LENGTH, beam, greedy, lively_case, make_batch, make_model, sample
+from helpers.table_model import Table
 from saccade.batch import EOS, Batch
 from saccade.errors import NumericsError
 from saccade.models import MODELS, build_seq2seq, presets_for

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from helpers_search import Table, greedy, random_table
+from helpers.search import greedy
+from helpers.table_model import Table, random_table
 from saccade.batch import EOS, Batch
 from saccade.errors import ConfigError
 from saccade.search import MaximumLengths, SearchConfig, decode

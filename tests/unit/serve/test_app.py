@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from helpers_serve import JSON, Fake, Seeing, application, ask, got, post, run, until
+from helpers.asgi import JSON, Fake, Seeing, application, ask, got, post, run, until
 from saccade.errors import DataError
 from saccade.trace import Trace
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers_serve import PATIENCE, run, until
+from helpers.asgi import PATIENCE, run, until
 from saccade.serve.batcher import Batcher, Closed, Full
 
 

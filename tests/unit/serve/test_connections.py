@@ -13,7 +13,7 @@ import h11
 import pytest
 import uvicorn
 
-from helpers_serve import application, run
+from helpers.asgi import application, run
 from saccade.errors import ConfigError
 from saccade.serve.connections import Connection, Connections, room
 from saccade.serve.metrics import Metrics

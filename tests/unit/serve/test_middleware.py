@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers_serve import Fake, application, ask, post, run, until
+from helpers.asgi import Fake, application, ask, post, run, until
 from saccade.serve.middleware import host_name
 
 

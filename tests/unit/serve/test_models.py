@@ -8,8 +8,8 @@ from base64 import b64encode
 import pytest
 
 import saccade
-from helpers_serve import application, post, run, until
-from helpers_tasks import MODEL, sentences, untrained, write_folder
+from helpers.asgi import application, post, run, until
+from helpers.recipes import MODEL, sentences, untrained, write_folder
 from saccade.errors import ConfigError
 from saccade.models import MODELS
 from saccade.runtime import StepEngine, engine_of
@@ -188,15 +188,15 @@ def test_a_long_search_ends_when_its_client_goes(folder):
 def seeing(request):
     """A model for pictures, plain and served."""
     pytest.importorskip("PIL", reason="needs Pillow")
-    from helpers_pictures import captioner
+    from helpers.captioning import captioning_task
 
-    model = saccade.api.Model(captioner(request.param))
+    model = saccade.api.Model(captioning_task(request.param))
     return model, Served("seeing", model)
 
 
 @pytest.fixture
 def pictures():
-    from helpers_pictures import encoded, quarters
+    from helpers.images import encoded, quarters
 
     forms = [((8, 12), "PNG"), ((40, 30), "JPEG"), ((16, 16), "WEBP"), ((1, 1), "PNG"), ((3, 50), "GIF")]
     return [encoded(quarters(*size), form) for size, form in forms]
@@ -272,9 +272,9 @@ def test_a_trace_of_a_picture_is_a_trace_or_refused(seeing, pictures):
 
 
 def test_without_pillow_a_model_for_pictures_is_not_served(monkeypatch):
-    from helpers_pictures import captioner
+    from helpers.captioning import captioning_task
 
-    model = saccade.api.Model(captioner())
+    model = saccade.api.Model(captioning_task())
     monkeypatch.setitem(sys.modules, "PIL", None)
     monkeypatch.delitem(sys.modules, "PIL.Image", raising=False)
     with pytest.raises(ConfigError, match=r"pip install 'saccade-attention\[pictures\]'"):

@@ -11,9 +11,9 @@ from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks as conformance
 
-from helpers_pictures import captioner
-from helpers_serve import Fake, Seeing, application, ask, run
-from helpers_tasks import MODEL, untrained
+from helpers.asgi import Fake, Seeing, application, ask, run
+from helpers.captioning import captioning_task
+from helpers.recipes import MODEL, untrained
 from saccade.api import Model
 from saccade.serve.models import Served
 
@@ -42,7 +42,7 @@ def models():
     """Tiny models that have learned nothing."""
     return {
         "text": Served("tiny", Model(untrained("translation", MODEL))),
-        "picture": Served("tiny", Model(captioner())),
+        "picture": Served("tiny", Model(captioning_task())),
     }
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("PIL", reason="needs Pillow")
 
-from helpers_pictures import encoded, png, quarters
-from helpers_serve import JSON, Fake, Seeing, application, ask, post, run, until
+from helpers.asgi import JSON, Fake, Seeing, application, ask, post, run, until
+from helpers.images import encoded, png, quarters
 from saccade.errors import DataError
 from saccade.serve.pictures import from_base64
 

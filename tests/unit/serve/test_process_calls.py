@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from helpers_serve import PATIENCE
+from helpers.asgi import PATIENCE
 from saccade.errors import DataError, Interruption
 from saccade.serve import process
 from saccade.serve.models import Died

@@ -11,7 +11,7 @@ import pytest
 import torch
 import uvicorn
 
-from helpers_serve import Fake, application, run
+from helpers.asgi import Fake, application, run
 from saccade.serve import process
 from saccade.serve import run as running
 from saccade.serve.connections import Connection, Connections

@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 import torch
 
-from helpers_tasks import sentences
+from helpers.recipes import sentences
 from saccade.errors import DataError
 from saccade.prediction import Prediction
 from saccade.search.search_config import SearchConfig

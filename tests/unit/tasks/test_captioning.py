@@ -13,8 +13,8 @@ pytest.importorskip("sklearn", reason="needs scikit-learn")
 from PIL import Image
 
 import saccade
-from helpers_captioning import captioner
-from helpers_train import same_weights
+from helpers.captioning import captioner
+from helpers.training import same_weights
 from saccade.api import Model
 from saccade.data.pictures import open_picture
 from saccade.data.tokenizer import Encoded, Tokenizer

@@ -5,8 +5,8 @@ import pytest
 
 pytest.importorskip("PIL", reason="needs Pillow")
 
-from helpers_captioning import CAPTIONERS, captioner
-from helpers_pictures import encoded, put_picture, quarters
+from helpers.captioning import CAPTIONERS, captioner
+from helpers.images import encoded, put_picture, quarters
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError
 from saccade.search.search_config import SearchConfig

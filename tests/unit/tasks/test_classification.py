@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers_tasks import untrained
+from helpers.recipes import untrained
 from saccade.data.example import Example
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.errors import ConfigError, DataError

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from helpers_tasks import untrained
+from helpers.recipes import untrained
 from saccade.batch import EOS, Batch
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError

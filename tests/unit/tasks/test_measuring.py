@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers_tasks import MODEL, recipe_of, untrained, write_lines
+from helpers.recipes import MODEL, recipe_of, untrained, write_lines
 from saccade.batch import EOS
 from saccade.data.example import Example
 from saccade.errors import ConfigError, DataError

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers_tasks import MODEL, untrained
+from helpers.recipes import MODEL, untrained
 from saccade.api import Model
 from saccade.batch import BOS, PAD
 from saccade.errors import ConfigError, DataError

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from helpers_tasks import untrained
+from helpers.recipes import untrained
 from saccade.attention import SCORES
 from saccade.errors import ConfigError
 from saccade.models import MODELS

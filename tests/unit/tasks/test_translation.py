@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from helpers_tasks import MODEL, recipe_of, sentences, untrained, validation_loss, write_pair
+from helpers.recipes import MODEL, recipe_of, sentences, untrained, validation_loss, write_pair
 from saccade.data.example import Example, Links
 from saccade.metrics import align
 from saccade.models import MODELS

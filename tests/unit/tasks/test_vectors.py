@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from helpers_tasks import recipe_of, run, write_lines, write_recipe
+from helpers.commands import run
+from helpers.recipes import recipe_of, write_lines, write_recipe
 from saccade.errors import ConfigError
 from saccade.recipes.schema import VectorsConfig
 from saccade.runs.folder import load_task

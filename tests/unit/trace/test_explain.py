@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from helpers_tasks import MODEL, untrained
+from helpers.recipes import MODEL, untrained
 from saccade.api import Model
 from saccade.errors import ConfigError
 from saccade.models import MODELS

@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from helpers_captioning import captioner
-from helpers_models import tiny
-from helpers_tasks import MODEL, untrained
+from helpers.captioning import captioner
+from helpers.models import tiny
+from helpers.recipes import MODEL, untrained
 from saccade import pytree
 from saccade.batch import EOS, NO_LABEL, Batch
 from saccade.errors import ConfigError

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from helpers_models import tiny
-from helpers_train import leftovers, same_weights
+from helpers.models import tiny
+from helpers.training import leftovers, same_weights
 from saccade.errors import CheckpointError
 from saccade.train import checkpoint
 from saccade.train.checkpoint import Checkpoint

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from helpers_attention import ENTRIES, EVERY
-from helpers_models import CLASSIFIERS, ENGINES, VOCABULARY
+from helpers.attention import ENTRIES, EVERY
+from helpers.models import CLASSIFIERS, ENGINES, VOCABULARY
 from saccade.models import build_captioner, presets_for
 from saccade.train.schedules import build_optimizer
 from saccade.train.train_config import TrainConfig

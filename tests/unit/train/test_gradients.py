@@ -9,8 +9,8 @@ from functools import partial
 import pytest
 import torch
 
-from helpers_attention import ENTRIES, Shape, make_case
-from helpers_models import CLASSIFIERS, ENGINES, VOCABULARY
+from helpers.attention import ENTRIES, Shape, make_case
+from helpers.models import CLASSIFIERS, ENGINES, VOCABULARY
 from saccade.batch import Batch
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.models import build_captioner, presets_for

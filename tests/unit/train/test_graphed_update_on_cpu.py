@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from helpers_graphs import Capture, capture, play_device
+from helpers.cuda_graphs import Capture, capture, play_device
 from saccade.batch import Batch
 from saccade.data.batch_sampler import Cursor
 from saccade.data.loader import TrainBatch

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from helpers_models import VOCABULARY, tiny
-from helpers_tasks import untrained
+from helpers.models import VOCABULARY, tiny
+from helpers.recipes import untrained
 from saccade.attention import Tape
 from saccade.batch import BOS, EOS, PAD, Batch
 from saccade.errors import ConfigError

@@ -11,8 +11,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from helpers_job import Sentences, run, weights_after
-from helpers_train import (
+from helpers.jobs import Sentences, run, weights_after
+from helpers.training import (
     DROPOUT,
     end_of,
     leftovers,

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from helpers_models import tiny
+from helpers.models import tiny
 from saccade.attention import Tape
 from saccade.batch import BOS, EOS, PAD, UNK, Batch
 from saccade.errors import ConfigError

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from helpers_job import Sentences
-from helpers_job import run as run_job
+from helpers.jobs import Sentences
+from helpers.jobs import run as run_job
 from saccade.batch import Batch
 from saccade.checksums import write_list
 from saccade.data.batch_sampler import Cursor

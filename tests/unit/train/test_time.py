@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from helpers_job import SENTENCES, Sentences, run
+from helpers.jobs import SENTENCES, Sentences, run
 from saccade.train import checkpoint, loop
 
 

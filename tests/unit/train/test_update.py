@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from helpers_models import tiny
+from helpers.models import tiny
 from saccade.batch import Batch
 from saccade.data.batch_sampler import Cursor
 from saccade.data.loader import TrainBatch

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("PIL", reason="needs Pillow")
 
-from helpers_pictures import put_picture
+from helpers.images import put_picture
 from saccade.data.captions import captions
 from saccade.data.public.flickr8k import convert_flickr8k
 from saccade.errors import DataError

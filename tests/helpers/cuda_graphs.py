@@ -72,7 +72,7 @@ class Capture(TorchDispatchMode):
 
 @contextmanager
 def capture(graph, pool, stream):
-    """Stands in for `kernels.recording.recording`."""
+    """Stands in for `kernels.graph_capture.recording`."""
     mode = Capture(graph)
     Capture.now = mode
     try:

@@ -1,17 +1,29 @@
-"""Trainings in processes of their own, forked from one that has imported all there is: a fraction of a second each."""
+"""Run `saccade` in processes forked from one that has imported everything: a fraction of a second each."""
 
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import torch
 
-from helpers_train import PATIENCE
+PATIENCE = 300.0
+"""Seconds for anything to happen; only a test that fails waits as long."""
+
+
+def wait_for(condition, process: subprocess.Popen | None = None) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert process is None or process.poll() is None, f"ended too early: {process.communicate()}"
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.002)
+
 
 _server = multiprocessing.get_context("forkserver")
-_server.set_forkserver_preload(["saccade.runs.training", "saccade.cli.commands.train", "helpers_process"])
+_server.set_forkserver_preload(["saccade.runs.training", "saccade.cli.commands.train", "helpers.processes"])
 
 
 class Run:

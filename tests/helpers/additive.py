@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from naive_kernels import naive_attend
+from helpers.naive_kernels import naive_attend
 from saccade.kernels.additive.collect import attend, collect
 from saccade.kernels.additive.parts import Parts, Way
 

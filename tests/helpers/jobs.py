@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 import torch
 
-from helpers_models import tiny
+from helpers.models import tiny
 from saccade.batch import Batch
 from saccade.data.batch_sampler import Cursor
 from saccade.data.loader import TrainBatch

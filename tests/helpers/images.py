@@ -1,4 +1,4 @@
-"""Pictures as bytes and files, and a model that looks at them."""
+"""Images as arrays, as bytes and as files."""
 
 import io
 import struct
@@ -6,11 +6,6 @@ import zlib
 
 import numpy as np
 from PIL import Image
-
-from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
-from saccade.recipes import RecipeText
-from saccade.runs.folder import build_task
-from saccade.runs.recipe import parse_recipe
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 
@@ -51,19 +46,3 @@ def png(wide, high, *, bits=8, kind=2, line=None, clear=()):
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
     ]
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
-
-
-def captioner(preset="show-attend-tell-soft", **data):
-    """A task that has learned nothing: it looks at squares of 16 pixels, in 4 × 4 regions."""
-    small = {
-        "show-attend-tell-soft": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},
-        "transformer-captioner": {"width": 8, "feed_forward": 12, "layers": 1, "attention": {"heads": 2}},
-    }
-    settings = {
-        "task": "captioning",
-        "data": {"corpus": "scenes", "picture_size": 16, **data},
-        "tokenizer": {"kind": "word"},
-        "model": {"preset": preset, "grid": {"kind": "small", "width": 8, "channels": [6]}, **small[preset]},
-    }
-    words = Tokenizer.train(TokenizerConfig(kind="word"), ["a red square", "two blue digits"], "target")
-    return build_task(parse_recipe(RecipeText(settings, "test")), Tokenizers(None, words))

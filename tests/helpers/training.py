@@ -1,19 +1,13 @@
-"""What the tests of training share: a tiny parallel text, a tiny recipe for it, and runs as real processes."""
+"""A tiny parallel text, a tiny recipe for it, and what a training run leaves in its folder."""
 
 import json
-import os
 import random
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import torch
 import yaml
 
-from saccade.recipes import RecipeText
-from saccade.recipes.schema import Recipe
-from saccade.runs.recipe import parse_recipe
+from helpers.recipes import recipe_of
 from saccade.runs.training import train
 from saccade.train.checkpoint import latest
 from saccade.train.loop import Outcome
@@ -28,8 +22,6 @@ MODEL = {
 }
 DROPOUT = {"encoder": {"dropout": 0.2}, "decoder": {"dropout": 0.2}}
 TIMES = ("seconds", "tokens_per_second")
-PATIENCE = 300.0
-"""Seconds for anything to happen; only a test that fails waits as long."""
 
 
 def write_text(folder: Path, lines: int = 300, seed: int = 1) -> list[str]:
@@ -78,39 +70,6 @@ def write_recipe(folder: Path, model: dict | None = None, **train) -> Path:
     return path
 
 
-def command(recipe: Path, out: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "saccade", "train", str(recipe), "--out", str(out), *more]
-
-
-def environment() -> dict[str, str]:
-    """One thread each: two cores are shared by many."""
-    return {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "10000"}
-
-
-def start(arguments: list[str]) -> subprocess.Popen:
-    return subprocess.Popen(
-        arguments, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-    )
-
-
-def finish(process: subprocess.Popen) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error."""
-    out, err = process.communicate(timeout=PATIENCE)
-    return process.returncode, out, err
-
-
-def run(arguments: list[str]) -> tuple[int, str, str]:
-    return finish(start(arguments))
-
-
-def wait_for(condition, process: subprocess.Popen | None = None) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert process is None or process.poll() is None, f"ended too early: {process.communicate()}"
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.002)
-
-
 def steps_logged(out: Path) -> int:
     path = out / "log.jsonl"
     return path.read_bytes().count(b"\n") if path.exists() else 0
@@ -141,10 +100,6 @@ def leftovers(out: Path) -> list[str]:
 
 def same_weights(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
-
-
-def recipe_of(made: dict) -> Recipe:
-    return parse_recipe(RecipeText(made, "recipe"))
 
 
 def train_here(

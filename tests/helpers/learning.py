@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from helpers_search import greedy
+from helpers.search import greedy
 from saccade.attention import Tape
 from saccade.batch import UNK, Batch
 from saccade.models import Seq2Seq

@@ -9,7 +9,7 @@ import socket
 import time
 from pathlib import Path
 
-from helpers_process import Run
+from helpers.processes import Run
 
 PATIENCE = 60
 QUICK = {"input": "ant bee", "options": {"max_length": 5}}

@@ -1,4 +1,4 @@
-"""Captioners without training, for tests of what is shown of them."""
+"""Captioners without training."""
 
 from saccade.api import Model
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
@@ -25,3 +25,19 @@ def captioner(preset="show-attend-tell-soft", kind="word", size=32, **more):
     }
     tokenizer = Tokenizer.train(TokenizerConfig(kind=kind), CAPTIONS, "target")
     return Model(build_task(parse_recipe(RecipeText(settings, "test")), Tokenizers(None, tokenizer)))
+
+
+def captioning_task(preset="show-attend-tell-soft", **data):
+    """A task that has learned nothing: it looks at squares of 16 pixels, in 4 × 4 regions."""
+    small = {
+        "show-attend-tell-soft": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},
+        "transformer-captioner": {"width": 8, "feed_forward": 12, "layers": 1, "attention": {"heads": 2}},
+    }
+    settings = {
+        "task": "captioning",
+        "data": {"corpus": "scenes", "picture_size": 16, **data},
+        "tokenizer": {"kind": "word"},
+        "model": {"preset": preset, "grid": {"kind": "small", "width": 8, "channels": [6]}, **small[preset]},
+    }
+    words = Tokenizer.train(TokenizerConfig(kind="word"), ["a red square", "two blue digits"], "target")
+    return build_task(parse_recipe(RecipeText(settings, "test")), Tokenizers(None, words))

@@ -1,6 +1,5 @@
-"""What the tests of models share: tiny models by name, ragged batches, and ways to run and compare them."""
+"""Tiny models by name, ragged batches, and ways to run and compare models."""
 
-import itertools
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,7 +12,6 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from saccade import pytree
-from saccade.attention import Tape
 from saccade.batch import Batch
 from saccade.models import (
     MODELS,
@@ -156,60 +154,3 @@ def assert_same_by_name(got: dict[str, Tensor], wanted: dict[str, Tensor], **tol
 def form_of(state: Any) -> list[tuple[Any, ...]]:
     """What must stay as it is from step to step: shape, dtype and stride of every tensor of a state."""
     return [(tuple(leaf.shape), leaf.dtype, leaf.stride()) for leaf in pytree.leaves(state)]
-
-
-def pairwise(axes: dict[str, list[Any]], seed: int = 0) -> list[dict[str, Any]]:
-    """Few choices of one value for each axis, in which any two values of two axes meet."""
-    draw = random.Random(seed)
-    names = list(axes)
-    numbered = {name: range(len(axes[name])) for name in names}
-    left = {
-        ((a, i), (b, j))
-        for a, b in itertools.combinations(names, 2)
-        for i, j in itertools.product(numbered[a], numbered[b])
-    }
-    rows = []
-    while left:
-        fixed = min(left)
-        candidates = [{name: draw.choice(numbered[name]) for name in names} | dict(fixed) for _ in range(25)]
-        pairs = [set(itertools.combinations(candidate.items(), 2)) & left for candidate in candidates]
-        best = max(range(len(candidates)), key=lambda number: len(pairs[number]))
-        left -= pairs[best]
-        rows.append({name: axes[name][index] for name, index in candidates[best].items()})
-    return rows
-
-
-# Cells by hand, on single vectors, for the tests against the papers' equations
-
-
-def lstm(cell: nn.Module, x: Tensor, h: Tensor, c: Tensor, extra: Tensor | float = 0.0) -> tuple[Tensor, Tensor]:
-    """i, f, o = σ(W x + U h + b), g = tanh(·), c' = f c + i g + extra, h' = o tanh(c'); torch stacks i, f, g, o."""
-    W, U, b, bh = cell.rnn.all_weights[0]
-    i, f, g, o = (W @ x + b + U @ h + bh).chunk(4)
-    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g) + extra
-    return torch.sigmoid(o) * torch.tanh(c), c
-
-
-def reset_first_gru(cell: nn.Module, x: Tensor, h: Tensor, *, z_takes_new: bool) -> Tensor:
-    """r, z = σ(W x + U h + b), h̃ = tanh(W x + U (r h) + b); z on the new state (Bahdanau) or on the old (Cho)."""
-    (Wr, Wz, W), (Ur, Uz, U), (br, bz, b) = (
-        parameter.chunk(3) for parameter in (cell.weight_ih, cell.weight_hh, cell.bias_ih)
-    )
-    r = torch.sigmoid(Wr @ x + Ur @ h + br)
-    z = torch.sigmoid(Wz @ x + Uz @ h + bz)
-    new = torch.tanh(W @ x + U @ (r * h) + b)
-    return (1 - z) * h + z * new if z_takes_new else z * h + (1 - z) * new
-
-
-def compare_with_paper(model: Seq2Seq, by_hand: Callable[[Tensor, Tensor], tuple[Tensor, Tensor | None]]) -> None:
-    """A ragged batch against `by_hand(source (S,), inputs (T,)) -> logits (T, V), weights (T, S)`, one by one."""
-    batch, tape = MIXED.batch(), Tape()
-    logits = model(batch, tape=tape)
-    for row in range(batch.size):
-        alone = row_of(batch, row)
-        wanted, weights = by_hand(alone.source[0], alone.inputs[0])
-        T, S = wanted.shape[0], alone.source.shape[1]
-        assert_close(logits[row, :T], wanted)
-        if weights is not None:
-            (site,) = model.source_sites
-            assert_close(tape[site][row, 0, :T, :S], weights)

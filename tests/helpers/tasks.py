@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers_tasks import MODEL, sentences, translation, write_lines
+from helpers.recipes import MODEL, sentences, translation, write_lines
 
-EXTEND = Path(__file__).parents[1] / "examples" / "extend"
+EXTEND = Path(__file__).parents[2] / "examples" / "extend"
 TRAIN = {
     "steps": 4,
     "tokens_per_batch": 128,

@@ -1,14 +1,7 @@
-"""Traces made by hand for the explorer page, and a small server that answers with them."""
-
-import contextlib
-import json
-import threading
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+"""Traces made by hand for the explorer page."""
 
 import numpy as np
 
-from saccade.look import page
 from saccade.look.picture import data_address
 from saccade.trace import About, Beams, BeamStep, Side, Site, Step, Trace, pack
 
@@ -286,97 +279,3 @@ def hostile():
         beams=beams(target.tokens),
         left_out=HOSTILE,
     )
-
-
-class Answers:
-    """A server with the page and canned traces: it keeps what it was asked.
-
-    `refuse` is a status and a sentence to answer with, `delays` are seconds by input, `token` what must be sent.
-    """
-
-    def __init__(self, traces):
-        self.traces, self.asked, self.refuse, self.delays, self.token = traces, [], None, {}, None
-        answers = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                files = page.assets()
-                if self.path == "/":
-                    self.reply(
-                        200, page.index(), "text/html; charset=utf-8", {"Content-Security-Policy": page.policy()}
-                    )
-                elif self.path.startswith("/static/") and self.path[8:] in files:
-                    kind = "text/css" if self.path.endswith(".css") else "text/javascript"
-                    self.reply(200, files[self.path[8:]], f"{kind}; charset=utf-8")
-                elif self.path == "/v1/models" and self.allowed():
-                    self.reply(
-                        200,
-                        json.dumps(
-                            {
-                                "models": [
-                                    {
-                                        "name": name,
-                                        "task": trace.task,
-                                        "input": "picture" if trace.task == "captioning" else "text",
-                                        "preset": "p",
-                                        "parameters": 1,
-                                        "attention": bool(trace.sites),
-                                    }
-                                    for name, trace in answers.traces.items()
-                                ]
-                            }
-                        ),
-                    )
-                elif self.path != "/v1/models":
-                    self.reply(404, json.dumps({"error": {"code": "not_found", "message": "That page is not there."}}))
-
-            def do_POST(self):
-                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                answers.asked.append(asked)
-                text = asked.get("input", "picture")
-                time.sleep(answers.delays.get(text, 0))
-                if answers.refuse:
-                    self.reply(
-                        answers.refuse[0], json.dumps({"error": {"code": "refused", "message": answers.refuse[1]}})
-                    )
-                    return
-                trace = answers.traces[asked["model"]]
-                options = asked["options"] | {name: asked[name] for name in ("force", "block", "pull") if name in asked}
-                vectors = trace.vectors if asked.get("detail") else {}
-                update = {"options": options, "vectors": vectors, "text": f"{trace.text} ({text})"}
-                self.reply(200, trace.model_copy(update=update).dump())
-
-            def allowed(self):
-                if answers.token is None or self.headers["Authorization"] == f"Bearer {answers.token}":
-                    return True
-                self.reply(401, json.dumps({"error": {"code": "no_token", "message": "Send the token."}}))
-                return False
-
-            def reply(self, status, body, kind="application/json", headers=None):
-                data = body.encode() if isinstance(body, str) else body
-                self.send_response(status)
-                for name, value in ({"Content-Type": kind, "Content-Length": str(len(data))} | (headers or {})).items():
-                    self.send_header(name, value)
-                self.end_headers()
-                with contextlib.suppress(ConnectionError):  # the page no longer wants what it asked for
-                    self.wfile.write(data)
-
-            def log_message(self, *_):
-                """Silence."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.address = f"http://127.0.0.1:{self.server.server_port}/"
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-
-def expect_asked(shown, server, name, value, seconds=5.0):
-    """Wait until the last request had this value under a name; None: no such name."""
-    until = time.monotonic() + seconds
-    while not server.asked or server.asked[-1].get(name) != value:
-        assert time.monotonic() < until, f"{name} of the last request is {server.asked[-1:]}, not {value}"
-        shown.wait_for_timeout(20)
