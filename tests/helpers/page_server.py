@@ -6,7 +6,46 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import numpy as np
+
 from saccade.look import page
+from saccade.trace import pack
+
+
+def altered(trace, asked):
+    """The trace as the model would write it with these interventions: weights move, and words with them."""
+    block, force, pull = (asked.get(name, []) for name in ("block", "force", "pull"))
+    if not trace.sites or not (block or force or pull):
+        return trace
+    target, texts = trace.sides["target"], [step.text for step in trace.steps]
+    whole = len(target.words) == len(target.tokens) - len(target.marks)
+    sites = []
+    for site in trace.sites:
+        weights = site.weights.unpack().copy()
+        if (site.rows, site.columns) == ("target", "source"):
+            best = weights.mean(0).argmax(-1)
+            for row in np.flatnonzero(np.isin(best, block)) if whole else ():
+                texts[row] = "autre" if row not in target.marks else texts[row]
+            weights[..., block] = 0
+            weights /= weights.sum(-1, keepdims=True)
+            for step, place, weight in pull:
+                others = 1 - weights[:, step, place]
+                weights[:, step] *= ((1 - weight) / np.maximum(others, 1e-9))[:, None]
+                weights[:, step, place] = weight
+        sites.append(site.model_copy(update={"weights": pack(weights, 65535, low=0, high=1)}))
+    for step, token in enumerate(force):
+        known = {number: text for number, text, _ in trace.steps[step].candidates}
+        texts[step] = known.get(token, texts[step])
+    side = {"tokens": texts, "words": texts[: len(target.words)] if whole else target.words}
+    steps = [step.model_copy(update={"text": text}) for step, text in zip(trace.steps, texts, strict=True)]
+    return trace.model_copy(
+        update={
+            "sites": sites,
+            "steps": steps,
+            "sides": trace.sides | {"target": target.model_copy(update=side)},
+            "text": " ".join(side["words"]),
+        }
+    )
 
 
 class Answers:
@@ -17,6 +56,7 @@ class Answers:
 
     def __init__(self, traces):
         self.traces, self.asked, self.refuse, self.delays, self.token = traces, [], None, {}, None
+        self.examples = {}
         answers = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -42,6 +82,7 @@ class Answers:
                                         "preset": "p",
                                         "parameters": 1,
                                         "attention": bool(trace.sites),
+                                        "examples": answers.examples.get(name, []),
                                     }
                                     for name, trace in answers.traces.items()
                                 ]
@@ -61,7 +102,7 @@ class Answers:
                         answers.refuse[0], json.dumps({"error": {"code": "refused", "message": answers.refuse[1]}})
                     )
                     return
-                trace = answers.traces[asked["model"]]
+                trace = altered(answers.traces[asked["model"]], asked)
                 options = asked["options"] | {name: asked[name] for name in ("force", "block", "pull") if name in asked}
                 vectors = trace.vectors if asked.get("detail") else {}
                 update = {"options": options, "vectors": vectors, "text": f"{trace.text} ({text})"}

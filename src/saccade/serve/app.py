@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -88,6 +89,7 @@ class Application:
         self._reads = {model.reads for model in models}
         self.uploads, self.opener = MemoryBudget(settings.max_held), Opener(settings, self.metrics)
         self._explorer = explorer
+        self._compressed = {name: gzip.compress(content, mtime=0) for name, content in explorer.assets.items()}
         self.batcher = Batcher(
             _run_batch,
             max_batch=settings.max_batch,
@@ -154,12 +156,15 @@ class Application:
         headers = {"Cache-Control": "no-cache", "Content-Security-Policy": self._explorer.policy}
         return Response(self._explorer.page, headers=headers, media_type="text/html")
 
-    async def _asset(self, name: str) -> Response:
-        """Return a static file of the explorer page."""
+    async def _asset(self, name: str, request: Request) -> Response:
+        """Return a static file of the explorer page, compressed if the client accepts that."""
         if name not in self._explorer.assets:
             raise Problem(404, f"There is no file {name!r} here.")
         kind = _TYPES.get(PurePosixPath(name).suffix, "application/octet-stream")
-        return Response(self._explorer.assets[name], headers={"Cache-Control": "no-cache"}, media_type=kind)
+        headers = {"Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(self._explorer.assets[name], headers=headers, media_type=kind)
+        return Response(self._compressed[name], headers=headers | {"Content-Encoding": "gzip"}, media_type=kind)
 
     async def _healthz(self) -> Response:
         """Report whether the server accepts requests."""

@@ -21,8 +21,6 @@ import { openTrace } from "saccade/trace/open";
 const alone = document.documentElement.dataset.mode === "saved";
 const PACE = 1800;
 /** Milliseconds of a step while playing. */
-const SLOW = 150;
-/** Milliseconds after which the page shows that it waits. */
 
 async function savedTraces() {
   const found = [];
@@ -63,7 +61,6 @@ class Page {
   light = new Light();
   scene = null;
   #player = null;
-  #later = null;
 
   start(app) {
     this.app = app;
@@ -81,14 +78,7 @@ class Page {
     drawInspector(this.scene, app, light);
     drawBanner(this.scene, app);
     light.tell();
-    const busy = this.scene.answers.some((answer) => answer.busy);
-    document.body.classList.toggle("waiting", busy);
-    clearTimeout(this.#later);
-    if (busy) this.#later = setTimeout(() => {
-      document.querySelectorAll(".answer").forEach((each) => {
-        each.classList.toggle("busy", this.scene.answers[Number(each.dataset.of)]?.busy === true);
-      });
-    }, SLOW);
+    document.body.classList.toggle("waiting", this.scene.answers.some((answer) => answer.slow));
   }
 
   /** What is lit without a pointer: the step shown, or the selected word. */

@@ -97,7 +97,7 @@ function asText({ figure, site, of }) {
 function section(answer, context) {
   const several = context.scene.answers.length > 1;
   const { lens } = context.scene.state;
-  return el("article", { class: answer.busy ? "view busy" : "view",
+  return el("article", { class: answer.slow ? "view busy" : "view",
     "aria-label": `${NAMES[lens]}: ${visible(answer.trace.model.name)}` },
   several && el("h2", {}, visible(answer.label), el("span", { class: "quiet" }, ` score ${decimal(answer.trace.score)}`)),
   view(answer, context), lens === "matrix" && asText(answer),

@@ -1,5 +1,5 @@
 // The input of the model: text that can be edited, an image, and examples to try.
-import { button, byId, el } from "saccade/base/dom";
+import { button, byId, el, redraw } from "saccade/base/dom";
 import { clip, visible } from "saccade/base/format";
 import { takeImage } from "saccade/share/images";
 
@@ -12,12 +12,10 @@ function examples(app) {
   if (!list.length) return null;
   return el("div", { class: "examples", role: "group", "aria-label": "Examples" }, el("span", { class: "quiet" }, "Try"),
     list.map((example, place) => {
-      const act = () => app.showExample(example);
-      const chosen = example.image ? app.image?.name === example.name : app.state.text === example.input;
-      const attributes = { class: "example", "data-key": `example-${place}`, "aria-pressed": String(chosen),
-        dir: "auto" };
-      if (!example.image) return button(visible(clip(example.input, SHORT)), act, attributes);
-      return button(el("img", { src: example.image, alt: visible(example.name), width: 44, height: 44 }), act, attributes);
+      const attributes = { class: "example", "data-key": `example-${place}`, "data-example": place, dir: "auto" };
+      const content = example.image ? el("img", { src: example.image, alt: visible(example.name), width: 44, height: 44 })
+        : visible(clip(example.input, SHORT));
+      return button(content, () => app.showExample(example), attributes);
     }));
 }
 
@@ -61,19 +59,34 @@ function imageField(app) {
       : "or drop one on the page, or paste it"));
 }
 
-/** The row above the lanes. A saved page has none, and says what it is. */
-export function askRow(scene, app) {
+function row(app, open) {
   if (!app.engine.live) {
     return el("p", { class: "quiet", id: "no-model" },
       "A saved answer: everything can be looked at, but nothing new can be asked. ",
       "For that, open the explorer with ", el("code", {}, "saccade serve MODEL"), ".");
   }
-  const text = app.readsText() || !app.readsImages();
-  const open = text && (app.editing || !scene.first || !app.state.text.trim());
   return el("div", { class: "ask" },
     app.readsImages() && imageField(app),
     open ? textField(app)
-      : text && button([el("span", { "aria-hidden": "true" }, "✎"), " Edit the text"], () => edit(app),
+      : text(app) && button([el("span", { "aria-hidden": "true" }, "✎"), " Edit the text"], () => edit(app),
         { class: "edit small", "data-key": "edit", title: "/" }),
     examples(app));
+}
+
+const text = (app) => app.readsText() || !app.readsImages();
+let drawn = null;
+
+/** Draw the row above the lanes. While one writes it stays as it is, so that the cursor stays too. */
+export function drawAsk(scene, app) {
+  const open = text(app) && (app.editing || !scene.first || !app.state.text.trim());
+  const now = JSON.stringify([open, app.state.models, app.image?.name]);
+  if (now !== drawn) {
+    redraw(byId("ask"), row(app, open));
+    drawn = now;
+  } else if (open) textField(app);
+  for (const each of byId("ask").querySelectorAll("[data-example]")) {
+    const example = app.examples[Number(each.dataset.example)];
+    each.setAttribute("aria-pressed", String(example.image ? app.image?.name === example.name
+      : app.state.text === example.input));
+  }
 }

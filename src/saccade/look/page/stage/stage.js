@@ -3,7 +3,7 @@ import { button, byId, el, redraw } from "saccade/base/dom";
 import { breadth, decimal, percent, visible } from "saccade/base/format";
 import { imageLane } from "saccade/lanes/image";
 import { plainLane, textLane } from "saccade/lanes/text";
-import { askRow } from "saccade/stage/ask";
+import { drawAsk } from "saccade/stage/ask";
 import { ribbons } from "saccade/stage/ribbons";
 import { sentenceOf } from "saccade/stage/diff";
 import { sureness, unknownTokens } from "saccade/trace/fold";
@@ -134,8 +134,7 @@ function lanes(scene, app, light) {
       && (number === 0 || answer.figure.columns.length === first.figure.columns.length))
       .map(([answer, number]) => ribbons(box, answer.figure, read.rectOf, wrote[number].rectOf,
         { light, of: answer.of, sparse, below: number > 0 })) : [];
-  const each = answers.map((answer, number) => el("div", { class: answer.busy && performance.now() - answer.since > 150
-    ? "answer busy" : "answer", "data-of": answer.of }, rows[number]?.element, changes(answer, app, number === answers.length - 1),
+  const each = answers.map((answer, number) => el("div", { class: answer.slow ? "answer busy" : "answer" }, rows[number]?.element, changes(answer, app, number === answers.length - 1),
   savedChanges(answer), factsOf(answer)));
   box.append(...[read?.element, el("div", { class: "answers" }, each), ...drawn.map(({ element }) => element)]
     .filter(Boolean));
@@ -176,8 +175,8 @@ function fit(box, lists) {
 export function drawStage(scene, app, light) {
   const missing = scene.answers.filter((answer) => !answer.trace);
   const made = scene.first ? lanes(scene, app, light) : null;
-  redraw(byId("stage"), askRow(scene, app),
-    made?.box ?? el("div", { class: "ghost", "aria-hidden": "true" }, el("i"), el("i"), el("i"), el("i")),
+  drawAsk(scene, app);
+  redraw(byId("scene"), made?.box ?? el("div", { class: "ghost", "aria-hidden": "true" }, el("i"), el("i"), el("i"), el("i")),
     missing.map((answer) => waiting(answer, app)));
   sizes.disconnect();
   measure = made?.place ?? null;

@@ -9,6 +9,8 @@ const KEPT = 60;
 /** Traces in the cache, so that undoing is instant. */
 const RETRY = 2000;
 /** Milliseconds between attempts while the server does not answer. */
+const SLOW = 150;
+/** Milliseconds after which the page shows that it waits. */
 
 /** The tokens of hidden words in one model's source; words that this model splits differently are left out. */
 export function hiddenTokens(trace, hide) {
@@ -40,9 +42,9 @@ export class Answers {
     Object.assign(this, { engine, imageOf, show });
   }
 
-  /** {trace, base, busy, fault}: `trace` may be of an earlier request while busy or after a fault. */
+  /** {trace, base, busy, slow, fault}: `trace` may be of an earlier request while busy or after a fault. */
   of(model) {
-    return this.#slots.get(model) ?? { trace: null, base: null, busy: false, fault: null };
+    return this.#slots.get(model) ?? { trace: null, base: null, busy: false, slow: false, fault: null };
   }
 
   /** Ask the models of this state, and forget the others. */
@@ -64,7 +66,7 @@ export class Answers {
 
   async #ask(model, state) {
     const image = this.imageOf(model);
-    const slot = this.#slots.get(model) ?? { trace: null, base: null, busy: false, fault: null };
+    const slot = this.#slots.get(model) ?? { trace: null, base: null, busy: false, slow: false, fault: null };
     this.#slots.set(model, slot);
     const wanted = JSON.stringify([state.text, image?.id, state.options, state.on, state.force, state.pull, state.block,
       state.hide, state.lens === "step"]);
@@ -72,12 +74,18 @@ export class Answers {
     slot.control?.abort();
     clearTimeout(slot.again);
     const control = new AbortController();
-    Object.assign(slot, { key: wanted, control, busy: true, since: performance.now() });
+    clearTimeout(slot.late);
+    Object.assign(slot, { key: wanted, control, busy: true, slow: false });
     if (!(image === null ? state.text.trim() : image.base64)) {
-      Object.assign(slot, { trace: null, base: null, fault: null, busy: false });
+      Object.assign(slot, { trace: null, base: null, fault: null, busy: false, slow: false });
       this.show();
       return;
     }
+    slot.late = setTimeout(() => {
+      if (slot.control !== control || !slot.busy) return;
+      slot.slow = true;
+      this.show();
+    }, SLOW);
     try {
       const touched = !untouched(state) && (state.on === null || state.on === model || state.hide.length > 0);
       const plain = requestOf({ ...state, ...UNTOUCHED }, model, image, null);
@@ -86,13 +94,13 @@ export class Answers {
       slot.base = touched ? base : null;
       const trace = touched ? await this.#trace(requestOf(state, model, image, base), image, control.signal) : base;
       if (slot.control !== control) return; // a newer request has replaced this one
-      Object.assign(slot, { trace, fault: null, busy: false });
+      Object.assign(slot, { trace, fault: null, busy: false, slow: false });
       this.show(model, trace);
     } catch (error) {
       if (slot.control !== control || error.name === "AbortError") return;
       const known = error instanceof Refusal || error instanceof Fault;
       const away = error instanceof Refusal && error.status === 0;
-      Object.assign(slot, { busy: false, fault: { away,
+      Object.assign(slot, { busy: false, slow: false, fault: { away,
         sentence: known ? error.message : "The page could not show the answer." } });
       if (!known) console.error(String(error));
       if (away) slot.again = setTimeout(() => this.retry(state), RETRY);
