@@ -123,9 +123,7 @@ def test_another_word_is_written_instead(explorer):
 
 def test_the_end_is_never_offered_as_another_word(explorer):
     trace = translation("one")
-    ending = trace.steps[3].model_copy(
-        update={"candidates": [*trace.steps[3].candidates[:2], (3, "<eos>", -2.0)]}
-    )
+    ending = trace.steps[3].model_copy(update={"candidates": [*trace.steps[3].candidates[:2], (3, "<eos>", -2.0)]})
     steps = [ending if number == 3 else step for number, step in enumerate(trace.steps)]
     shown, _ = explorer(traces={"one": trace.model_copy(update={"steps": steps})})
     wrote(shown).nth(3).click()
@@ -136,7 +134,9 @@ def test_the_end_is_never_offered_as_another_word(explorer):
 
 def test_unlikely_words_wait_under_more(explorer):
     trace = translation("one")
-    rare = trace.steps[0].model_copy(update={"candidates": [(5, "la", -0.1), (100, "autre", -3.0), (101, "rare", -9.0)]})
+    rare = trace.steps[0].model_copy(
+        update={"candidates": [(5, "la", -0.1), (100, "autre", -3.0), (101, "rare", -9.0)]}
+    )
     shown, _ = explorer(traces={"one": trace.model_copy(update={"steps": [rare, *trace.steps[1:]]})})
     wrote(shown).first.click()
     expect(shown.locator("#instead").get_by_role("button", name="rare")).to_be_hidden()
@@ -288,7 +288,7 @@ def test_a_server_that_comes_back_is_asked_again_by_itself(explorer, visit, serv
 
 
 def test_the_page_shows_that_it_waits_and_dims_the_old_answer(explorer):
-    shown, server = explorer(delays={"slow": 0.8})
+    shown, _ = explorer(delays={"slow": 0.8})
     expect_answer(shown)
     edit(shown, "slow")
     expect(shown.locator(".answer.busy")).to_have_count(1)
@@ -379,7 +379,9 @@ def test_a_link_opens_text_models_options_changes_and_lens(explorer):
     assert shown.url == f"{server.address}#{link[:-1]}4"
 
 
-@pytest.mark.parametrize(("old", "new"), [("matrix", "Matrix"), ("beam", "Search"), ("arcs", "Words"), ("step", "Step")])
+@pytest.mark.parametrize(
+    ("old", "new"), [("matrix", "Matrix"), ("beam", "Search"), ("arcs", "Words"), ("step", "Step")]
+)
 def test_links_of_the_page_before_still_open(old, new, explorer):
     shown, _ = explorer(f"text={TEXT}&view={old}")
     expect(shown.locator(".tabs").get_by_role("button", name=new)).to_have_attribute("aria-pressed", "true")

@@ -1,26 +1,30 @@
 """Saved pages: one file, no network, all there is to see of a trace, and nothing that a trace could break."""
 
 import json
-from pathlib import Path
+import re
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
 import pytest
 
-from helpers.traces import FRENCH, HOSTILE, fixed, hostile, long, transformer, translation
+from helpers.pages import (
+    AUDIT,
+    LENSES,
+    SHOWN,
+    downloaded,
+    expect_answer,
+    inspector,
+    lens,
+    looks,
+    open_more,
+    open_share,
+    read,
+    ribbons,
+    wrote,
+)
+from helpers.traces import HOSTILE, fixed, hostile, long, transformer, translation
 from saccade.look.page import page
 from saccade.trace import Trace
-
-AUDIT = Path(__file__).with_name("audit.js").read_text(encoding="utf-8")
-VIEWS = ["Matrix", "Reading", "Arcs", "Heads", "Beam", "Step by step"]
-SHOWN = {
-    "Matrix": ".matrix",
-    "Arcs": ".arcs",
-    "Heads": ".thumbnail",
-    "Beam": ".beam",
-    "Step by step": ".step-view",
-    "Reading": ".reading",
-}
 
 
 @pytest.fixture
@@ -36,127 +40,166 @@ def saved(visit, tmp_path):
     return open_page
 
 
-def show(shown, view):
-    shown.get_by_role("button", name=view, exact=True).click()
-
-
-def chips(shown, side):
-    return shown.get_by_role("group", name=f"Words {side}", exact=True).locator(".chip")
-
-
-def looks(shown, side):
-    return [
-        float(style or 0)
-        for style in chips(shown, side).evaluate_all("all => all.map(one => one.style.getPropertyValue('--look'))")
-    ]
-
-
-def downloaded(shown, kind):
-    with shown.expect_download() as waiting:
-        shown.get_by_role("button", name=kind, exact=True).click()
-    return Path(waiting.value.path()).read_bytes()
-
-
 def test_a_page_from_disk_loads_nothing(saved, visit):
     shown = saved(translation())
-    assert shown.locator(".answer").inner_text() == " ".join(FRENCH)
-    for view in ["Arcs", "Beam", "Step by step"]:
-        show(shown, view)
+    expect_answer(shown)
+    for name in LENSES:
+        lens(shown, name)
     assert {urlsplit(address).scheme for address in visit.requests} <= {"file", "data", "blob"}
 
 
-def test_pointing_at_a_word_lights_up_what_it_looked_at(saved):
+def test_a_saved_page_can_be_looked_at_but_not_asked(saved):
     shown = saved(translation())
-    chips(shown, "written").nth(4).hover()
-    weights = looks(shown, "read")
+    assert "A saved answer" in shown.locator("#no-model").inner_text()
+    wrote(shown).nth(1).click()
+    assert inspector(shown).get_by_role("heading", name="loi").is_visible()
+    assert inspector(shown).get_by_role("button", name="autre 5.0 %").is_disabled()
+    assert inspector(shown).get_by_role("slider").count() == 0
+    read(shown).nth(1).click()
+    assert shown.get_by_role("button", name="Hide", exact=True).count() == 0
+    assert shown.get_by_role("textbox").count() == 0
+
+
+def test_changes_that_were_made_before_saving_are_told(saved):
+    shown = saved(translation(options={"block": [6], "pull": [[0, 1, 0.5]]}))
+    assert "hidden-word" in read(shown).nth(6).get_attribute("class")
+    assert "1 tokens hidden, 1 weights set by hand" in shown.locator("#stage").inner_text()
+
+
+def test_pointing_at_a_word_lights_up_what_it_attended_to(saved):
+    shown = saved(translation(), hash="lens=matrix")
+    wrote(shown).nth(4).hover()
+    weights = looks(read(shown))
     assert weights.index(max(weights)) == 6
     assert max(weights) > 0.7
     assert shown.locator(".row-band").get_attribute("visibility") == "visible"
     assert shown.locator(".row-labels text.on").text_content() == "zone"
-    chips(shown, "read").nth(6).hover()
-    weights = looks(shown, "written")
+    assert shown.locator("#inspector .readout").inner_text().startswith("zone → Area ")
+    read(shown).nth(6).hover()
+    weights = looks(wrote(shown))
     assert weights.index(max(weights)) == 4
+    assert shown.locator("#inspector .readout").inner_text().startswith("Area ← zone ")
+
+
+def test_ribbons_are_as_wide_as_weights(saved):
+    trace = translation()
+    shown = saved(trace)
+    weights = trace.sites[0].weights.unpack()[0]
+    strong = sorted(weight for weight in weights.flatten().tolist() if weight >= 0.04)
+    assert [width for _, width in ribbons(shown)] == pytest.approx([1 + 10 * weight for weight in strong], abs=0.006)
+    wrote(shown).nth(4).hover()
+    lit = [width for opacity, width in ribbons(shown) if opacity > 0.2]
+    assert lit == pytest.approx([1 + 10 * weight for weight in sorted(weights[4]) if weight >= 0.04], abs=0.006)
+
+
+def test_a_ribbon_joins_its_two_words(saved):
+    shown = saved(translation())
+    ends = shown.locator(".ribbon").last.get_attribute("d")
+    start, *_, stop = [tuple(map(float, pair)) for pair in re.findall(r"(-?[\d.]+) (-?[\d.]+)", ends)]
+    lanes = shown.locator(".lanes").bounding_box()
+    best = translation().sites[0].weights.unpack()[0]
+    row, column = divmod(int(best.argmax()), best.shape[1])
+    for (x, y), box in ((start, read(shown).nth(column)), (stop, wrote(shown).nth(row))):
+        box = box.bounding_box()
+        assert abs(lanes["x"] + x - box["x"] - box["width"] / 2) < 1
+        assert min(abs(lanes["y"] + y - box["y"]), abs(lanes["y"] + y - box["y"] - box["height"])) < 1
 
 
 def test_the_keyboard_lights_up_as_the_pointer_does(saved):
     shown = saved(translation())
-    chips(shown, "written").first.focus()
+    wrote(shown).first.focus()
     for _ in range(4):
         shown.keyboard.press("ArrowRight")
-    weights = looks(shown, "read")
+    weights = looks(read(shown))
     assert weights.index(max(weights)) == 6
 
 
 def test_the_matrix_can_be_walked_with_arrows(saved):
-    shown = saved(translation())
+    shown = saved(translation(), hash="lens=matrix")
     shown.locator(".matrix").focus()
     shown.keyboard.press("ArrowDown")
     shown.keyboard.press("ArrowDown")
     shown.keyboard.press("ArrowRight")
-    assert shown.locator(".readout").inner_text().startswith("loi looks at law: 9")
+    assert shown.locator("#inspector .readout").inner_text().startswith("loi → law 9")
     shown.keyboard.press("Enter")
-    assert shown.get_by_role("dialog").get_by_role("slider").is_disabled()
+    assert inspector(shown).get_by_role("heading", name="loi").is_visible()
+    assert shown.locator(".picked").count() == 1
     shown.keyboard.press("Escape")
-    assert shown.get_by_role("dialog").count() == 0
+    assert inspector(shown).get_by_role("heading", name="loi").count() == 0
 
 
 def test_gold_links_are_outlined(saved):
-    assert saved(translation()).locator(".overlay .gold").count() == 14
+    shown = saved(translation(), hash="lens=matrix")
+    assert shown.locator(".overlay .gold").count() == 14
+    assert shown.locator(".ribbon.right").count() > 5
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_every_view_can_be_chosen(view, saved):
-    trace = transformer() if view in {"Reading", "Heads", "Arcs"} else translation()
-    shown = saved(trace, hash="site=decoder.own.0" if view == "Reading" else "")
-    show(shown, view)
+@pytest.mark.parametrize("view", LENSES)
+def test_every_lens_can_be_chosen(view, saved):
+    shown = saved(transformer() if view == "Heads" else translation())
+    lens(shown, view)
     assert shown.locator(SHOWN[view]).count() > 0
-    assert shown.get_by_role("button", name=view, exact=True).get_attribute("aria-pressed") == "true"
+    assert shown.locator(".tabs").get_by_role("button", name=view).get_attribute("aria-pressed") == "true"
 
 
-def test_what_cannot_be_shown_is_grey_and_says_why(saved):
-    shown = saved(translation(beams=None))
-    for view, reason in [("Reading", "looks back"), ("Beam", "No beam")]:
-        assert reason in shown.get_by_role("button", name=view, exact=True).get_attribute("aria-description")
-        show(shown, view)
-        assert reason in shown.locator(".reason").inner_text()
+def test_the_words_lens_lists_what_each_word_attended_to(saved):
+    shown = saved(translation())
+    line = shown.locator(".word-lines tbody tr").nth(4)
+    assert line.locator("th").inner_text() == "zone"
+    assert line.locator("td").first.inner_text() == "90 %"
+    assert line.locator("li").first.inner_text().split()[0] == "Area"
 
 
-def test_reading_shows_the_word_in_red_and_what_it_looked_back_at_in_blue(saved):
-    shown = saved(transformer(), hash="view=reading&site=decoder.own.0")
+def test_an_answer_without_a_beam_says_so(saved):
+    shown = saved(translation(beams=None), hash="lens=search")
+    assert "not found by a beam search" in shown.locator(".search-view").inner_text()
+
+
+def test_the_words_lens_of_self_attention_is_the_reading_figure(saved):
+    shown = saved(transformer(), hash="site=decoder.own.0")
     lines = shown.locator(".reading li")
     assert lines.count() == 15
-    assert lines.nth(3).inner_text().split() == ["<bos>", "la", "loi", "sur", "la"]
+    assert lines.nth(3).inner_text().split() == ["start", "la", "loi", "sur", "la"]
     assert lines.nth(3).locator(".current").inner_text() == "la"
     assert float(lines.nth(0).locator(".seen").first.evaluate("one => one.style.getPropertyValue('--look')")) > 0.9
 
 
-def test_a_head_of_the_grid_becomes_the_matrix(saved):
-    shown = saved(transformer(), hash="view=heads")
+def test_a_head_of_the_grid_becomes_the_matrix_and_the_ribbons(saved):
+    shown = saved(transformer(), hash="lens=heads")
     assert shown.locator(".thumbnail").count() == 24
-    shown.get_by_role("button", name="decoder.cross.1, head 2").click()
+    shown.get_by_role("button", name="decoder.cross.1, head 3").click()
     assert shown.locator(".matrix").is_visible()
     assert "site=decoder.cross.1&head=2" in shown.url
+    assert shown.get_by_label("Head", exact=True).input_value() == "2"
+    assert shown.get_by_label("Layer").locator("option:checked").inner_text() == "2 of 2"
 
 
-def test_switches_choose_site_layer_head_unit_and_marks(saved):
+def test_what_a_model_has_one_of_is_not_asked_for(saved):
+    shown = saved(translation())
+    for name in ("Attention", "Layer", "Head"):
+        assert shown.get_by_label(name, exact=True).count() == 0
+
+
+def test_switches_choose_attention_layer_head_unit_and_ends(saved):
     shown = saved(transformer())
-    assert chips(shown, "read").count() == 14
+    assert read(shown).count() == 14
+    open_more(shown)
     shown.get_by_label("Unit").select_option("pieces")
-    assert chips(shown, "read").count() > 20
+    assert read(shown).count() > 20
     shown.get_by_label("Unit").select_option("words")
-    shown.get_by_label("Marks and punctuation").select_option("hidden")
-    assert [chips(shown, "read").count(), chips(shown, "written").count()] == [12, 13]
-    shown.get_by_label("Marks and punctuation").select_option("apart")
-    assert chips(shown, "read").all_inner_texts()[-2:] == [".", "<eos>"]
-    shown.get_by_label("Site").select_option("source → source")
+    shown.get_by_label("Ends and punctuation").select_option("hidden")
+    assert [read(shown).count(), wrote(shown).count()] == [12, 13]
+    shown.get_by_label("Ends and punctuation").select_option("apart")
+    assert read(shown).all_inner_texts()[-2:] == [".", "end"]
+    shown.get_by_label("Attention", exact=True).select_option("Encoder self-attention")
     shown.get_by_label("Layer").select_option("encoder.1")
-    shown.get_by_label("Head").select_option("3")
+    shown.get_by_label("Head", exact=True).select_option("3")
     assert "site=encoder.1&head=3" in shown.url
-    assert shown.locator(".line-name").all_inner_texts() == ["is looked at", "looks"]
+    assert shown.locator(".lane-name").all_inner_texts() == ["is attended to", "attends"]
 
 
 def test_steps_are_walked_with_keys_and_buttons(saved):
-    shown = saved(translation(), hash="view=step")
+    shown = saved(translation(), hash="lens=step")
     where = shown.locator(".where")
     assert where.inner_text() == "Step 1 of 15: la"
     shown.keyboard.press("ArrowRight")
@@ -168,12 +211,14 @@ def test_steps_are_walked_with_keys_and_buttons(saved):
     assert where.inner_text() == "Step 3 of 15: sur"
     shown.get_by_role("button", name="Play").click()
     shown.get_by_role("button", name="Pause").click()
-    assert shown.get_by_role("link", name="link to this step").get_attribute("href").endswith("view=step&step=2")
+    assert shown.url.endswith("lens=step&step=2")
+    wrote(shown).nth(4).click()
+    assert where.inner_text() == "Step 5 of 15: zone"  # a click on a word goes there
 
 
-def test_a_step_tells_the_model_s_own_numbers(saved):
+def test_a_step_tells_the_model_s_own_numbers_in_the_order_of_the_equations(saved):
     trace = translation()
-    shown = saved(trace, hash="view=step&step=4")
+    shown = saved(trace, hash="lens=step&step=4")
     row = shown.locator(".shares tbody tr").nth(6)
     cells = row.locator("td").all_inner_texts()
     score = trace.sites[0].scores.unpack()[0, 4, 6]
@@ -181,22 +226,30 @@ def test_a_step_tells_the_model_s_own_numbers(saved):
     assert cells[0] == f"{score:.2f}"
     assert cells[1] == "1.000"
     assert cells[2].strip() == f"{100 * trace.sites[0].weights.unpack()[0, 4, 6]:.0f} %"
-    assert "vᵀ tanh(W q + U k)" in shown.locator(".formula").nth(1).inner_text()
+    assert shown.locator(".formula").nth(1).inner_text() == "e = vᵀ tanh(W q + U k)"
     assert shown.locator("canvas.strip").count() == 3
+    assert shown.locator(".card h3").all_inner_texts() == [
+        "1. The decoder's state",
+        "2. Score each word, and share out",
+        "3. The context",
+        "4. Joined with the state",
+        "5. The next word",
+    ]
+    assert len({card.bounding_box()["x"] for card in shown.locator(".card").all()}) == 1  # one column
     assert shown.locator(".candidates li").count() == 5
     assert "zone" in shown.locator(".candidates .chosen").inner_text()
-    assert max(looks(shown, "read")) > 0.7  # the words are lit as the step looks at them
+    assert max(looks(read(shown))) > 0.7  # the words are lit as the step attends to them
 
 
 def test_a_step_of_a_head_shows_its_query_key_and_value(saved):
-    shown = saved(transformer(), hash="view=step&site=decoder.cross.0&head=1&step=3")
+    shown = saved(transformer(), hash="lens=step&site=decoder.cross.0&head=1&step=3")
     assert shown.locator(".vector b").all_inner_texts()[0] == "query q"
-    shown.get_by_label("Head").select_option("mean")
+    shown.get_by_label("Head", exact=True).select_option("mean")
     assert "Choose a head" in shown.locator(".step-view").inner_text()
 
 
-def test_the_beam_tells_survivors_from_dead_ends(saved):
-    shown = saved(translation(), hash="view=beam")
+def test_the_tree_of_the_search_tells_kept_from_dropped(saved):
+    shown = saved(translation(), hash="lens=search")
     assert shown.locator(".node.best").count() == 15
     assert shown.locator(".node.dead").count() > 10
     assert shown.locator(".edge.best").count() == 14
@@ -204,73 +257,89 @@ def test_the_beam_tells_survivors_from_dead_ends(saved):
     shown.keyboard.press("ArrowRight")
     assert "Step 2: loi" in shown.evaluate("document.activeElement.getAttribute('aria-label')")
     shown.keyboard.press("Enter")
-    dialog = shown.get_by_role("dialog")
-    assert dialog.get_by_role("button", name="Go on from here").is_disabled()
-    assert "needs a model" in dialog.inner_text()
+    assert "It is part of the answer." in shown.locator(".chosen-node").inner_text()
+    assert shown.get_by_role("button", name="Go on from here").count() == 0
+    shown.get_by_role("button", name="Close", exact=True).click()
+    assert "Step 2: loi" in shown.evaluate("document.activeElement.getAttribute('aria-label')")
 
 
-def test_alternatives_are_shown_but_need_a_model(saved):
-    shown = saved(translation())
-    chips(shown, "written").nth(1).click()
-    dialog = shown.get_by_role("dialog", name="Instead of loi")
-    assert dialog.get_by_role("button", name="autre 5.0 %").is_disabled()
-    assert "saccade serve" in dialog.inner_text()
-    shown.keyboard.press("Escape")
-    assert shown.evaluate("document.activeElement.textContent") == "loi"
-    assert shown.get_by_label("Text", exact=True).is_disabled()
-    assert "saved without a model" in shown.locator("#no-model").inner_text()
+def test_the_tree_ends_where_the_answer_ends(saved):
+    """A search that went on after the answer was complete: what it did later is no part of the tree."""
+    trace = translation()
+    steps = [*trace.beams.steps, trace.beams.steps[-1], trace.beams.steps[-1]]
+    shown = saved(
+        trace.model_copy(update={"beams": trace.beams.model_copy(update={"steps": steps})}), hash="lens=search"
+    )
+    assert shown.locator(".node.best").count() == 15
+    assert shown.locator('[data-key^="beam-15-"]').count() == 0
+    assert "15 steps" in shown.locator(".beam").get_attribute("aria-label")
 
 
 def test_a_link_opens_exactly_what_was_seen(saved, visit):
     shown = saved(transformer())
     shown.get_by_label("Layer").select_option("decoder.cross.1")
-    shown.get_by_label("Head").select_option("2")
+    shown.get_by_label("Head", exact=True).select_option("2")
+    open_more(shown)
     shown.get_by_label("Unit").select_option("pieces")
-    show(shown, "Step by step")
-    shown.keyboard.press("ArrowRight")
+    lens(shown, "Step")
+    shown.get_by_role("button", name="Next →").click()
     again = visit(shown.url, online=False)
     assert again.locator(".where").inner_text() == shown.locator(".where").inner_text()
-    assert again.get_by_label("Head").input_value() == "2"
+    assert again.get_by_label("Head", exact=True).input_value() == "2"
     assert again.get_by_label("Layer").input_value() == "decoder.cross.1"
-    assert again.get_by_label("Unit").input_value() == "pieces"
+    assert read(again).count() == read(shown).count()
 
 
 @pytest.mark.parametrize(
     "hash",
-    ["view=nope", "step=-1", "head=two", "pull=1:2", "pull=0:0:7", "%FF%00", "beam=0", "__proto__=1", "sample=perhaps"],
+    [
+        "lens=nope",
+        "step=-1",
+        "head=two",
+        "pull=1:2",
+        "pull=0:0:7",
+        "%FF%00",
+        "beam=0",
+        "__proto__=1",
+        "sample=perhaps",
+        "pick=1",
+        "pick=a.b.c",
+        "hide=x",
+    ],
 )
 def test_links_that_make_no_sense_are_ignored_and_said(hash, saved):
     shown = saved(translation(), hash=hash)
-    assert "could not be understood" in shown.locator("#notices").inner_text()
-    assert shown.locator(".matrix").is_visible()
+    assert "could not be understood" in shown.locator("#toast").inner_text()
+    expect_answer(shown)
 
 
 def test_numbers_beyond_the_trace_do_no_harm(saved):
-    shown = saved(translation(), hash="view=step&step=999&head=7&site=none&trace=9")
+    shown = saved(translation(), hash="lens=step&step=999&head=7&site=none&trace=9&pick=99.99.9&hide=77")
     assert shown.locator(".where").inner_text() == "Step 15 of 15: <eos>"
 
 
 def test_several_traces_stand_side_by_side(saved):
     shown = saved(translation(), transformer(), fixed())
-    assert shown.locator(".panel").count() == 3
-    assert "has no attention" in shown.locator(".panel").nth(2).inner_text()
+    assert shown.locator(".answer").count() == 3
+    assert "has no attention" in shown.locator(".answer").nth(2).inner_text()
+    open_more(shown)
     shown.get_by_role("checkbox", name="2. self-attentive").uncheck()
-    assert shown.locator(".panel").count() == 2
-    show(shown, "Step by step")
-    assert shown.locator(".panel").nth(1).locator(".candidates li").count() == 5  # steps there are, without attention
+    assert shown.locator(".answer").count() == 2
+    lens(shown, "Step")
+    assert shown.locator(".view").nth(1).locator(".candidates li").count() == 5  # steps there are, without attention
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", LENSES)
 def test_hostile_text_stays_text(view, saved, visit):
     shown = saved(hostile())
-    show(shown, view)
-    chips(shown, "written").first.click()
-    chips(shown, "written").first.hover()
+    lens(shown, view)
+    wrote(shown).first.click()
+    wrote(shown).first.hover()
     downloaded(shown, "SVG")
     assert shown.evaluate("window.pwned") is None
-    assert shown.locator("#results img, #results script, .menu img").count() == 0
-    assert HOSTILE[0] in shown.locator(".answer").inner_text()
-    assert "\u202e" not in shown.locator("#results").inner_text()
+    assert shown.locator("main img, main script").count() == 0
+    assert HOSTILE[0] in shown.locator("main").inner_text()
+    assert "\u202e" not in shown.locator("main").inner_text()
     assert all(urlsplit(address).scheme in {"file", "data", "blob"} for address in visit.requests)
 
 
@@ -303,13 +372,13 @@ DAMAGES = {
 @pytest.mark.parametrize("told", DAMAGES)
 def test_traces_that_do_not_fit_the_format_give_a_sentence(told, saved):
     shown = saved(damaged(DAMAGES[told]))
-    assert told in shown.locator("#notices").inner_text()
+    assert told in shown.locator("#toast").inner_text()
 
 
 def test_what_is_not_json_gives_a_sentence_and_the_others_are_shown(saved):
     shown = saved("<nothing", translation())
-    assert "Trace 1 of this page is not JSON" in shown.locator("#notices").inner_text()
-    assert shown.locator(".panel").count() == 1
+    assert "Trace 1 of this page is not JSON" in shown.locator("#toast").inner_text()
+    assert shown.locator(".answer").count() == 1
 
 
 def test_another_trace_can_be_opened_from_a_file(saved, tmp_path):
@@ -317,10 +386,11 @@ def test_another_trace_can_be_opened_from_a_file(saved, tmp_path):
     transformer("the other").save(other)
     broken.write_text("{}")
     shown = saved(translation())
+    open_share(shown)
     shown.get_by_label("Open a trace").set_input_files([other, broken])
     shown.get_by_role("heading", name="2. the other").wait_for()
-    shown.locator("#notices p").wait_for()
-    assert "<b>.json is not a trace" in shown.locator("#notices").inner_text()
+    shown.locator("#toast p").wait_for()
+    assert "<b>.json is not a trace" in shown.locator("#toast").inner_text()
 
 
 def test_a_trace_can_be_dropped_on_the_page(saved):
@@ -336,10 +406,10 @@ def test_a_trace_can_be_dropped_on_the_page(saved):
     shown.get_by_role("heading", name="2. dropped").wait_for()
 
 
-@pytest.mark.parametrize("view", ["Matrix", "Arcs", "Heads", "Beam", "Step by step"])
+@pytest.mark.parametrize("view", LENSES)
 def test_what_is_on_the_screen_can_be_saved(view, saved):
     shown = saved(translation())
-    show(shown, view)
+    lens(shown, view)
     drawing = downloaded(shown, "SVG").decode()
     words = "".join(ElementTree.fromstring(drawing).itertext())
     assert all(word in words for word in ["zone", "européenne"])
@@ -355,22 +425,22 @@ def test_the_trace_can_be_saved_again(saved):
 
 def test_a_saved_page_saves_itself(saved, visit, tmp_path):
     file = tmp_path / "again.html"
-    file.write_bytes(downloaded(saved(hostile(), translation(), hash="view=step&trace=0&trace=1"), "HTML"))
+    file.write_bytes(downloaded(saved(hostile(), translation(), hash="lens=step&trace=0&trace=1"), "HTML"))
     again = visit(f"{file.as_uri()}#view=step&step=2&trace=1", online=False)
     assert again.locator(".where").inner_text() == "Step 3 of 15: sur"
     assert again.evaluate("window.pwned") is None
 
 
 def test_long_inputs_stay_responsive(saved):
-    shown = saved(long(200))
+    shown = saved(long(200), hash="lens=matrix")
     assert shown.locator(".cells canvas").count() == 1
     box = shown.locator(".cells").bounding_box()
-    assert box["width"] == 200 * 14
-    for view in ["Arcs", "Heads", "Step by step", "Matrix"]:
+    assert box["width"] == 200 * 12
+    for view in ["Words", "Heads", "Step", "Matrix"]:
         took = shown.evaluate(
             """async view => {
                 const began = performance.now();
-                [...document.querySelectorAll("#views button")].find(one => one.textContent === view).click();
+                [...document.querySelectorAll(".tabs button")].find(one => one.textContent === view).click();
                 await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
                 return performance.now() - began;
             }""",
@@ -384,13 +454,14 @@ def test_long_inputs_stay_responsive(saved):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", LENSES)
 def test_everything_has_a_name_and_can_be_read(view, scheme, saved):
-    trace = transformer() if view in {"Reading", "Heads", "Arcs"} else translation()
-    shown = saved(trace, fixed(), hash="site=decoder.own.0" if view == "Reading" else "", color_scheme=scheme)
-    show(shown, view)
-    chips(shown, "written").first.click()
-    chips(shown, "written").first.hover(force=True)
+    shown = saved(
+        transformer() if view == "Heads" else translation(), fixed(), color_scheme=scheme, reduced_motion="reduce"
+    )
+    lens(shown, view)
+    wrote(shown).first.click()
+    wrote(shown).first.hover(force=True)
     found = shown.evaluate(AUDIT)
     assert found["nameless"] == []
     assert found["faint"] == []
@@ -400,28 +471,23 @@ def test_everything_has_a_name_and_can_be_read(view, scheme, saved):
 def test_lit_words_can_be_read(saved):
     """The strongest marker and the weakest letters together."""
     for scheme in ["light", "dark"]:
-        shown = saved(translation(), color_scheme=scheme)
-        chips(shown, "written").last.hover()
+        shown = saved(translation(), color_scheme=scheme, reduced_motion="reduce")
+        wrote(shown).last.hover()
         assert shown.evaluate(AUDIT)["faint"] == []
 
 
 def test_the_reader_s_choice_of_colours_wins(saved):
     shown = saved(translation(), color_scheme="light")
     before = shown.evaluate("getComputedStyle(document.body).backgroundColor")
-    shown.get_by_role("button", name="Change to dark colours").click()
+    shown.get_by_role("button", name="Dark colors").click()
     after = shown.evaluate("getComputedStyle(document.body).backgroundColor")
     assert before != after
-    assert shown.get_by_role("button", name="Change to light colours").is_visible()
+    assert shown.get_by_role("button", name="Light colors").is_visible()
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", LENSES)
 def test_nothing_is_cut_off_on_a_telephone(view, saved):
-    trace = transformer() if view in {"Reading", "Heads", "Arcs"} else translation()
-    shown = saved(
-        trace,
-        fixed(),
-        hash="site=decoder.own.0" if view == "Reading" else "",
-        viewport={"width": 360, "height": 740},
-    )
-    show(shown, view)
+    trace = transformer() if view == "Heads" else translation()
+    shown = saved(trace, fixed(), viewport={"width": 360, "height": 740})
+    lens(shown, view)
     assert shown.evaluate("document.documentElement.scrollWidth") <= 360

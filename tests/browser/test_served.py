@@ -9,6 +9,7 @@ import urllib.parse
 import pytest
 from playwright.sync_api import expect
 
+from helpers.pages import expect_answer, inspector, lens, looks, read, wrote
 from helpers.recipes import untrained, write_folder
 
 TEXT = "ant bee cat dog"
@@ -47,63 +48,60 @@ def explorer(address, visit):
 
     def open_it(text=TEXT, **state):
         shown = visit(f"{address}#{urllib.parse.urlencode({'text': text, **state}, doseq=True)}")
-        shown.wait_for_selector(".answer")
+        wrote(shown).first.wait_for()
         return shown
 
     return open_it
 
 
-def answer(shown):
-    return shown.locator(".answer").first
-
-
-def chips(shown, side):
-    return shown.get_by_role("group", name=f"Words {side}", exact=True).locator(".chip")
+CAPITALS = ["ANT", "BEE", "CAT", "DOG", "end"]
 
 
 def test_typing_translates_and_pointing_lights_up(explorer):
     shown = explorer("ant")
-    expect(answer(shown)).to_have_text("ANT")
+    expect_answer(shown, ["ANT", "end"])
+    shown.get_by_role("button", name="Edit the text").click()
     shown.get_by_label("Sentence to translate").fill(TEXT)
-    expect(answer(shown)).to_have_text("ANT BEE CAT DOG")
-    chips(shown, "read").nth(1).hover()
-    lit = [chip.evaluate("e => getComputedStyle(e).backgroundColor") for chip in chips(shown, "written").all()]
-    assert lit[1] not in (lit[0], lit[2], lit[3]), "its own counterpart, and no other"
+    expect_answer(shown, CAPITALS)
+    read(shown).nth(1).hover()
+    lit = looks(wrote(shown))
+    assert lit.index(max(lit)) == 1, "its own counterpart"
 
 
-def test_a_word_is_forced_and_decoding_goes_on_from_there(explorer):
+def test_another_word_is_written_and_decoding_goes_on_from_there(explorer):
     shown = explorer()
-    chips(shown, "written").nth(0).click()
-    options = shown.get_by_role("button", name=re.compile("^BEE "))
-    options.first.click()
-    expect(shown.locator(".tag")).to_contain_text("begins with “BEE”")
-    expect(answer(shown)).to_have_text(re.compile("^BEE "))
-    shown.get_by_role("button", name="Take back").click()
-    expect(answer(shown)).to_have_text("ANT BEE CAT DOG")
+    wrote(shown).nth(0).click()
+    inspector(shown).get_by_text("less likely").click()
+    inspector(shown).get_by_role("button", name=re.compile("^BEE ")).first.click()
+    expect(wrote(shown).first).to_have_text("BEE")
+    expect(shown.locator(".was .words")).to_contain_text("ANT BEE CAT DOG")
+    shown.get_by_role("button", name="Undo").click()
+    expect_answer(shown, CAPITALS)
 
 
-def test_a_blocked_word_is_not_looked_at(explorer):
+def test_a_hidden_word_is_not_attended_to(explorer):
     shown = explorer()
-    chips(shown, "read").nth(0).click()
-    shown.get_by_role("button", name="Block: no attention may look at it").click()
-    expect(shown.locator(".tag")).to_contain_text("“ant” blocked")
-    expect(answer(shown)).not_to_have_text("ANT BEE CAT DOG")
+    read(shown).nth(0).click()
+    shown.get_by_role("button", name="Hide", exact=True).click()
+    expect(shown.locator(".what-happened")).to_contain_text("“ant” is hidden")
+    expect(shown.locator(".word.changed").first).to_be_visible()
 
 
-def test_a_pulled_weight_changes_the_word(explorer):
+def test_a_weight_that_was_set_changes_the_word(explorer):
     shown = explorer(on="translator", pull="0:2:1")
-    expect(answer(shown)).to_have_text(re.compile("^CAT"))
+    expect(wrote(shown).first).to_have_text("CAT")
 
 
-def test_models_stand_side_by_side(explorer):
+def test_models_stand_below_each_other(explorer):
     shown = explorer()
+    shown.get_by_text("+ Compare").click()
     shown.get_by_role("checkbox", name="fixed (no attention)").check()
-    expect(shown.locator(".panel")).to_have_count(2)
-    expect(shown.locator(".panel").nth(1)).to_contain_text("has no attention")
+    expect(shown.locator(".answer")).to_have_count(2)
+    expect(shown.locator(".answer").nth(1)).to_contain_text("has no attention")
 
 
 def test_steps_have_the_models_numbers(explorer):
-    shown = explorer(view="step")
+    shown = explorer(lens="step")
     expect(shown.locator(".where").first).to_contain_text("Step 1")
     expect(shown.locator("canvas.strip")).to_have_count(3)
     shown.keyboard.press("ArrowRight")
@@ -113,16 +111,20 @@ def test_steps_have_the_models_numbers(explorer):
 
 def test_what_is_typed_stays_text(explorer):
     shown = explorer("<img src=x onerror=alert(1)> </script><script>alert(2)</script>")
-    expect(chips(shown, "read").first).to_have_text("<img")
+    expect(read(shown).first).to_have_text("<img")
     assert shown.locator("main img").count() == 0
+
+
+def test_words_never_seen_in_training_are_marked(explorer):
+    shown = explorer("ant zebra")
+    expect(shown.locator(".word.unknown")).to_have_text(["zebra"])
 
 
 def test_two_hundred_words_stay_responsive(explorer):
     shown = explorer("ant bee cat dog " * 50)
-    for view in ("Arcs", "Heads", "Step by step", "Matrix"):
+    for view in ("Words", "Heads", "Step", "Matrix"):
         began = time.perf_counter()
-        shown.get_by_role("button", name=view, exact=True).click()
-        expect(shown.get_by_role("button", name=view, exact=True)).to_have_attribute("aria-pressed", "true")
+        lens(shown, view)
         shown.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         assert time.perf_counter() - began < 3, view
 
@@ -141,23 +143,23 @@ def picture(tmp_path):
     return put_picture(tmp_path / "quarters.png", quarters(32, 32))
 
 
-def test_a_picture_is_described_and_a_region_blocked(looking, visit, picture):
+def test_an_image_is_described_and_a_region_hidden(looking, visit, picture):
     shown = visit(looking)
-    shown.get_by_label("Choose a picture").set_input_files(picture)
+    shown.get_by_label("Choose an image").set_input_files(picture)
     shown.wait_for_selector(".image")
-    assert shown.locator(".tile").count() == len(chips(shown, "written").all()) > 0
-    shown.locator(".image").click(position={"x": 4, "y": 4}, modifiers=["Shift"])
-    expect(shown.locator(".tag")).to_contain_text("“row 1, column 1” blocked")
-    shown.wait_for_selector(".panel:not(.busy)")
-    shown.get_by_role("button", name="Step by step").click()
-    shown.get_by_label("Head").select_option("1")
+    assert shown.locator(".tile").count() == wrote(shown).count() > 0
+    shown.locator(".image").click(position={"x": 4, "y": 4})
+    shown.get_by_role("button", name="Hide", exact=True).click()
+    expect(shown.locator(".what-happened")).to_contain_text("“row 1, column 1” is hidden")
+    lens(shown, "Step")
+    shown.get_by_label("Head", exact=True).select_option("1")
     expect(shown.locator(".vector b").first).to_have_text(re.compile("query|state|vector"))
 
 
 def test_what_is_no_picture_is_told_in_a_sentence(looking, visit, tmp_path):
     (tmp_path / "text.png").write_text("hello")
     shown = visit(looking)
-    shown.get_by_label("Choose a picture").set_input_files(tmp_path / "text.png")
+    shown.get_by_label("Choose an image").set_input_files(tmp_path / "text.png")
     expect(shown.locator(".fault")).to_contain_text("is not an image that can be opened")
     assert all("422" in fault for fault in visit.faults), "which the browser writes down"
     visit.faults.clear()

@@ -14,7 +14,7 @@ const NAMES = { words: "Words", matrix: "Matrix", heads: "Heads", search: "Searc
 const NO_ATTENTION = "This model has no attention: it reads everything into one vector. Search and Step show how it writes.";
 
 function select(label, key, options, value, change) {
-  return el("label", { class: "choice" }, el("span", {}, label), el("select", { "data-key": `select-${key}`,
+  return el("label", { class: "choice" }, el("span", {}, label), el("select", { "data-key": `select-${key}`, "aria-label": label,
     on: { change: (event) => change(event.target.value) } },
   options.map(([name, text]) => el("option", { value: name, selected: name === value }, text))));
 }

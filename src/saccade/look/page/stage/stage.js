@@ -6,7 +6,7 @@ import { plainLane, textLane } from "saccade/lanes/text";
 import { drawAsk } from "saccade/stage/ask";
 import { ribbons } from "saccade/stage/ribbons";
 import { sentenceOf } from "saccade/stage/diff";
-import { sureness, unknownTokens } from "saccade/trace/fold";
+import { isImage, sureness, unknownTokens } from "saccade/trace/fold";
 
 const MANY = 30;
 /** Words in a lane; with more, the words wrap and only the ribbons of the word in question are drawn. */
@@ -79,7 +79,7 @@ function follow(light, read, wrote, answers) {
   light.listen(() => {
     const { row, column, of } = light;
     const lit = answers.find((answer) => answer.of === of) ?? answers[0];
-    read.light(row === null ? null : lit.figure.columns.map((_, place) => lit.figure.at(row, place)), column, row);
+    read.light(row === null || !lit.site ? null : lit.figure.columns.map((_, place) => lit.figure.at(row, place)), column, row);
     wrote.forEach((lane, number) => {
       const { figure } = answers[number];
       const same = column !== null && row === null && column < figure.columns.length;
@@ -136,7 +136,10 @@ function lanes(scene, app, light) {
         { light, of: answer.of, sparse, below: number > 0 })) : [];
   const each = answers.map((answer, number) => el("div", { class: answer.slow ? "answer busy" : "answer" }, rows[number]?.element, changes(answer, app, number === answers.length - 1),
   savedChanges(answer), factsOf(answer)));
-  box.append(...[read?.element, el("div", { class: "answers" }, each), ...drawn.map(({ element }) => element)]
+  const source = first.trace.sides.get("source");
+  const image = !first.figure.side && source && isImage(source)
+    && el("img", { class: "read-image", src: source.image, alt: "The image that was read" });
+  box.append(...[image, read?.element, el("div", { class: "answers" }, each), ...drawn.map(({ element }) => element)]
     .filter(Boolean));
   if (read) follow(light, read, wrote, answers);
   const lists = [first.figure.side ? [] : first.figure.columns, ...answers.map(({ figure }) => figure.rows)];
@@ -164,7 +167,8 @@ const AROUND = 24;
 
 /** Choose the size of the words, so that the longer lane fits into one line if it can. */
 function fit(box, lists) {
-  const room = box.querySelector(".words").clientWidth;
+  const room = box.querySelector(".words")?.clientWidth;
+  if (!room) return;
   const sizes = lists.filter((words) => words.length).map((words) => (room - AROUND * words.length)
     / (0.57 * words.reduce((sum, word) => sum + breadth(visible(word.name)), 0)));
   const size = Math.min(...sizes, LARGEST);
