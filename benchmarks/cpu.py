@@ -2,7 +2,7 @@
 
     python benchmarks/cpu.py [--only kernels ...] [--data DIR] [--model MODEL --peer-python VENV/bin/python]
 
-Writes benchmarks/results/cpu_<cores>_<yyyymm>.jsonl, a line for each result with commit, torch and processor. A case
+Writes benchmarks/results/cpu_<cores>_<yyyymm>.jsonl.xz, a line for each result with commit, torch and processor. A case
 whose tests fail is not measured, and the command ends with an error. Training needs --data, the folder of Multi30k.
 The comparison with CTranslate2 also needs a trained Transformer and a Python with CTranslate2; see multi30k.py and
 ctranslate2.py.

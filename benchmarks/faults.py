@@ -6,14 +6,15 @@
     python benchmarks/faults.py connections               # half a minute
     python benchmarks/faults.py kills 5 --out /tmp/faults      # a quick check
 
-Each part is a module with `add_arguments(parser)` and `run(options, record)`. `record` immediately appends one raw line
-to faults.jsonl. `run` returns a Section (faults_report.py), which replaces the section of the same title in faults.md.
+Each part is a module with `add_arguments(parser)` and `run(options, record)`. `record` appends one raw line to
+faults.jsonl.xz. `run` returns a Section (faults_report.py), which replaces the section of the same title in faults.md.
 The exit status is 1 if a part finds a fault.
 """
 
 from __future__ import annotations
 
 import argparse
+import lzma
 import os
 import platform
 import sys
@@ -45,7 +46,8 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     day = datetime.now(UTC).date().isoformat()
-    section = PARTS[options.part].run(options, record_to(options.out / "faults.jsonl", options.part, day))
+    with lzma.open(options.out / "faults.jsonl.xz", "at", encoding="utf-8") as lines:
+        section = PARTS[options.part].run(options, record_to(lines, options.part, day))
     machine = f"{platform.machine()} CPU, {os.cpu_count()} cores, torch {torch.__version__}, {day}"
     body = f"{machine}. Made by `python benchmarks/faults.py {section.command}`.\n\n{section.text}"
     path = options.out / "faults.md"

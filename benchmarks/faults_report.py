@@ -1,4 +1,4 @@
-"""Output of the parts of faults.py: raw lines in faults.jsonl, and sections of faults.md."""
+"""Output of the parts of faults.py: raw lines in faults.jsonl.xz, and sections of faults.md."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 Record = Callable[[dict[str, Any]], None]
 
@@ -21,14 +20,13 @@ class Section(NamedTuple):
     faults: int
 
 
-def record_to(path: Path, part: str, day: str) -> Record:
-    """Return a function that appends a raw line to a file and prints it."""
+def record_to(lines: TextIO, part: str, day: str) -> Record:
+    """Return a function that writes a raw line to a file and prints it."""
 
     def record(line: dict[str, Any]) -> None:
         text = json.dumps({"part": part, **line, "day": day})
         print(text, file=sys.stderr, flush=True)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text + "\n")
+        lines.write(text + "\n")
 
     return record
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import subprocess
 import sys
@@ -27,10 +28,11 @@ class Case:
 
 
 def record(cases: dict[str, Case], names: Iterable[str], device: str, name: str) -> int:
-    """Measure cases, append their lines to results/<name>_<yyyymm>.jsonl, and return the number of failures."""
+    """Measure cases, append their lines to results/<name>_<yyyymm>.jsonl.xz, and return the number of failures."""
     facts = {"commit": _commit(), "torch": torch.__version__, "device": device, "day": time.strftime("%Y-%m-%d")}
     failed = 0
-    with (HERE / "results" / f"{name}_{time.strftime('%Y%m')}.jsonl").open("a", encoding="utf-8") as lines:
+    path = HERE / "results" / f"{name}_{time.strftime('%Y%m')}.jsonl.xz"
+    with lzma.open(path, "at", encoding="utf-8") as lines:  # appends a stream; readers of .xz read all streams
         for label in names:
             if not _tests_pass(cases[label]):
                 print(f"{label}: its tests fail, so it is not measured", file=sys.stderr)

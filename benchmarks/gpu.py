@@ -2,7 +2,7 @@
 
     python benchmarks/gpu.py [--only decoding ...]
 
-Writes benchmarks/results/gpu_<device>_<yyyymm>.jsonl, a line for each result with commit, torch and device. A case
+Writes benchmarks/results/gpu_<device>_<yyyymm>.jsonl.xz, a line for each result with commit, torch and device. A case
 whose tests fail is not measured, and the command ends with an error. About fifteen minutes.
 """
 

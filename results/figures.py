@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import archive
 from plan import Group
+from smaller import smaller
 
+from saccade.files import write_atomically
 from saccade.look import Curve, Point, save_lengths
 from saccade.look.canvas import drawing, write
 from saccade.look.curves import clear, draw_line, name_ends
@@ -16,13 +19,14 @@ NAMES = {"bleu": "BLEU", "perplexity_per_word": "perplexity", "accuracy": "accur
 
 
 def every_report(group: str, out: Path) -> dict[str, list[dict[str, Any]]]:
-    """Read the final reports of a group, by row and in the order of seeds."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for path in sorted((out / group).glob("*/seed-*/metrics.json")):
-        report = json.loads(path.read_text(encoding="utf-8"))
-        if report["final"] and not report["tag"]:
-            found.setdefault(report["row"], []).append(report)
-    return {row: sorted(reports, key=lambda report: report["seed"]) for row, reports in found.items()}
+    """Read the final reports of a group, by row and in the order of seeds; a trial in a folder replaces none."""
+    found: dict[str, dict[int, dict[str, Any]]] = {}
+    for name, text in [*archive.packed(out / archive.ARCHIVE).items(), *archive.loose(out).items()]:
+        if name.startswith(f"{group}/") and name.endswith("/metrics.json"):
+            report = json.loads(text)
+            if report["final"] and not report["tag"]:
+                found.setdefault(report["row"], {})[report["seed"]] = report
+    return {row: [seeds[seed] for seed in sorted(seeds)] for row, seeds in sorted(found.items())}
 
 
 def reports_of(group: str, out: Path) -> dict[str, list[dict[str, Any]]]:
@@ -41,12 +45,15 @@ def draw_group(name: str, group: Group, out: Path) -> list[Path]:
     few = [(label, report) for label, report in first if not group.drawn or report["row"] in group.drawn]
     drawn = []
     if first:
+        (out / name).mkdir(exist_ok=True)
         if group.metric != "aer":  # too few sentences have gold links for length bins
-            drawn.append(out / name / "lengths.png")
+            drawn.append(out / name / "lengths.svg")
             curves = [Curve(label, [_point(entry) for entry in report["by_length"]]) for label, report in few]
             save_lengths(curves, drawn[-1], group.trained_to, score=NAMES[group.metric])
-        drawn.append(out / name / "learning.png")
+        drawn.append(out / name / "learning.svg")
         draw_learning(drawn[-1], [(label, report["learning"]) for label, report in first[:MOST_CURVES]], group)
+    for path in drawn:
+        write_atomically(path, smaller(path.read_text(encoding="utf-8")))
     return drawn
 
 

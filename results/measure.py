@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from plan import LOWER_IS_BETTER, Group, Row
+from plan import Group, Row
+from smaller import smaller
 
 import saccade
 from saccade.api import load
@@ -36,8 +37,10 @@ SILVER = 500
 """Number of validation sentences with aligner links that select the head to read."""
 PUBLISHED = {"tatoeba": "tatoeba_en_fr", "alignment": "."}
 """Data sets that a converter makes from published files: name -> folder of the published files below --data."""
-LOGGED = 100
+LOGGED = 25
 """Log lines to keep, besides validations."""
+DIGITS = 4
+"""Significant digits to keep of a number in the log."""
 
 
 class Facts(TrainingCallback):
@@ -110,10 +113,10 @@ def measure(
     names = {"recipe": row.recipe, "label": row.label, "metric": group.metric, "final": final, "command": command}
     report = {**about, **names, **found, **seen, "versions": versions, "learning": learning(folder / "log.jsonl")}
     out.mkdir(parents=True, exist_ok=True)
-    draw(group, folder, out, found, device)
+    if final and about["seed"] == 1 and not about["tag"]:
+        draw(group, folder, out.parents[1] / f"attention-{about['row']}.svg", found, device)
     write_atomically(out / "recipe.yaml", resolved(recipe, group))
     write_atomically(out / "log.jsonl", short_log(folder / "log.jsonl"))
-    write_atomically(out / "card.md", card(report, group))
     write_atomically(out / "metrics.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     return True
 
@@ -199,7 +202,7 @@ def read_links(
     return alignment_statistics(links, [example.links for example in examples if example.links])
 
 
-def draw(group: Group, folder: Path, out: Path, found: dict[str, Any], device: str) -> None:
+def draw(group: Group, folder: Path, path: Path, found: dict[str, Any], device: str) -> None:
     """Draw the attention on the group's sentence, if the model has attention."""
     if group.picture is None:
         return
@@ -212,9 +215,10 @@ def draw(group: Group, folder: Path, out: Path, found: dict[str, Any], device: s
         chosen = found["heads"]["chosen"] if "heads" in found else {"site": None, "head": None}
         view = FigureSpec(site=chosen["site"], head=chosen["head"])
     try:
-        seen.attention.save(out / "attention.svg", view=view)
+        seen.attention.save(path, view=view)
     except ConfigError:  # a model without attention
         return
+    write_atomically(path, smaller(path.read_text(encoding="utf-8")))
 
 
 def resolved(recipe: Recipe, group: Group) -> str:
@@ -238,54 +242,17 @@ def learning(path: Path) -> list[dict[str, float]]:
 
 
 def short_log(path: Path) -> str:
-    """Shorten a log to its validations and about LOGGED of its other lines."""
+    """Shorten a log to its validations and about LOGGED of its other lines, and round its numbers."""
     lines = path.read_text(encoding="utf-8").splitlines()
     plain = [number for number, line in enumerate(lines) if '"valid"' not in line]
     every = max(1, -(-len(plain) // LOGGED))
     kept = set(plain[every - 1 :: every]) | {number for number in range(len(lines)) if number not in set(plain)}
-    return "".join(f"{lines[number]}\n" for number in sorted(kept))
+    entries = (rounded(json.loads(lines[number])) for number in sorted(kept))
+    return "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
 
 
-def origin(group: Group) -> str:
-    """Return the source of a group's data, for model cards."""
-    if group.data is None:
-        return "a corpus that saccade makes by its own grammar."
-    source = PUBLIC[group.data]
-    return f"{source.about} {source.address}. Licence: {source.licence}."
-
-
-def card(report: dict[str, Any], group: Group) -> str:
-    """Return the model card: model, training data, scores and limits of use."""
-    rows = []
-    for name, value in report["metrics"].items():
-        low, high = report["bands"].get(name, (None, None))
-        rows.append(f"| {name} | {value:.4g} | {'' if low is None else f'{low:.4g} to {high:.4g}'} |")
-    signatures = [f"- {name}: `{text}`" for name, text in report.get("signatures", {}).items()]
-    name = report["row"].removesuffix(f"-{report['tag']}") if report["tag"] else report["row"]
-    facts, test_note = report["facts"], group.row(name).test_note
-    laid = facts.get("vectors")
-    lines = [
-        f"# {report['label']}, {group.title}",
-        "",
-        f"Recipe `{report['recipe']}`, seed {report['seed']}, {facts.get('parameters', 0):,} parameters, "
-        f"{report['steps']:,} steps in {report['seconds'] / 60:.1f} minutes on {report['device']}"
-        f" (torch {report['versions']['torch']}).",
-        "",
-        f"    {report['command']}",
-        "",
-        f"Data: {origin(group)}",
-        "" if laid is None else f"\nWord vectors: {laid['file']}, {laid['coverage']:.1%} of the words.\n",
-        f"Measured on the {report['split']} part"
-        + (", which also chose the best step." if report["split"] == "valid" else f"; {test_note}."),
-        "",
-        f"| metric ({'lower' if group.metric in LOWER_IS_BETTER else 'higher'} {group.metric} is better) | value |"
-        " 95 % confidence interval |",
-        "|---|---|---|",
-        *rows,
-        "",
-        *signatures,
-        "",
-        "A small model, trained for minutes on one kind of text, for experiments with attention; not for production. "
-        "Its output reflects its training text.",
-    ]
-    return "\n".join(lines) + "\n"
+def rounded(value: Any) -> Any:
+    """Round the numbers of a log entry to DIGITS digits."""
+    if isinstance(value, dict):
+        return {name: rounded(part) for name, part in value.items()}
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value

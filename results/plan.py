@@ -14,7 +14,7 @@ class Row:
     label: str
     set: tuple[str, ...] = ()
     test_note: str = "no choice was based on it"
-    """Note in the model card: whether the test part was evaluated before the recipe was final."""
+    """Note on the group's page: whether the test part was evaluated before the recipe was final."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ its reports go into the tables. If there is no test file, --final uses the valid
 With --jobs several training runs share the machine, each in its own process. On one GPU, start NVIDIA's multi-process
 service first (nvidia-cuda-mps-control -d): it made six recurrent models together 1.6 times as fast. After --minutes,
 running jobs are stopped and keep a checkpoint; the same command resumes them and starts the rest. Models stay in
---runs. Reports go to --out, in GROUP/ROW/seed-N: metrics.json, log.jsonl, recipe.yaml, card.md and figures.
+--runs. Reports go to --out, in GROUP/ROW/seed-N: metrics.json, log.jsonl and recipe.yaml; the attention of the first
+seed is drawn to GROUP. Then results/archive.py adds final reports to the archive, and results/table.py shows them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import archive
 from plan import GROUPS, Group, Row
 
 HERE = Path(__file__).parent
@@ -68,8 +70,8 @@ def jobs_of(arguments: argparse.Namespace) -> list[Job]:
 
 def is_done(job: Job, arguments: argparse.Namespace) -> bool:
     """Return whether a report of the requested kind (final or not) exists."""
-    path = arguments.out / job.place / "metrics.json"
-    return path.exists() and json.loads(path.read_text(encoding="utf-8"))["final"] == arguments.final
+    report = archive.read(arguments.out).get(f"{job.place.as_posix()}/metrics.json")
+    return report is not None and json.loads(report)["final"] == arguments.final
 
 
 def run_all(jobs: list[Job], arguments: argparse.Namespace) -> int:

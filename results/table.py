@@ -2,8 +2,9 @@
 
     python results/table.py
 
-Reads the metrics.json files in this folder (--final runs without a tag) and draws the groups' figures again. The
-remarks on a group come from results/GROUP/notes.md, if there is one. Rows without measurements say "not measured yet".
+Reads the runs (archive.py; --final runs without a tag), writes the groups' pages, results/GROUP/README.md, and draws
+their figures again. The remarks on a group come from results/GROUP/notes.md, if there is one. Rows without measurements
+say "not measured yet".
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from cards import page
 from figures import draw_group, every_report, reports_of
 from findings import UNMEASURED, Reports, finding_rows
 from plan import GROUPS, LOWER_IS_BETTER, Group
@@ -47,7 +49,7 @@ def group_table(name: str, group: Group, reports: dict[str, list[dict[str, Any]]
         minutes = [report["seconds"] / 60 for report in several if "seconds" in report]
         cells += [str(len(several)), f"{size / 1e6:.1f} M" if size else ""]
         cells += [f"{statistics.mean(minutes):.1f}" if minutes else ""]
-        lines.append(f"| [{label}](../results/{name}/{row}) | {' | '.join(cells)} |")
+        lines.append(f"| [{label}](../results/{name}/README.md#{row}) | {' | '.join(cells)} |")
     return [*lines, "", *footnotes(reports)]
 
 
@@ -101,10 +103,8 @@ def tally(rows: list[tuple[str, str, str, str]]) -> str:
 
 def figures(name: str, group: Group, out: Path) -> list[str]:
     """Return the group's figures, and those of the attention of each model on the group's sentence."""
-    shown = [("", "quality against length", "lengths.png"), ("", "learning", "learning.png")]
-    shown += [
-        (f"{row.label}, attention of each word:", "attention", f"{row.name}/seed-1/attention.svg") for row in group.rows
-    ]
+    shown = [("", "quality against length", "lengths.svg"), ("", "learning", "learning.svg")]
+    shown += [(f"{row.label}, attention of each word:", "attention", f"attention-{row.name}.svg") for row in group.rows]
     return [
         line
         for above, what, file in shown
@@ -119,11 +119,11 @@ def document(reports: Reports, out: Path) -> str:
     lines = [
         "# Results",
         "",
-        "The papers' findings, tested with training runs of minutes. Each number comes from a `metrics.json` under "
-        "`results/`, beside its log, its complete recipe and the command that reproduces it. `python results/table.py` "
-        "generates this page and the table in the README. Settings were chosen on validation data. Training times are "
-        "of runs that shared a GPU with up to seventeen others, or, on CPU, two cores with another run and other work. "
-        "In the last section each run had the GPU to itself.",
+        "The papers' findings, tested with training runs of minutes. Each number comes from a `metrics.json` in "
+        "`results/runs.tar.xz`, beside its log and its complete recipe; each row links to the command that reproduces "
+        "it. `python results/table.py` generates this page, the groups' pages and the table in the README. Settings "
+        "were chosen on validation data. Training times are of runs that shared a GPU with up to seventeen others, or, "
+        "on CPU, two cores with another run and other work. In the last section each run had the GPU to itself.",
         "",
         "A finding is reproduced (yes) or not (no) if our means differ by more than the range over seeds of any row of "
         "its table; smaller differences are inconclusive. Goals were set in advance, and are reached or missed.",
@@ -170,6 +170,9 @@ def main() -> None:
                 draw_group(name, group, arguments.out)
     readme = ROOT / "README.md"
     made = {
+        HERE / name / "README.md": page(name, group, reports[name]) for name, group in GROUPS.items() if reports[name]
+    }
+    made |= {
         ROOT / "docs" / "results.md": document(reports, arguments.out),
         readme: put_between(readme.read_text(encoding="utf-8"), in_short(reports)),
     }

@@ -1,7 +1,9 @@
 """Figures in the documents are those of the results files, so that neither drifts from the other."""
 
 import json
+import lzma
 import re
+import sys
 from pathlib import Path
 from statistics import mean
 
@@ -9,6 +11,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
+sys.path.insert(0, str(ROOT / "results"))
+
+import archive  # noqa: E402
+
 NUMBERS = {"1": "one seed", "2": "two seeds", "3": "three seeds"}
 
 
@@ -25,8 +31,8 @@ def table_rows(path: Path) -> list[list[str]]:
 
 def lines_of(benchmark: str) -> list[dict]:
     """Raw lines of one benchmark of the two-core machine."""
-    lines = (RESULTS / "cpu_2cores_202611.jsonl").read_text(encoding="utf-8").splitlines()
-    return [found for found in map(json.loads, lines) if found["benchmark"] == benchmark]
+    with lzma.open(RESULTS / "cpu_2cores_202611.jsonl.xz", "rt", encoding="utf-8") as lines:
+        return [found for found in map(json.loads, lines) if found["benchmark"] == benchmark]
 
 
 def test_growth_powers_are_those_that_were_measured():
@@ -83,8 +89,9 @@ def test_the_models_of_the_built_in_corpus_are_as_good_as_was_measured():
 def test_what_large_word_vectors_cost_is_what_was_measured(path):
     with_them, without = (
         mean(
-            json.loads(found.read_text(encoding="utf-8"))["metrics"]["perplexity_per_word"]
-            for found in (ROOT / "results" / "ptb" / row).glob("seed-*/metrics.json")
+            json.loads(text)["metrics"]["perplexity_per_word"]
+            for name, text in archive.read(ROOT / "results").items()
+            if re.fullmatch(rf"ptb/{row}/seed-\d/metrics.json", name)
         )
         for row in ("lstm-large-vectors", "lstm")
     )

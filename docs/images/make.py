@@ -14,9 +14,11 @@ import sys
 from pathlib import Path
 from urllib.parse import urlencode
 
+from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 TEXT = "the law on the European Economic Area was signed in August 1992 ."
+WIDEST, COLORS = 1280, 32
 DESK, PHONE = {"width": 1180, "height": 820}, {"width": 390, "height": 844}
 
 
@@ -40,8 +42,17 @@ def take(browser: Browser, address: str, name: str, size: dict[str, int], dark: 
     page.wait_for_selector("#results article, #results section", timeout=20_000)
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(500)
-    page.screenshot(path=folder / f"{name}.png", full_page=True)
+    path = folder / f"{name}.png"
+    page.screenshot(path=path, full_page=True)
     context.close()
+    shrink(path)
+
+
+def shrink(path: Path) -> None:
+    """Store a screenshot in as few pixels and colors as its text stays readable in."""
+    image = Image.open(path).convert("RGB")
+    image.thumbnail((WIDEST, 4 * WIDEST), Image.Resampling.LANCZOS)
+    image.quantize(COLORS, kmeans=3, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def main() -> None:

@@ -237,7 +237,7 @@ ALL = {
     "terminal, reading": lambda: draw_reading(own_words(8, ahead=True), width=40),
     "terminal, overlay": lambda: draw_overlay(Overlay.of(some_picture(), looked()), width=60),
     "terminal, overlay in color": lambda: draw_overlay(
-        Overlay.of(some_picture(), looked()), width=30, colour=True
+        Overlay.of(some_picture(), looked()), width=14, colour=True
     ).replace("\x1b", "ESC"),
     "terminal, overlay of heads": lambda: draw_overlay_heads(
         some_picture(), Heads("site", (looked(), looked())), width=60

@@ -1,6 +1,6 @@
 """A model folder of version 1 loads, gives the same answers, and resumes training."""
 
-import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -11,25 +11,31 @@ from saccade.runs.folder import read_folder_recipe
 from saccade.runs.recipe import parse_recipe
 from saccade.runs.training import train
 
-FOLDER = Path(__file__).parents[2] / "folders" / "version-1"
+PACKED = Path(__file__).parents[2] / "folders" / "version-1.tar.xz"
 
 
-def test_its_terms_are_those_it_was_trained_with():
-    recipe = read_folder_recipe(FOLDER)
+@pytest.fixture
+def folder(tmp_path):
+    """The model folder, unpacked."""
+    with tarfile.open(PACKED) as tar:
+        tar.extractall(tmp_path, filter="data")
+    return tmp_path / "version-1"
+
+
+def test_its_terms_are_those_it_was_trained_with(folder):
+    recipe = read_folder_recipe(folder)
     assert recipe.objective == {"guided_alignment": {"weight": 0.5, "site": None, "head": None}}
-    assert "version: 1\n" in (FOLDER / "recipe.yaml").read_text()
+    assert "version: 1\n" in (folder / "recipe.yaml").read_text()
 
 
-def test_it_answers_as_it_did_then():
-    found = saccade.load(FOLDER, device="cpu")("the cat sleeps .", beam=1, max_length=12)
+def test_it_answers_as_it_did_then(folder):
+    found = saccade.load(folder, device="cpu")("the cat sleeps .", beam=1, max_length=12)
     assert found.text == " " * 12
     assert found.score == pytest.approx(-24.99462890625, abs=1e-3)
     assert found.attention.matrix()[0, :4] == pytest.approx([0.212217, 0.262836, 0.411646, 0.084679], abs=1e-4)
 
 
-def test_it_goes_on_training(tmp_path):
-    folder = tmp_path / "model"
-    shutil.copytree(FOLDER, folder)
+def test_it_goes_on_training(folder, tmp_path):
     changes = ["train.steps=62", f"data.cache={tmp_path / 'cache'}"]
     recipe = parse_recipe(override(RecipeText(read_folder_recipe(folder).dump(), "the old recipe"), changes))
     assert train(recipe, folder, resume=True).progress.step == 62

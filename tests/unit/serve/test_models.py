@@ -108,6 +108,7 @@ def test_facts(translator):
         "input": "text",
         "preset": "bahdanau",
         "attention": True,
+        "examples": [],
     }
 
 

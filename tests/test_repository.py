@@ -1,0 +1,35 @@
+"""The repository stays small: whoever clones it gets source text, and measurements in compressed form."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TOTAL, LARGEST = 5_000_000, 300_000
+"""Bytes of all tracked files, and of one."""
+
+
+@pytest.fixture(scope="module")
+def sizes():
+    """The bytes of every tracked file, by its path."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("this is not a git checkout")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    paths = [ROOT / name for name in listed.split("\0") if name]
+    return {path: path.lstat().st_size for path in paths if path.exists()}
+
+
+def test_tracked_files_are_small(sizes):
+    folders = {}
+    for path, size in sizes.items():
+        first = path.relative_to(ROOT).parts[0]
+        folders[first] = folders.get(first, 0) + size
+    most = sorted(folders.items(), key=lambda pair: -pair[1])[:4]
+    assert sum(sizes.values()) < TOTAL, f"the largest are {most}"
+
+
+def test_no_tracked_file_is_large(sizes):
+    assert len(sizes) > 100
+    assert [str(path) for path, size in sizes.items() if size > LARGEST] == []
