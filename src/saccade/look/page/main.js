@@ -1,6 +1,6 @@
 // Start of the page: with a server and its models, or with the traces saved in the page.
 import { buildTools, drawModels, present, showHelp } from "saccade/base/header";
-import { byId } from "saccade/base/dom";
+import { byId, find, findAll } from "saccade/base/dom";
 import { drawBanner, say } from "saccade/base/notice";
 import { themeButton } from "saccade/base/theme";
 import { saved, served } from "saccade/engine/engine";
@@ -122,10 +122,10 @@ class Page {
 function otherLane(page, key) {
   const chip = document.activeElement?.closest?.(".word");
   if (!chip) return false;
-  const lanes = [...document.querySelectorAll(".lane[data-lane]")];
+  const lanes = findAll(".lane[data-lane]");
   const to = lanes[lanes.indexOf(chip.closest(".lane")) + (key === "ArrowDown" ? 1 : -1)];
   if (!to) return true;
-  const words = [...to.querySelectorAll(".word")];
+  const words = findAll(".word", to);
   const looks = words.map((word) => Number(word.style.getPropertyValue("--look") || 0));
   const best = looks.indexOf(Math.max(...looks));
   (words[best] ?? words[0])?.focus();
@@ -134,8 +134,8 @@ function otherLane(page, key) {
 
 const ACTS = {
   "/": (page) => edit(page.app), p: (page) => present(page.app), "?": () => showHelp(), z: (page) => page.app.undo(),
-  h: (page) => document.querySelector('#inspector [data-key="hide"]')?.click(),
-  i: () => document.querySelector("#instead button:not(:disabled)")?.focus(),
+  h: (page) => find('#inspector [data-key="hide"]')?.click(),
+  i: () => find("#instead button:not(:disabled)")?.focus(),
   Escape: (page) => {
     if (document.body.classList.contains("present")) present(page.app, false);
     else if (page.app.state.pick) page.app.update({ pick: null });
@@ -145,9 +145,10 @@ const ACTS = {
 function startKeys(page) {
   document.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
-    if (event.target.closest?.("textarea, select, input:not([type=range], [type=checkbox]), dialog")) return;
+    const target = /** @type {any} */ (event.target);
+    if (target.closest?.("textarea, select, input:not([type=range], [type=checkbox]), dialog")) return;
     const arrow = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (arrow && page.app.state.lens === "step" && !event.target.closest?.("input, .scroll, [data-arrows]")) {
+    if (arrow && page.app.state.lens === "step" && !target.closest?.("input, .scroll, [data-arrows]")) {
       event.preventDefault();
       page.go(page.app.state.step + arrow);
     } else if (["ArrowDown", "ArrowUp"].includes(event.key)) {

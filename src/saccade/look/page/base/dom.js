@@ -25,11 +25,19 @@ export const svg = (name, attributes = {}, ...children) =>
 export const button = (label, act, attributes = {}) =>
   el("button", { type: "button", ...attributes, on: { click: act, ...attributes.on } }, label);
 
+/** @type {(id: string) => any} */
 export const byId = (id) => document.getElementById(id);
+
+/** The first element that a selector finds, or null. @type {(selector: string, root?: ParentNode) => any} */
+export const find = (selector, root = document) => root.querySelector(selector);
+
+/** All elements that a selector finds. @type {(selector: string, root?: ParentNode) => any[]} */
+export const findAll = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 /** Replace the content of `root`. The focus, scroll positions and open details stay where elements have the same key. */
 export function redraw(root, ...children) {
-  const key = root.contains(document.activeElement) ? document.activeElement.closest("[data-key]")?.dataset.key : null;
+  const focused = /** @type {any} */ (document.activeElement);
+  const key = root.contains(focused) ? focused.closest("[data-key]")?.dataset.key : null;
   const scrolls = new Map([...root.querySelectorAll("[data-scroll]")].map((box) => [box.dataset.scroll, box]));
   const places = new Map([...scrolls].map(([name, box]) => [name, [box.scrollLeft, box.scrollTop]]));
   const summaries = (open) => [...root.querySelectorAll(open ? "details[open] > summary" : "summary")];

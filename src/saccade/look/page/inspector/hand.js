@@ -4,7 +4,10 @@ import { entriesOf } from "saccade/trace/fold";
 
 export class Hand {
   constructor(app, answer, site) {
-    Object.assign(this, { app, trace: answer.trace, model: answer.model, site });
+    this.app = app;
+    this.trace = answer.trace;
+    this.model = answer.model;
+    this.site = site;
     /** Whether this answer can be changed at all: a label is not written token by token. */
     this.possible = app.engine.live && answer.model !== null && answer.trace.task !== "classification";
     const crossing = answer.trace.sites.some((each) => each.rows === "target" && each.columns === "source");
@@ -81,7 +84,7 @@ export class Hand {
     this.#change((own) => {
       const others = own.pull.filter(([step, place]) => !touched.has(`${step} ${place}`));
       return { pull: [...fitted(others, row.places, 1 - weight), ...fresh] };
-    }, more ? { soon: 60 } : { push: true, soon: 60 });
+    }, { push: !more, soon: 60 });
   }
 }
 

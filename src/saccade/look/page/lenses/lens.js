@@ -80,7 +80,7 @@ function view(answer, context) {
   if (state.lens === "matrix") return matrix(answer.figure, { light, of: answer.of, room: context.room,
     pick: scene.pick?.of === answer.of && scene.pick.row !== null && scene.pick.column !== null ? scene.pick : null,
     open: (row, column) => choose({ row, column, of: answer.of }) });
-  return wordsLens(answer, { light, select: choose });
+  return wordsLens(answer, { light, select: choose, several: scene.answers.length > 1 });
 }
 
 function asText({ figure, site, of }) {

@@ -11,7 +11,10 @@ const LETTERS = 18;
 class Axis {
   /** Positions along one side, with a gap of one cell before the entries set apart. */
   constructor(entries, apart, cell) {
-    Object.assign(this, { entries, apart, cell, count: entries.length });
+    this.entries = entries;
+    this.apart = apart;
+    this.cell = cell;
+    this.count = entries.length;
     this.gap = apart > 0 && apart < entries.length ? 1 : 0;
     this.length = (entries.length + this.gap) * cell;
   }
@@ -32,13 +35,14 @@ class Axis {
   }
 }
 
-const [SMALLEST, LARGEST] = [12, 44];
+const [SMALLEST, HANDY, LARGEST] = [12, 22, 44];
 
-/** Cells as large as the width allows. */
+/** Cells as large as the width allows, and the height of the window unless they would be small. */
 function cellSize(figure, room) {
   const names = Math.max(3, ...figure.rows.map((entry) => breadth(clip(visible(entry.name), LETTERS))));
   const across = (room - 10 * names - 40) / (figure.columns.length + 2);
-  return Math.floor(Math.max(SMALLEST, Math.min(LARGEST, across)));
+  const down = Math.max(HANDY, (0.66 * innerHeight) / (figure.rows.length + 4));
+  return Math.floor(Math.max(SMALLEST, Math.min(LARGEST, across, down)));
 }
 
 function painted(figure, across, down) {

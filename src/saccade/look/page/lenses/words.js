@@ -13,12 +13,12 @@ function bar(share) {
     el("span", { css: { width: `${(100 * Math.min(1, Math.max(0, share))).toFixed(1)}%` } }));
 }
 
-function listed(answer, { light, select }) {
+function listed(answer, { light, select, several }) {
   const { figure, trace, site, of } = answer;
   const writes = !site || site.rows === "target";
   const lines = figure.rows.slice(0, MOST).map((entry, row) => {
     const sure = writes ? sureness(trace, entry) : null;
-    const places = strongest(figure, row, LISTED);
+    const places = strongest(figure, row, several ? 1 : LISTED);
     return el("tr", { on: { pointerenter: () => light.set(row, null, of), pointerleave: () => light.clear() } },
       el("th", { scope: "row" }, button(visible(entry.name), () => select({ row, column: null, of }),
         { class: entry.sink ? "plain name sink" : "plain name", dir: "auto", "data-key": `line-${of}-${row}` })),
@@ -66,12 +66,12 @@ function reading(answer, light) {
 }
 
 /** Draw the lens for one answer. */
-export function wordsLens(answer, { light, select }) {
+export function wordsLens(answer, { light, select, several }) {
   const { figure, site, of } = answer;
   const more = figure.rows.length - MOST;
   const open = (row) => select({ row, column: null, of });
   const shown = figure.side ? tiles(figure, { light, open })
-    : site && looksBack(site) ? reading(answer, light) : listed(answer, { light, select });
+    : site && looksBack(site) ? reading(answer, light) : listed(answer, { light, select, several });
   return el("div", { class: "words-view" }, shown,
     more > 0 && !figure.side && el("p", { class: "quiet" },
       `The last ${more} lines are left out here; the matrix has them.`));

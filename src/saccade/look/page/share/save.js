@@ -30,7 +30,7 @@ export const harmless = (json) => json.replaceAll("<", "\\u003c").replaceAll("\u
 
 /** One HTML file with the traces inside, built like those of saccade.look.page. */
 export async function wholePage(traces) {
-  const page = shell.cloneNode(true);
+  const page = /** @type {any} */ (shell.cloneNode(true));
   const nonce = base64(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(18)))).replace(/[^A-Za-z0-9]/g, "");
   page.dataset.mode = "saved";
   page.querySelectorAll("script.trace, meta[http-equiv]").forEach((old) => old.remove());

@@ -35,6 +35,7 @@ export function ribbons(box, figure, upper, lower, { light, of, sparse, below })
     class: `ribbon${figure.hasGold && figure.gold(row, column) ? " right" : ""}`,
     "stroke-width": (1 + (WIDEST - 1) * weight).toFixed(2) }));
   const element = svg("svg", { class: "ribbons", "aria-hidden": "true" }, paths);
+  let wraps = false;
   const lit = () => {
     const mine = light.of === of;
     paths.forEach((path, number) => {
@@ -42,13 +43,15 @@ export function ribbons(box, figure, upper, lower, { light, of, sparse, below })
       const chosen = (light.row === null || (mine && light.row === row))
         && (light.column === null || light.column === column);
       const alone = light.empty || (light.row !== null && !mine);
-      const rest = sparse || below ? 0 : alone ? 0.14 + 0.6 * weight : 0.05;
+      const rest = sparse || below ? 0 : !alone ? 0.05 : wraps ? 0.3 * weight : 0.14 + 0.6 * weight;
       const shown = !alone && chosen && (!below || light.row !== null) ? 0.3 + 0.7 * weight : rest;
       path.setAttribute("stroke-opacity", shown.toFixed(3));
     });
   };
   light.listen(lit);
   const place = () => {
+    const [first, last] = [figure.rows.length && lower(0), figure.rows.length && lower(figure.rows.length - 1)];
+    wraps = first.top !== last.top; // lanes of several lines: ribbons would hide one another
     const origin = box.getBoundingClientRect();
     const [left, top] = [origin.left - box.scrollLeft, origin.top - box.scrollTop];
     element.setAttribute("width", box.scrollWidth);

@@ -68,7 +68,7 @@ function readLane(answer, scene, app, light) {
   const picked = scene.pick && scene.pick.row === null ? scene.pick.column : null;
   const pick = (column) => app.update({ pick: { row: null, column, of } });
   const [point, leave] = [(column) => light.set(null, column, of), () => light.clear()];
-  if (figure.side) return imageLane(figure, { light, of, pick, picked, hidden: (region) => hand.hidden(region) });
+  if (figure.side) return imageLane(figure, { light, of, pick, hidden: (region) => hand.hidden(region) });
   const own = site && site.rows === site.columns;
   return textLane({ key: "read", label: own ? "is attended to" : nameOf(site?.columns ?? "source"), words: figure.columns,
     picked, look: readLook(answer), point, leave, pick });

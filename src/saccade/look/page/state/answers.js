@@ -22,6 +22,7 @@ export function hiddenTokens(trace, hide) {
 
 /** The body of a trace request. Interventions by token number are sent only to the model that they were made on. */
 export function requestOf(state, model, image, base) {
+  /** @type {Record<string, any>} */
   const request = { model, ...(image === null ? { input: state.text } : { image: image.base64 }),
     options: state.options };
   const own = state.on === null || state.on === model;
@@ -39,7 +40,9 @@ export class Answers {
 
   /** `show` is called when something has changed; `imageOf(model)` is its input image, or null if it reads text. */
   constructor(engine, imageOf, show) {
-    Object.assign(this, { engine, imageOf, show });
+    this.engine = engine;
+    this.imageOf = imageOf;
+    this.show = show;
   }
 
   /** {trace, base, busy, slow, fault}: `trace` may be of an earlier request while busy or after a fault. */
@@ -91,10 +94,9 @@ export class Answers {
       const plain = requestOf({ ...state, ...UNTOUCHED }, model, image, null);
       const base = await this.#trace(plain, image, control.signal);
       if (slot.control !== control) return;
-      slot.base = touched ? base : null;
       const trace = touched ? await this.#trace(requestOf(state, model, image, base), image, control.signal) : base;
       if (slot.control !== control) return; // a newer request has replaced this one
-      Object.assign(slot, { trace, fault: null, busy: false, slow: false });
+      Object.assign(slot, { trace, base: touched ? base : null, fault: null, busy: false, slow: false });
       this.show(model, trace);
     } catch (error) {
       if (slot.control !== control || error.name === "AbortError") return;

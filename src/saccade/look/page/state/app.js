@@ -13,7 +13,14 @@ export class App {
 
   /** `traces` are {label, trace}: saved in this page, or opened in it. `draw` and `say` belong to the page. */
   constructor(engine, traces, { draw, say }) {
-    Object.assign(this, { engine, traces, say, draw, image: null, editing: false });
+    this.engine = engine;
+    this.traces = traces;
+    this.say = say;
+    this.draw = draw;
+    /** The input image {id, name, base64}, or null. */
+    this.image = null;
+    /** Whether the text is being edited. */
+    this.editing = false;
     this.models = engine.models;
     this.#answers = new Answers(engine, (model) => (this.readsImages([model]) ? this.image ?? { id: 0, base64: "" }
       : null), (model, trace) => {
