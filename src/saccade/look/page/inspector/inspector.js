@@ -145,11 +145,11 @@ function readout(scene, light) {
     let text = "";
     if (figure && answer.site && r !== null && r < figure.rows.length) {
       const places = c !== null && c < figure.columns.length ? [c] : strongest(figure, r, 3);
-      text = `${name(figure.rows[r])} → ${places.map((place) =>
-        `${name(figure.columns[place])} ${percent(figure.at(r, place))}`).join(", ") || "nothing in particular"}`;
+      const list = places.map((place) => `${name(figure.columns[place])} ${percent(figure.at(r, place))}`);
+      text = `${name(figure.rows[r])} → ${list.join(", ") || "nothing in particular"}`;
     } else if (figure && answer.site && c !== null && c < figure.columns.length) {
-      text = `${name(figure.columns[c])} ← ${byUse(figure, c, 3).map((place) =>
-        `${name(figure.rows[place])} ${percent(figure.at(place, c))}`).join(", ") || "no word"}`;
+      const list = byUse(figure, c, 3).map((place) => `${name(figure.rows[place])} ${percent(figure.at(place, c))}`);
+      text = `${name(figure.columns[c])} ← ${list.join(", ") || "no word"}`;
     }
     line.textContent = text || "\u00a0";
   });

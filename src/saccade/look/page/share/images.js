@@ -19,8 +19,8 @@ function read(file) {
 export async function takeImage(file, app) {
   const name = visible(file.name || "the image");
   if (!app.models.some((model) => model.input === "picture")) {
-    app.say(`${name} is an image, but ${app.engine.live ? "no model here reads images"
-      : "this page was saved without a model"}.`);
+    const reason = app.engine.live ? "no model here reads images" : "this page was saved without a model";
+    app.say(`${name} is an image, but ${reason}.`);
     return;
   }
   if (file.size > LARGEST) {
