@@ -135,16 +135,16 @@ def test_few_examples_are_enough_for_classes_that_were_never_trained_on(tmp_path
     assert right / 20 > 0.6, "the query attends to items of its class"
 
 
-def test_a_pointer_is_its_equation():
-    from pointer import CopyBatch, Pointer
+def test_a_sentinel_is_its_equation():
+    from pointer import Sentinel
 
     torch.manual_seed(1)
-    model = Pointer(
-        build_seq2seq("luong-general", 9, 8, embedding=4, encoder={"width": 4}, decoder={"width": 4})
+    model = Sentinel(
+        build_seq2seq("luong-general", 8, 8, embedding=4, encoder={"width": 4}, decoder={"width": 4})
     ).eval()
-    batch = Batch.from_lists([[5, 6, 5, 2], [7, 2]], [[4, 7 + 1, 7], [5]])
-    copies = torch.tensor([[4, 8, 4, 2], [7, 2, 0, 0]])  # 7 and 8 are the first and second source word, out of V = 7
-    batch = CopyBatch(**{**vars(batch), "copies": copies})
+    batch = Batch.from_lists([[5, 6, 3, 2], [3, 2]], [[4, 7 + 2, 6], [5]])
+    copies = torch.tensor([[5, 6, 9, 2], [7, 2, 0, 0]])  # V = 7: 9 is the third source word of its sentence
+    batch = replace(batch, copies=copies)
     tape = Tape()
     found = model(batch, tape=tape).exp()
     inner = torch.softmax(model.inner(replace(batch, target=batch.target.masked_fill(batch.target > 6, UNK))), -1)
@@ -161,8 +161,12 @@ def test_a_pointer_is_its_equation():
     assert_close(steps, model(batch), atol=1e-4, rtol=1e-4)
 
 
-def test_words_that_were_never_seen_are_copied(tmp_path):
+@pytest.mark.parametrize("own", [False, True])
+def test_words_that_were_never_seen_are_copied(tmp_path, own):
+    """By the output from outside, and by the package's own."""
     settings = copying(tmp_path)
+    if own:
+        settings |= {"task": "translation", "output": "pointer"}
     training = {**settings["train"], "steps": 600, "lr": 0.01, "tokens_per_batch": 512, "validate_every": 600}
     with trusting():
         recipe = parse_recipe(RecipeText({**settings, "train": training}, "test"))
@@ -177,16 +181,20 @@ def test_words_that_were_never_seen_are_copied(tmp_path):
     assert model(text).text == "chat vit <b>xy</b>"
     trace = model.trace(text)
     assert trace.steps[2].text == "<b>xy</b>"
+    if own:
+        assert model(text).copied[2] == pytest.approx(1, abs=1e-4)
+        assert model(text).to_dict()["copied"][0] < 0.5, "a translated word"
+        assert trace.steps[2].copies[0] == (2, pytest.approx(1, abs=1e-4))
     forced = model.trace("cat dog <b>xy</b>", force=[trace.steps[2].token])
     assert forced.text.split()[0] == "<b>xy</b>"
     (began,) = model.stream([text], prefix="<b>xy</b>")
     assert began.text.startswith("<b>xy</b>")
 
 
-def test_a_pointer_needs_whole_words(tmp_path):
+def test_copies_need_one_vocabulary(tmp_path):
     settings = copying(tmp_path)
-    with trusting(), pytest.raises(ConfigError, match="whole words are copied"):
-        parse_recipe(RecipeText({**settings, "tokenizer": {"kind": "bpe", "size": 300}}, "test"))
+    with trusting(), pytest.raises(ConfigError, match="source words are copied as they are"):
+        parse_recipe(RecipeText({**settings, "tokenizer": {"kind": "word"}}, "test"))
 
 
 @pytest.fixture(scope="module")

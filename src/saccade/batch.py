@@ -14,11 +14,13 @@ from saccade import masks, pytree
 from saccade.deprecated import warn_renamed
 from saccade.errors import DataError, ShapeError
 
-__all__ = ["BOS", "EOS", "NO_LABEL", "PAD", "SPECIALS", "UNK", "Batch", "check_tokens", "read", "round_up"]
+__all__ = ["BOS", "COPY", "EOS", "NO_LABEL", "PAD", "SPECIALS", "UNK", "Batch", "check_tokens", "read", "round_up"]
 
 PAD, BOS, EOS, UNK = range(4)
 NO_LABEL = -100
 """The label of a padding row; torch's cross-entropy ignores it."""
+COPY = "copy"
+"""The record, beside the attention sites, of the source positions that words were copied from."""
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 
@@ -40,6 +42,8 @@ class Batch:
     labels (B,): classes.
     pictures: images to caption, instead of a source: uint8 (B, H, W, 3), or (B, 3, H, W) as the image encoder's input.
     links (B, T, S): gold attention; each row sums to 1 or 0.
+    copies (B, S): for models that copy, the word that a copy of each source token writes: its place in the target
+    vocabulary, or for an unknown word the size of the vocabulary plus its first position in this source.
 
     A subclass (a `pytree.node`) may add fields: tensors and lists with a row per example, or nodes of them. All
     methods handle the added fields too. Declare model inputs with `read(...)`: sampling seeds each row by them.
@@ -52,6 +56,7 @@ class Batch:
     labels: Tensor | None = None
     pictures: Tensor | None = read()
     links: Tensor | None = field(default=None, metadata={"axes": (None, "source")})
+    copies: Tensor | None = read("source", counts=False)  # the source identifies an example
 
     def __post_init__(self) -> None:
         parts = {name: value for name, value in vars(self).items() if value is not None}

@@ -147,6 +147,13 @@ class Prediction:
     attention: AttentionMaps
     source: str | None = None
     alternatives: list[Prediction] = field(default_factory=list, repr=False)
+    copies: Weights | None = field(default=None, repr=False)
+    """For models that copy: the probability (target tokens, source tokens) that a token is a copy of a source token."""
+
+    @property
+    def copied(self) -> list[float] | None:
+        """The probability that each token was copied; None for models that do not copy."""
+        return None if self.copies is None else self.copies.sum(1).tolist()
 
     def __str__(self) -> str:
         return self.text
@@ -173,6 +180,8 @@ class Prediction:
         plain: dict[str, Any] = {"text": self.text, "score": self.score, "tokens": self.tokens}
         if self.source is not None:
             plain = {"source": self.source, **plain}
+        if self.copied is not None:
+            plain["copied"] = [round(share, 4) for share in self.copied]
         if self.attention:
             plain["attention"] = {
                 "source": self.attention.source.tokens,

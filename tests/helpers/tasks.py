@@ -148,7 +148,7 @@ def copying(folder: Path) -> dict[str, Any]:
     """Names, each of which is met once, are out of the vocabulary."""
     splits = {split: write_names(folder, split, count, seed) for seed, (split, count) in
               enumerate({"train": 1500, "valid": 20, "test": 60}.items())}  # fmt: skip
-    tokenizer = {"kind": "word", "punctuation": "keep", "min_count": 5}
+    tokenizer = {"kind": "word", "punctuation": "keep", "min_count": 5, "shared": True}
     data = {**splits, "cache": str(folder / "cache")}
     return {"task": "pointer:Copying", "data": data, "tokenizer": tokenizer, "model": MODEL, "train": TRAIN}
 
@@ -185,12 +185,17 @@ def _asked(folder):
     return ["ant in cup and bee in jar | where is bee", "dog in bag | where", "cat in box | where is cat"]
 
 
+def _pointer(folder):
+    return {**copying(folder), "task": "translation", "output": "pointer"}
+
+
 CASES = {
     "translation": Case(_translation, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "language": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
     "classification": Case(_classification, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),
     "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
+    "translation, pointer": Case(_pointer, _copied),
     "pointer:Copying": Case(copying, _copied),
     "passages:Answering": Case(asking, _asked, "no bar"),
     "episodes:FewShot": Case(few_shot, _episodes, "1,0=A 1,1=?"),

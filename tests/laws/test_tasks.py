@@ -23,7 +23,7 @@ on_path()
 
 
 def test_every_task_is_under_the_laws():
-    assert {name for name in CASES if ":" not in name} == set(TASKS)
+    assert {name.partition(",")[0] for name in CASES if ":" not in name} == set(TASKS)
 
 
 class Dies(TrainingCallback):

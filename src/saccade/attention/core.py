@@ -139,6 +139,7 @@ class Attention(nn.Module):
         knows about the bank's mask; it saves work, see `fused_attention`.
         """
         _check_query(self.score, query, bank)
+        tape = None if tape is None else tape.at(self.site)
         rows, length = query.shape[0], query.shape[-2]
         if positions is None:
             positions = torch.arange(length, device=query.device)[None]

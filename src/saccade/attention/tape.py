@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -33,14 +33,25 @@ class Tape:
     Pass a new tape to each call. The weights on it then cannot be left over from an earlier call. A `detailed` tape
     also records other tensors of the attention, such as queries, keys and scores; see `notes`.
 
+    `finished`: the target is a finished answer, so that models also record what depends on its words, such as copies.
+    With `only`, it records these sites alone; the others then keep their fused paths.
+
     `steering` hides keys and sets weights by hand. `first` is the number of the first step on the tape. Search passes a
     new tape at every step, with the number of that step as `first`.
     """
 
     def __init__(
-        self, *, detach: bool = False, detailed: bool = False, steering: Steering | None = None, first: int = 0
+        self,
+        *,
+        detach: bool = False,
+        detailed: bool = False,
+        steering: Steering | None = None,
+        first: int = 0,
+        only: Collection[str] | None = None,
+        finished: bool = False,
     ) -> None:
         self._detach, self.detailed, self.steering, self._first = detach, detailed, steering, first
+        self._only, self.finished = None if only is None else frozenset(only), finished
         self._notes: dict[str, list[Tensor]] = {}
         self._chunks: dict[str, list[Tensor]] = {}
         self._owners: dict[str, object] = {}
@@ -52,6 +63,8 @@ class Tape:
         `owner` is the attention that writes. If two attentions write to one site, raise ConfigError.
         """
         site = self._prefix + site
+        if self._only is not None and site not in self._only:
+            return
         chunks = self._chunks.setdefault(site, [])
         if self._owners.setdefault(site, owner) is not owner:
             raise ConfigError(
@@ -64,6 +77,11 @@ class Tape:
                 f"weights have {_fixed_sizes(weights)}. Use a fresh Tape for each call."
             )
         chunks.append(weights.detach() if self._detach else weights)
+
+    def at(self, site: str) -> Tape | None:
+        """Return this tape if it records a site or changes its weights, else None."""
+        wanted = self._only is None or self._prefix + site in self._only
+        return self if wanted or self.detailed or self.steering is not None else None
 
     def steps(self, site: str) -> int:
         """Return the number of the step that a site will write next."""
@@ -89,6 +107,7 @@ class Tape:
         inner = Tape(detach=self._detach, detailed=self.detailed, steering=steering, first=self._first)
         inner._notes = self._notes
         inner._chunks, inner._owners, inner._prefix = self._chunks, self._owners, self._prefix + prefix
+        inner._only, inner.finished = self._only, self.finished
         return inner
 
     def __getitem__(self, site: str) -> Tensor:
@@ -96,6 +115,11 @@ class Tape:
             raise unknown_name("attention site", site, self._chunks)
         chunks = self._chunks[site]
         return chunks[0] if len(chunks) == 1 else torch.cat(chunks, 2)
+
+    def mean(self, sites: Sequence[str], head: int | None = None) -> Tensor:
+        """Return the mean weights (B, T, S) of some sites, and over their heads if `head` is None."""
+        seen = [self[self._prefix + site].float() for site in sites]
+        return torch.stack([part.mean(1) if head is None else part[:, head] for part in seen]).mean(0)
 
     def __contains__(self, site: object) -> bool:
         return site in self._chunks

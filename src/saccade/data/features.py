@@ -14,14 +14,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from saccade.batch import BOS, EOS, NO_LABEL, PAD
+from saccade.batch import BOS, EOS, NO_LABEL, PAD, UNK
 from saccade.data.batch_sampler import Rows
 from saccade.data.example import Example, Links
+from saccade.data.open_vocabulary import OpenVocabulary, padded_copies
 from saccade.data.store import Column, Numbered
 from saccade.data.tokenizer import Encoded, Tokenizer, Tokenizers
 from saccade.errors import DataError
 
-__all__ = ["Feature", "LabelFeature", "LinkFeature", "TokenFeature", "text_features"]
+__all__ = ["CopyFeature", "Feature", "LabelFeature", "LinkFeature", "TokenFeature", "text_features"]
 
 
 class Feature(ABC):
@@ -86,6 +87,49 @@ class TokenFeature(Feature):
         return {self.name: tokens, f"{self.name}_mask": mask}
 
 
+class CopyFeature(Feature):
+    """What a copy of each source token writes; see `OpenVocabulary`."""
+
+    name = "copies"
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+
+    def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
+        texts = texts_of(chunk, "source")
+        tokens = self.tokenizer.tokens(texts)
+        return [OpenVocabulary(self.tokenizer, *pair).copies for pair in zip(texts, tokens, strict=True)]
+
+    def collate(
+        self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]
+    ) -> dict[str, Tensor]:
+        values, sizes = column.rows(rows)
+        return {
+            "copies": padded_copies(
+                [part.tolist() for part in np.split(values, np.cumsum(sizes)[:-1])], made["source_mask"]
+            )
+        }
+
+
+class CopiedTarget(TokenFeature):
+    """The target tokens; unknown words that occur in the source have the number that a copy of them writes."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__("target", tokenizer)
+        self.dtype = np.int32  # these numbers exceed the vocabulary
+
+    def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
+        found = [list(tokens) for tokens in super().encode(chunk)]
+        for row, tokens in enumerate(found):
+            if UNK in tokens:
+                example = chunk[row][1]
+                found[row] = OpenVocabulary(self.tokenizer, example.source or "").encode(example.target or "").tokens
+        return found
+
+    def fingerprint(self) -> Any:
+        return [self.name, "copied"]
+
+
 class LabelFeature(Feature):
     """The class of an example."""
 
@@ -134,10 +178,16 @@ class LinkFeature(Feature):
         return {"links": _gold(column, rows, shape)}
 
 
-def text_features(tokenizers: Tokenizers, *, links: bool = False) -> list[Feature]:
-    """Return the features of texts: the sides that have a tokenizer, labels where there are classes, gold links."""
+def text_features(tokenizers: Tokenizers, *, links: bool = False, copies: bool = False) -> list[Feature]:
+    """Return the features of texts: the sides that have a tokenizer, labels where there are classes, gold links.
+
+    `copies`: whether the model copies source words, so that targets and sources need an open vocabulary.
+    """
     sides = {"source": tokenizers.source, "target": tokenizers.target}
     found: list[Feature] = [TokenFeature(name, side) for name, side in sides.items() if side is not None]
+    if copies:
+        assert tokenizers.target is not None
+        found = [found[0], CopiedTarget(tokenizers.target), CopyFeature(tokenizers.target)]
     if tokenizers.labels is not None:
         found.append(LabelFeature(tokenizers.labels))
     return [*found, LinkFeature(tokenizers)] if links else found

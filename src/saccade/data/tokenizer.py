@@ -23,7 +23,7 @@ from saccade.data.tokenizer_parts import Kind, empty, in_pieces, rebuilt, specia
 from saccade.errors import CheckpointError, ConfigError, DataError
 from saccade.files import read_text
 
-__all__ = ["Encoded", "Spelling", "Tokenizer", "TokenizerConfig", "Tokenizers", "words_of"]
+__all__ = ["Encoded", "Spelling", "Tokenizer", "TokenizerConfig", "Tokenizers", "without_specials", "words_of"]
 
 _DEFAULT_SIZE = 8000
 _BYTE_SIZE = 256 + len(SPECIALS)
@@ -185,19 +185,29 @@ class Tokenizer:
             found = self._inner.encode_batch_fast(texts, add_special_tokens=False)
         return [_from_text(encoding.ids) for encoding in found]
 
+    def unknown(self, text: str) -> list[str]:
+        """Return the words or characters of a text that become UNK, in order."""
+        if in_pieces(self.kind):
+            return []
+        (encoding,) = self._inner.encode_batch([text], add_special_tokens=False)
+        normalize = self._inner.normalizer.normalize_str
+        pairs = zip(_from_text(encoding.ids), encoding.offsets, strict=True)
+        return [normalize(text[start:end]) for token, (start, end) in pairs if token == UNK]
+
     def decode(self, tokens: Sequence[int]) -> str:
         """Decode the tokens up to EOS, without special tokens."""
-        return self._text(_without_specials(tokens))
+        return self.spelled(tokens, words=False)[0]
 
     def spelled(self, tokens: Sequence[int], *, words: bool = True) -> tuple[str, Encoded]:
         """Return the text of some tokens, and the tokens that are not special, each with its word number.
 
         Without `words`, the word numbers are left out.
         """
-        kept = _without_specials(tokens)
+        kept = without_specials(tokens)
+        pieces = [self._pieces[token] for token in kept]
         if not words:
-            return self._text(kept), Encoded(kept, [])
-        text, starts = self._spell(kept)
+            return self.joined(pieces), Encoded(kept, [])
+        text, starts = self.placed(pieces)
         return text, Encoded(kept, word_numbers(text, starts))
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
@@ -210,20 +220,23 @@ class Tokenizer:
         """All tokens as stored, special ones first: words literally, subwords in byte-level characters."""
         return list(self._pieces)
 
+    @property
+    def stored(self) -> Sequence[str]:
+        """All tokens as stored, like `vocabulary`, without a copy."""
+        return self._pieces
+
     @functools.cached_property
     def _visible(self) -> list[str]:
         return [*SPECIALS, *(shown(piece, self.kind) for piece in self._pieces[len(SPECIALS) :])]
 
-    def _text(self, tokens: Sequence[int]) -> str:
-        """Return the text of tokens, without their offsets."""
-        pieces = [self._pieces[token] for token in tokens]
+    def joined(self, pieces: Sequence[str]) -> str:
+        """Return the text of tokens as stored, without their offsets."""
         if in_pieces(self.kind):
             return text_of_bytes(pieces)
         return (" " if self.kind == "word" else "").join(pieces)
 
-    def _spell(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """Return the text of tokens, and the offset of each."""
-        pieces = [self._pieces[token] for token in tokens]
+    def placed(self, pieces: Sequence[str]) -> tuple[str, list[int]]:
+        """Return the text of tokens as stored, and the offset of each."""
         if in_pieces(self.kind):
             return spell_bytes(pieces)
         space = " " if self.kind == "word" else ""
@@ -397,7 +410,8 @@ def _from_text(tokens: list[int]) -> list[int]:
     return [UNK if token < UNK else token for token in tokens] if tokens and min(tokens) < UNK else tokens
 
 
-def _without_specials(tokens: Sequence[int]) -> list[int]:
+def without_specials(tokens: Sequence[int]) -> list[int]:
+    """Return the tokens up to EOS that are not special; UNK is kept."""
     words = list(tokens)
     end = words.index(EOS) if EOS in words else len(words)
     return [token for token in words[:end] if token >= UNK]

@@ -35,6 +35,9 @@ class Seq2Seq(nn.Module, ABC):
     """Size of the target vocabulary."""
     output: nn.Linear
     """The output layer over `hidden_states`; a model that predicts in another way has none."""
+    attends_afterwards: bool = False
+    """Whether some of its attention depends on the chosen word: searches then record attention by `force` at the end.
+    """
     retired_weights: ClassVar[frozenset[str]] = frozenset()
     """Names of weights that older versions saved and this one does not use; loading skips them."""
 

@@ -50,6 +50,7 @@ class Ensemble(Seq2Seq):
             raise unknown_name("average", average, AVERAGES)
         self.members: Layers[Seq2Seq] = Layers(members)
         self.average, self.vocabulary = average, sizes[0]
+        self.attends_afterwards = any(member.attends_afterwards for member in members)
 
     @property
     def source_sites(self) -> list[str]:

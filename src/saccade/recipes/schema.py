@@ -14,6 +14,7 @@ from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
 from saccade.errors import unknown_name
 from saccade.models import MODELS, Family, RecurrentConfig
+from saccade.models.pointer import OutputConfig
 from saccade.recipes.versions import VERSION
 from saccade.search.search_config import SearchConfig
 from saccade.train.train_config import TrainConfig
@@ -113,6 +114,7 @@ class Sections(Config):
     data: DataConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: dict[str, Any] = Field(default_factory=dict)
+    output: OutputConfig = OutputConfig()
     head: HeadConfig = HeadConfig()
     vectors: VectorsConfig = VectorsConfig()
     train: TrainConfig = TrainConfig()

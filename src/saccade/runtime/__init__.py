@@ -12,6 +12,7 @@ from typing import Any
 
 from saccade.kernels.packed import Precision
 from saccade.models.base import Seq2Seq
+from saccade.models.pointer import Pointer
 from saccade.models.recurrent import RecurrentSeq2Seq
 from saccade.models.transformer import Transformer
 from saccade.runtime.engine import (
@@ -25,6 +26,7 @@ from saccade.runtime.engine import (
     step_engine,
 )
 from saccade.runtime.exactness import Inexact, Structure, checksum, structure
+from saccade.runtime.pointer import pack_pointer
 from saccade.runtime.recurrent import pack_recurrent
 from saccade.runtime.transformer import pack_transformer
 
@@ -47,6 +49,7 @@ __all__ = [
 ENGINES: dict[type[Seq2Seq], Callable[[Any, Precision], DecodingEngine]] = {
     RecurrentSeq2Seq: pack_recurrent,
     Transformer: pack_transformer,
+    Pointer: lambda model, precision: pack_pointer(model, precision, engine_of),
 }
 """Model families, and the function that packs a model of the family or a subclass; it raises Inexact if it cannot."""
 

@@ -93,6 +93,9 @@ def _search(
     model: Seq2Seq, batch: Batch, config: SearchConfig, limits: Limits, room: int | None
 ) -> list[list[Hypothesis]]:
     """Search all sentences of a batch together."""
+    if limits.attention and model.attends_afterwards:
+        answers = _search(model, batch, config, replace(limits, attention=False), room)
+        return attend_again(model, batch, answers, limits.steering)
     if (found := _replayed(model, batch, config, limits, room)) is not None:
         return found
     assert limits.max_lengths is not None

@@ -6,6 +6,7 @@ import dataclasses
 
 import torch
 
+from saccade.attention.steering import Steering
 from saccade.attention.tape import Tape
 from saccade.batch import BOS, PAD, Batch
 from saccade.models.base import Seq2Seq
@@ -16,7 +17,9 @@ __all__ = ["attend_again"]
 
 
 @torch.no_grad()
-def attend_again(model: Seq2Seq, batch: Batch, found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
+def attend_again(
+    model: Seq2Seq, batch: Batch, found: list[list[Hypothesis]], steering: Steering | None = None
+) -> list[list[Hypothesis]]:
     """Add attention to hypotheses, equal to what a search would record step by step."""
     rows = [row for row, hypotheses in enumerate(found) for _ in hypotheses]
     written = [hypothesis.tokens for hypotheses in found for hypothesis in hypotheses]
@@ -27,7 +30,7 @@ def attend_again(model: Seq2Seq, batch: Batch, found: list[list[Hypothesis]]) ->
     device = batch.source_mask.device
     target = torch.tensor([[BOS, *tokens, *[PAD] * (longest - len(tokens))] for tokens in written], device=device)
     sources = batch.take(torch.tensor(rows, device=device))
-    encoding, tape = Tape(), Tape()
+    encoding, tape = Tape(steering=steering), Tape(steering=steering, finished=True)
     with evaluating(model):
         model.encode(batch, tape=encoding)
         whole = torch.ones_like(target, dtype=torch.bool)

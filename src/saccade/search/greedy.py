@@ -137,15 +137,16 @@ class Sample(Greedy):
             logs = torch.full_like(logs, -torch.inf).scatter(-1, kept.indices, kept.values)
         if self._top_p is not None and self._top_p < 1:
             logs = _nucleus(logs, self._top_p)
-        # argmax of p / Exp(1), equivalent to Gumbel-max sampling; unlike torch.multinomial, it does not sync the GPU
-        # and does not fail where no word is allowed
-        noise = torch.empty_like(logs)
+        # The inverse of the cumulative distribution needs one draw for a word, so a distribution that is padded for
+        # another sentence of the batch changes nothing. Unlike torch.multinomial it does not sync the GPU.
+        sums = torch.softmax(logs, -1).cumsum(-1)
+        draws = sums.new_empty(*sums.shape[:-1], 1)
         if isinstance(self._generator, Sequence):
-            for row, generator in zip(noise, self._generator, strict=True):
-                row.exponential_(generator=generator)
+            for row, generator in zip(draws, self._generator, strict=True):
+                row.uniform_(generator=generator)
         else:
-            noise.exponential_(generator=self._generator)
-        return (torch.softmax(logs, -1) / noise).argmax(-1)
+            draws.uniform_(generator=self._generator)
+        return (sums <= draws * sums[..., -1:]).sum(-1).clamp_max(sums.shape[-1] - 1)
 
 
 def _nucleus(logs: Tensor, share: float) -> Tensor:

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from saccade.attention import Tape
-from saccade.batch import EOS, Batch
+from saccade.batch import COPY, EOS, Batch
 from saccade.data.example import Example
 from saccade.data.tokenizer import Spelling, Tokenizer
 from saccade.errors import ConfigError
@@ -135,10 +135,10 @@ class GenerationTask(Task):
         for one in found:
             text, target = spelled(spelling, one.tokens, ends=one.finished, words=words)
             weights = {site: part.float().cpu().numpy().astype(np.float32) for site, part in one.attention.items()}
+            copies = weights.pop(COPY)[0] if COPY in weights else None
             attention = self.attention(given, sides, target, weights)
-            made.append(Prediction(text, one.score, target.tokens, attention, name))
-        best = made[0]
-        return Prediction(best.text, best.score, best.tokens, best.attention, name, made[1:])
+            made.append(Prediction(text, one.score, target.tokens, attention, name, copies=copies))
+        return replace(made[0], alternatives=made[1:])
 
     def trace(self, given: Any, search: SearchConfig, options: TraceOptions, *, stop: Stop | None = None) -> Trace:
         given = self.opened(given)

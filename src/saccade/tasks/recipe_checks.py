@@ -33,6 +33,11 @@ def recipe_faults(task: type[Task], recipe: Recipe) -> Iterator[Fault]:
     for name, term in terms_of(recipe.objective).items():
         if term.weight and term.needs not in task.offers:
             yield Fault(("objective", name), f"{recipe.task} has no {term.needs}: leave it out")
+    if recipe.output.kind == "pointer":
+        if "source words to copy" not in task.offers:
+            yield Fault(("output",), f"{recipe.task} has no source words to copy: leave it out")
+        if not recipe.tokenizer.shared:
+            yield Fault(("output",), "a pointer writes tokens of the source: set tokenizer.shared to true")
     if recipe.vectors.file is not None and not task.takes_vectors:
         yield Fault(("vectors", "file"), f"{recipe.task} does not start from word vectors: leave it out")
     if recipe.vectors.file is not None and recipe.tokenizer.kind != "word":

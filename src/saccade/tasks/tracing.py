@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from saccade.attention import ALIGNS, SCORES, Attention, Score, Steering, Tape
 from saccade.attention.tape import DISTRIBUTION
-from saccade.batch import BOS, Batch
+from saccade.batch import BOS, COPY, Batch
 from saccade.data.tokenizer import Spelling
 from saccade.errors import ConfigError
 from saccade.models.base import Seq2Seq
@@ -36,6 +36,8 @@ Numbers = NDArray[Any]
 Part = TypeVar("Part")
 CANDIDATES = 10
 """Most likely tokens that a step lists."""
+LEAST_COPY = 1e-3
+"""Least probability of a copy that a step lists."""
 FEW = 40_000
 """Up to this many attention weights, a trace stores them with the finest quantization."""
 MOST_NUMBERS = 400_000
@@ -119,7 +121,7 @@ def trace_writing(
     words = found.tokens[:-1] if found.finished else found.tokens
     written = Batch.from_lists(targets=[words]).to(next(model.parameters()).device)
     batch = replace(read, target=written.target, target_mask=written.target_mask)
-    tape = Tape(detach=True, detailed=True, steering=steering)
+    tape = Tape(detach=True, detailed=True, steering=steering, finished=True)
     logits, vectors = _evaluate(model, batch, tape)
     logs = torch.log_softmax(logits[0, :length].float(), -1)
     logs[:, : BOS + 1] = -torch.inf  # PAD and BOS, which are never generated
@@ -128,7 +130,10 @@ def trace_writing(
     notes = {name: part[0].float().cpu().numpy() for name, part in tape.notes.items()}
     if vectors is not None:
         notes["vector"] = vectors[0, :length].float().cpu().numpy()
-    weights = {name: tape[name][0].float().cpu().numpy() for name in tape if not name.endswith(DISTRIBUTION)}
+    weights = {
+        name: tape[name][0].float().cpu().numpy() for name in tape if not name.endswith(DISTRIBUTION) and name != COPY
+    }
+    copies = tape[COPY][0, 0, :length].float().cpu().numpy() if COPY in tape else None
     sites = describe_sites(model, weights, notes, sides, target, model.sides)
     own: dict[str, Numbers] = {
         name: notes[name][..., :length, :] for name in ("state", "context", "vector") if name in notes
@@ -139,7 +144,7 @@ def trace_writing(
         "score": found.score,
         "sides": sides,
         "sites": sites,
-        "steps": _steps(tokenizer, found.tokens, logs, own),
+        "steps": _steps(tokenizer, found.tokens, logs, own, copies),
         "vectors": kept,
         "beams": _beams(tokenizer, found),
         "gold": None if options.gold is None else sorted(options.gold),
@@ -244,7 +249,9 @@ def _formula(score: Score) -> str:
     return type(score).__name__ if found is None else re.sub(r"\[t\]|\[s\]", "", found[1])
 
 
-def _steps(tokenizer: Spelling, tokens: list[int], logs: Tensor, vectors: Mapping[str, Numbers]) -> list[Step]:
+def _steps(
+    tokenizer: Spelling, tokens: list[int], logs: Tensor, vectors: Mapping[str, Numbers], copies: Numbers | None
+) -> list[Step]:
     best = logs.topk(min(CANDIDATES, int((logs[0] > -torch.inf).sum())), -1) if len(tokens) else None
     made = []
     for t, token in enumerate(tokens):
@@ -258,9 +265,15 @@ def _steps(tokenizer: Spelling, tokens: list[int], logs: Tensor, vectors: Mappin
                 log_probability=float(logs[t, token]),
                 candidates=list(zip(likely, texts[1:], numbers, strict=True)),
                 norms={name: float(np.linalg.norm(part[t])) for name, part in vectors.items()},
+                copies=None if copies is None else _notable(copies[t]),
             )
         )
     return made
+
+
+def _notable(shares: Numbers) -> list[tuple[int, float]]:
+    """Return the positions from which a token was copied, and the probability of each, without tiny ones."""
+    return [(int(place), float(shares[place])) for place in np.flatnonzero(shares >= LEAST_COPY)]
 
 
 def _vectors(

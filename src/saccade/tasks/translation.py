@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from saccade.batch import EOS
-from saccade.config import Fault
 from saccade.data.example import Example, Links
 from saccade.data.features import Feature, text_features
 from saccade.data.forms import PAIRS
-from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers, words_of
+from saccade.data.tokenizer import words_of
 from saccade.metrics import (
     align,
     alignment_statistics,
-    attention_statistics,
     best_shift,
-    complaints,
     error_rate,
     text_statistics,
 )
-from saccade.models import build_head
-from saccade.models.base import Seq2Seq
 from saccade.search import SearchConfig
 from saccade.tasks.base import Evaluation, Split, Statistics
 from saccade.tasks.batching import in_batches
-from saccade.tasks.generation import GenerationTask, ModelInput
-from saccade.tasks.postprocess import read_side, texts_of
+from saccade.tasks.text_to_text import TextToText
 from saccade.train.terms import GuidedAlignment
 
-if TYPE_CHECKING:
-    from saccade.recipes.schema import Recipe
-
 __all__ = ["Translation", "score_texts"]
-
-_HEALTH_EXAMPLES = 64
-"""Validation examples whose attention is measured for the log."""
 
 SHORT_ANSWERS = "no answer has four tokens, so BLEU is 0 by its definition; chrF is a fair measure of short answers."
 
@@ -58,43 +45,13 @@ def score_texts(
     return statistics, signatures, []
 
 
-class Translation(GenerationTask):
+class Translation(TextToText):
     """Translation with any sequence-to-sequence model."""
 
     name = "translation"
     form = PAIRS
-    head = "sequence_to_sequence"
-    parts = ("source", "target")
     metrics = ("bleu", "chrf", "ter", "aer")
-    offers = frozenset({"words to write", "attention to a source", "gold alignments"})
-    takes_many = True
-
-    @property
-    def source(self) -> Tokenizer:
-        """The source's tokenizer."""
-        assert self.tokenizers.source is not None
-        return self.tokenizers.source
-
-    def _build(self) -> Seq2Seq:
-        made: Seq2Seq = build_head(self.head, self.recipe.model_settings(), len(self.source), len(self.target))
-        return made
-
-    @classmethod
-    def learn_tokenizers(cls, config: TokenizerConfig, examples: Callable[[], Iterator[Example]]) -> Tokenizers:
-        if config.shared:
-            both = Tokenizer.train(config, texts_of(examples(), "source", "target"), "source and target")
-            return Tokenizers(both, both)
-        source, target = (Tokenizer.train(config, texts_of(examples(), side), side) for side in ("source", "target"))
-        return Tokenizers(source, target)
-
-    @classmethod
-    def faults(cls, recipe: Recipe) -> Iterator[Fault]:
-        yield from super().faults(recipe)
-        model = recipe.model
-        tied = model.get("tied") and "heads" in (model.get("attention") or {}) and "feed_forward" in model
-        if tied and not recipe.tokenizer.shared:
-            why = "one matrix for both sides needs tokenizer.shared: true, or set tied to false"
-            yield Fault(("model", "tied"), why)
+    offers = TextToText.offers | {"gold alignments"}
 
     @property
     def _guided(self) -> GuidedAlignment | None:
@@ -103,20 +60,8 @@ class Translation(GenerationTask):
         return next(found, None)
 
     def features(self, split: Split) -> list[Feature]:
-        return text_features(self.tokenizers, links=split.name == "train" and self._guided is not None)
-
-    def length(self, text: str) -> int:
-        return len(self.source.tokens([text])[0]) + 1
-
-    def lengths(self, texts: Sequence[str]) -> list[int]:
-        return [len(tokens) + 1 for tokens in self.source.tokens(texts)]
-
-    def read(self, inputs: Sequence[str], *, sides: bool = True) -> ModelInput:
-        encoded = self.source.encode_all(inputs)
-        pairs = zip(inputs, encoded, strict=True) if sides else ()
-        shown = [{"source": read_side(self.source, text, part)} for text, part in pairs]
-        rows = [[*part.tokens, EOS] for part in encoded]
-        return ModelInput(self._to_batch(rows), list(map(len, rows)), shown)
+        links = split.name == "train" and self._guided is not None
+        return text_features(self.tokenizers, links=links, copies=self.copies)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         sources, references = [e.source or "" for e in examples], [e.target or "" for e in examples]
@@ -156,16 +101,3 @@ class Translation(GenerationTask):
         statistics["aer"] = Statistics(alignment_statistics(links, gold), error_rate)
         if (warning := report.warning()) is not None:
             notes.append(warning)
-
-    def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
-        if not self.model.source_sites:
-            return {}, []
-        attentions = self.attend([each for each in examples if each.source and each.target][:_HEALTH_EXAMPLES])
-        numbers: dict[str, float] = {}
-        notes: list[str] = []
-        for site in self.model.source_sites:
-            part = attention_statistics([a.weights[site] for a in attentions], site=site, end_column=-1)
-            numbers |= {f"{site}/entropy": part.entropy, f"{site}/coverage": part.coverage}
-            numbers |= {} if part.end_share is None else {f"{site}/end_share": part.end_share}
-            notes += complaints(part)
-        return numbers, notes

@@ -97,7 +97,19 @@ def _parts(trace: Trace, number: int, step: Step, site: Site | None, head: int) 
     why = {0: "the likeliest"}.get(
         rank if rank is not None else -1, f"with probability {math.exp(step.log_probability):.3f}"
     )
-    yield f"It writes {visible(step.text)!r}, {why}.", []
+    yield f"It writes {visible(step.text)!r}, {why}.", _copies(trace, step)
+
+
+def _copies(trace: Trace, step: Step) -> list[str]:
+    """Say whether a token was copied, and from where."""
+    if not step.copies:
+        return [] if step.copies is None else ["Generated: it was not copied from the source."]
+    tokens = trace.sides["source"].tokens
+    best = sorted(step.copies, key=lambda one: -one[1])[:NEXT]
+    names = _aligned([f"{visible(tokens[place])} ({place + 1})" for place, _ in best])
+    lines = [f"{name}  {share:6.3f}  {_bar(share)}" for name, (_, share) in zip(names, best, strict=True)]
+    total = sum(share for _, share in step.copies)
+    return [f"Copied with probability {min(total, 1.0):.3f}, from the source tokens", *lines]
 
 
 def _attention(trace: Trace, number: int, site: Site, head: int) -> Iterator[tuple[str, Sequence[str]]]:

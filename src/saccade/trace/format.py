@@ -25,6 +25,7 @@ __all__ = ["About", "BeamStep", "Beams", "Side", "Site", "Step", "Trace"]
 
 VERSION = 1
 Candidate = Annotated[tuple[int, str, float], Field(strict=False)]
+Copied = Annotated[tuple[int, float], Field(strict=False)]
 Link = Annotated[tuple[int, int], Field(strict=False)]
 _LARGEST = 64 << 20
 """Maximum bytes of a file."""
@@ -124,6 +125,8 @@ class Step(Config):
     log_probability: float
     candidates: list[Candidate]
     norms: dict[str, float] = Field(default_factory=dict)
+    copies: list[Copied] | None = None
+    """For models that copy: the source tokens that the token may be a copy of, each with its probability."""
 
 
 class BeamStep(Config):
@@ -181,6 +184,9 @@ class Trace(Config):
                 tokens = len(self.sides[side].tokens)
                 if size != tokens:
                     raise ValueError(f"the site {site.name} has {size} numbers for the {tokens} tokens of {side}")
+        source = len(self.sides["source"].tokens) if "source" in self.sides else 0
+        if any(not 0 <= place < source for step in self.steps for place, _ in step.copies or ()):
+            raise ValueError(f"copies point outside the {source} source tokens")
         if "target" in self.sides and self.steps and len(self.steps) != len(self.sides["target"].tokens):
             raise ValueError(f"there are {len(self.steps)} steps for {len(self.sides['target'].tokens)} target tokens")
         return self

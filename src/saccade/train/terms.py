@@ -12,7 +12,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
@@ -125,13 +124,13 @@ class Reinforce(Term):
 
 def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int | None = None) -> Tensor:
     """Return the attention (B, T, S) of one site and head, or the mean over all sites or heads if None."""
-    seen = [tape[name].float() for name in (model.source_sites if site is None else [site])]  # (B, H, T, S)
-    heads = min(part.shape[1] for part in seen)
+    sites = model.source_sites if site is None else [site]
+    heads = min(tape[name].shape[1] for name in sites)
     if head is not None and head >= heads:
         raise ConfigError(
             f"objective.guided_alignment.head is {head}, but the heads are numbered from 0 to {heads - 1}."
         )
-    return torch.stack([part.mean(1) if head is None else part[:, head] for part in seen]).mean(0)
+    return tape.mean(sites, head)
 
 
 TERMS: dict[str, type[Term]] = {kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, Reinforce)}

@@ -207,3 +207,16 @@ def test_scaling_and_a_word_that_sees_nothing_are_told():
     raw, scaled, share = map(float, row.split()[1:4])
     assert raw == pytest.approx(2 * scaled, abs=0.002)
     assert share == 1
+
+
+def test_a_step_says_what_was_copied_and_from_where():
+    trace = made("bahdanau").trace(TEXT, max_length=4, min_length=2)
+    assert "opied" not in told(trace), "this model copies nothing"
+    copies = [[(1, 0.25), (0, 0.7)], []]
+    steps = [step.model_copy(update={"copies": one}) for step, one in zip(trace.steps, copies, strict=False)]
+    text = told(trace.model_copy(update={"steps": steps}))
+    lines = text.splitlines()
+    place = lines.index("     Copied with probability 0.950, from the source tokens")
+    assert re.match(r" +ant \(1\) +0\.700 +█", lines[place + 1])
+    assert re.match(r" +bee \(2\) +0\.250 +█", lines[place + 2])
+    assert "     Generated: it was not copied from the source." in lines

@@ -46,6 +46,15 @@ def test_a_file_comes_back_as_it_was(tmp_path):
     assert trace.attention.map(gold=trace.gold).gold == {(0, 0)}
 
 
+def test_copies_point_into_the_source(tmp_path):
+    one, other = example().steps
+    copied = one.model_copy(update={"copies": [(2, 0.5), (0, 0.25)]})
+    example(steps=[copied, other]).save(tmp_path / "t.json")
+    assert Trace.open(tmp_path / "t.json").steps[0].copies == [(2, 0.5), (0, 0.25)]
+    with pytest.raises(ValueError, match="copies point outside the 3 source tokens"):
+        example(steps=[one.model_copy(update={"copies": [(3, 0.5)]}), other])
+
+
 def test_large_files_stay_small():
     """200 × 200 words × 48 heads with scores take under 3 MB and a second to read."""
     chance = np.random.default_rng(1)

@@ -1,0 +1,79 @@
+"""OpenVocabulary: a tokenizer extended by the unknown words of one source, for models that copy them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from saccade.batch import EOS, PAD, UNK
+from saccade.data.spelling import word_numbers
+from saccade.data.tokenizer import Encoded, Tokenizer, without_specials
+
+__all__ = ["OpenVocabulary", "padded_copies"]
+
+
+class OpenVocabulary:
+    """The vocabulary of a tokenizer, then the unknown words of one source text.
+
+    An unknown word has the number `len(tokenizer) + s`, where s is the position of its first token in the source. Both
+    sides must share the tokenizer, so that a token of the source can be written as it is.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, source: str, tokens: Sequence[int] | None = None) -> None:
+        """Extend a tokenizer; `tokens` of the source, if the caller has them."""
+        self._tokenizer, size = tokenizer, len(tokenizer)
+        tokens = tokenizer.tokens([source])[0] if tokens is None else tokens
+        places = [place for place, token in enumerate(tokens) if token == UNK]
+        words = tokenizer.unknown(source) if places else []
+        self._number: dict[str, int] = {}
+        for place, word in zip(places, words, strict=True):
+            self._number.setdefault(word, size + place)
+        self._word = {number: word for word, number in self._number.items()}
+        own = iter(words)
+        self.copies = [*(self._number[next(own)] if token == UNK else token for token in tokens), EOS]
+        """The number that a copy of each source token writes; the end copies the end."""
+
+    def encode(self, text: str) -> Encoded:
+        """Encode one text; its unknown words that occur in the source have their own numbers."""
+        encoded = self._tokenizer.encode(text)
+        if UNK not in encoded.tokens or not self._number:
+            return encoded
+        words = iter(self._tokenizer.unknown(text))
+        tokens = [self._number.get(next(words), UNK) if token == UNK else token for token in encoded.tokens]
+        return Encoded(tokens, encoded.words)
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Decode the tokens up to EOS, without special tokens."""
+        return self.spelled(tokens, words=False)[0]
+
+    def spelled(self, tokens: Sequence[int], *, words: bool = True) -> tuple[str, Encoded]:
+        """Return the text of some tokens, and the tokens that are not special, each with its word number."""
+        kept = without_specials(tokens)
+        if not self._word:
+            return self._tokenizer.spelled([self._known(token) for token in kept], words=words)
+        stored = self._tokenizer.stored
+        pieces = [self._word.get(token) or stored[self._known(token)] for token in kept]
+        if not words:
+            return self._tokenizer.joined(pieces), Encoded(kept, [])
+        text, starts = self._tokenizer.placed(pieces)
+        return text, Encoded(kept, word_numbers(text, starts))
+
+    def pieces(self, tokens: Sequence[int]) -> list[str]:
+        """Return each token in readable form."""
+        known = self._tokenizer.pieces([self._known(token) for token in tokens])
+        return [self._word.get(token, piece) for token, piece in zip(tokens, known, strict=True)]
+
+    def _known(self, token: int) -> int:
+        # numbers of other sources occur: the distributions of a batch are as wide as its longest source
+        return token if token < len(self._tokenizer) else UNK
+
+
+def padded_copies(rows: Sequence[Sequence[int]], mask: Tensor) -> Tensor:
+    """Pad the copies of some sources to the shape of their mask; rows that are missing copy nothing but the end."""
+    copies = torch.full(mask.shape, PAD)
+    copies[len(rows) :, 0] = EOS
+    for row, numbers in enumerate(rows):
+        copies[row, : len(numbers)] = torch.as_tensor(numbers)
+    return copies

@@ -1,0 +1,110 @@
+"""Text to text: the base of tasks that read a text and generate another, such as translation and summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from saccade.batch import EOS
+from saccade.config import Fault
+from saccade.data.example import Example
+from saccade.data.features import Feature, text_features
+from saccade.data.open_vocabulary import OpenVocabulary, padded_copies
+from saccade.data.tokenizer import Spelling, Tokenizer, TokenizerConfig, Tokenizers
+from saccade.metrics import attention_statistics, complaints
+from saccade.models import build_head
+from saccade.models.base import Seq2Seq
+from saccade.models.pointer import build_pointer
+from saccade.tasks.base import Split
+from saccade.tasks.generation import GenerationTask, ModelInput
+from saccade.tasks.postprocess import read_side, texts_of
+
+if TYPE_CHECKING:
+    from saccade.recipes.schema import Recipe
+
+__all__ = ["TextToText"]
+
+_HEALTH_EXAMPLES = 64
+"""Validation examples whose attention is measured for the log."""
+
+
+class TextToText(GenerationTask):
+    """A task with any sequence-to-sequence model from text to text."""
+
+    head = "sequence_to_sequence"
+    parts = ("source", "target")
+    offers = frozenset({"words to write", "attention to a source", "source words to copy"})
+    takes_many = True
+
+    @property
+    def source(self) -> Tokenizer:
+        """The source's tokenizer."""
+        assert self.tokenizers.source is not None
+        return self.tokenizers.source
+
+    @property
+    def copies(self) -> bool:
+        """Whether the model can copy source words."""
+        return self.recipe.output.kind == "pointer"
+
+    def _build(self) -> Seq2Seq:
+        if self.copies:
+            return build_pointer(self.recipe.model_settings(), len(self.target), self.recipe.output)
+        made: Seq2Seq = build_head(self.head, self.recipe.model_settings(), len(self.source), len(self.target))
+        return made
+
+    @classmethod
+    def learn_tokenizers(cls, config: TokenizerConfig, examples: Callable[[], Iterator[Example]]) -> Tokenizers:
+        if config.shared:
+            both = Tokenizer.train(config, texts_of(examples(), "source", "target"), "source and target")
+            return Tokenizers(both, both)
+        source, target = (Tokenizer.train(config, texts_of(examples(), side), side) for side in ("source", "target"))
+        return Tokenizers(source, target)
+
+    @classmethod
+    def faults(cls, recipe: Recipe) -> Iterator[Fault]:
+        yield from super().faults(recipe)
+        model = recipe.model
+        tied = model.get("tied") and "heads" in (model.get("attention") or {}) and "feed_forward" in model
+        if tied and not recipe.tokenizer.shared:
+            why = "one matrix for both sides needs tokenizer.shared: true, or set tied to false"
+            yield Fault(("model", "tied"), why)
+
+    def features(self, split: Split) -> list[Feature]:
+        return text_features(self.tokenizers, copies=self.copies)
+
+    def spelling(self, given: str) -> Spelling:
+        return OpenVocabulary(self.target, given) if self.copies else self.target
+
+    def length(self, text: str) -> int:
+        return len(self.source.tokens([text])[0]) + 1
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        return [len(tokens) + 1 for tokens in self.source.tokens(texts)]
+
+    def read(self, inputs: Sequence[str], *, sides: bool = True) -> ModelInput:
+        encoded = self.source.encode_all(inputs)
+        pairs = zip(inputs, encoded, strict=True) if sides else ()
+        shown = [{"source": read_side(self.source, text, part)} for text, part in pairs]
+        rows = [[*part.tokens, EOS] for part in encoded]
+        batch = self._to_batch(rows)
+        if self.copies:
+            pairs = zip(inputs, encoded, strict=True)
+            own = [OpenVocabulary(self.target, text, part.tokens).copies for text, part in pairs]
+            assert batch.source_mask is not None
+            batch = replace(batch, copies=padded_copies(own, batch.source_mask).to(self.device))
+        return ModelInput(batch, list(map(len, rows)), shown)
+
+    def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
+        if not self.model.source_sites:
+            return {}, []
+        attentions = self.attend([each for each in examples if each.source and each.target][:_HEALTH_EXAMPLES])
+        numbers: dict[str, float] = {}
+        notes: list[str] = []
+        for site in self.model.source_sites:
+            part = attention_statistics([a.weights[site] for a in attentions], site=site, end_column=-1)
+            numbers |= {f"{site}/entropy": part.entropy, f"{site}/coverage": part.coverage}
+            numbers |= {} if part.end_share is None else {f"{site}/end_share": part.end_share}
+            notes += complaints(part)
+        return numbers, notes
