@@ -220,7 +220,7 @@ FINDINGS = (
         "alignment",
         ("additive", "general", "local-p", "eflomal"),
         _aer("additive", "general", "local-p", "eflomal"),
-        short="attention aligns words, a statistical aligner better (Hansards, AER)",
+        short="attention aligns words, but a statistical aligner is better (Hansards, AER)",
     ),
     Finding(
         "A head trained to align (guided) does it better than attention without such training",

@@ -84,7 +84,7 @@ def paired(
 
     a, b (N, K): statistics of the same N sentences in the same order.
 
-    The p-value is two-sided: twice the share of resamples in which the difference is zero or has the other sign,
+    The p-value is two-sided: twice the share of resamples in which the difference is zero or has the rarer sign,
 
         p = min(1, 2 · (1 + min(#{Δ ≤ 0}, #{Δ ≥ 0})) / (1 + samples))
 
@@ -154,7 +154,7 @@ def _finite(values: Floats) -> Floats:
     if wrong:
         raise NumericsError(
             f"{wrong} of {len(values)} resamples have a score that is NaN or infinite. "
-            "Give the score function a finite value for every sum."
+            "Make the score function return a finite value for every sum."
         )
     return values
 

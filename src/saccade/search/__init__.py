@@ -1,7 +1,16 @@
 """Search: one entry point (`decode`), one loop for all models, and three strategies: greedy, sampling, beam."""
 
 from saccade.search.beam import Beam
-from saccade.search.constraints import Banned, Constraint, MaximumLengths, MinimumLength, Prefix, Required, Rule
+from saccade.search.constraints import (
+    Banned,
+    Constraint,
+    MaximumLengths,
+    MinimumLength,
+    NoRepeat,
+    Prefix,
+    Required,
+    Rule,
+)
 from saccade.search.decoding import decode
 from saccade.search.greedy import Greedy, Sample
 from saccade.search.history import Hypothesis
@@ -18,6 +27,7 @@ __all__ = [
     "Limits",
     "MaximumLengths",
     "MinimumLength",
+    "NoRepeat",
     "Prefix",
     "Required",
     "Rule",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from saccade.batch import EOS
+from saccade.batch import EOS, PAD
 from saccade.errors import ConfigError, DataError
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Constraint",
     "MaximumLengths",
     "MinimumLength",
+    "NoRepeat",
     "Phrase",
     "Prefix",
     "Required",
@@ -169,6 +170,38 @@ class Banned(Constraint):
             begun = (tail == tail.new_tensor(opening)).all(-1)  # (B, K)
             log_probabilities[..., last] = log_probabilities[..., last].masked_fill(begun, -torch.inf)
         return log_probabilities
+
+    def of(self, rows: Sequence[int]) -> Constraint:
+        return self
+
+
+class NoRepeat(Constraint):
+    """Forbids a word that would complete a run of `size` words which its answer already contains.
+
+    Paulus et al. 2018, arXiv:1705.04304, with runs of three words.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def check(self, sentences: int, vocabulary: int, max_length: int) -> None:
+        if self.size < 1:
+            raise ConfigError(f"no_repeat_ngram is {self.size}, but a run has at least 1 word. Leave it out for none.")
+
+    def __call__(self, log_probabilities: Tensor, written: Tensor, steps_left: int) -> Tensor:
+        before = self.size - 1
+        if self.rests(written.shape[-1]):
+            return log_probabilities
+        opening = written[..., written.shape[-1] - before :]
+        runs = written.unfold(-1, self.size, 1)  # (B, K, runs, size)
+        begun = (runs[..., :before] == opening[..., None, :]).all(-1)
+        last = torch.where(begun, runs[..., before], PAD)  # PAD is never written
+        banned = torch.zeros_like(log_probabilities, dtype=torch.bool).scatter_(-1, last, True)
+        banned[..., : EOS + 1] = False
+        return log_probabilities.masked_fill(banned, -torch.inf)
+
+    def rests(self, written: int) -> bool:
+        return written < self.size
 
     def of(self, rows: Sequence[int]) -> Constraint:
         return self

@@ -31,6 +31,9 @@ from saccade.threads import decoding_threads
 
 __all__ = ["decode"]
 
+_OF_CONFIG = ("min_length", "no_repeat_ngram", "precision")
+"""Limits that SearchConfig has."""
+
 
 def decode(
     model: Seq2Seq,
@@ -48,7 +51,7 @@ def decode(
     `config.together` sentences, unless one of the `constraints` cannot be split (`Constraint.of`).
     On a CPU a small model decodes in one thread (`saccade.threads`).
     """
-    for name in ("max_length", "max_lengths", "min_length", "precision"):
+    for name in ("max_length", "max_lengths", *_OF_CONFIG):
         if name in options:  # these have a place of their own
             where = "lengths=" if name == "max_lengths" else f"SearchConfig({name}=…)"
             raise ConfigError(f"decode was given {name} as an option. Pass it as {where}.")
@@ -61,7 +64,8 @@ def decode(
             f"Make max_length at least {config.min_length + 1}."
         )
     most = [min(length, room or length) for length in lengths]
-    limits = Limits.parse({**options, "min_length": config.min_length, "precision": config.precision})
+    own = {name: getattr(config, name) for name in _OF_CONFIG}
+    limits = Limits.parse({**options, **own})
     limits = replace(limits, max_lengths=most)
     together = config.together(next(model.parameters()).device, large=_large(batch, limits))
     with decoding_threads(model, min(batch.size, together) * max(config.beam, config.nbest)):

@@ -13,6 +13,7 @@ from saccade.search.constraints import (
     Banned,
     MaximumLengths,
     MinimumLength,
+    NoRepeat,
     Phrase,
     Prefix,
     Required,
@@ -42,6 +43,8 @@ class Limits:
     """Maximum tokens of each sentence's answer."""
     min_length: int = 0
     """Minimum tokens of an answer, without the end."""
+    no_repeat_ngram: int | None = None
+    """Length of runs of tokens that an answer may contain only once."""
     prefix: Sequence[Phrase] | None = None
     """For each sentence, the tokens its answer begins with."""
     banned: Sequence[Phrase] = ()
@@ -80,7 +83,7 @@ class Limits:
     @property
     def only_lengths(self) -> bool:
         """Whether no option except `max_lengths` affects the steps, so that the faster loops may be used."""
-        others = (self.prefix, self.required, self.steering)
+        others = (self.no_repeat_ngram, self.prefix, self.required, self.steering)
         return not (self.min_length or self.banned or self.constraints or self.beams) and all(o is None for o in others)
 
     def rules(self) -> list[Rule]:
@@ -88,6 +91,8 @@ class Limits:
         made = list(self.constraints)
         if self.min_length:
             made.append(MinimumLength(self.min_length))
+        if self.no_repeat_ngram is not None:
+            made.append(NoRepeat(self.no_repeat_ngram))
         if self.banned:
             made.append(Banned(self.banned))
         if self.prefix is not None:

@@ -32,6 +32,8 @@ class SearchConfig(Config):
     max_length: int | None = Field(None, ge=1, le=100_000)
     """Maximum tokens of an answer; default: twice the tokens of its source, plus 20."""
     min_length: int = Field(0, ge=0, le=100_000)
+    no_repeat_ngram: int | None = Field(None, ge=1, le=100)
+    """Length of runs of tokens that an answer may contain only once; 3 is usual for summaries."""
     batch: Count | None = None
     """Sentences searched together; default: 32, and up to 256 on a GPU."""
     precision: Literal["full", "int8"] = "full"

@@ -1,8 +1,8 @@
 """Limits on connections: how many are open at once, and how long a client may keep the server waiting.
 
 A connection costs a file descriptor even if its client sends half a request and then nothing. The server therefore
-keeps fewer connections than the process may open files and gives each request head a deadline. At the maximum, it
-closes the connection whose client has kept it waiting longest.
+stays below the process's limit of open files, and gives each request head a deadline. At the maximum, it closes the
+connection whose client has kept it waiting longest.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Connection(H11Protocol):
         super().on_response_complete()
 
     def pause_writing(self) -> None:
-        """Restart the clock for the client to read."""
+        """Restart the clock: from now on the client has to read."""
         self.since = self.loop.time()
         super().pause_writing()
 

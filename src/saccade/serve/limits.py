@@ -14,7 +14,13 @@ from saccade.serve.serve_config import Settings
 
 __all__ = ["check_attention", "check_count", "check_search", "check_texts"]
 
-_NUMBERS = {"length_penalty": 100, "coverage_penalty": 100, "top_k": 2**31 - 1, "seed": 2**63 - 1}
+_NUMBERS = {
+    "length_penalty": 100,
+    "coverage_penalty": 100,
+    "no_repeat_ngram": 100,
+    "top_k": 2**31 - 1,
+    "seed": 2**63 - 1,
+}
 """Upper limits of options that only have to fit their number types."""
 _ATTENTION = 8_000_000
 """Maximum attention weights in a response; as JSON about 60 MB."""

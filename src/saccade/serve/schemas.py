@@ -67,6 +67,7 @@ class Options(Config):
     seed: int | None = Field(None, json_schema_extra={"minimum": 0})
     max_length: int | None = Field(None, json_schema_extra={"minimum": 1})
     min_length: int | None = Field(None, json_schema_extra={"minimum": 0})
+    no_repeat_ngram: int | None = Field(None, json_schema_extra={"minimum": 1})
 
     def given(self) -> dict[str, Any]:
         """Return the options that the request sets."""

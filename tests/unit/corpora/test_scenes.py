@@ -322,7 +322,7 @@ def test_lengths_can_be_narrowed():
     [
         (
             {"min_length": 17, "max_length": 30},
-            "lengths 17 to 30 are asked for, but captions have 3 to 16 words. Allow",
+            "lengths 17 to 30 are asked for, but captions have 3 to 16 words. Choose",
         ),
         ({"canvas": 32}, "a canvas of 32 pixels is too small to tell things apart. Take 48"),
         ({"captions": 0}, "0 captions are asked for each image. Ask for 1 or more"),

@@ -11,8 +11,8 @@ from helpers.search import beam, contains, greedy, lively_case, sample
 from helpers.slow_search import Penalties, brute_force
 from helpers.table_model import Table, random_table
 from saccade.batch import EOS, PAD, Batch
-from saccade.errors import DataError
-from saccade.search import Constraint, MaximumLengths, MinimumLength, Prefix
+from saccade.errors import ConfigError, DataError
+from saccade.search import Constraint, MaximumLengths, MinimumLength, NoRepeat, Prefix
 
 A, B, C, D = 4, 5, 6, 7
 ONE = Batch.from_lists([[3, 4, 5]])
@@ -383,3 +383,44 @@ def test_of_several_maximum_lengths_the_shortest_counts():
     rules = [MaximumLengths(lengths), MaximumLengths([3 - length for length in lengths])]
     for hypothesis in greedy(model, batch, max_length=9, constraints=rules):
         assert len(hypothesis.tokens) <= 1
+
+
+# NoRepeat
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_no_run_of_words_stands_twice(size):
+    model = random_table(3)
+    free = by_sentence(model, TWO, max_length=12, min_length=9)
+    found = by_sentence(model, TWO, max_length=12, min_length=3, constraints=[NoRepeat(size)])
+    for hypotheses in found:
+        for one in hypotheses:
+            runs = [tuple(words(one)[start : start + size]) for start in range(len(words(one)) - size + 1)]
+            assert len(set(runs)) == len(runs)
+    repeated = [tuple(one.tokens[at : at + size]) for one in free[0] for at in range(len(one.tokens) - size + 1)]
+    assert len(set(repeated)) < len(repeated), "without it runs repeat"
+
+
+def test_only_the_word_that_completes_a_run_is_forbidden():
+    logs = torch.zeros(1, 2, 9)
+    written = torch.tensor([[[A, B, C, A, B], [A, A, B, D, A]]])
+    allowed = NoRepeat(3)(logs, written, 5)[0] > -math.inf
+    assert [place for place in range(9) if not allowed[0, place]] == [C]
+    assert allowed[1].all()
+    allowed = NoRepeat(2)(logs, written, 5)[0] > -math.inf
+    assert [place for place in range(9) if not allowed[0, place]] == [C]
+    assert [place for place in range(9) if not allowed[1, place]] == [A, B]
+    assert [place for place in range(9) if NoRepeat(1)(logs, written, 5)[0, 1, place] == -math.inf] == [A, B, D]
+    assert NoRepeat(6)(logs, written, 5) is logs
+    assert NoRepeat(5).rests(4)
+    assert not NoRepeat(5).rests(5)
+
+
+def test_the_end_may_always_follow():
+    logs, written = torch.zeros(1, 1, 6), torch.tensor([[[A, B, A]]])
+    assert (NoRepeat(1)(logs, written, 1)[..., : EOS + 1] == 0).all()
+
+
+def test_a_run_has_a_word():
+    with pytest.raises(ConfigError, match="no_repeat_ngram is 0"):
+        greedy(random_table(1), ONE, constraints=[NoRepeat(0)])

@@ -39,6 +39,10 @@ def predict(
     seed: Annotated[int | None, typer.Option(min=0, help="Sampling seed.")] = None,
     prefix: Annotated[str | None, typer.Option(help="Text that every answer must begin with.")] = None,
     max_length: Annotated[int | None, typer.Option(min=1, help="Maximum tokens of an answer.")] = None,
+    min_length: Annotated[int | None, typer.Option(min=0, help="Minimum tokens of an answer.")] = None,
+    no_repeat_ngram: Annotated[
+        int | None, typer.Option(min=1, max=100, help="Length of token runs that must not repeat in an answer.")
+    ] = None,
     length_penalty: Annotated[
         float | None, typer.Option(help="Beam length penalty; above 0 favors longer answers.")
     ] = None,
@@ -83,6 +87,8 @@ def predict(
         "top_p": top_p,
         "seed": seed,
         "max_length": max_length,
+        "min_length": min_length,
+        "no_repeat_ngram": no_repeat_ngram,
         "length_penalty": length_penalty,
         "batch": batch,
         "precision": precision,

@@ -28,7 +28,7 @@ SMALLEST = 48
 """Minimum side of a canvas in pixels: small things can still be distinguished."""
 _PATIENCE = 20_000
 _OFTEN = {"alone": 1, "left": 2, "near": 2, "above": 3, "inside": 2, "between": 1, "around": 1, "corner": 1}
-"""Relative frequency of each relation, before scenes without room are rejected."""
+"""Relative frequency of each relation, before scenes that do not fit the canvas are rejected."""
 _RELATIONS = tuple(relation for relation, times in _OFTEN.items() for _ in range(times))
 
 
@@ -44,8 +44,8 @@ def scenes(
 ) -> Iterator[Example]:
     """Generate `size` images, each as `captions` consecutive Examples; `size` None never ends.
 
-    The first caption of an image is plain: `a red seven left of two blue circles`, always from the left or from the
-    top, without sizes. With `captions=1` an image has only this caption, so there is a single right answer.
+    The first caption of an image is plain: `a red seven left of two blue circles`, naming the left or the upper
+    thing first, without sizes. With `captions=1` an image has only this caption, so there is a single right answer.
 
     In an example, `image` is the Scene, drawn when it is loaded, and `target` is a caption. `references` are all
     captions of the image, and `boxes` the region of each word of the target (see `words`). Lengths count the words of
@@ -60,7 +60,7 @@ def scenes(
     if low > high:
         raise ConfigError(
             f"scenes: lengths {min_length} to {max_length} are asked for, but captions have {SHORTEST} to {LONGEST} "
-            "words. Allow some of these."
+            "words. Choose lengths in that range."
         )
     if canvas < SMALLEST:
         raise ConfigError(f"scenes: a canvas of {canvas} pixels is too small to tell things apart. Take {SMALLEST}.")
@@ -103,7 +103,7 @@ def _stacked(placed: Placed) -> tuple[Thing, ...]:
 
 
 def _sketch(dice: Dice) -> Sketch:
-    """Draw a random sketch; `lay_out` finds out whether it has room."""
+    """Pick a random sketch; `lay_out` finds out whether it fits the canvas."""
     relation = dice.pick(_RELATIONS)
     count = {"alone": 1, "between": 3, "corner": 3}.get(relation, 2)
     groups: list[Group] = []
