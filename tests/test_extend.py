@@ -70,7 +70,7 @@ def test_a_term_changes_what_is_learned(tmp_path):
     (tmp_path / "b").mkdir()
     plain = trained(tmp_path / "a")
     sharp = trained(tmp_path / "b", objective={"term:Sharpness": {"weight": 5.0, "tolerated": 0.1}})
-    assert sharp.task.recipe.objective == {"term:Sharpness": {"weight": 5.0, "tolerated": 0.1}}
+    assert sharp.task.recipe.objective == {"term:Sharpness": {"weight": 5.0, "after": 0.0, "tolerated": 0.1}}
     assert isinstance(sharp.task.terms["term:Sharpness"], Sharpness)
     pairs = zip(plain.task.model.parameters(), sharp.task.model.parameters(), strict=True)
     assert any(not torch.equal(one, other) for one, other in pairs)

@@ -86,17 +86,17 @@ class Graphs:
         self.refused: str | None = None
         """Why the run captures no more graphs; None while it still may."""
 
-    def run(self, load: TrainBatch, step: Step) -> Tensor:
-        """Run the update of a batch; replay a graph if the batch's shape has one."""
+    def run(self, load: TrainBatch, step: Step, phase: Hashable = None) -> Tensor:
+        """Run the update of a batch; replay a graph if the batch's shape has one in this phase of the objective."""
         # all updates share one stream: autograd state made on another stream would break the capture
         self._stream.wait_stream(torch.cuda.current_stream(self._device))
         with torch.cuda.stream(self._stream):
-            numbers = self._run(load, step)
+            numbers = self._run(load, step, phase)
         torch.cuda.current_stream(self._device).wait_stream(self._stream)
         return numbers
 
-    def _run(self, load: TrainBatch, step: Step) -> Tensor:
-        shape = load.batch.shape_key
+    def _run(self, load: TrainBatch, step: Step, phase: Hashable) -> Tensor:
+        shape = load.batch.shape_key, phase
         captured = self._captured.get(shape)
         if captured is None:
             if self.refused is None and shape in self._seen and len(self._captured) == MOST:

@@ -75,7 +75,7 @@ class HardLoss(WordLoss):
         smoothed = from_logits(flat, expected, smoothing=self.label_smoothing).smoothed
         plain = F.cross_entropy(flat.detach(), expected, ignore_index=PAD, reduction="none").view(mask.shape).sum(1)
         return Losses(
-            smoothed + self._reinforce(tape, plain, mask) + self._weighted(self.terms, batch, tape), plain.sum()
+            smoothed + self._reinforce(tape, plain, mask) + self._weighted(self.active, batch, tape), plain.sum()
         )
 
     def _reinforce(self, tape: Tape, plain: Tensor, mask: Tensor) -> Tensor:

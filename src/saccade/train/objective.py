@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
@@ -56,6 +56,11 @@ class Objective(nn.Module, ABC):
     def progress(self, share: float) -> None:
         """Update schedules to the share of training that is done, from 0 to 1; called before every update."""
 
+    @property
+    def phase(self) -> Hashable:
+        """A value that changes when `losses` begins to run other operations; a CUDA graph serves one phase."""
+        return None
+
     def forward(self, handed: Handed) -> Losses:
         """Compute the losses. Call it through `losses_of`, since Fabric's wrapper needs `Handed`."""
         return self.losses(handed.batch)
@@ -101,14 +106,20 @@ class WordLoss(Objective):
         self.model, self.mirror, self.agreement = model, mirror, agreement
         self.label_smoothing, self.word_dropout = label_smoothing, word_dropout
         self.scheduled_sampling, self.own_words = scheduled_sampling, 0.0
+        self.active = [term for term in self.terms if not term.after]
 
     def progress(self, share: float) -> None:
         self.own_words = self.scheduled_sampling * share
+        self.active = [term for term in self.terms if share >= term.after]
+
+    @property
+    def phase(self) -> Hashable:
+        return tuple(term.name for term in self.active)
 
     def losses(self, batch: Batch) -> Losses:
         if agree := self.training and self.agreement > 0:
             batch = pytree.concatenate([batch, batch])
-        terms = [term for term in self.terms if term.applies(batch)]
+        terms = [term for term in self.active if term.applies(batch)]
         tape = Tape() if terms else None
         fed = self._augmented(batch)
         expected = _flat(batch.expected, batch)

@@ -18,7 +18,7 @@ from torch import Tensor
 from saccade.attention.losses import coverage_loss, doubly_stochastic_loss, guided_loss
 from saccade.attention.tape import Tape
 from saccade.batch import Batch
-from saccade.config import Config, Fault, Index, Weight, check
+from saccade.config import Config, Fault, Index, Share, Weight, check
 from saccade.errors import ConfigError, lookup, unknown_name
 from saccade.models.base import Seq2Seq
 from saccade.outside import find_factory, is_outside
@@ -46,6 +46,8 @@ class Term(Config):
 
     weight: Weight = 1.0
     """Weight of the term relative to the cross-entropy; 0 leaves it out."""
+    after: Share = 0.0
+    """Share of training after which the term counts: with 0.9, in the last tenth of the steps."""
 
     def check(self, model: Seq2Seq) -> None:
         """Raise ConfigError if the term cannot be computed for a model."""

@@ -64,7 +64,7 @@ class Updater:
         if self.graphs is None or len(group) > 1:
             self._at_once(group, made)
             return
-        numbers = self.graphs.run(group[0], self._step)
+        numbers = self.graphs.run(group[0], self._step, self.objective.phase)
         self._bump_versions()
         self.finish()  # report the previous update while the device runs this one
         kept = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True).copy_(numbers, non_blocking=True)

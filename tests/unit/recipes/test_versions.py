@@ -11,7 +11,9 @@ HEAD = "task: translation\ndata: {corpus: english-french}\n"
 
 
 def objective(train, more=""):
-    return parse_recipe(parse_yaml(f"{HEAD}train: {train}\n{more}", "here.yaml")).objective
+    found = parse_recipe(parse_yaml(f"{HEAD}train: {train}\n{more}", "here.yaml")).objective
+    assert {term.pop("after") for term in found.values()} <= {0.0}
+    return found
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,16 @@ def test_other_shapes_have_recordings_of_their_own(others):
     assert len(graphs._captured) == 2
 
 
+def test_a_phase_of_the_objective_has_graphs_of_its_own():
+    graphs, one = Graphs(CPU), load([4, 5])
+    twice = lambda given, share: 2 * summed(given, share)  # noqa: E731
+    for _ in range(3):
+        assert graphs.run(one, summed, "first")[0].item() == pytest.approx(4.5)
+    for _ in range(3):
+        assert graphs.run(one, twice, "second")[0].item() == pytest.approx(9.0)
+    assert [made.graph.replays for made in graphs._captured.values()] == [2, 2]
+
+
 def test_more_shapes_than_are_kept_go_without(monkeypatch, caplog):
     monkeypatch.setattr(graphed_update, "MOST", 2)
     caplog.set_level(logging.INFO, "saccade")

@@ -260,3 +260,21 @@ def test_a_term_without_weight_is_left_out():
 def test_reward_is_for_hard_attention_alone():
     with pytest.raises(ConfigError, match="reinforce is for models whose hard attention learns by reward"):
         WordLoss(tiny("bahdanau"), terms=[Reinforce()])
+
+
+def test_a_term_may_begin_late():
+    model, batch = tiny("bahdanau"), ragged()
+    objective = WordLoss(model, terms=[Coverage(weight=2.0, after=0.75), DoublyStochastic()])
+    both = WordLoss(model, terms=[Coverage(weight=2.0), DoublyStochastic()])
+    one = WordLoss(model, terms=[DoublyStochastic()])
+    totals, phases = [], []
+    for share in (0.0, 0.7, 0.75, 0.9):
+        objective.progress(share)
+        totals.append(losses_of(objective, batch).total)
+        phases.append(objective.phase)
+    assert_close(totals[0], losses_of(one, batch).total)
+    assert_close(totals[1], totals[0])
+    assert_close(totals[2], losses_of(both, batch).total)
+    assert_close(totals[3], totals[2])
+    assert phases[0] == phases[1] == ("doubly_stochastic",)
+    assert phases[2] == phases[3] == ("coverage", "doubly_stochastic")
