@@ -24,7 +24,7 @@ def folder(tmp_path):
 
 def test_its_terms_are_those_it_was_trained_with(folder):
     recipe = read_folder_recipe(folder)
-    assert recipe.objective == {"guided_alignment": {"weight": 0.5, "site": None, "head": None}}
+    assert recipe.objective == {"guided_alignment": {"weight": 0.5, "after": 0.0, "site": None, "head": None}}
     assert "version: 1\n" in (folder / "recipe.yaml").read_text()
 
 
