@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from saccade.corpora.articles import BOUNDS, articles
 from saccade.corpora.english_french import english_french
 from saccade.corpora.reading import reading
 from saccade.corpora.scenes import SMALLEST, scenes
+from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.data.example import Example
 from saccade.data.forms import CAPTIONS, PAIRS, TEXT, Form
 
-__all__ = ["CORPORA", "Corpus", "Generate", "english_french", "reading", "scenes"]
+__all__ = ["CORPORA", "Corpus", "Generate", "articles", "english_french", "reading", "scenes"]
 
 
 Generate = Callable[..., Iterator[Example]]
@@ -24,6 +26,7 @@ class Corpus(NamedTuple):
     files: names of its files once written; empty for a corpus that is kept in memory, since it is small until its
     images are drawn. options: further arguments of the generator, taken from a recipe's data settings.
     examples: inputs to try with a model trained on it; a corpus of images draws some instead.
+    bounds: fewest and most words that it can be asked for. lengths: those of a recipe that sets none.
     """
 
     generate: Generate
@@ -34,6 +37,8 @@ class Corpus(NamedTuple):
     files: tuple[str, ...] = ()
     options: Callable[[Any], dict[str, Any]] = lambda data: {}
     examples: tuple[str, ...] = ()
+    bounds: tuple[int, int] = (SHORTEST, LONGEST)
+    lengths: tuple[int, int] = (3, 20)
 
 
 CORPORA: dict[str, Corpus] = {
@@ -67,5 +72,15 @@ CORPORA: dict[str, Corpus] = {
         CAPTIONS,
         ("en",),
         options=lambda data: {"canvas": max(SMALLEST, data.picture_size), "captions": data.captions},
+    ),
+    "articles": Corpus(
+        articles,
+        "Reports of events full of invented names, and headlines that name the most important facts, with gold links.",
+        "translation",
+        PAIRS,
+        ("article", "headline"),
+        ("text.article", "text.headline", "text.align"),
+        bounds=BOUNDS,
+        lengths=(60, 160),
     ),
 }
