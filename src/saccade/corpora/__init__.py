@@ -80,6 +80,28 @@ CORPORA: dict[str, Corpus] = {
         PAIRS,
         ("article", "headline"),
         ("text.article", "text.headline", "text.align"),
+        examples=(
+            (
+                "Storm Tullevam hit the town of Junustad with full force on Wednesday . A comment from "
+                "Sorstomix could not be obtained . The ferry on the Dinbrasen is out of service until further "
+                "notice . Local radio reported on it all day . The lights went out in 80,300 homes . The wind "
+                "reached 170 kilometers an hour . The police said that 32 people had died . The news spread "
+                "quickly ."
+            ),
+            (
+                "The new steel bridge over the Tiltreram in Lostoberg was opened on Wednesday . The steel "
+                "bridge was finished 9 years later than the town had promised . Governor Tonrunia Stithaski "
+                "was the first to walk to the other side . The steel bridge shortens the way to Reltroville "
+                "by 29 minutes . A brass band from Mupromville played while children waved small flags . "
+                "Fishermen had fought against the plan for years ."
+            ),
+            (
+                "There was a serious accident with a tour bus near Nusonford on Friday . The driver was "
+                "pulled out of the flames by carpenter Bramnivik Prisstisen . In all 15 passengers were "
+                "injured , most of them slightly . The road to Thollomville was closed for 22 hours . The "
+                "town has about 43 thousand people . A helicopter from Brilraberg landed on a field ."
+            ),
+        ),
         bounds=BOUNDS,
         lengths=(60, 160),
     ),

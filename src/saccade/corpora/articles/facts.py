@@ -20,7 +20,6 @@ class Person(NamedTuple):
     role: str
     first: str
     last: str
-    pronoun: str
 
     @property
     def introduction(self) -> str:
@@ -49,7 +48,7 @@ class Notes(Dice):
     def person(self, *roles: str) -> Person:
         """Return a person with one of the roles."""
         first, last = self._unused(self._names.first), self._unused(self._names.last)
-        return Person(self.pick(roles) if roles else "", first, last, self.pick(("he", "she")))
+        return Person(self.pick(roles) if roles else "", first, last)
 
     def place(self) -> str:
         """Return a town."""

@@ -1,8 +1,8 @@
 """Invented names, made of syllables.
 
 There are hundreds of thousands of first names and millions of the others, so nearly every article has names of its
-own. A stable hash of a name decides its split, whatever the seed: a name of validation or test never occurs in training,
-and the only way to write it is to copy it.
+own. A stable hash of a name decides its split, whatever the seed. So a name of validation or test never occurs in
+training, and the only way to write it is to copy it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A script has one sentence on a line; its words are separated by spaces. Lines th
 the same statement, an empty line begins the next statement. Slots name facts:
 
     {place}        the fact; a person is introduced with the whole name once, and is then called by the last name
-    {who.last}     the last name of a person        {who.pronoun}  he or she
+    {who.last}     the last name of a person
     {new.place}    a name or number that is drawn for this sentence, and has nothing to do with the event
 """
 

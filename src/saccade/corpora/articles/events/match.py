@@ -14,7 +14,6 @@ def _both(notes: Notes) -> Facts:
         "day": notes.day(),
         "one": notes.team(),
         "two": notes.team(),
-        "cup": f"{notes.thing()} Cup",
         "sent": notes.person("defender", "midfielder", ""),
         "minute": notes.number(12, 88),
         "crowd": f"{notes.number(30, 790, 100)} fans",
@@ -24,7 +23,7 @@ def _both(notes: Notes) -> Facts:
 
 def _victory(notes: Notes) -> Facts:
     scorer = notes.person("striker", "captain", "newcomer")
-    return _both(notes) | {"score": notes.score(3, 5), "scorer": scorer}
+    return _both(notes) | {"score": notes.score(3, 5), "scorer": scorer, "cup": f"{notes.thing()} Cup"}
 
 
 def _draw(notes: Notes) -> Facts:
