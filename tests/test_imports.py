@@ -51,7 +51,7 @@ MAY_IMPORT = {
     "search": FIRST | {"attention.steering", "attention.tape", "kernels", "models.base", "runtime"},
     "data": FIRST,
     "corpora": FIRST | {"data"},
-    "metrics": {"errors", "data.example"},
+    "metrics": {"errors", "data.example", "data.text"},
     "look": {"deprecated", "errors", "files"},
     "train": FIRST
     | {

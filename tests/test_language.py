@@ -30,7 +30,7 @@ DOCUMENTS = [
     *(ROOT / "src").rglob("*.md"),
     *(ROOT / "examples").rglob("*.md"),
 ]
-MODULES = [path for path in (ROOT / "src").rglob("*.py") if "english_french" not in path.parts]
+MODULES = [path for path in (ROOT / "src").rglob("*.py") if not {"english_french", "articles"} & {*path.parts}]
 
 
 def prose(source):

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from saccade.corpora.articles import BOUNDS, articles
 from saccade.corpora.english_french import english_french
 from saccade.corpora.reading import reading
 from saccade.corpora.scenes import SMALLEST, scenes
+from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.data.example import Example
 from saccade.data.forms import CAPTIONS, PAIRS, TEXT, Form
 
-__all__ = ["CORPORA", "Corpus", "Generate", "english_french", "reading", "scenes"]
+__all__ = ["CORPORA", "Corpus", "Generate", "articles", "english_french", "reading", "scenes"]
 
 
 Generate = Callable[..., Iterator[Example]]
@@ -24,6 +26,7 @@ class Corpus(NamedTuple):
     files: names of its files once written; empty for a corpus that is kept in memory, since it is small until its
     images are drawn. options: further arguments of the generator, taken from a recipe's data settings.
     examples: inputs to try with a model trained on it; a corpus of images draws some instead.
+    bounds: fewest and most words that it can be asked for. lengths: those of a recipe that sets none.
     """
 
     generate: Generate
@@ -34,6 +37,8 @@ class Corpus(NamedTuple):
     files: tuple[str, ...] = ()
     options: Callable[[Any], dict[str, Any]] = lambda data: {}
     examples: tuple[str, ...] = ()
+    bounds: tuple[int, int] = (SHORTEST, LONGEST)
+    lengths: tuple[int, int] = (3, 20)
 
 
 CORPORA: dict[str, Corpus] = {
@@ -67,5 +72,37 @@ CORPORA: dict[str, Corpus] = {
         CAPTIONS,
         ("en",),
         options=lambda data: {"canvas": max(SMALLEST, data.picture_size), "captions": data.captions},
+    ),
+    "articles": Corpus(
+        articles,
+        "Reports of events full of invented names, and headlines that name the most important facts, with gold links.",
+        "translation",
+        PAIRS,
+        ("article", "headline"),
+        ("text.article", "text.headline", "text.align"),
+        examples=(
+            (
+                "Storm Tullevam hit the town of Junustad with full force on Wednesday . A comment from "
+                "Sorstomix could not be obtained . The ferry on the Dinbrasen is out of service until further "
+                "notice . Local radio reported on it all day . The lights went out in 80,300 homes . The wind "
+                "reached 170 kilometers an hour . The police said that 32 people had died . The news spread "
+                "quickly ."
+            ),
+            (
+                "The new steel bridge over the Tiltreram in Lostoberg was opened on Wednesday . The steel "
+                "bridge was finished 9 years later than the town had promised . Governor Tonrunia Stithaski "
+                "was the first to walk to the other side . The steel bridge shortens the way to Reltroville "
+                "by 29 minutes . A brass band from Mupromville played while children waved small flags . "
+                "Fishermen had fought against the plan for years ."
+            ),
+            (
+                "There was a serious accident with a tour bus near Nusonford on Friday . The driver was "
+                "pulled out of the flames by carpenter Bramnivik Prisstisen . In all 15 passengers were "
+                "injured , most of them slightly . The road to Thollomville was closed for 22 hours . The "
+                "town has about 43 thousand people . A helicopter from Brilraberg landed on a field ."
+            ),
+        ),
+        bounds=BOUNDS,
+        lengths=(60, 160),
     ),
 }

@@ -17,6 +17,7 @@ from saccade.errors import ConfigError, DataError, unknown_name
 __all__ = ["LONGEST", "SHORTEST", "Dice", "Draft", "Item", "Writer", "check_request", "split_of", "stream"]
 
 SHORTEST, LONGEST = 3, 80
+"""Fewest and most words of a sentence."""
 _SPLITS = ("train", "valid", "test")
 _SLACK = 2  # words by which a sentence may miss the requested length
 _PATIENCE = 20_000  # duplicates in a row after which the split counts as exhausted
@@ -67,15 +68,22 @@ def split_of(text: str) -> str:
     return _split(_digest(text))
 
 
-def check_request(corpus: str, split: str, size: int | None, low: int, high: int) -> None:
+def check_request(
+    corpus: str,
+    split: str,
+    size: int | None,
+    low: int,
+    high: int,
+    bounds: tuple[int, int] = (SHORTEST, LONGEST),
+) -> None:
     """Raise ConfigError for arguments that no corpus supports."""
     if split not in _SPLITS:
         raise unknown_name(f"{corpus}: split", split, _SPLITS)
     if low > high:
         raise ConfigError(f"{corpus}: min_length is {low}, but max_length only {high}. Make it {low} or more.")
-    if low < SHORTEST or high > LONGEST:
+    if low < bounds[0] or high > bounds[1]:
         raise ConfigError(
-            f"{corpus}: lengths {low} to {high} are asked for, but sentences have {SHORTEST} to {LONGEST} words. "
+            f"{corpus}: lengths {low} to {high} are asked for, but its texts have {bounds[0]} to {bounds[1]} words. "
             "Stay between these."
         )
     if size is not None and size < 0:
@@ -83,14 +91,24 @@ def check_request(corpus: str, split: str, size: int | None, low: int, high: int
 
 
 def stream(
-    corpus: str, writer: Writer, split: str, size: int | None, seed: int, low: int, high: int
+    corpus: str,
+    writer: Writer,
+    split: str,
+    size: int | None,
+    seed: int,
+    low: int,
+    high: int,
+    *,
+    bounds: tuple[int, int] = (SHORTEST, LONGEST),
+    slack: int = _SLACK,
 ) -> Iterator[Example]:
     """Generate the sentences of a split, with uniform lengths of `low` to `high` words; check arguments immediately.
 
-    writer(dice)(length) composes a sentence of about that length, or returns None.
+    writer(dice)(length) composes a sentence of about that length, or returns None. A sentence that misses the length by
+    more than `slack` words is rejected. bounds: the lengths that the writer can compose.
     """
-    check_request(corpus, split, size, low, high)
-    sentences = _sentences(corpus, writer, split, seed, low, high)
+    check_request(corpus, split, size, low, high, bounds)
+    sentences = _sentences(corpus, writer, split, seed, low, high, slack)
     return sentences if size is None else _first(sentences, size)
 
 
@@ -99,7 +117,9 @@ def _first(sentences: Iterator[Example], size: int) -> Iterator[Example]:
         yield next(sentences)
 
 
-def _sentences(corpus: str, writer: Writer, split: str, seed: int, low: int, high: int) -> Iterator[Example]:
+def _sentences(
+    corpus: str, writer: Writer, split: str, seed: int, low: int, high: int, slack: int
+) -> Iterator[Example]:
     dice = Dice(f"{corpus} {split} {seed} {low} {high}")
     compose = writer(dice)
     # Only valid and test, which are small, are free of duplicates.
@@ -107,7 +127,7 @@ def _sentences(corpus: str, writer: Writer, split: str, seed: int, low: int, hig
     wanted, old = dice.between(low, high), 0
     while True:
         draft = compose(wanted)
-        if draft is None or not low <= draft.length <= high or abs(draft.length - wanted) > _SLACK:
+        if draft is None or not low <= draft.length <= high or abs(draft.length - wanted) > slack:
             continue  # keep the requested length, or difficult lengths would be rare
         digest = _digest(draft.target)
         if _split(digest) == split:

@@ -30,6 +30,7 @@ from saccade.metrics.classification import (
     classification_statistics,
     macro_f1,
 )
+from saccade.metrics.extractive import centroid, lead, split_sentences, word_frequency
 from saccade.metrics.lengths import LengthBin, equal_bounds, round_bounds, score_by_length
 from saccade.metrics.ngrams import caption_words
 from saccade.metrics.perplexity import Perplexity, perplexities
@@ -41,12 +42,14 @@ from saccade.metrics.pointing import (
     pointing_score,
     pointing_statistics,
 )
+from saccade.metrics.summaries import ROUGE, novelty, repeated_trigrams, rouge, summary_length
 from saccade.metrics.table import METRICS, Metric
 from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_statistics
 
 __all__ = [
     "CAPTION_METRICS",
     "METRICS",
+    "ROUGE",
     "TEXT_METRICS",
     "AlignmentScore",
     "AttentionStatistics",
@@ -76,6 +79,7 @@ __all__ = [
     "caption_bleu",
     "caption_statistics",
     "caption_words",
+    "centroid",
     "chrf",
     "cider_d",
     "classification_score",
@@ -85,18 +89,25 @@ __all__ = [
     "equal_bounds",
     "error_rate",
     "interval",
+    "lead",
     "macro_f1",
     "mass_inside",
     "meteor_lite",
+    "novelty",
     "paired",
     "perplexities",
     "pointing_accuracy",
     "pointing_score",
     "pointing_statistics",
+    "repeated_trigrams",
+    "rouge",
     "rouge_l",
     "round_bounds",
     "score_by_length",
+    "split_sentences",
+    "summary_length",
     "sums_interval",
     "ter",
     "text_statistics",
+    "word_frequency",
 ]

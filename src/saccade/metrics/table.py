@@ -12,7 +12,7 @@ class Metric(NamedTuple):
 
     title: str
     """Name in tables and on axes of figures."""
-    better: Literal["higher", "lower"] = "higher"
+    better: Literal["higher", "lower", "neither"] = "higher"
     unit: str = ""
 
 
@@ -31,6 +31,13 @@ METRICS: dict[str, Metric] = {
     "bleu4": Metric("BLEU-4"),
     "rouge_l": Metric("ROUGE-L"),
     "meteor_lite": Metric("METEOR, without synonyms"),
+    "rouge1": Metric("ROUGE-1 F1"),
+    "rouge2": Metric("ROUGE-2 F1"),
+    "rougeL": Metric("ROUGE-L F1"),
+    "novel_words": Metric("new words", "neither", "share"),
+    "novel_bigrams": Metric("new bigrams", "neither", "share"),
+    "repeated_trigrams": Metric("repeated trigrams", "lower", "share"),
+    "summary_length": Metric("summary length", "neither", "words"),
     "exact": Metric("exact match"),
     "pointing": Metric("pointing accuracy"),
     "mass_inside": Metric("attention inside the box"),

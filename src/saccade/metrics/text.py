@@ -28,7 +28,7 @@ Score = Callable[[NDArray[np.float64]], float]
 
 @dataclass(frozen=True)
 class TextScore:
-    """A score from 0 to 100 (TER may exceed it) and sacrebleu's signature of its settings."""
+    """A score and the signature of its settings; sacrebleu's are from 0 to 100 (TER may exceed it)."""
 
     value: float
     signature: str
@@ -36,7 +36,7 @@ class TextScore:
 
 @dataclass(frozen=True)
 class TextStatistics:
-    """Statistics of each sentence, whose sum determines the corpus score.
+    """Statistics of each sentence or text, whose sum determines the corpus score.
 
     counts (N, K): one row for each sentence. `score` turns summed rows (K,) into the score of the corpus they come
     from; a sentence may be counted any whole number of times.
@@ -47,7 +47,7 @@ class TextStatistics:
     signature: str
 
     def total(self) -> TextScore:
-        """Compute the score of the whole corpus, equal to sacrebleu's own."""
+        """Compute the score of the whole corpus."""
         return TextScore(self.score(self.counts.sum(0)), self.signature)
 
 

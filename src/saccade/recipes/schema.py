@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from saccade.config import Config, Count, Fault, Index, Seed, Share, Width, check, merge
 from saccade.corpora import CORPORA
+from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
 from saccade.errors import unknown_name
@@ -33,7 +34,7 @@ class DataConfig(Config):
     """Number of training examples of a built-in corpus."""
     seed: Seed = 1
     lengths: Annotated[tuple[Count, Count], Field(strict=False)] = (3, 20)
-    """Minimum and maximum sentence length of a built-in corpus, in words."""
+    """Minimum and maximum length of a text of a built-in corpus, in words; articles have 60 to 160 by default."""
     train: Files | None = None
     """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
     valid: Files | None = None
@@ -62,6 +63,14 @@ class DataConfig(Config):
     cache: str | None = None
     """Folder for tokenized data; default: the user's cache folder."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_lengths(cls, given: Any) -> Any:
+        """Fill in the lengths that are usual for the corpus."""
+        if isinstance(given, dict) and given.get("corpus") in [*CORPORA] and "lengths" not in given:
+            return given | {"lengths": CORPORA[given["corpus"]].lengths}
+        return given
+
     @model_validator(mode="after")
     def _one_origin(self) -> DataConfig:
         origins = [name for name in ("corpus", "train", "hub") if getattr(self, name) is not None]
@@ -70,8 +79,11 @@ class DataConfig(Config):
             raise ValueError(f"say where the data come from: one of corpus, train or hub (there is {was})")
         if self.corpus is not None and self.corpus not in CORPORA:
             raise ValueError(str(unknown_name("corpus", self.corpus, CORPORA)))
-        if not 3 <= self.lengths[0] <= self.lengths[1] <= 80:
-            raise ValueError(f"lengths are {list(self.lengths)}, but must rise and lie between 3 and 80")
+        shortest, longest = CORPORA[self.corpus].bounds if self.corpus is not None else (SHORTEST, LONGEST)
+        if not shortest <= self.lengths[0] <= self.lengths[1] <= longest:
+            raise ValueError(
+                f"lengths are {list(self.lengths)}, but must rise and lie between {shortest} and {longest}"
+            )
         return self
 
     @model_validator(mode="after")

@@ -15,8 +15,10 @@ DIGESTS = {
     ("reading", 3, 20): "04a484c38fde71ca6fc024a22606ea40",
     ("reading", 3, 80): "76af59d353757b38174ed49a84cbff13",
     ("scenes", 3, 20): "46bd3f312b027236b4d1cf04a186b98a",
+    ("articles", 60, 160): "4d4c870ca9c26302bb92ffe5bb9239e6",
+    ("articles", 200, 300): "e1c2b9ea5c0e525e9228e20915521a22",
 }
-SIZES = {"english-french": 3000, "reading": 2000, "scenes": 800}
+SIZES = {"english-french": 3000, "reading": 2000, "scenes": 800, "articles": 1000}
 
 
 def written(example):

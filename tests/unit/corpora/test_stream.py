@@ -39,10 +39,22 @@ def test_lengths_the_wrong_way_round_are_refused(name):
 
 
 @every_corpus
-@pytest.mark.parametrize(("low", "high"), [(2, 20), (3, 81)])
-def test_lengths_beyond_the_grammar_are_refused(name, low, high):
-    with pytest.raises(ConfigError, match=f"{name}: lengths {low} to {high} are asked for, but .* 3 to 80 words"):
+@pytest.mark.parametrize(("below", "above"), [(1, 0), (0, 1)])
+def test_lengths_beyond_the_grammar_are_refused(name, below, above):
+    shortest, longest = CORPORA[name].bounds
+    low, high = shortest - below, longest + above
+    message = f"{name}: lengths {low} to {high} are asked for, but .* {shortest} to {longest} words"
+    with pytest.raises(ConfigError, match=message):
         CORPORA[name].generate("train", 1, min_length=low, max_length=high)
+
+
+@every_corpus
+def test_the_usual_lengths_are_possible(name):
+    (shortest, longest), (low, high) = CORPORA[name].bounds, CORPORA[name].lengths
+    assert shortest <= low < high <= longest
+    assert next(CORPORA[name].generate("train", 1)) == next(
+        CORPORA[name].generate("train", 1, min_length=low, max_length=high)
+    )
 
 
 @every_corpus

@@ -23,10 +23,10 @@ def data(
         int, typer.Option(min=1, help="Validation examples to write, and as many test examples.")
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the corpus generator.")] = 1,
-    lengths: Annotated[tuple[int, int], typer.Option(help="Minimum and maximum words of a sentence.")] = (
-        3,
-        20,
-    ),
+    lengths: Annotated[
+        tuple[int, int] | None,
+        typer.Option(help="Minimum and maximum words of a text; default: 3 20, for articles 60 160."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     clear_cache: Annotated[bool, typer.Option("--clear-cache", help="Delete all cached tokenized data.")] = False,
 ) -> None:
@@ -55,7 +55,7 @@ def data(
     if corpus not in CORPORA:
         raise unknown_name("corpus", corpus, {*CORPORA, *PUBLIC})
     entry = CORPORA[corpus]
-    low, high = lengths
+    low, high = lengths or entry.lengths
     if out is None:
         for example in entry.generate("train", size, seed, min_length=low, max_length=high):
             parts = (example.source, example.target, None if example.links is None else str(example.links))
