@@ -11,7 +11,7 @@ from saccade.corpora.reading import reading
 from saccade.corpora.scenes import SMALLEST, scenes
 from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.data.example import Example
-from saccade.data.forms import CAPTIONS, PAIRS, TEXT, Form
+from saccade.data.forms import CAPTIONS, PAIRS, SUMMARIES, TEXT, Form
 
 __all__ = ["CORPORA", "Corpus", "Generate", "articles", "english_french", "reading", "scenes"]
 
@@ -76,8 +76,8 @@ CORPORA: dict[str, Corpus] = {
     "articles": Corpus(
         articles,
         "Reports of events full of invented names, and headlines that name the most important facts, with gold links.",
-        "translation",
-        PAIRS,
+        "summarization",
+        SUMMARIES,
         ("article", "headline"),
         ("text.article", "text.headline", "text.align"),
         examples=(

@@ -16,7 +16,7 @@ from saccade.data.example import Example, Links
 from saccade.data.text import check_encodable, numbered, shorten
 from saccade.errors import ConfigError, DataError, unknown_name
 
-__all__ = ["check_fields", "from_record", "has", "jsonl", "labelled", "pairs", "present", "text", "tsv"]
+__all__ = ["check_fields", "from_record", "has", "jsonl", "labelled", "pairs", "present", "records", "text", "tsv"]
 
 _FIELDS = ("source", "target", "label", "links")
 _SKIP = "_"
@@ -76,6 +76,12 @@ def jsonl(path: Path, keys: Mapping[str, str] | None = None, *, first_word: int 
 
 
 def _jsonl(path: Path, keys: Mapping[str, str], first_word: int) -> Iterator[Example]:
+    for where, record in records(path, keys):
+        yield from_record(record, keys, where, first_word)
+
+
+def records(path: Path, keys: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the object of each line, with its place in the file for messages; `keys` are those it should have."""
     for number, line in numbered(path):
         where = f"{path}, line {number}"
         try:
@@ -87,7 +93,7 @@ def _jsonl(path: Path, keys: Mapping[str, str], first_word: int) -> Iterator[Exa
             ) from error
         if not isinstance(record, dict):
             raise DataError(f"{where} is {_kind_of(record)}, but must be an object with {', '.join(keys.values())}.")
-        yield from_record(record, keys, where, first_word)
+        yield where, record
 
 
 def text(path: Path) -> Iterator[Example]:

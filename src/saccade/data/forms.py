@@ -14,11 +14,12 @@ from typing import Any, ClassVar
 from saccade.data.captions import by_picture, captions
 from saccade.data.example import Example
 from saccade.data.formats import jsonl, labelled, pairs, text, tsv
+from saccade.data.summaries import summaries
 from saccade.data.text import stem_suffix
 from saccade.data.write import write_captions, write_labelled, write_pairs, write_text
 from saccade.errors import ConfigError
 
-__all__ = ["CAPTIONS", "LABELS", "PAIRS", "TEXT", "Form", "TextForm"]
+__all__ = ["CAPTIONS", "LABELS", "PAIRS", "SUMMARIES", "TEXT", "Form", "TextForm"]
 
 _KINDS = {".tsv": "tsv", ".jsonl": "jsonl", ".json": "jsonl"}
 
@@ -65,6 +66,8 @@ class TextForm(Form):
     writer: Callable[..., list[Path]]
 
     whole_files = (".jsonl", ".json")
+    lines_of_json: ClassVar[Callable[..., Iterator[Example]]] = staticmethod(jsonl)
+    """Reads a .jsonl file."""
 
     def read(
         self,
@@ -88,7 +91,7 @@ class TextForm(Form):
         if kinds[0] == "tsv":
             return tsv(paths[0], self.columns if columns is None else columns, first_word=first_word)
         if kinds[0] == "jsonl":
-            return jsonl(paths[0], self.keys if keys is None else keys, first_word=first_word)
+            return self.lines_of_json(paths[0], self.keys if keys is None else keys, first_word=first_word)
         return self.plain(*paths, **({"first_word": first_word} if "links" in self.columns else {}))
 
     def write(self, examples: Iterable[Example], folder: Path, name: str, sides: tuple[str, ...]) -> list[Path]:
@@ -154,3 +157,21 @@ LABELS = TextForm(
     write_labelled,
 )
 CAPTIONS = CaptionForm()
+
+
+class SummaryForm(TextForm):
+    """Texts with summaries: files of pairs, or JSON lines in which both may be lists."""
+
+    lines_of_json = staticmethod(summaries)
+
+
+SUMMARIES = SummaryForm(
+    "texts with summaries",
+    ("source", "target"),
+    ("source", "target", "links"),
+    {"source": "source", "target": "target", "links": "links"},
+    pairs,
+    (2, 3),
+    "two plain files or three with alignments",
+    write_pairs,
+)

@@ -8,6 +8,7 @@ from saccade.metrics.alignment import (
     alignment_statistics,
     best_shift,
     error_rate,
+    link_statistics,
 )
 from saccade.metrics.attention import AttentionStatistics, HeadStatistics, attention_statistics, complaints
 from saccade.metrics.bootstrap import Comparison, Interval, interval, paired, sums_interval
@@ -90,6 +91,7 @@ __all__ = [
     "error_rate",
     "interval",
     "lead",
+    "link_statistics",
     "macro_f1",
     "mass_inside",
     "meteor_lite",

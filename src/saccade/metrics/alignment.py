@@ -20,6 +20,7 @@ __all__ = [
     "alignment_statistics",
     "best_shift",
     "error_rate",
+    "link_statistics",
 ]
 
 MUCH_BETTER = 0.05
@@ -129,6 +130,22 @@ def alignment_statistics(predicted: Sequence[AbstractSet[Link]], gold: Sequence[
         for links, truth in zip(predicted, gold, strict=True)
     ]
     return np.array(rows, dtype=np.float64)
+
+
+def link_statistics(matrices: Sequence[ArrayLike], gold: Sequence[Links]) -> NDArray[np.float64]:
+    """Return the counts of each sentence, (N, 2): linked target words that point at a gold word, and all linked ones.
+
+    matrices: one (T + 1, S) for each sentence, with a last row for the end mark; see `align`. Target words without a
+    gold link do not count, unlike in the alignment error rate.
+    """
+    if len(matrices) != len(gold):
+        raise DataError(f"there are {len(matrices)} alignments for {len(gold)} gold ones. Pass one for each sentence.")
+    rows = []
+    for matrix, truth in zip(matrices, gold, strict=True):
+        linked = {target for _, target in truth.possible}
+        hits = align(matrix, words=len(_matrix(matrix)) - 1) & truth.possible
+        rows.append((len(hits), len(linked)))
+    return np.array(rows, dtype=np.float64).reshape(-1, 2)
 
 
 def error_rate(sums: NDArray[np.float64]) -> float:

@@ -38,6 +38,8 @@ METRICS: dict[str, Metric] = {
     "novel_bigrams": Metric("new bigrams", "neither", "share"),
     "repeated_trigrams": Metric("repeated trigrams", "lower", "share"),
     "summary_length": Metric("summary length", "neither", "words"),
+    "copied": Metric("copied tokens", "neither", "share"),
+    "unknown_words": Metric("unknown words written"),
     "exact": Metric("exact match"),
     "pointing": Metric("pointing accuracy"),
     "mass_inside": Metric("attention inside the box"),

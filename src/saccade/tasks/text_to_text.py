@@ -19,6 +19,7 @@ from saccade.models.pointer import build_pointer
 from saccade.tasks.base import Split
 from saccade.tasks.generation import GenerationTask, ModelInput
 from saccade.tasks.postprocess import read_side, texts_of
+from saccade.train.terms import GuidedAlignment
 
 if TYPE_CHECKING:
     from saccade.recipes.schema import Recipe
@@ -34,7 +35,7 @@ class TextToText(GenerationTask):
 
     head = "sequence_to_sequence"
     parts = ("source", "target")
-    offers = frozenset({"words to write", "attention to a source", "source words to copy"})
+    offers = frozenset({"words to write", "attention to a source", "gold alignments", "source words to copy"})
     takes_many = True
 
     @property
@@ -71,8 +72,15 @@ class TextToText(GenerationTask):
             why = "one matrix for both sides needs tokenizer.shared: true, or set tied to false"
             yield Fault(("model", "tied"), why)
 
+    @property
+    def _guided(self) -> GuidedAlignment | None:
+        """The guided alignment term, or None if its weight is 0."""
+        found = (term for term in self.terms.values() if isinstance(term, GuidedAlignment) and term.weight)
+        return next(found, None)
+
     def features(self, split: Split) -> list[Feature]:
-        return text_features(self.tokenizers, copies=self.copies)
+        links = split.name == "train" and self._guided is not None
+        return text_features(self.tokenizers, links=links, copies=self.copies)
 
     def spelling(self, given: str) -> Spelling:
         return OpenVocabulary(self.target, given) if self.copies else self.target

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from saccade.data.example import Example, Links
-from saccade.data.features import Feature, text_features
 from saccade.data.forms import PAIRS
 from saccade.data.tokenizer import words_of
 from saccade.metrics import (
@@ -18,10 +17,9 @@ from saccade.metrics import (
     text_statistics,
 )
 from saccade.search import SearchConfig
-from saccade.tasks.base import Evaluation, Split, Statistics
+from saccade.tasks.base import Evaluation, Statistics
 from saccade.tasks.batching import in_batches
 from saccade.tasks.text_to_text import TextToText
-from saccade.train.terms import GuidedAlignment
 
 __all__ = ["Translation", "score_texts"]
 
@@ -51,17 +49,6 @@ class Translation(TextToText):
     name = "translation"
     form = PAIRS
     metrics = ("bleu", "chrf", "ter", "aer")
-    offers = TextToText.offers | {"gold alignments"}
-
-    @property
-    def _guided(self) -> GuidedAlignment | None:
-        """The guided alignment term, or None if its weight is 0."""
-        found = (term for term in self.terms.values() if isinstance(term, GuidedAlignment) and term.weight)
-        return next(found, None)
-
-    def features(self, split: Split) -> list[Feature]:
-        links = split.name == "train" and self._guided is not None
-        return text_features(self.tokenizers, links=links, copies=self.copies)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         sources, references = [e.source or "" for e in examples], [e.target or "" for e in examples]
