@@ -185,6 +185,19 @@ def _asked(folder):
     return ["ant in cup and bee in jar | where is bee", "dog in bag | where", "cat in box | where is cat"]
 
 
+def _summarization(folder):
+    """Long lines with two of their words as the summary."""
+    splits = {}
+    for split, count in (("train", 120), ("test", 20)):
+        lines = [" ".join([line, line]) for line in sentences(count)]
+        sides = {"text": lines, "summary": [" ".join(line.split()[:2]) for line in lines]}
+        splits[split] = [str(write_lines(folder / f"{split}.{side}", rows)) for side, rows in sides.items()]
+    data = {**splits, "held_out": 4, "cache": str(folder / "cache")}
+    tokenizer = {"kind": "word", "shared": True}
+    task = {"task": "summarization", "output": "pointer", "tokenizer": tokenizer}
+    return {**task, "data": data, "model": MODEL, "train": TRAIN, "search": {"max_length": 8, "no_repeat_ngram": 2}}
+
+
 def _pointer(folder):
     return {**copying(folder), "task": "translation", "output": "pointer"}
 
@@ -193,6 +206,7 @@ CASES = {
     "translation": Case(_translation, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "language": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
     "classification": Case(_classification, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
+    "summarization": Case(_summarization, lambda folder: ["ant bee cat dog elk fox", "dog", "elk zorblax gnu hen"]),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),
     "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
     "translation, pointer": Case(_pointer, _copied),

@@ -100,6 +100,14 @@ PUBLIC: dict[str, PublicSet] = {
         "alignment-additive",
         convert_hansards,
     ),
+    "scitldr": PublicSet(
+        "Abstracts of 3,200 papers on computer science, with summaries of one sentence.",
+        "summarization",
+        "https://github.com/allenai/scitldr",
+        "Apache 2.0",
+        "Clone it; DIR is its folder SciTLDR-Data/SciTLDR-A, with train.jsonl and dev.jsonl.",
+        "scitldr-pointer",
+    ),
     "alignment": PublicSet(
         "English-French sentences of multi30k and tatoeba, tokenized like the Hansards' gold alignments.",
         "translation",
