@@ -120,8 +120,8 @@ class Model:
         """Yield predictions for any number of inputs, in order, in constant memory.
 
         None among the inputs flushes: inputs so far are answered before more are read. `on_error` is called with a
-        message for each input that is too long or cannot be read, and its answer is empty; without `on_error`, such an
-        input raises. `workers`: number of processes with one core each, for many inputs on a CPU. `stop` is called
+        message for each input that is invalid, too long or unreadable, and its answer is empty; without `on_error`,
+        such an input raises. `workers`: number of processes with one core each, for many inputs on a CPU. `stop` is called
         between steps of a search, or between batches with several workers; it raises an Interruption to end the search.
         """
         if refuse is not None:
@@ -130,20 +130,12 @@ class Model:
         search = self.search(**options)
         common: dict[str, Any] = {"attention": attention, "prefix": prefix, "on_error": on_error, "stop": stop}
         if workers == 1 or self._folder is None:
-            yield from stream(self.task, self._checked(inputs), search, **common)
+            yield from stream(self.task, inputs, search, **common)
             return
         if self.task.device.type != "cpu":
             raise ConfigError(f"workers are for the CPU, but the model is on {self.task.device}. Use one of the two.")
         with Workers(self._folder, workers, trust_code=self._trust_code) as pool:
-            yield from stream(self.task, self._checked(inputs), search, workers=pool, **common)
-
-    def _checked(self, inputs: Iterable[Input | None]) -> Iterator[Input | None]:
-        number = 0
-        for given in inputs:
-            if given is not None:
-                number += 1
-                self._check(given, f"input {number}")
-            yield given
+            yield from stream(self.task, inputs, search, workers=pool, **common)
 
     def _check(self, given: Any, name: str) -> None:
         if (why := self.task.reads.fault(given)) is not None:

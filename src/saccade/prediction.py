@@ -150,6 +150,9 @@ class Prediction:
     copies: Weights | None = field(default=None, repr=False)
     """For models that copy: the probability (target tokens, source tokens) that a token is a copy of a source token."""
 
+    span: tuple[int, int] | None = None
+    """For answers from a passage: the characters [begin, end) of the passage; None if it has no answer."""
+
     @property
     def copied(self) -> list[float] | None:
         """The probability that each token was copied; None for models that do not copy."""
@@ -180,6 +183,8 @@ class Prediction:
         plain: dict[str, Any] = {"text": self.text, "score": self.score, "tokens": self.tokens}
         if self.source is not None:
             plain = {"source": self.source, **plain}
+        if self.span is not None:
+            plain["span"] = list(self.span)
         if self.copied is not None:
             plain["copied"] = [round(share, 4) for share in self.copied]
         if self.attention:

@@ -23,7 +23,19 @@ from saccade.data.tokenizer_parts import Kind, empty, in_pieces, rebuilt, specia
 from saccade.errors import CheckpointError, ConfigError, DataError
 from saccade.files import read_text
 
-__all__ = ["Encoded", "Spelling", "Tokenizer", "TokenizerConfig", "Tokenizers", "without_specials", "words_of"]
+__all__ = [
+    "Encoded",
+    "Offsets",
+    "Spelling",
+    "Tokenizer",
+    "TokenizerConfig",
+    "Tokenizers",
+    "without_specials",
+    "words_of",
+]
+
+Offsets = list[tuple[int, int]]
+"""For each token of a text, the characters [begin, end) that it stands for."""
 
 _DEFAULT_SIZE = 8000
 _BYTE_SIZE = 256 + len(SPECIALS)
@@ -184,6 +196,12 @@ class Tokenizer:
         with _surrogate_errors(texts):
             found = self._inner.encode_batch_fast(texts, add_special_tokens=False)
         return [_from_text(encoding.ids) for encoding in found]
+
+    def offsets(self, texts: Sequence[str]) -> list[Offsets]:
+        """Return the offsets of the tokens of some texts."""
+        with _surrogate_errors(texts):
+            found = self._inner.encode_batch(list(texts), add_special_tokens=False)
+        return [encoding.offsets for encoding in found]
 
     def unknown(self, text: str) -> list[str]:
         """Return the words or characters of a text that become UNK, in order."""

@@ -9,6 +9,7 @@ from saccade.config import Config
 from saccade.errors import lookup
 from saccade.models.classifier import Classifier
 from saccade.models.language import LanguageModel
+from saccade.models.span_reader import SpanReader, SpanReaderConfig
 
 __all__ = ["HEADS", "build_head"]
 
@@ -36,6 +37,15 @@ def classifier(family: Any, vocabulary: int, classes: int, **options: Any) -> Cl
     return model
 
 
+def span_reader(family: Any, vocabulary: int, matches: int, *, config: SpanReaderConfig) -> SpanReader:
+    """Build a model that points at the answer to a question."""
+    passage = family.encoder_of_words(vocabulary)
+    question = None if config.joint else family.encoder_of_words(vocabulary).network
+    model = SpanReader(passage, question, matches, config)
+    family.initialize(model)
+    return model
+
+
 class Head(NamedTuple):
     """The function that builds a model of a family, and the input of the families it is for: text or image."""
 
@@ -47,5 +57,6 @@ HEADS: dict[str, Head] = {
     "sequence_to_sequence": Head(lambda family, source, target: family.sequence_to_sequence(source, target)),
     "language_model": Head(language_model),
     "classifier": Head(classifier),
+    "span_reader": Head(span_reader),
     "captioner": Head(lambda family, vocabulary: family.captioner(vocabulary), "image"),
 }

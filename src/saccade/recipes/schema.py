@@ -16,6 +16,7 @@ from saccade.data.tokenizer import TokenizerConfig
 from saccade.errors import unknown_name
 from saccade.models import MODELS, Family, RecurrentConfig
 from saccade.models.pointer import OutputConfig
+from saccade.models.span_reader import SpanReaderConfig
 from saccade.recipes.versions import VERSION
 from saccade.search.search_config import SearchConfig
 from saccade.train.train_config import TrainConfig
@@ -128,6 +129,7 @@ class Sections(Config):
     model: dict[str, Any] = Field(default_factory=dict)
     output: OutputConfig = OutputConfig()
     head: HeadConfig = HeadConfig()
+    reader: SpanReaderConfig = SpanReaderConfig()
     vectors: VectorsConfig = VectorsConfig()
     train: TrainConfig = TrainConfig()
     objective: dict[str, Any] = Field(default_factory=dict)

@@ -221,9 +221,9 @@ class Application:
     ) -> tuple[list[Any], int]:
         """Return the inputs in the form the model reads, and their number of tokens (0 for images)."""
         texts, pictures = asked.texts, asked.pictures
-        if model.reads == "text":
+        if model.reads != "picture":
             if texts is None:
-                raise Problem(422, f"{model.name} reads texts. Send input, a text, instead of an image.")
+                raise Problem(422, f"{model.name} reads a {model.reads}. Send it as input, instead of an image.")
             with _as_problems():
                 return texts, await check_texts(model, texts, self.settings)
         if pictures is None:

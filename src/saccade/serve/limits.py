@@ -54,10 +54,13 @@ def check_count(count: int, settings: Settings, what: str = "inputs") -> None:
         )
 
 
-async def check_texts(model: Answering, texts: Sequence[str], settings: Settings) -> int:
-    """Count the tokens of all texts; raise a Problem if they are beyond the limits."""
+async def check_texts(model: Answering, texts: Sequence[Any], settings: Settings) -> int:
+    """Count the tokens of all inputs but images; raise a Problem if they are invalid or beyond the limits."""
     check_count(len(texts), settings)
-    if sum(map(len, texts)) > _INLINE:  # longer texts would block the event loop
+    for number, given in enumerate(texts, 1):
+        if (why := model.fault(given)) is not None:
+            raise Problem(422, f"Input {number} {why}")
+    if sum(map(_characters, texts)) > _INLINE:  # longer texts would block the event loop
         return await asyncio.to_thread(_count, model, texts, settings)
     return _count(model, texts, settings)
 
@@ -74,7 +77,13 @@ def check_attention(model: Answering, inputs: int, search: SearchConfig, tokens:
         )
 
 
-def _count(model: Answering, texts: Sequence[str], settings: Settings) -> int:
+def _characters(given: Any) -> int:
+    if isinstance(given, str):
+        return len(given)
+    return sum(map(_characters, given.values() if isinstance(given, dict) else given))
+
+
+def _count(model: Answering, texts: Sequence[Any], settings: Settings) -> int:
     total = 0
     for number, text in enumerate(texts, 1):
         tokens = model.length(text)

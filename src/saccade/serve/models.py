@@ -18,7 +18,8 @@ from saccade.tasks.inputs import Input, Pixels
 __all__ = ["ENTRIES", "Answer", "Answering", "Check", "Described", "Died", "Served", "load_models", "names_of"]
 
 Check = Callable[[], None]
-ENTRIES: dict[str, tuple[str, ...]] = {"text": ("input", "inputs"), "picture": ("image", "images")}
+_TEXTS = ("input", "inputs")
+ENTRIES: dict[str, tuple[str, ...]] = {"text": _TEXTS, "question": _TEXTS, "picture": ("image", "images")}
 """The request fields that can hold the input, by the modality that a model reads."""
 
 
@@ -49,8 +50,11 @@ class Answering(Protocol):
     def search(self, options: dict[str, Any]) -> SearchConfig:
         """Return the full search config for `options`; a ConfigError lists everything wrong with them."""
 
-    def length(self, text: str) -> int:
-        """Count the tokens of a text."""
+    def fault(self, given: Any) -> str | None:
+        """Return why a value is no input of this model, to complete a sentence after its name; None if it is one."""
+
+    def length(self, given: Any) -> int:
+        """Count the tokens of an input."""
 
     def open(self, picture: bytes, *, name: str, max_bytes: int, max_pixels: int) -> Any:
         """Decode the bytes of an image file to the model's input; a DataError calls the image `name`.
@@ -109,9 +113,13 @@ class Described:
         """Return the full search config for `options`."""
         return self._model.search(**self._usual | options)
 
-    def length(self, text: str) -> int:
-        """Count the tokens of a text."""
-        return self._model.task.length(text)
+    def fault(self, given: Any) -> str | None:
+        """Return why a value is no input of this model; None if it is one."""
+        return self._model.task.reads.fault(given)
+
+    def length(self, given: Any) -> int:
+        """Count the tokens of an input."""
+        return self._model.task.length(given)
 
     def open(self, picture: bytes, *, name: str, max_bytes: int, max_pixels: int) -> Pixels:
         """Decode an image file and fit it to the square that the model reads."""

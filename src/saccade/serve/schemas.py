@@ -74,8 +74,12 @@ class Options(Config):
         return {name: value for name, value in self if value is not None}
 
 
+Given = str | dict[str, Any]
+"""A text; or several fields by name, such as {"question": …, "passage": …}."""
+
+
 class Predict(Config):
-    """A prediction request: one input or a list of inputs, either texts or images as the model reads."""
+    """A prediction request: one input or a list of inputs (texts, questions or images, as the model reads)."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -89,8 +93,8 @@ class Predict(Config):
         }
     )
     model: str | None = Field(None, description="A name from GET /v1/models; default: the first.")
-    input: str | None = None
-    inputs: list[str] | None = Field(None, fail_fast=True)
+    input: Given | None = None
+    inputs: list[Given] | None = Field(None, fail_fast=True)
     image: Picture | None = _IMAGE
     images: list[Picture] | None = Field(None, fail_fast=True)
     options: Options = Options()
@@ -106,8 +110,8 @@ class Predict(Config):
         return self
 
     @property
-    def texts(self) -> list[str] | None:
-        """The inputs if they are texts, else None."""
+    def texts(self) -> list[Given] | None:
+        """The inputs unless they are images, else None."""
         return [self.input] if self.input is not None else self.inputs
 
     @property
@@ -133,7 +137,7 @@ class TraceOf(Config):
         }
     )
     model: str | None = Field(None, description="A name from GET /v1/models; default: the first.")
-    input: str | None = None
+    input: Given | None = None
     image: Picture | None = _IMAGE
     options: Options = Options()
     force: list[int] = Field(default=[], max_length=_MOST, description="Token ids that the answer must begin with.")
@@ -152,8 +156,8 @@ class TraceOf(Config):
         return self
 
     @property
-    def texts(self) -> list[str] | None:
-        """The input as a list if it is a text, else None."""
+    def texts(self) -> list[Given] | None:
+        """The input as a list unless it is an image, else None."""
         return None if self.input is None else [self.input]
 
     @property
@@ -182,6 +186,7 @@ class Predicted(Config):
     text: str
     score: float
     tokens: list[str]
+    span: list[int] | None = Field(None, description="Characters [begin, end) of the passage that are the answer.")
     attention: Attended | None = None
     others: list[Predicted] = Field(default=[], description="The next best predictions, if nbest is above 1.")
 
@@ -222,7 +227,7 @@ class Known(Config):
     preset: str
     parameters: int
     attention: bool
-    examples: list[dict[str, str]] = Field(default=[])
+    examples: list[dict[str, Given]] = Field(default=[])
 
 
 class Models(Config):

@@ -59,7 +59,7 @@ def stream(
     """Yield predictions for any number of inputs, in order and in bounded memory; empty texts get empty predictions.
 
     A None among the inputs flushes: all earlier predictions are yielded before the next input is read. `on_error` is
-    called with the reason for each input that is too long or unreadable; its prediction is empty. Without `on_error`,
+    called with the reason for each input that is invalid, too long or unreadable; its prediction is empty. Without `on_error`,
     such an input raises DataError. `workers` share the batches of a window. `stop` is called between search steps, or
     between batches with `workers`.
     """
@@ -93,13 +93,16 @@ def _checked(stop: Stop | None, answers: Iterable[list[Prediction]]) -> Iterator
 
 
 def _ready(task: Task, number: int, given: Input, on_error: Callable[[str], None] | None) -> _Ready | Prediction:
-    """Read an input; return an empty prediction if it is empty or unreadable."""
+    """Read an input; return an empty prediction if it is empty, invalid or unreadable."""
     if _is_blank(given):
         return blank(given)
+    fault = None if isinstance(given, Opened) else task.reads.fault(given)
     try:
+        if fault is not None:
+            raise DataError(f"input {number} {fault}")
         ready: _Ready = task.opened(given)
     except DataError as error:
-        why = str(error) if name_of(given) is not None else f"input {number}: {error}"
+        why = str(error) if fault or name_of(given) is not None else f"input {number}: {error}"
         if on_error is None:
             raise DataError(why) from error
         on_error(why)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.errors import DataError
+
 __all__ = [
     "IMAGE",
+    "QUESTION",
     "TEXT",
+    "Fields",
     "Image",
     "Input",
     "Modality",
@@ -19,14 +25,15 @@ __all__ = [
     "Pixels",
     "Text",
     "name_of",
+    "one_input",
     "shown",
     "size_of",
 ]
 
 Pixels = NDArray[np.uint8]
 """uint8 (height, width, 3)."""
-Input = str | Path | bytes | Pixels
-"""A text; or an image: the path of its file, the bytes of its file, or its pixels."""
+Input = str | Path | bytes | Pixels | Mapping[str, Any]
+"""A text; an image: the path of its file, the bytes of its file, or its pixels; or several fields by name."""
 _SHOWN = 80
 """Maximum characters of a wrong value that an error shows."""
 
@@ -66,6 +73,14 @@ class Modality(ABC):
     def fault(self, given: Any) -> str | None:
         """Return why a value is not a valid input, to complete a sentence after its name; None if it is valid."""
 
+    def of_line(self, line: str) -> Any:
+        """Return the input that a line of a file holds."""
+        return line
+
+    def of_words(self, words: Sequence[str]) -> list[Any]:
+        """Return the inputs that arguments of a command hold."""
+        return [self.of_line(word) for word in words]
+
 
 class Text(Modality):
     """A text."""
@@ -99,7 +114,53 @@ class Image(Modality):
         return f"is {given.dtype} of {tuple(given.shape)}, but pixels are uint8 of (height, width, 3)."
 
 
-TEXT, IMAGE = Text(), Image()
+class Fields(Modality):
+    """Several texts by name, such as a question and a passage."""
+
+    def __init__(self, name: str, fields: tuple[str, ...]) -> None:
+        self.name, self.fields = name, fields
+
+    def is_one(self, given: Any) -> bool:
+        return isinstance(given, Mapping) or super().is_one(given)
+
+    def fault(self, given: Any) -> str | None:
+        if not isinstance(given, Mapping):
+            return f"is {shown(given)}, but this model reads {self._shape}."
+        for name in self.fields:
+            if not isinstance(given.get(name), str):
+                return f"has {shown(given.get(name))} as its {name}, but this model reads {self._shape}."
+        if more := [name for name in given if name not in self.fields]:
+            return f"has the field {shown(more[0])}, but this model reads {self._shape}."
+        return None
+
+    @property
+    def _shape(self) -> str:
+        return "{" + ", ".join(f'"{name}": "…"' for name in self.fields) + "}"
+
+    def of_line(self, line: str) -> Any:
+        """Return the input of a line of JSON; anything else is returned as it is, and `fault` tells why."""
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            return line
+        return found if isinstance(found, dict) else line
+
+    def of_words(self, words: Sequence[str]) -> list[Any]:
+        """Return a single input if there are as many arguments as fields, else one input per JSON object."""
+        if len(words) == len(self.fields) and not words[0].lstrip().startswith("{"):
+            return [dict(zip(self.fields, words, strict=True))]
+        return super().of_words(words)
+
+
+TEXT, IMAGE, QUESTION = Text(), Image(), Fields("question", ("question", "passage"))
+
+
+def one_input(reads: Modality, words: Sequence[str]) -> Any:
+    """Return the only input that arguments of a command hold; raise DataError if there are several."""
+    found = reads.of_words(words)
+    if len(found) != 1:
+        raise DataError(f"there are {len(found)} inputs, but this command takes one. Quote a text that has spaces.")
+    return found[0]
 
 
 def shown(given: Any) -> str:

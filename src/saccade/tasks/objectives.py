@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from saccade.train.hard import HardLoss, learns_by_reward, refuse_reward
-from saccade.train.objective import ClassLoss, WordLoss
+from saccade.train.objective import ClassLoss, SpanLoss, WordLoss
 from saccade.train.terms import Reinforce
 
 if TYPE_CHECKING:
     from saccade.tasks.base import Task
 
-__all__ = ["class_loss", "word_loss"]
+__all__ = ["class_loss", "span_loss", "word_loss"]
 
 
 def word_loss(task: Task) -> WordLoss:
@@ -29,6 +29,11 @@ def word_loss(task: Task) -> WordLoss:
 def class_loss(task: Task) -> ClassLoss:
     """Return the objective of a classification task."""
     return ClassLoss(task.model, **_common(task))
+
+
+def span_loss(task: Task) -> SpanLoss:
+    """Return the objective of a task that points at spans."""
+    return SpanLoss(task.model, word_dropout=task.recipe.train.word_dropout)
 
 
 def _common(task: Task) -> dict[str, Any]:

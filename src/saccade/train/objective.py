@@ -20,10 +20,11 @@ from saccade.data.loader import TrainBatch, count_rows, count_words
 from saccade.data.store import Store
 from saccade.kernels.cross_entropy import cross_entropy, from_logits
 from saccade.models.base import Classifying, Seq2Seq
+from saccade.models.span_reader import AskedBatch, SpanReader
 from saccade.train.agreement import disagreement
 from saccade.train.terms import Term
 
-__all__ = ["ClassLoss", "Losses", "Objective", "WordLoss", "losses_of", "mean_loss"]
+__all__ = ["ClassLoss", "Losses", "Objective", "SpanLoss", "WordLoss", "losses_of", "mean_loss"]
 
 
 class Losses(NamedTuple):
@@ -213,6 +214,33 @@ class ClassLoss(Objective):
         if not agree:
             return Losses(total, plain)
         return Losses((total + self.agreement * disagreement(logits, batch.labels != NO_LABEL)) / 2, plain / 2)
+
+
+class SpanLoss(Objective):
+    """Negative log-likelihood that the model points at an acceptable answer: -log Σ_k start[i_k] · end[j_k]."""
+
+    def __init__(self, model: SpanReader, *, word_dropout: float = 0.0) -> None:
+        super().__init__()
+        self.model, self.word_dropout = model, word_dropout
+
+    def count(self, store: Store, rows: Rows) -> int:
+        return count_rows(store, rows)
+
+    def losses(self, batch: Batch) -> Losses:
+        assert isinstance(batch, AskedBatch)
+        assert batch.spans is not None
+        if self.training and self.word_dropout and batch.source is not None:
+            batch = replace(batch, source=_unknown(batch.source, self.word_dropout))
+        logs, real = self.model(batch), batch.spans[..., 0] >= 0  # (B, 2, S), (B, K)
+        spans = batch.spans.clamp_min(0)
+        both = logs[:, 0].gather(1, spans[..., 0]) + logs[:, 1].gather(1, spans[..., 1])
+        likelihood = torch.logsumexp(both.masked_fill(~real, _NEVER), 1)
+        total = -likelihood.masked_fill(~real.any(1), 0.0).sum()
+        return Losses(total, total.detach())
+
+
+_NEVER = -1e4
+"""The logarithm of a probability that is 0; finite, so that its gradient is too."""
 
 
 def _mirrored(pictures: Tensor, share: float) -> Tensor:

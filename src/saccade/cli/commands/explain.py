@@ -14,7 +14,7 @@ __all__ = ["explain"]
 
 def explain(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
-    text: Annotated[str, typer.Argument(help="The input text.")],
+    inputs: Annotated[list[str], typer.Argument(help="The input: a text, or a question and its passage.")],
     step: Annotated[int | None, typer.Option(min=1, help="One step, counted from 1; default: all.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
     site: Annotated[
@@ -32,10 +32,12 @@ def explain(
     Example: saccade explain runs/demo "the European Economic Area" --step 2
     """
     from saccade.api import load
+    from saccade.tasks.inputs import one_input
     from saccade.trace.explain import explain as explain_steps
 
     options: dict[str, Any] = {"beam": beam} if beam else {}
-    trace = load(model, device=device, trust_code=trust_code).trace(text, detail=True, **options)
+    loaded = load(model, device=device, trust_code=trust_code)
+    trace = loaded.trace(one_input(loaded.task.reads, inputs), detail=True, **options)
     if json:
         echo(trace.dump())
         return

@@ -23,9 +23,11 @@ _WHOLE = (".html", ".json")
 
 def look(
     model: Annotated[Path, typer.Argument(help="A model folder, or a trace file.")],
-    text: Annotated[
-        str | None,
-        typer.Argument(help="The input: a text, or the path of an image. A trace file needs none."),
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="The input: a text, the path of an image, or a question and its passage. A trace file needs none."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -71,7 +73,7 @@ def look(
     links = sorted(Links.parse(gold, "--gold").possible) if gold is not None else None
     view = FigureSpec(style, site, head, not pieces, links or (), not no_sinks)
     _check_options(out, view, title)
-    trace = _trace(model, text, {"device": device, "trust_code": trust_code}, beam, links)
+    trace = _trace(model, inputs or [], {"device": device, "trust_code": trust_code}, beam, links)
     if out is not None and out.suffix.lower() in _WHOLE:
         _write_whole(trace, out, title)
     else:
@@ -119,22 +121,24 @@ def _check_options(out: Path | None, view: FigureSpec, title: str | None) -> Non
 
 
 def _trace(
-    model: Path, text: str | None, loading: dict[str, Any], beam: int | None, gold: list[tuple[int, int]] | None
+    model: Path, inputs: list[str], loading: dict[str, Any], beam: int | None, gold: list[tuple[int, int]] | None
 ) -> Trace:
     from saccade.errors import ConfigError, DataError
     from saccade.trace import Trace
 
     if model.is_file() or model.suffix.lower() == ".json":
-        if text is not None or beam is not None:
+        if inputs or beam is not None:
             raise ConfigError(f"{model} is a trace, which has its answer already: leave the text and --beam out.")
         found = Trace.open(model)
         return found if gold is None else found.model_copy(update={"gold": _inside(gold, found)})
-    if text is None or not text.strip():
+    if not "".join(inputs).strip():
         raise DataError("the input is empty, so there is nothing to draw. Give a text, or the path of an image.")
     from saccade.api import load
+    from saccade.tasks.inputs import one_input
 
     options: dict[str, Any] = {"beam": beam} if beam else {}
-    made = load(model, **loading).trace(text, gold=gold, detail=True, **options)
+    loaded = load(model, **loading)
+    made = loaded.trace(one_input(loaded.task.reads, inputs), gold=gold, detail=True, **options)
     _inside(gold or [], made)
     return made
 

@@ -8,11 +8,14 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from saccade.cli.terminal import echo, print_error
+
+if TYPE_CHECKING:
+    from saccade.tasks.inputs import Modality
 
 __all__ = ["predict"]
 
@@ -21,7 +24,7 @@ def predict(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(help="Texts or image paths; default: lines of --file or standard input."),
+        typer.Argument(help="Texts, image paths, or a question and its passage; default: lines of --file or stdin."),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="File to read lines from; also .gz, .xz or .zst.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
@@ -62,7 +65,7 @@ def predict(
         bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
     ] = False,
 ) -> None:
-    """Translate, continue, classify or caption inputs; one output line for every input line.
+    """Translate, summarize, continue, classify or caption inputs, or answer questions; one output line for each input.
 
     Example: saccade predict runs/demo "the European Economic Area" --beam 5
     """
@@ -100,7 +103,7 @@ def predict(
         print_error(why)
         refused.append(why)
 
-    lines, attention = _lines(inputs, file), format == "jsonl"
+    lines, attention = _lines(loaded.task.reads, inputs, file), format == "jsonl"
     for prediction in loaded.stream(
         lines, attention=attention, prefix=prefix, on_error=on_error, workers=workers, **chosen
     ):
@@ -117,16 +120,17 @@ def _one_line(text: str) -> str:
     return "".join(" " if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter for letter in text)
 
 
-def _lines(inputs: list[str] | None, file: Path | None) -> Iterator[str | None]:
+def _lines(reads: Modality, inputs: list[str] | None, file: Path | None) -> Iterator[Any]:
     """Yield the inputs; None asks to answer those so far before waiting for more."""
     from saccade.data.text import lines
     from saccade.errors import DataError
 
     if inputs:
-        yield from inputs
+        yield from reads.of_words(inputs)
         return
     try:
-        yield from lines(file) if file is not None else _standard_input()
+        for line in lines(file) if file is not None else _standard_input():
+            yield None if line is None else reads.of_line(line)
     except DataError:
         yield None  # answer the lines read so far before reporting the error
         raise
