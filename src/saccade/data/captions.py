@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from saccade.data.example import Box, Example, Picture
+from saccade.data.json_files import first_object, listed, whole_object
 from saccade.data.picture_files import PictureFile, PicturePlace
-from saccade.data.text import COMPRESSIONS, check_encodable, lines, numbered, shorten, stem_suffix
+from saccade.data.text import COMPRESSIONS, check_encodable, numbered, shorten, stem_suffix
 from saccade.errors import ConfigError, DataError
 
 __all__ = ["by_picture", "caption_lines", "captions", "coco", "flickr", "named"]
@@ -24,8 +25,6 @@ __all__ = ["by_picture", "caption_lines", "captions", "coco", "flickr", "named"]
 Boxes = tuple[Box | None, ...]
 _NUMBERED = re.compile(r"(.+)#(\d+)")
 """An image name with a caption number, as in Flickr8k."""
-_LARGEST = 256 << 20
-"""Maximum bytes of a COCO file, which may be a single line: nearly twice what all of COCO needs."""
 _BESIDE = ("{stem}.images.zip", "{stem}.images", "{stem}.zip", "{stem}", "images.zip", "images", "Images", "")
 """Where images are searched for, next to the captions; the last is the folder of the captions."""
 
@@ -65,9 +64,9 @@ def caption_lines(path: Path, images: Path | None = None) -> Iterator[Example]:
         record = _object(line, where)
         name, texts = record.get("image"), record.get("captions")
         if not isinstance(name, str) or not name:
-            raise DataError(f"{where} has no 'image' with the path of an image. It has: {_keys(record)}.")
+            raise DataError(f"{where} has no 'image' with the path of an image. It has: {listed(record)}.")
         if not isinstance(texts, list) or not texts:
-            raise DataError(f"{where} has no 'captions', a list of at least one text. It has: {_keys(record)}.")
+            raise DataError(f"{where} has no 'captions', a list of at least one text. It has: {listed(record)}.")
         found = [_caption(text, f"{where}, caption {n}") for n, text in enumerate(texts, 1)]
         gathered, boxes = every.setdefault(name, ([], []))
         gathered += found
@@ -90,7 +89,7 @@ def named(path: Path, images: Path | None = None) -> Iterator[Example]:
 def coco(path: Path, images: Path | None = None) -> Iterator[Example]:
     """Read COCO's layout: one JSON object with `images` (id, file_name) and `annotations` (image_id, caption)."""
     place = _place(path, images)
-    whole = _whole(path)
+    whole = whole_object(path, "'images' and 'annotations'")
     names = {entry[0]: entry[1] for entry in _entries(whole, "images", ("id", "file_name"), path)}
     found: dict[Any, list[str]] = {}
     for number, (key, text) in enumerate(_entries(whole, "annotations", ("image_id", "caption"), path), 1):
@@ -199,51 +198,17 @@ def _object(line: str, where: str) -> dict[str, Any]:
     return record
 
 
-def _keys(record: Mapping[str, Any]) -> str:
-    return ", ".join(list(record)[:12]) or "nothing"
-
-
 def _is_coco(path: Path) -> bool:
     """Return whether a .json file is one COCO object; otherwise, it has one object per line."""
-    try:
-        first = json.loads(next(iter(numbered(path, _LARGEST)))[1])
-    except (ValueError, RecursionError):
-        return True  # the object continues on the next line
-    return not isinstance(first, dict) or "annotations" in first or "image" not in first
-
-
-def _whole(path: Path) -> Mapping[str, Any]:
-    try:
-        whole = json.loads("\n".join(_bounded(path)))
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{path}, line {error.lineno} is not JSON ({error.msg}). Copy or download the file again."
-        ) from error
-    except RecursionError as error:
-        raise DataError(f"{path} is nested too deeply to be read.") from error
-    if not isinstance(whole, dict):
-        raise DataError(f"{path} must be one object with 'images' and 'annotations'.")
-    return whole
-
-
-def _bounded(path: Path) -> Iterator[str]:
-    """Yield the lines of a file that must fit into memory as a whole."""
-    room = _LARGEST
-    for line in lines(path, _LARGEST):
-        room -= len(line)
-        if room < 0:
-            raise DataError(
-                f"{path} has more than {_LARGEST >> 20} MB, too many to be read as one object. Write JSON lines: one "
-                "object for each image."
-            )
-        yield line
+    first = first_object(path)
+    return first is None or "annotations" in first or "image" not in first
 
 
 def _entries(whole: Mapping[str, Any], name: str, keys: tuple[str, str], path: Path) -> Iterator[tuple[Any, Any]]:
     """Yield two values of every entry of a list in COCO's object."""
     entries = whole.get(name)
     if not isinstance(entries, list):
-        raise DataError(f"{path} has no list {name!r}, which captions in COCO's layout need. It has: {_keys(whole)}.")
+        raise DataError(f"{path} has no list {name!r}, which captions in COCO's layout need. It has: {listed(whole)}.")
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, dict) or any(key not in entry for key in keys):
             raise DataError(f"{path}, {name} {number} must be an object with {keys[0]} and {keys[1]}.")

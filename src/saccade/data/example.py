@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Box", "Example", "Link", "Links", "Picture"]
+__all__ = ["Box", "Example", "Link", "Links", "Picture", "Span"]
 
 Link = tuple[int, int]
 """(source word, target word), both counted from 0."""
+
+Span = tuple[int, int]
+"""(begin, end): characters of a text, counted from 0; the end is not included."""
 
 Box = tuple[float, float, float, float]
 """A region of an image, (x0, y0, x1, y1) in fractions of its width and height; (0, 0) is the top left corner."""
@@ -79,16 +82,32 @@ class Picture(Protocol):
 
 @dataclass(frozen=True)
 class Example:
-    """One line: a source and its target, a text alone (`target`), a text (`source`) with its label, or a caption.
+    """One example of a corpus. A form of data (see `forms`) sets some of the fields.
 
-    For captioning, `target` is one caption of the `image`, and `references` are all of them. The examples of an image
-    are consecutive. `boxes` has an entry for every word of the target: the region that it describes, or None.
+    - A text and its translation or summary: `source`, `target`; a text alone: `target`; a text with a class: `source`,
+      `label`.
+    - Captioning: `target` is one caption of the `image`, `references` are all. The examples of an image are
+      consecutive.
+    - Question answering: `source` is the passage, `target` the first answer, "" if the question has none. The examples
+      of a passage are consecutive.
+    - Dialogue: `target` is the reply to `turns`. The examples of a dialogue are consecutive.
     """
 
     source: str | None = None
     target: str | None = None
     label: str | None = None
     links: Links | None = None
+    """Gold alignment. In a dialogue it counts the source words of all turns, one turn after the other."""
     image: Picture | None = None
     references: tuple[str, ...] = ()
+    """All captions of the image, all summaries of the text, or the answers of all annotators."""
     boxes: tuple[Box | None, ...] | None = None
+    """For every word of a caption: the region that it describes, or None."""
+    question: str | None = None
+    """A question about the passage."""
+    spans: tuple[Span, ...] = ()
+    """Where in the passage the acceptable answers are, one for each of `references`; none if there is no answer."""
+    evidence: tuple[Span, ...] = ()
+    """Where in the passage the sentences are that the answer follows from: gold attention."""
+    turns: tuple[str, ...] = ()
+    """History of a dialogue, oldest turn first. Two speakers alternate; the last turn is the one to answer."""

@@ -16,7 +16,19 @@ from saccade.data.example import Example, Links
 from saccade.data.text import check_encodable, numbered, shorten
 from saccade.errors import ConfigError, DataError, unknown_name
 
-__all__ = ["check_fields", "from_record", "has", "jsonl", "labelled", "pairs", "present", "records", "text", "tsv"]
+__all__ = [
+    "check_fields",
+    "from_record",
+    "has",
+    "jsonl",
+    "labelled",
+    "pairs",
+    "parse_links",
+    "present",
+    "records",
+    "text",
+    "tsv",
+]
 
 _FIELDS = ("source", "target", "label", "links")
 _SKIP = "_"
@@ -33,7 +45,7 @@ def pairs(source: Path, target: Path, alignments: Path | None = None, *, first_w
             raise DataError(_unequal(paths, rows, number))
         sides = [line for _, line in rows]
         where = f"{paths[-1]}, line {number}"
-        links = None if alignments is None else _links(sides[2], sides[0], sides[1], where, first_word)
+        links = None if alignments is None else parse_links(sides[2], sides[0], sides[1], where, first_word)
         yield Example(source=sides[0], target=sides[1], links=links)
 
 
@@ -173,11 +185,11 @@ def _example(found: Mapping[str, str], where: str, first_word: int) -> Example:
     source, target, alignment = found.get("source"), found.get("target"), found.get("links")
     if found.get("label") == "":
         raise DataError(f"{where} has an empty label. Name its class, or leave the line out.")
-    links = None if alignment is None else _links(alignment, source or "", target or "", where, first_word)
+    links = None if alignment is None else parse_links(alignment, source or "", target or "", where, first_word)
     return Example(source=source, target=target, label=found.get("label"), links=links)
 
 
-def _links(alignment: str, source: str, target: str, where: str, first_word: int) -> Links:
+def parse_links(alignment: str, source: str, target: str, where: str, first_word: int) -> Links:
     """Parse an alignment; raise DataError if a link points beyond the sentence."""
     links = Links.parse(alignment, where, first_word)
     words = len(source.split()), len(target.split())

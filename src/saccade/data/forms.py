@@ -12,14 +12,34 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from saccade.data.captions import by_picture, captions
+from saccade.data.dialogues import by_dialogue, dialogues
 from saccade.data.example import Example
 from saccade.data.formats import jsonl, labelled, pairs, text, tsv
+from saccade.data.questions import by_passage, questions
 from saccade.data.summaries import summaries
 from saccade.data.text import stem_suffix
-from saccade.data.write import write_captions, write_labelled, write_pairs, write_text
+from saccade.data.write import (
+    write_captions,
+    write_dialogues,
+    write_labelled,
+    write_pairs,
+    write_questions,
+    write_text,
+)
 from saccade.errors import ConfigError
 
-__all__ = ["CAPTIONS", "LABELS", "PAIRS", "SUMMARIES", "TEXT", "Form", "TextForm"]
+__all__ = [
+    "CAPTIONS",
+    "DIALOGUES",
+    "LABELS",
+    "PAIRS",
+    "QUESTIONS",
+    "SUMMARIES",
+    "TEXT",
+    "Form",
+    "OneFileForm",
+    "TextForm",
+]
 
 _KINDS = {".tsv": "tsv", ".jsonl": "jsonl", ".json": "jsonl"}
 
@@ -135,6 +155,43 @@ class CaptionForm(Form):
         return by_picture(examples)
 
 
+@dataclass(frozen=True)
+class OneFileForm(Form):
+    """Examples in one file, of which several in a row may belong together, such as the questions about a passage."""
+
+    title: str
+    layouts: str
+    reader: Callable[..., Iterator[Example]]
+    writer: Callable[..., list[Path]]
+    grouping: Callable[[Iterable[Example]], Iterator[tuple[int, Example]]]
+
+    whole_files = (".jsonl", ".json")
+
+    def read(
+        self,
+        paths: Sequence[Path],
+        *,
+        columns: Sequence[str] | None = None,
+        keys: Mapping[str, str] | None = None,
+        first_word: int = 0,
+    ) -> Iterator[Example]:
+        """Read the layout given by the suffix; the file may also end in .gz, .xz or .zst. `keys` apply to .jsonl."""
+        if len(paths) != 1:
+            given = ", ".join(map(str, paths)) or "nothing"
+            raise ConfigError(f"{self.title} are read from one file, but given is {given}. Name {self.layouts}.")
+        if columns is not None:
+            raise ConfigError(f"columns are for a .tsv file, and {self.title} have none. Leave columns out.")
+        if keys is not None and stem_suffix(paths[0]) not in self.whole_files:
+            raise ConfigError(f"keys are for a .jsonl file, but {paths[0]} is none. Leave keys out.")
+        return self.reader(paths[0], keys, first_word=first_word)
+
+    def write(self, examples: Iterable[Example], folder: Path, name: str, sides: tuple[str, ...]) -> list[Path]:
+        return self.writer(examples, folder, name)
+
+    def numbered(self, examples: Iterable[Example]) -> Iterator[tuple[int, Example]]:
+        return self.grouping(examples)
+
+
 PAIRS = TextForm(
     "sentence pairs",
     ("source", "target"),
@@ -174,4 +231,18 @@ SUMMARIES = SummaryForm(
     (2, 3),
     "two plain files or three with alignments",
     write_pairs,
+)
+QUESTIONS = OneFileForm(
+    "questions about passages",
+    "a .json file in SQuAD's layout, or a .jsonl file with passage, question and answers",
+    questions,
+    write_questions,
+    by_passage,
+)
+DIALOGUES = OneFileForm(
+    "dialogues",
+    "a plain file with __eou__ after each turn, or a .jsonl file with turns",
+    dialogues,
+    write_dialogues,
+    by_dialogue,
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 from saccade.data.example import Example
 from saccade.data.formats import check_fields, from_record, records
-from saccade.data.text import shorten
+from saccade.data.text import shown
 from saccade.errors import DataError
 
 __all__ = ["summaries"]
@@ -34,5 +34,5 @@ def _listed(record: Mapping[str, Any], key: str, where: str) -> list[str]:
     value = record.get(key)
     texts: list[Any] = value if isinstance(value, list) else [value]
     if not texts or not all(isinstance(text, str) for text in texts):
-        raise DataError(f"{where}: {key!r} is {shorten(repr(value))}, but must be a text or a list of texts.")
+        raise DataError(f"{where}: {key!r} is {shown(value)}, but must be a text or a list of texts.")
     return texts

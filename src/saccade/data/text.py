@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import io
+import json
 import lzma
 import zlib
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ __all__ = [
     "lines",
     "numbered",
     "shorten",
+    "shown",
     "stem_suffix",
 ]
 
@@ -105,7 +107,16 @@ def stem_suffix(path: Path) -> str:
 
 def shorten(text: str, width: int = 40) -> str:
     """Quote a text for a message; cut it if it is long."""
-    return repr(text if len(text) <= width else text[: width - 1] + "…")
+    return repr(_cut(text, width))
+
+
+def shown(value: object, width: int = 40) -> str:
+    """Write a value as JSON for a message; cut it if it is long."""
+    return _cut(json.dumps(value, ensure_ascii=False, default=repr), width)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def check_encodable(text: str, where: str) -> None:

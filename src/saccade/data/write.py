@@ -8,14 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain, groupby, islice
 from pathlib import Path
+from typing import Any
 
 from saccade.data.captions import by_picture
+from saccade.data.dialogues import by_dialogue
 from saccade.data.example import Example
 from saccade.data.text import check_encodable, import_extra, shorten
 from saccade.errors import ConfigError, DataError
 from saccade.files import writing, writing_folder
 
-__all__ = ["write_captions", "write_labelled", "write_pairs", "write_text"]
+__all__ = ["write_captions", "write_dialogues", "write_labelled", "write_pairs", "write_questions", "write_text"]
 
 _ALIGN = "align"
 
@@ -70,6 +72,60 @@ def write_captions(examples: Iterable[Example], folder: Path, name: str) -> list
         return [*_write(rows(draft), folder, [f"{name}.jsonl"]), images]
 
 
+def write_questions(examples: Iterable[Example], folder: Path, name: str) -> list[Path]:
+    """Write passages, questions, and answers with their offsets to NAME.jsonl; return the path."""
+    return _write(_question_rows(examples), folder, [f"{name}.jsonl"])
+
+
+def write_dialogues(examples: Iterable[Example], folder: Path, name: str) -> list[Path]:
+    """Write dialogues to NAME.jsonl, all replies of one on a line; return the path."""
+    return _write(_dialogue_rows(examples), folder, [f"{name}.jsonl"])
+
+
+def _question_rows(examples: Iterable[Example]) -> Iterator[list[str]]:
+    for number, example in enumerate(examples, 1):
+        passage, question = (_given(example, field, number) for field in ("source", "question"))
+        if example.target and not example.spans:
+            raise DataError(f"example {number} has an answer without its place: {shorten(example.target)}. Set spans.")
+        for begin, end in (*example.spans, *example.evidence):
+            if not 0 <= begin < end <= len(passage):
+                raise DataError(f"example {number}: its span {begin} to {end} exceeds {len(passage)} characters.")
+        answers = [{"text": passage[begin:end], "start": begin} for begin, end in example.spans]
+        record = {"passage": passage, "question": question, "answers": answers}
+        yield [_json(record | {"evidence": example.evidence} if example.evidence else record)]
+
+
+def _dialogue_rows(examples: Iterable[Example]) -> Iterator[list[str]]:
+    place = 0
+    for _, group in groupby(by_dialogue(examples), lambda entry: entry[0]):
+        found = [example for _, example in group]
+        turns = [*found[-1].turns, _given(found[-1], "target", place + len(found))]
+        for number, turn in enumerate(turns, 1):
+            check_encodable(turn, f"example {place + len(found)}, turn {number}")
+        record: dict[str, Any] = {"turns": turns}
+        replies = [len(example.turns) for example in found]
+        if replies != [*range(1, len(turns))]:
+            record["replies"] = replies
+        links = {len(example.turns): str(example.links) for example in found if example.links is not None}
+        if links:
+            record["links"] = [links.get(turn) for turn in range(len(turns))]
+        place += len(found)
+        yield [_json(record)]
+
+
+def _json(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False)
+
+
+def _given(example: Example, field: str, number: int) -> str:
+    """Return one text of an example, which may have several lines; raise DataError if it is missing."""
+    text: str | None = getattr(example, field)
+    if text is None:
+        raise DataError(f"example {number} has no {field} to write.")
+    check_encodable(text, f"example {number}: its {field}")
+    return text
+
+
 def _pair_rows(examples: Iterable[Example], linked: bool) -> Iterator[list[str]]:
     for number, example in enumerate(examples, 1):
         if (example.links is not None) != linked:
@@ -90,12 +146,9 @@ def _labelled_rows(examples: Iterable[Example]) -> Iterator[list[str]]:
 
 def _text(example: Example, field: str, number: int) -> str:
     """Return one text of an example; raise DataError if it is missing or does not fit on a line."""
-    text: str | None = getattr(example, field)
-    if text is None:
-        raise DataError(f"example {number} has no {field} to write.")
+    text = _given(example, field, number)
     if "\n" in text or text.endswith("\r"):
         raise DataError(f"example {number}: its {field} holds a line end and would not be read back: {shorten(text)}.")
-    check_encodable(text, f"example {number}: its {field}")
     return text
 
 

@@ -279,9 +279,9 @@ def test_one_object_is_read_up_to_a_size(tmp_path, monkeypatch, indent):
     whole = {"images": [{"id": 1, "file_name": "a.png"}], "annotations": [{"image_id": 1, "caption": "a cat"}]}
     path = put(tmp_path / "a.json", json.dumps(whole, indent=indent).encode())
     size = sum(map(len, path.read_text().splitlines()))
-    monkeypatch.setattr("saccade.data.captions._LARGEST", size)
+    monkeypatch.setattr("saccade.data.json_files._LARGEST", size)
     assert len(list(captions([path]))) == 1
-    monkeypatch.setattr("saccade.data.captions._LARGEST", size - 1)
+    monkeypatch.setattr("saccade.data.json_files._LARGEST", size - 1)
     with pytest.raises(DataError, match=r"a\.json.* has more than"):
         list(captions([path]))
 

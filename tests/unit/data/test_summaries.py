@@ -34,7 +34,7 @@ def test_other_keys(tmp_path):
     [
         ({"source": [], "target": "a"}, r"texts\.jsonl, line 1: 'source' is \[\], but must be a text or a list"),
         ({"source": "a", "target": [1]}, r"'target' is \[1\], but must be a text"),
-        ({"source": "a"}, "'target' is None, but must be a text"),
+        ({"source": "a"}, "'target' is null, but must be a text"),
     ],
 )
 def test_what_is_no_text_is_named(tmp_path, record, said):
