@@ -121,8 +121,9 @@ class Model:
 
         None among the inputs flushes: inputs so far are answered before more are read. `on_error` is called with a
         message for each input that is invalid, too long or unreadable, and its answer is empty; without `on_error`,
-        such an input raises. `workers`: number of processes with one core each, for many inputs on a CPU. `stop` is called
-        between steps of a search, or between batches with several workers; it raises an Interruption to end the search.
+        such an input raises. `workers`: number of processes with one core each, for many inputs on a CPU. `stop` is
+        called between steps of a search, or between batches with several workers; it raises an Interruption to end the
+        search.
         """
         if refuse is not None:
             warn_renamed("stream(refuse=)", "stream(on_error=)")

@@ -14,7 +14,20 @@ from saccade import masks, pytree
 from saccade.deprecated import warn_renamed
 from saccade.errors import DataError, ShapeError
 
-__all__ = ["BOS", "COPY", "EOS", "NO_LABEL", "PAD", "SPECIALS", "UNK", "Batch", "check_tokens", "read", "round_up"]
+__all__ = [
+    "BOS",
+    "COPY",
+    "EOS",
+    "NO_LABEL",
+    "PAD",
+    "SPECIALS",
+    "UNK",
+    "AskedBatch",
+    "Batch",
+    "check_tokens",
+    "read",
+    "round_up",
+]
 
 PAD, BOS, EOS, UNK = range(4)
 NO_LABEL = -100
@@ -24,7 +37,7 @@ COPY = "copy"
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 
-def read(*axes: str, counts: bool = True) -> Any:
+def read(*axes: str | None, counts: bool = True) -> Any:
     """Declare a field of a Batch that a model reads.
 
     `axes` name the axes after the batch axis; axis `source` has the mask `source_mask`. `counts`: whether the field's
@@ -161,6 +174,20 @@ class Batch:
         """Return a batch whose targets are BOS alone, from which a language model starts to generate."""
         target = torch.full((size, 1), BOS)
         return cls(target=target, target_mask=target > PAD)
+
+
+@pytree.node
+class AskedBatch(Batch):
+    """Passages (`source`) and questions.
+
+    question (B, Q) tokens. matches (B, S, F): features of the passage's tokens, from 0 to 1. spans (B, K, 2): first and
+    last token of each acceptable answer, -1 for padding. The passage's EOS is the answer of a question that has none.
+    """
+
+    question: Tensor | None = read("question")
+    question_mask: Tensor | None = read("question", counts=False)
+    matches: Tensor | None = read("source", None, counts=False)  # both texts determine it
+    spans: Tensor | None = None
 
 
 def _is_read(part: Any) -> bool:

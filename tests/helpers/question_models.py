@@ -3,15 +3,17 @@
 import torch
 
 from helpers.models import loud
-from saccade.batch import Batch
+from saccade.batch import AskedBatch, Batch
 from saccade.data.question_features import MATCHES
 from saccade.models import configure
 from saccade.models.heads import build_head
-from saccade.models.span_reader import AskedBatch, SpanReaderConfig
+from saccade.models.span_reader import SpanReaderConfig
 
 FAMILIES = {
     "recurrent": configure("bahdanau", embedding=12, encoder={"width": 8}),
-    "transformer": configure("transformer-base", width=12, feed_forward=16, layers=1, dropout=0.0, attention={"heads": 2}),
+    "transformer": configure(
+        "transformer-base", width=12, feed_forward=16, layers=1, dropout=0.0, attention={"heads": 2}
+    ),
     "lstmn": configure("lstmn", embedding=8, width=8),
 }
 

@@ -1,5 +1,6 @@
 """A small recipe, inputs and a wrong input for every task: those of saccade's table, and some from outside."""
 
+import json
 import math
 import sys
 import wave
@@ -198,6 +199,29 @@ def _summarization(folder):
     return {**task, "data": data, "model": MODEL, "train": TRAIN, "search": {"max_length": 8, "no_repeat_ngram": 2}}
 
 
+def _questions(folder):
+    """The third word of a line, asked for by the second."""
+    splits = {}
+    for split, count in (("train", 120), ("test", 20)):
+        lines = [line.split() for line in sentences(count) if len(line.split()) > 2]
+        records = [
+            {"passage": " ".join(words), "question": f"what follows {words[1]}", "answers": [words[2]]}
+            for words in lines
+        ]
+        rows = [json.dumps(record) for record in records]
+        splits[split] = str(write_lines(folder / f"{split}.jsonl", rows))
+    data = {**splits, "held_out": 4, "cache": str(folder / "cache")}
+    reader = {"hops": 1, "every_word": True, "window": 6}
+    task = {"task": "questions", "tokenizer": {"kind": "word"}, "reader": reader}
+    return {**task, "data": data, "model": MODEL, "train": TRAIN}
+
+
+def _answerable(folder):
+    short = {"question": "what follows bee", "passage": "ant bee cat"}
+    long = {"question": "what follows elk", "passage": "ant bee cat dog elk fox gnu hen ant bee cat"}
+    return [json.dumps(short), json.dumps(long), json.dumps({"question": "zorblax", "passage": "dog"})]
+
+
 def _pointer(folder):
     return {**copying(folder), "task": "translation", "output": "pointer"}
 
@@ -207,6 +231,7 @@ CASES = {
     "language": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
     "classification": Case(_classification, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "summarization": Case(_summarization, lambda folder: ["ant bee cat dog elk fox", "dog", "elk zorblax gnu hen"]),
+    "questions": Case(_questions, _answerable, "no passage"),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),
     "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
     "translation, pointer": Case(_pointer, _copied),

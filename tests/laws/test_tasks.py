@@ -57,6 +57,11 @@ def loaded(model):
     return saccade.load(model, device="cpu", trust_code=True)
 
 
+def asked(case, folder, one):
+    """The inputs of a case, as Python code gives them; the case has them as arguments of a command."""
+    return [one.task.reads.of_line(line) for line in case.inputs(folder)]
+
+
 def test_a_killed_run_ends_with_the_same_weights(trained, tmp_path):
     _, _, settings, model = trained
     settings = {**settings, "train": {**settings["train"], "log_every": 1}}
@@ -70,7 +75,8 @@ def test_a_killed_run_ends_with_the_same_weights(trained, tmp_path):
 
 def test_alone_in_a_batch_and_loaded_again_it_answers_the_same(trained):
     case, folder, _, model = trained
-    inputs, one, other = case.inputs(folder), loaded(model), loaded(model)
+    one, other = loaded(model), loaded(model)
+    inputs = asked(case, folder, one)
     together = one(inputs)
     for given, found in zip(inputs, together, strict=True):
         alone = other(given)
@@ -84,10 +90,10 @@ def test_it_is_served_as_it_answers(trained):
     case, folder, _, model = trained
     one = loaded(model)
     if one.task.reads.name not in ENTRIES:
-        with pytest.raises(ConfigError, match="the server receives only text and picture"):
+        with pytest.raises(ConfigError, match="the server receives only text"):
             Served("model", one)
         return
-    served, inputs = Served("model", one), case.inputs(folder)
+    served, inputs = Served("model", one), asked(case, folder, one)
     answers = served.predict(inputs, served.search({}), True, lambda: None)
     for answer, found in zip(answers, one(inputs), strict=True):
         said = json.loads(answer.body)
@@ -98,7 +104,7 @@ def test_it_is_served_as_it_answers(trained):
 def test_a_trace_is_what_a_forced_pass_says(trained):
     case, folder, _, model = trained
     one = loaded(model)
-    for given in case.inputs(folder):
+    for given in asked(case, folder, one):
         found, trace = one(given), one.trace(given)
         assert trace.text == found.text
         assert sum(step.log_probability for step in trace.steps) == pytest.approx(found.score, abs=1e-3)
@@ -107,7 +113,8 @@ def test_a_trace_is_what_a_forced_pass_says(trained):
 
 def test_every_view_draws(trained, tmp_path):
     case, folder, _, model = trained
-    found = loaded(model)(case.inputs(folder)[0]).attention
+    one = loaded(model)
+    found = one(asked(case, folder, one)[0]).attention
     found.save(tmp_path / "view.svg")
     assert (tmp_path / "view.svg").read_text().rstrip().endswith("</svg>")
     assert found.draw(80).strip()
@@ -115,8 +122,8 @@ def test_every_view_draws(trained, tmp_path):
 
 def test_commands_work(trained, capsys, tmp_path):
     case, folder, _, model = trained
-    given, trust = case.inputs(folder)[0], "--trust-code"
-    answer = loaded(model)(given).text
+    given, trust, one = case.inputs(folder)[0], "--trust-code", loaded(model)
+    answer = one(asked(case, folder, one)[0]).text
     assert run(capsys, "predict", model, given, trust).out == answer + "\n"
     assert run(capsys, "look", model, given, trust, "--device", "cpu").code == 0
     assert run(capsys, "look", model, given, trust, "--out", tmp_path / "page.html").code == 0

@@ -133,7 +133,9 @@ class MatchFeature(Feature):
         self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]
     ) -> dict[str, Tensor]:
         values, sizes = column.rows(rows)
-        parts = np.split(values.astype(np.float32).reshape(-1, MATCHES) / 255, np.cumsum(sizes // MATCHES)[:-1])
+        parts = np.split(
+            (values.astype(np.float32) / np.float32(255)).reshape(-1, MATCHES), np.cumsum(sizes // MATCHES)[:-1]
+        )
         return {"matches": padded_matches(parts, made["source_mask"])}
 
 

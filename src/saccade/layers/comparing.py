@@ -41,7 +41,8 @@ class Flow(nn.Module):
         share = torch.softmax(scores.masked_fill(~mask, -torch.inf), -1)
         whole = share[:, None] @ passage
         both = torch.cat([passage, asked, passage * asked, passage * whole], -1)
-        return passage + self.leave(self.encoder(torch.relu(self.enter(both)), mask).annotations)
+        found: Tensor = self.leave(self.encoder(torch.relu(self.enter(both)), mask).annotations)
+        return passage + found
 
 
 class WordHops(nn.Module):

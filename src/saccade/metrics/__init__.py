@@ -43,6 +43,7 @@ from saccade.metrics.pointing import (
     pointing_score,
     pointing_statistics,
 )
+from saccade.metrics.questions import answer_scores, normalized_answer
 from saccade.metrics.summaries import ROUGE, novelty, repeated_trigrams, rouge, summary_length
 from saccade.metrics.table import METRICS, Metric
 from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_statistics
@@ -74,6 +75,7 @@ __all__ = [
     "align",
     "alignment_error_rate",
     "alignment_statistics",
+    "answer_scores",
     "attention_statistics",
     "best_shift",
     "bleu",
@@ -95,6 +97,7 @@ __all__ = [
     "macro_f1",
     "mass_inside",
     "meteor_lite",
+    "normalized_answer",
     "novelty",
     "paired",
     "perplexities",

@@ -40,6 +40,7 @@ METRICS: dict[str, Metric] = {
     "summary_length": Metric("summary length", "neither", "words"),
     "copied": Metric("copied tokens", "neither", "share"),
     "unknown_words": Metric("unknown words written"),
+    "f1": Metric("F1"),
     "exact": Metric("exact match"),
     "pointing": Metric("pointing accuracy"),
     "mass_inside": Metric("attention inside the box"),

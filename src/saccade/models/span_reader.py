@@ -8,19 +8,20 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from saccade import masks, pytree
-from saccade.attention import AttentionOutput, Tape, build_attention, name_sites
-from saccade.batch import Batch, check_tokens, read
+from saccade import masks
+from saccade.attention import Attention, AttentionOutput, General, Tape, build_attention, name_sites
+from saccade.batch import AskedBatch, check_tokens
 from saccade.config import Config, Count, Share
 from saccade.errors import DataError
 from saccade.kernels.dropout import Dropout
 from saccade.layers.comparing import Flow, WordHops
 from saccade.layers.encoder import Encoder, EncoderOutput
 from saccade.layers.pooling import AttentionPooling
+from saccade.layers.stack import Layers
 from saccade.models.base import source_of
 from saccade.models.family import WordNetwork
 
-__all__ = ["AskedBatch", "SpanReader", "SpanReaderConfig"]
+__all__ = ["SpanReader", "SpanReaderConfig"]
 
 
 class SpanReaderConfig(Config):
@@ -46,20 +47,6 @@ class SpanReaderConfig(Config):
     """Maximum tokens of an answer."""
     window: Count = 400
     """Tokens of a window; a longer passage is read in windows that overlap by half."""
-
-
-@pytree.node
-class AskedBatch(Batch):
-    """Passages (`source`) and questions.
-
-    question (B, Q) tokens. matches (B, S, F): features of the passage's tokens, from 0 to 1. spans (B, K, 2): first and
-    last token of each acceptable answer, -1 for padding. The passage's EOS is the answer of a question that has none.
-    """
-
-    question: Tensor | None = read("question")
-    question_mask: Tensor | None = read("question", counts=False)
-    matches: Tensor | None = read("source", None, counts=False)  # both texts determine it
-    spans: Tensor | None = None
 
 
 class SpanReader(nn.Module):
@@ -89,9 +76,9 @@ class SpanReader(nn.Module):
         self.flow = Flow(width, config.cell) if config.flow else None
         self.summary = AttentionPooling(width)
         self.words = WordHops(width) if config.every_word else None
-        self.hops = nn.ModuleList(build_attention("general", width, width) for _ in range(config.hops))
+        self.hops: Layers[Attention] = Layers(Attention(General(width, width)) for _ in range(config.hops))
         self.hop_cell = nn.GRUCell(width, width) if config.hops else None
-        self.answer = build_attention("general", width, width)
+        self.answer = Attention(General(width, width))
         self.to_end = nn.Linear(2 * width, width)
         name_sites(self)
 

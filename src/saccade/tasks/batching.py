@@ -59,9 +59,9 @@ def stream(
     """Yield predictions for any number of inputs, in order and in bounded memory; empty texts get empty predictions.
 
     A None among the inputs flushes: all earlier predictions are yielded before the next input is read. `on_error` is
-    called with the reason for each input that is invalid, too long or unreadable; its prediction is empty. Without `on_error`,
-    such an input raises DataError. `workers` share the batches of a window. `stop` is called between search steps, or
-    between batches with `workers`.
+    called with the reason for each input that is invalid, too long or unreadable; its prediction is empty. Without
+    `on_error`, such an input raises DataError. `workers` share the batches of a window. `stop` is called between search
+    steps, or between batches with `workers`.
     """
 
     def predict(batches: list[list[_Ready]]) -> Iterable[list[Prediction]]:

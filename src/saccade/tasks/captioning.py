@@ -109,7 +109,7 @@ class Captioning(GenerationTask):
     def length(self, given: Input) -> int:
         return 1
 
-    def opened(self, given: Input, **limits: Any) -> Opened:
+    def opened(self, given: Any, **limits: Any) -> Opened:
         return Opened(self.open(given, **limits), name_of(given))
 
     def check_installed(self) -> None:
@@ -148,7 +148,7 @@ class Captioning(GenerationTask):
         boxes = () if example is None else self._boxes(example)
         return replace(record, picture=Picture(given.value, *self._grid, boxes))
 
-    def open(self, given: Input | Opened, **limits: Any) -> Pixels:
+    def open(self, given: Any, **limits: Any) -> Pixels:
         """Return the square that the model reads of an image; pixels of that size are not changed.
 
         `limits` are options of `open_picture`: the image's name in messages, the maximum bytes and pixels.

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from saccade.attention import Tape
-from saccade.batch import EOS, SPECIALS
+from saccade.batch import EOS, SPECIALS, AskedBatch
 from saccade.data.example import Example
 from saccade.data.features import Feature
 from saccade.data.forms import QUESTIONS
@@ -20,7 +20,7 @@ from saccade.data.tokenizer import Offsets, Tokenizer, TokenizerConfig, Tokenize
 from saccade.errors import ConfigError, DataError
 from saccade.metrics import answer_scores, split_sentences
 from saccade.models import build_head
-from saccade.models.span_reader import AskedBatch, SpanReader
+from saccade.models.span_reader import SpanReader
 from saccade.prediction import AttentionMaps, Prediction, Side, side
 from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Split, Statistics, Task

@@ -14,13 +14,12 @@ from torch import Tensor, nn
 
 from saccade import pytree
 from saccade.attention.tape import Tape
-from saccade.batch import NO_LABEL, PAD, UNK, Batch
+from saccade.batch import NO_LABEL, PAD, UNK, AskedBatch, Batch
 from saccade.data.batch_sampler import Rows
 from saccade.data.loader import TrainBatch, count_rows, count_words
 from saccade.data.store import Store
 from saccade.kernels.cross_entropy import cross_entropy, from_logits
 from saccade.models.base import Classifying, Seq2Seq
-from saccade.models.span_reader import AskedBatch, SpanReader
 from saccade.train.agreement import disagreement
 from saccade.train.terms import Term
 
@@ -219,7 +218,7 @@ class ClassLoss(Objective):
 class SpanLoss(Objective):
     """Negative log-likelihood that the model points at an acceptable answer: -log Σ_k start[i_k] · end[j_k]."""
 
-    def __init__(self, model: SpanReader, *, word_dropout: float = 0.0) -> None:
+    def __init__(self, model: nn.Module, *, word_dropout: float = 0.0) -> None:
         super().__init__()
         self.model, self.word_dropout = model, word_dropout
 
@@ -229,10 +228,10 @@ class SpanLoss(Objective):
     def losses(self, batch: Batch) -> Losses:
         assert isinstance(batch, AskedBatch)
         assert batch.spans is not None
+        spans, real = batch.spans.clamp_min(0), batch.spans[..., 0] >= 0  # (B, K, 2), (B, K)
         if self.training and self.word_dropout and batch.source is not None:
             batch = replace(batch, source=_unknown(batch.source, self.word_dropout))
-        logs, real = self.model(batch), batch.spans[..., 0] >= 0  # (B, 2, S), (B, K)
-        spans = batch.spans.clamp_min(0)
+        logs = self.model(batch)  # (B, 2, S)
         both = logs[:, 0].gather(1, spans[..., 0]) + logs[:, 1].gather(1, spans[..., 1])
         likelihood = torch.logsumexp(both.masked_fill(~real, _NEVER), 1)
         total = -likelihood.masked_fill(~real.any(1), 0.0).sum()

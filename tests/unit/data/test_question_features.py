@@ -6,12 +6,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saccade.batch import AskedBatch
 from saccade.data.example import Example
 from saccade.data.loader import collate
 from saccade.data.question_features import MATCHES, matches, question_features, token_spans
 from saccade.data.store import Store
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig
-from saccade.models.span_reader import AskedBatch
 
 PASSAGE = "Ada went to Rome. Ben stayed in Oslo, and Ada wrote."
 QUESTION = "Where did Ada go?"
@@ -42,7 +42,7 @@ def test_any_words_of_a_passage_are_found_again(kind, data):
     assert PASSAGE[offsets[i][0] : offsets[j][1]].strip() == PASSAGE[begin:end]
 
 
-KINDS = {kind: tokenizer(kind, **({"size": 300} if kind == "bpe" else {})) for kind in ("word", "char", "bpe")}
+KINDS = {kind: tokenizer(kind) for kind in ("word", "char", "bpe")}
 
 
 def test_matches_by_hand():
@@ -79,7 +79,11 @@ def test_batches_of_questions(tmp_path):
     (offsets,) = own.offsets([PASSAGE])
     words = [PASSAGE[begin:end] for begin, end in offsets]
     assert batch.spans.shape == (4, 4, 2)
-    assert batch.spans[0, :3].tolist() == [[words.index("Rome")] * 2, [words.index("to"), words.index("Rome")], [-1, -1]]
+    assert batch.spans[0, :3].tolist() == [
+        [words.index("Rome")] * 2,
+        [words.index("to"), words.index("Rome")],
+        [-1, -1],
+    ]
     assert batch.spans[1, 0].tolist() == [3, 3]  # its EOS stands for "no answer"
     assert (batch.spans[3] == -1).all()
     assert batch.source.shape == (4, 20)
