@@ -35,7 +35,7 @@ class Fake:
         self.free.set()
         self.given_up = 0
         self.stubborn = False
-        self.fault = None
+        self.breaks = None
 
     def hold(self):
         self.free.clear()
@@ -47,6 +47,9 @@ class Fake:
     def search(self, options):
         return parse(SearchConfig, options, "the search")
 
+    def fault(self, given):
+        return None if isinstance(given, str) else "is no text."
+
     def length(self, text):
         return len(text.split()) + 1
 
@@ -57,15 +60,15 @@ class Fake:
         self.batches.append(list(texts))
         self.searches.append((search, attention))
         self._wait(check)
-        if self.fault is not None and "fault" in texts:
-            raise self.fault
+        if self.breaks is not None and "fault" in texts:
+            raise self.breaks
         return [Answer(json.dumps({"text": text.upper()}).encode(), len(text.split())) for text in texts]
 
     def trace(self, text, wishes, check):
         self.traced.append((text, wishes))
         self._wait(check)
-        if self.fault is not None:
-            raise self.fault
+        if self.breaks is not None:
+            raise self.breaks
         return Answer(json.dumps({"saccade_trace": 1, "text": text.upper()}).encode(), 1)
 
     def _wait(self, check):

@@ -207,7 +207,7 @@ def test_attention_has_a_limit(each, status):
 @pytest.mark.parametrize("path", ["/v1/predict", "/v1/trace"])
 def test_what_a_model_refuses(path):
     model = Fake()
-    model.fault = DataError("this model reads no such thing.")
+    model.breaks = DataError("this model reads no such thing.")
     got = run(post(application(model), {"input": "fault"}, path))
     assert (got.status, got.error) == (422, "this model reads no such thing.")
 
@@ -225,7 +225,7 @@ def test_a_text_that_cannot_be_measured_is_refused(monkeypatch, path):
 @pytest.mark.parametrize("path", ["/v1/predict", "/v1/trace"])
 def test_our_own_faults_stay_in_our_log(path):
     model = Fake()
-    model.fault = RuntimeError("a secret of the server")
+    model.breaks = RuntimeError("a secret of the server")
 
     async def test():
         app = application(model)
@@ -239,7 +239,7 @@ def test_our_own_faults_stay_in_our_log(path):
 
 def test_a_fault_of_ours_is_told_without_its_reason():
     model, said = Fake(), []
-    model.fault = RuntimeError("a secret of the server")
+    model.breaks = RuntimeError("a secret of the server")
     with pytest.raises(RuntimeError, match="secret"):
         run(post(application(model), {"input": "fault"}, said=said))
     told = got(said)
