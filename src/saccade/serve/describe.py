@@ -93,7 +93,7 @@ def _shape(field: dict[str, Any], kinds: dict[str, bool]) -> dict[str, Any]:
     found: list[dict[str, Any]] = [part for part in field["anyOf"] if part["type"] != "null"]
     if len(found) > 1:
         found = [part for part in found if kinds[part["type"]]]
-    part = found[0] if len(found) == 1 else {"anyOf": found}
-    if "anyOf" in part.get("items", ()):
+    part: dict[str, Any] = found[0] if len(found) == 1 else {"anyOf": found}
+    if "anyOf" in part.get("items", {}):
         part = part | {"items": _shape(part["items"], kinds)}
     return part
