@@ -29,6 +29,8 @@ class Side:
     words: list[str]
     word_of: list[int]
     """The word index of each token. A token that belongs to no word, such as the end, has `len(words)`."""
+    turn_of: list[int] = field(default_factory=list)
+    """For a dialogue: the turn of each token, from 0; the end has the number of turns."""
 
     @property
     def names(self) -> list[str]:

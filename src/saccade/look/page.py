@@ -26,7 +26,7 @@ _NAME = "saccade"
 _INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 _COMMENT = re.compile(r"^(//[^\n]*|/\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
 _BOOT = 'import "saccade/main";'
-_STYLES = ("style/base.css", "style/stage.css", "style/lenses.css")
+_STYLES = ("style/base.css", "style/stage.css", "style/lanes.css", "style/lenses.css")
 
 
 def page(traces: Sequence[str], *, title: str) -> str:

@@ -98,15 +98,16 @@ function before(answer, entry) {
 function row(pick, act, numbers) {
   const { answer } = pick;
   const entry = answer.figure.rows[pick.row];
-  const sure = answer.site && answer.site.rows !== "target" ? null : sureness(answer.trace, entry);
+  const writes = (answer.site?.rows ?? "target") === "target";
+  const sure = writes ? sureness(answer.trace, entry) : null;
   const weights = answer.site && answer.figure.columns.length > 0;
   return [
     title(entry.name, sure !== null && `${percent(sure)} sure${before(answer, entry)}`),
     weights && el("section", {}, el("h3", {}, "Attends to"),
       attended(pick, act.select, numbers),
       answer.hand.canPull && el("p", { class: "quiet" }, "Move a slider: the model has to attend there.")),
-    answer.site?.rows !== "source" && instead(pick),
-    answer.trace.steps[entry.places[0]] && el("p", {}, button("Show this step in numbers", () => act.step(entry),
+    writes && instead(pick),
+    writes && answer.trace.steps[entry.places[0]] && el("p", {}, button("Show this step in numbers", () => act.step(entry),
       { class: "small", "data-key": "to-step" })),
   ];
 }

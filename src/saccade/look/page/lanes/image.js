@@ -67,15 +67,14 @@ function steer(box, [rows, columns], point, at, pick) {
   });
 }
 
-/** A lane as in lanes/text.js, of the regions of an image; `hidden(region)` is true for hidden ones. */
-export function imageLane(figure, { light, of, pick, hidden }) {
+/** A lane of the regions of an image; see lanes/table.js. */
+export function imageLane({ answer, light, point, leave, pick, alone }) {
+  const { figure, hand } = answer;
   const { side } = figure;
   const [rows, columns] = side.grid;
   const { shown, show } = overlaid(side, SIZE);
-  const over = outlines(figure, hidden);
-  const point = (region) => light.set(...(figure.own ? [region, null] : [null, region]), of);
-  const at = () => (figure.own ? light.row : light.column);
-  const choose = (region) => pick(region);
+  const over = outlines(figure, (region) => hand.hidden(region));
+  const at = () => (alone ? light.row : light.column);
   const box = el("div", { class: "image", tabindex: 0, role: "application", "data-arrows": true, "data-key": "image",
     "aria-label": `The image, ${rows} rows and ${columns} columns of regions. Arrow keys move through them, `
       + "Enter selects one." }, shown, over.element);
@@ -85,19 +84,19 @@ export function imageLane(figure, { light, of, pick, hidden }) {
     return within((event.clientY - top) / height, rows) * columns + within((event.clientX - left) / width, columns);
   };
   box.addEventListener("pointermove", (event) => point(find(event)));
-  box.addEventListener("pointerleave", () => light.clear());
-  box.addEventListener("blur", () => light.clear());
-  box.addEventListener("click", (event) => choose(find(event)));
-  steer(box, side.grid, point, at, choose);
+  box.addEventListener("pointerleave", leave);
+  box.addEventListener("blur", leave);
+  box.addEventListener("click", (event) => pick(find(event)));
+  steer(box, side.grid, point, at, pick);
   const readout = el("p", { class: "readout hint" }, HINT);
   return {
     element: el("div", { class: "lane looking" }, box, readout),
-    rectOf: () => box.getBoundingClientRect(),
-    light: (weights, column, row) => {
+    layout: "beside", faint: true,
+    light: (weights, pointed, row) => {
       show(weights);
-      over.light(figure.own ? row : column, row);
-      readout.textContent = told(figure, { row, column }).replaceAll(" %", "\u00a0%");
-      readout.classList.toggle("hint", row === null && column === null);
+      over.light(pointed, row);
+      readout.textContent = told(figure, light).replaceAll(" %", "\u00a0%");
+      readout.classList.toggle("hint", light.empty);
     },
   };
 }

@@ -1,37 +1,19 @@
 // A lane of words: read or written, one beside the other.
 import { el, roving } from "saccade/base/dom";
 import { visible } from "saccade/base/format";
+import { chipOf, shade } from "saccade/lanes/running";
 
-const LIT = 0.05;
-
-/**
- * A lane is {element, chips, rectOf(place), light(weights, pointed)}; `light` takes a weight for each word, or null.
- * `point(place)`, `leave()`, `pick(place)`: what pointing at a word, leaving it and choosing it do.
- * `look(word, place)`: {classes, told}, the state of a word as class names and for screen readers.
- */
+/** A lane of words in one line, joined to others by ribbons; see lanes/table.js. */
 export function textLane({ key, label, words, picked, point, leave, pick, look, note = null }) {
-  const chips = words.map((word, place) => {
-    const { classes, told } = look(word, place);
-    return el("button", {
-      type: "button", class: ["word", word.sink && "sink", ...classes].filter(Boolean).join(" "), dir: "auto",
-      "data-key": `${key}-${place}`, "aria-pressed": String(place === picked),
-      "aria-label": [visible(word.name), ...told].join(", "),
-      on: { pointerenter: () => point(place), focus: () => point(place), pointerleave: leave, blur: leave,
-        click: () => pick(place) },
-    }, visible(word.name));
-  });
+  const chips = words.map((word, place) => chipOf(word, place, { key, picked, look }, { pointerenter: () => point(place),
+    focus: () => point(place), pointerleave: leave, blur: leave, click: () => pick(place) }));
   const group = el("div", { class: "words", role: "group", "aria-label": label }, chips, note);
   if (chips.length) roving(group, ".word", { row: true });
   return {
     element: el("div", { class: "lane", "data-lane": key }, el("span", { class: "lane-name" }, label), group),
-    chips,
+    line: words, joined: true,
     rectOf: (place) => chips[place].getBoundingClientRect(),
-    light: (weights, pointed) => chips.forEach((chip, place) => {
-      const weight = weights ? Math.min(1, weights[place]) : 0;
-      chip.style.setProperty("--look", weight.toFixed(3));
-      chip.classList.toggle("lit", weight >= LIT);
-      chip.classList.toggle("on", place === pointed);
-    }),
+    light: (weights, pointed) => shade(chips, weights, pointed),
   };
 }
 

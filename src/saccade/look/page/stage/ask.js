@@ -2,9 +2,9 @@
 import { button, byId, el, redraw } from "saccade/base/dom";
 import { clip, visible } from "saccade/base/format";
 import { takeImage } from "saccade/share/images";
+import { field, names, talkButtons } from "saccade/stage/fields";
+import { filled, holds, titleOf } from "saccade/state/input";
 
-const LABELS = { translation: "Sentence to translate", language: "Text to go on from",
-  classification: "Text to judge" };
 const SHORT = 44;
 
 function examples(app) {
@@ -14,40 +14,19 @@ function examples(app) {
     list.map((example, place) => {
       const attributes = { class: "example", "data-key": `example-${place}`, "data-example": place, dir: "auto" };
       const content = example.image ? el("img", { src: example.image, alt: visible(example.name), width: 44, height: 44 })
-        : visible(clip(example.input, SHORT));
+        : visible(clip(titleOf(example.input), SHORT));
       return button(content, () => app.showExample(example), attributes);
     }));
 }
 
-/** The field to write in. It stays in the page while one writes, so that no letter is lost. */
-let field = null;
-
-function textField(app) {
-  const task = app.models.find((model) => model.name === app.state.models[0])?.task;
-  if (!field) {
-    field = el("textarea", { id: "text", rows: 1, dir: "auto", spellcheck: "false", maxlength: 20000,
-      placeholder: "Write a text …", "data-key": "text" });
-    field.addEventListener("input", () => app.type(field.value));
-    field.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" && (event.key !== "Enter" || event.shiftKey)) return;
-      event.preventDefault();
-      app.editing = false;
-      app.draw();
-      byId("stage").querySelector(".word, .edit")?.focus();
-    });
-  }
-  field.setAttribute("aria-label", LABELS[task] ?? "Text");
-  if (field.value !== app.state.text) field.value = app.state.text;
-  return field;
-}
-
-/** Open the field and put the cursor into it. */
+/** Open the fields and put the cursor into the first. */
 export function edit(app) {
   if (!app.engine.live || !app.readsText()) return;
   app.editing = true;
   app.draw();
-  field?.focus();
-  field?.select();
+  const first = field(app, names(app)[0]);
+  first.focus();
+  first.select();
 }
 
 function imageField(app) {
@@ -67,10 +46,10 @@ function row(app, open) {
   }
   return el("div", { class: "ask" },
     app.readsImages() && imageField(app),
-    open ? textField(app)
+    open ? names(app).map((name) => field(app, name))
       : text(app) && button([el("span", { "aria-hidden": "true" }, "✎"), " Edit the text"], () => edit(app),
         { class: "edit small", "data-key": "edit", title: "/" }),
-    examples(app));
+    talkButtons(app), examples(app));
 }
 
 const text = (app) => app.readsText() || !app.readsImages();
@@ -78,15 +57,17 @@ let drawn = null;
 
 /** Draw the row above the lanes. While one writes it stays as it is, so that the cursor stays too. */
 export function drawAsk(scene, app) {
-  const open = text(app) && (app.editing || !scene.first || !app.state.text.trim());
+  const talks = app.reads === "dialogue";
+  const open = text(app) && (app.editing || talks || !scene.first || !filled(app.state, app.reads));
   const now = JSON.stringify([open, app.state.models, app.image?.name]);
+  if (talks !== (byId("scene").nextElementSibling === byId("ask"))) byId("scene")[talks ? "after" : "before"](byId("ask"));
   if (now !== drawn) {
     redraw(byId("ask"), row(app, open));
     drawn = now;
-  } else if (open) textField(app);
+  } else if (open) names(app).forEach((name) => field(app, name));
   for (const each of byId("ask").querySelectorAll("[data-example]")) {
     const example = app.examples[Number(each.dataset.example)];
     each.setAttribute("aria-pressed", String(example.image ? app.image?.name === example.name
-      : app.state.text === example.input));
+      : holds(app.state, example.input)));
   }
 }

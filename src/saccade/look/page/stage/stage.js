@@ -1,18 +1,22 @@
 // The stage: what was read and what was written, as lanes of words joined by ribbons.
 import { button, byId, el, redraw } from "saccade/base/dom";
 import { breadth, decimal, percent, visible } from "saccade/base/format";
-import { imageLane } from "saccade/lanes/image";
-import { plainLane, textLane } from "saccade/lanes/text";
+import { laneOf } from "saccade/lanes/table";
+import { plainLane } from "saccade/lanes/text";
 import { drawAsk } from "saccade/stage/ask";
+import { contextOf } from "saccade/stage/context";
 import { ribbons } from "saccade/stage/ribbons";
 import { sentenceOf } from "saccade/stage/diff";
-import { isImage, sureness, unknownTokens } from "saccade/trace/fold";
+import { spansOf } from "saccade/stage/spans";
+import { copiedShare, sureness, unknownTokens } from "saccade/trace/fold";
 
 const MANY = 30;
 /** Words in a lane; with more, the words wrap and only the ribbons of the word in question are drawn. */
 const UNSURE = 0.5;
 const NAMES = { source: "Read", target: "Wrote", written: "Wrote before" };
-const nameOf = (side) => NAMES[side] ?? side;
+const TASK_NAMES = { questions: { source: "Passage", question: "Question", target: "From, to", summary: "Attends" },
+  chat: { source: "Said", target: "Replies" } };
+const nameOf = (side, task) => TASK_NAMES[task]?.[side] ?? NAMES[side] ?? side;
 
 /** The states of a word that was read. */
 function readLook(answer) {
@@ -36,8 +40,9 @@ function wroteLook(answer) {
     const changed = word.places.some((place) => fresh.has(place));
     const yours = word.places.some((place) => place === forced - 1);
     const unsure = sure !== null && sure < UNSURE && !word.mark;
-    return { classes: [changed && "changed", yours && "yours", unsure && "unsure"],
-      told: [sure !== null && `${percent(sure)} sure`, yours && "written by you", changed && "changed"]
+    const copied = copiedShare(trace, word) ?? 0;
+    return { classes: [changed && "changed", yours && "yours", unsure && "unsure", copied > UNSURE && "copied"],
+      told: [sure !== null && `${percent(sure)} sure`, copied > UNSURE && `${percent(copied)} copied`, yours && "written by you", changed && "changed"]
         .filter(Boolean) };
   };
 }
@@ -45,33 +50,30 @@ function wroteLook(answer) {
 /** The lane of one answer's rows. */
 function wroteLane(answer, scene, app, light, many) {
   const { figure, site, of } = answer;
-  const source = (site?.rows ?? "target") === "source";
-  return textLane({ key: `wrote-${of}`, words: figure.rows,
-    label: many ? visible(answer.label) : site?.rows === site?.columns && site ? "attends" : nameOf(site?.rows ?? "target"),
-    picked: scene.pick?.of === of ? scene.pick.row : null, look: source ? readLook(answer) : wroteLook(answer),
-    point: (row) => light.set(row, null, of), leave: () => light.clear(),
-    pick: (row) => app.update({ pick: { row, column: null, of }, step: figure.rows[row].places[0] }),
-    note: cutNote(answer) });
+  const name = site?.rows ?? "target";
+  const label = many ? visible(answer.label) : figure.own ? "attends" : nameOf(name, answer.trace.task);
+  return laneOf({ key: `wrote-${of}`, name, label, words: figure.rows, rows: true, unit: scene.state.unit,
+    picked: scene.pick?.of === of ? scene.pick.row : null, look: name === "target" || name === "written" ? wroteLook(answer)
+      : readLook(answer), answer, light,
+    pick: (row) => app.update({ pick: { row, column: null, of }, step: figure.rows[row].places[0] }), note: cutNote(answer) });
 }
 
 function cutNote({ trace, site }) {
   const most = trace.options.max_length;
   const last = trace.sides.get("target")?.marks ?? [];
   if ((site && site.rows !== "target") || !trace.steps.length || last.includes(trace.steps.length - 1)
-    || trace.task === "classification") return null;
+    || ["classification", "questions"].includes(trace.task)) return null;
   return el("span", { class: "cut" }, `… cut at ${Number.isInteger(most) ? most : trace.steps.length} tokens`);
 }
 
-/** What attention looks at: a lane of words, or an image. */
+/** The lane of what attention looks at. */
 function readLane(answer, scene, app, light) {
-  const { figure, site, of, hand } = answer;
-  const picked = scene.pick && scene.pick.row === null ? scene.pick.column : null;
-  const pick = (column) => app.update({ pick: { row: null, column, of } });
-  const [point, leave] = [(column) => light.set(null, column, of), () => light.clear()];
-  if (figure.side) return imageLane(figure, { light, of, pick, hidden: (region) => hand.hidden(region) });
-  const own = site && site.rows === site.columns;
-  return textLane({ key: "read", label: own ? "is attended to" : nameOf(site?.columns ?? "source"), words: figure.columns,
-    picked, look: readLook(answer), point, leave, pick });
+  const { figure, site, of } = answer;
+  const name = site?.columns ?? "source";
+  return laneOf({ key: "read", name, label: figure.own ? "is attended to" : nameOf(name, answer.trace.task),
+    words: figure.columns, rows: false, unit: scene.state.unit, look: readLook(answer), answer, light,
+    picked: scene.pick && scene.pick.row === null ? scene.pick.column : null, dropped: app.dropped(answer.trace),
+    pick: (column) => app.update({ pick: { row: null, column, of } }) });
 }
 
 /** Light the words of both lanes by the weights of the word in question. */
@@ -79,12 +81,12 @@ function follow(light, read, wrote, answers) {
   light.listen(() => {
     const { row, column, of } = light;
     const lit = answers.find((answer) => answer.of === of) ?? answers[0];
-    read.light(row === null || !lit.site ? null : lit.figure.columns.map((_, place) => lit.figure.at(row, place)), column, row);
+    read.light(row === null || !lit.site ? null : lit.figure.columns.map((_, place) => lit.figure.at(row, place)),
+      read.alone ? row : column, row, lit.figure);
     wrote.forEach((lane, number) => {
       const { figure } = answers[number];
       const same = column !== null && row === null && column < figure.columns.length;
-      // the weights of one image region are small, so they are divided by their maximum
-      const most = same && figure.side ? Math.max(1e-9, ...figure.rows.map((_, place) => figure.at(place, column))) : 1;
+      const most = same && read.faint ? Math.max(1e-9, ...figure.rows.map((_, place) => figure.at(place, column))) : 1;
       lane.light(same ? figure.rows.map((_, place) => figure.at(place, column) / most) : null,
         answers[number].of === of ? row : null);
     });
@@ -121,40 +123,37 @@ function lanes(scene, app, light) {
   const answers = scene.answers.filter((answer) => answer.trace);
   const [first] = answers;
   const several = scene.answers.length > 1;
-  const read = first.figure.columns.length || first.figure.side ? readLane(first, scene, app, light) : null;
+  const read = first.figure.columns.length ? readLane(first, scene, app, light) : null;
   const wrote = answers.map((answer) => wroteLane(answer, scene, app, light, several));
-  const rows = first.figure.own && first.figure.side ? [] : wrote;
-  const count = Math.max(first.figure.side ? 0 : first.figure.columns.length,
-    ...answers.map(({ figure }) => figure.rows.length));
-  const sparse = count > MANY;
-  const box = el("div", { class: ["lanes", sparse && "wrapped", first.figure.side && "beside", several && "several"]
-    .filter(Boolean).join(" "), "data-scroll": "lanes" });
-  const drawn = read && !first.figure.side
-    ? answers.map((answer, number) => [answer, number]).filter(([answer, number]) => answer.site
-      && (number === 0 || answer.figure.columns.length === first.figure.columns.length))
-      .map(([answer, number]) => ribbons(box, answer.figure, read.rectOf, wrote[number].rectOf,
-        { light, of: answer.of, sparse, below: number > 0 })) : [];
-  const each = answers.map((answer, number) => el("div", { class: answer.slow ? "answer busy" : "answer" }, rows[number]?.element, changes(answer, app, number === answers.length - 1),
-  savedChanges(answer), factsOf(answer)));
-  const source = first.trace.sides.get("source");
-  const image = !first.figure.side && source && isImage(source)
-    && el("img", { class: "read-image", src: source.image, alt: "The image that was read" });
-  box.append(...[image, read?.element, el("div", { class: "answers" }, each), ...drawn.map(({ element }) => element)]
-    .filter(Boolean));
+  const lists = [read, ...wrote].filter(Boolean).map(({ line }) => line);
+  const sparse = Math.max(...lists.map((words) => words.length)) > MANY;
+  const box = el("div", { class: ["lanes", sparse && "wrapped", read?.layout, several && "several"].filter(Boolean).join(" "),
+    "data-scroll": "lanes" });
+  const joined = answers.map((answer, number) => [answer, number]).filter(([answer, number]) => read?.joined
+    && wrote[number].joined && answer.site && (number === 0 || answer.figure.columns.length === first.figure.columns.length));
+  const drawn = joined.map(([answer, number]) => ribbons(box, answer.figure, read.rectOf, wrote[number].rectOf,
+    { light, of: answer.of, sparse, below: number > 0 }));
+  const each = answers.map((answer, number) => el("div", { class: answer.slow ? "answer busy" : "answer" },
+    !read?.alone && wrote[number].element, spansOf(answer, number === 0 ? read : null),
+    changes(answer, app, number === answers.length - 1), savedChanges(answer), factsOf(answer)));
+  box.append(...[...contextOf(first, read, scene, app, light), read?.element, el("div", { class: "answers" }, each),
+    ...drawn.map(({ element }) => element)].filter(Boolean));
   if (read) follow(light, read, wrote, answers);
-  const lists = [first.figure.side ? [] : first.figure.columns, ...answers.map(({ figure }) => figure.rows)];
   return { box, place: () => {
     if (!document.body.classList.contains("present") && !sparse) fit(box, lists);
     drawn.forEach(({ place }) => place());
+    for (const lane of [read, ...wrote]) lane?.settle?.();
   } };
 }
 
 function waiting(answer, app) {
   const image = app.readsImages([answer.model]);
+  const kind = app.models.find((model) => model.name === answer.model)?.input;
   return el("p", { class: "quiet" }, answer.fault ? `${visible(answer.label)}: no answer yet.`
     : answer.busy ? "Waiting for the answer …"
       : image ? "Choose an image, drop one on the page, or paste it."
-        : "Write something: the answer appears while you type.");
+        : kind === "dialogue" ? "Say something: the model replies."
+          : "Write something: the answer appears while you type.");
 }
 
 let measure = null;

@@ -1,6 +1,7 @@
 // Answers of the models: requests with a cache, the untouched answer beside the changed one, and failures that erase
 // nothing.
 import { Refusal } from "saccade/engine/server";
+import { filled, inputOf } from "saccade/state/input";
 import { UNTOUCHED, untouched } from "saccade/state/link";
 import { entriesOf } from "saccade/trace/fold";
 import { Fault, openTrace } from "saccade/trace/open";
@@ -21,9 +22,9 @@ export function hiddenTokens(trace, hide) {
 }
 
 /** The body of a trace request. Interventions by token number are sent only to the model that they were made on. */
-export function requestOf(state, model, image, base) {
+export function requestOf(state, { name: model, input: kind }, image, base) {
   /** @type {Record<string, any>} */
-  const request = { model, ...(image === null ? { input: state.text } : { image: image.base64 }),
+  const request = { model, ...(image === null ? { input: inputOf(state, kind) } : { image: image.base64 }),
     options: state.options };
   const own = state.on === null || state.on === model;
   const block = [...new Set([...(own ? state.block : []), ...hiddenTokens(base, state.hide)])];
@@ -71,7 +72,8 @@ export class Answers {
     const image = this.imageOf(model);
     const slot = this.#slots.get(model) ?? { trace: null, base: null, busy: false, slow: false, fault: null };
     this.#slots.set(model, slot);
-    const wanted = JSON.stringify([state.text, image?.id, state.options, state.on, state.force, state.pull, state.block,
+    const known = this.engine.models.find(({ name }) => name === model);
+    const wanted = JSON.stringify([inputOf(state, known.input), image?.id, state.options, state.on, state.force, state.pull, state.block,
       state.hide, state.lens === "step"]);
     if (slot.key === wanted && !slot.fault) return;
     slot.control?.abort();
@@ -79,7 +81,7 @@ export class Answers {
     const control = new AbortController();
     clearTimeout(slot.late);
     Object.assign(slot, { key: wanted, control, busy: true, slow: false });
-    if (!(image === null ? state.text.trim() : image.base64)) {
+    if (!(image === null ? filled(state, known.input) : image.base64)) {
       Object.assign(slot, { trace: null, base: null, fault: null, busy: false, slow: false });
       this.show();
       return;
@@ -91,20 +93,20 @@ export class Answers {
     }, SLOW);
     try {
       const touched = !untouched(state) && (state.on === null || state.on === model || state.hide.length > 0);
-      const plain = requestOf({ ...state, ...UNTOUCHED }, model, image, null);
+      const plain = requestOf({ ...state, ...UNTOUCHED }, known, image, null);
       const base = await this.#trace(plain, image, control.signal);
       if (slot.control !== control) return;
-      const trace = touched ? await this.#trace(requestOf(state, model, image, base), image, control.signal) : base;
+      const trace = touched ? await this.#trace(requestOf(state, known, image, base), image, control.signal) : base;
       if (slot.control !== control) return; // a newer request has replaced this one
       Object.assign(slot, { trace, base: touched ? base : null, fault: null, busy: false, slow: false });
       this.show(model, trace);
     } catch (error) {
       if (slot.control !== control || error.name === "AbortError") return;
-      const known = error instanceof Refusal || error instanceof Fault;
+      const said = error instanceof Refusal || error instanceof Fault;
       const away = error instanceof Refusal && error.status === 0;
       Object.assign(slot, { busy: false, slow: false, fault: { away,
-        sentence: known ? error.message : "The page could not show the answer." } });
-      if (!known) console.error(String(error));
+        sentence: said ? error.message : "The page could not show the answer." } });
+      if (!said) console.error(String(error));
       if (away) slot.again = setTimeout(() => this.retry(state), RETRY);
       this.show();
     }

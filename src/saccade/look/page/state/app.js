@@ -2,6 +2,7 @@
 import { byId } from "saccade/base/dom";
 import { visible } from "saccade/base/format";
 import { Answers } from "saccade/state/answers";
+import { fieldsOf, filled } from "saccade/state/input";
 import { decode, encode, START, UNTOUCHED, untouched } from "saccade/state/link";
 
 const PATIENCE = 250;
@@ -47,9 +48,25 @@ export class App {
     return this.models.some((model) => model.input !== "picture" && names.includes(model.name));
   }
 
+  /** The first selected model, or undefined. */
+  get #first() {
+    return this.models.find((model) => model.name === this.state.models[0]);
+  }
+
+  /** What the first selected model reads: "text", "picture", "question" or "dialogue". */
+  get reads() {
+    return this.#first?.input ?? "text";
+  }
+
   /** Examples of the first selected model, [{input} or {image, name}]. */
   get examples() {
-    return this.models.find((model) => model.name === this.state.models[0])?.examples ?? [];
+    return this.#first?.examples ?? [];
+  }
+
+  /** How many of the oldest turns the model did not read. */
+  dropped(trace) {
+    const read = new Set(trace.sides.get("source")?.turn_of ?? []).size - 1;
+    return Math.max(0, this.state.turns.length - read);
   }
 
   /** Restore the state from the URL; ignore invalid parts and show a notice. */
@@ -74,7 +91,7 @@ export class App {
 
   /** Show the first example, unless the link or the user asked for something. */
   begin() {
-    if (this.state.text || this.image || !this.engine.live || this.state.traces.length) return;
+    if (filled(this.state, this.reads) || this.image || !this.engine.live || this.state.traces.length) return;
     if (this.examples.length) this.showExample(this.examples[0], { push: false });
   }
 
@@ -83,7 +100,7 @@ export class App {
     if (example.image) {
       this.image = { id: example.name, name: example.name, example: true, base64: example.image.split(",").at(-1) };
       this.update({ ...UNTOUCHED, step: 0, pick: null }, { push });
-    } else this.update({ ...UNTOUCHED, text: example.input, step: 0, pick: null }, { push });
+    } else this.update({ ...UNTOUCHED, ...fieldsOf(example.input), step: 0, pick: null }, { push });
   }
 
   /**
@@ -123,11 +140,24 @@ export class App {
     this.draw();
   }
 
-  /** Change the text while it is typed. Interventions belong to the old text, so they end, and this can be undone. */
-  type(text) {
+  /** Change fields while one types. Interventions belong to the old text, so they end, and this can be undone. */
+  type(fields) {
     const touched = !untouched(this.state);
     if (touched) this.say("Your changes belonged to the text before, so they are gone. Undo brings them back.");
-    this.update({ text, ...UNTOUCHED, step: 0, pick: null }, { soon: PATIENCE, push: touched });
+    this.update({ ...fields, ...UNTOUCHED, step: 0, pick: null }, { soon: PATIENCE, push: touched });
+  }
+
+  /** Keep the model's reply and go on with `text`; without one, the model speaks next again. Returns whether it can. */
+  answer(text) {
+    const [{ trace, busy, fault }] = this.shown();
+    const begun = this.state.turns.length > 0;
+    if (begun && (busy || fault || !trace)) {
+      this.say("The reply is not there yet.");
+      return false;
+    }
+    const turns = [...this.state.turns, begun ? trace.text : "", text].filter((turn) => turn.trim());
+    this.update({ ...UNTOUCHED, turns, step: 0, pick: null }, { push: true });
+    return true;
   }
 
   /** Set the input image {id, name, base64}; select a model that reads images if none is selected. */
@@ -149,7 +179,7 @@ export class App {
   /** Add a trace that the user opened, and show it. */
   add(entry) {
     this.traces.push(entry);
-    const asked = this.state.text || this.image;
+    const asked = filled(this.state, this.reads) || this.image;
     this.update({ traces: [...this.state.traces, this.traces.length - 1], models: asked ? this.state.models : [],
       pick: null });
   }

@@ -20,12 +20,14 @@ export const OPTIONS = {
 };
 
 /**
+ * `text` is what is read, or asked about the `passage`; `turns` are the turns of a dialogue.
+ *
  * Interventions: `hide` are numbers of words that no model may attend to. `force` (tokens that the answer begins with),
  * `pull` ([step, token, weight]) and `block` (tokens, of old links) belong to the model `on`, as token numbers differ
  * between models. `pick` is the selected word: {row, column, of}, each a number or null; `of` is the answer's place.
  */
 export const START = {
-  text: "", models: [], traces: [], options: {}, on: null, force: [], pull: [], block: [], hide: [],
+  text: "", passage: "", turns: [], models: [], traces: [], options: {}, on: null, force: [], pull: [], block: [], hide: [],
   lens: "words", site: null, head: null, unit: "words", sinks: "shown", step: 0, pick: null,
 };
 
@@ -38,7 +40,8 @@ const pickText = ({ row, column, of }) => `${row ?? ""}.${column ?? ""}.${of}`;
 /** Encode the state for the URL; default values are left out. */
 export function encode(state) {
   const out = new URLSearchParams();
-  if (state.text) out.set("text", state.text);
+  for (const name of ["text", "passage"]) if (state[name]) out.set(name, state[name]);
+  for (const turn of state.turns) out.append("turn", turn);
   for (const model of state.models) out.append("model", model);
   for (const trace of state.traces) out.append("trace", trace);
   for (const name of Object.keys(OPTIONS)) if (name in state.options) out.set(name, state.options[name]);
@@ -100,13 +103,14 @@ function oneOf(text, allowed, name) {
 export function decode(hash) {
   const state = { ...START, options: {} };
   const found = new URLSearchParams(hash.replace(/^#/, ""));
-  const many = { model: (text) => state.models.push(text), trace: (text) => state.traces.push(whole(text, "trace")),
+  const long = (text) => text.slice(0, LONGEST);
+  const many = { turn: (text) => state.turns.push(long(text)), model: (text) => state.models.push(text), trace: (text) => state.traces.push(whole(text, "trace")),
     force: (text) => state.force.push(whole(text, "force")), block: (text) => state.block.push(whole(text, "block")),
     hide: (text) => state.hide.push(whole(text, "hide")), pull: (text) => state.pull.push(pulled(text)) };
-  const one = { text: (text) => text.slice(0, LONGEST), on: String, lens: (text) => oneOf(text, LENSES, "lens"),
+  const one = { text: long, passage: long, on: String, lens: (text) => oneOf(text, LENSES, "lens"),
     site: String, head: (text) => whole(text, "head"), unit: (text) => oneOf(text, UNITS, "unit"),
     sinks: (text) => oneOf(text, ENDS, "sinks"), step: (text) => whole(text, "step"), pick: picked };
-  for (const list of ["models", "traces", "force", "block", "hide", "pull"]) state[list] = [];
+  for (const list of ["turns", "models", "traces", "force", "block", "hide", "pull"]) state[list] = [];
   for (const [name, text] of found) {
     if (Object.hasOwn(many, name)) many[name](text);
     else if (Object.hasOwn(one, name)) state[name] = one[name](text);

@@ -115,6 +115,13 @@ export function sureness(trace, entry) {
     ? Math.exp(steps.reduce((sum, step) => sum + step.log_probability, 0)) : null;
 }
 
+/** The probability that a written word was copied: the mean over its tokens, or null for models that do not copy. */
+export function copiedShare(trace, entry) {
+  const copies = entry.places.map((place) => trace.steps[place]?.copies);
+  if (!copies.every(Boolean)) return null;
+  return copies.flat().reduce((sum, [, share]) => sum + share, 0) / copies.length;
+}
+
 /** True for self-attention: a side attends to itself, or a decoder to the tokens written so far. */
 export const looksBack = (site) => site.rows === site.columns || site.columns === "written";
 

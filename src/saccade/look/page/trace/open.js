@@ -23,6 +23,8 @@ function checkSide(side, name, where) {
   need(side.word_of.every(placeIn(side.words.length + 1)),
     `${at} has a word_of outside its ${side.words.length} words.`);
   const marks = side.marks ?? [];
+  need((side.turn_of ?? null) === null || (listOf(side.turn_of, placeIn(side.tokens.length + 1))
+    && side.turn_of.length === side.tokens.length), `${at} needs one number in turn_of for each of its tokens.`);
   need(listOf(marks, placeIn(side.tokens.length)), `${at} has marks outside its ${side.tokens.length} tokens.`);
   const image = side.image ?? null;
   need(image === null || (text(image) && image.startsWith("data:image/")),
@@ -64,6 +66,9 @@ function checkSteps(steps, sides, where) {
     need(record(step) && Number.isInteger(step.token) && text(step.text) && number(step.log_probability),
       `${at} needs a token, a text and a log-probability.`);
     need(listOf(step.candidates, candidate), `${at} has candidates that are not [token, text, log-probability].`);
+    need((step.copies ?? null) === null || listOf(step.copies, (copy) => Array.isArray(copy) && copy.length === 2
+      && placeIn(sides.get("source")?.tokens.length ?? 0)(copy[0]) && number(copy[1])),
+    `${at} has copies that are not [source token, probability].`);
     need(record(step.norms ?? {}) && Object.values(step.norms ?? {}).every(number),
       `${at} has norms that are no numbers.`);
   });

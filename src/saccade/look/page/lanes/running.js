@@ -1,0 +1,78 @@
+// Words of a running text, shared by lanes of passages and dialogues: buttons in the order of the text.
+import { el, roving } from "saccade/base/dom";
+import { visible } from "saccade/base/format";
+import { entriesOf } from "saccade/trace/fold";
+
+const LIT = 0.05;
+
+/** Shade words by weights, a number for each or null, and mark the one pointed at. */
+export function shade(chips, weights, pointed) {
+  chips.forEach((chip, place) => {
+    const weight = weights ? Math.min(1, weights[place]) : 0;
+    chip.style.setProperty("--look", weight.toFixed(3));
+    chip.classList.toggle("lit", weight >= LIT);
+    chip.classList.toggle("on", place === pointed);
+  });
+}
+
+/** The button of a word; `look(word, place)`: {classes, told}, its state as class names and for screen readers. */
+export function chipOf(word, place, { key, picked, look, name = visible(word.name) }, on = {}) {
+  const { classes, told } = look(word, place);
+  return el("button", {
+    type: "button", class: ["word", word.sink && "sink", ...classes].filter(Boolean).join(" "), dir: "auto",
+    "data-key": `${key}-${place}`, "data-place": place, "aria-pressed": String(place === picked),
+    "aria-label": [name, ...told].join(", "), on,
+  }, name);
+}
+
+/**
+ * The words of a side in the order of its text: {chips, parts}. `chips` are the buttons of the figure's words. `parts`
+ * are {entry, shown}, words that the figure leaves out included. `nameOf(entry)` may give another name.
+ */
+export function running(side, { words, unit, nameOf = (entry) => visible(entry.name), ...spec }) {
+  const numbers = new Map(words.map((word, place) => [word.places[0], place]));
+  const chips = [];
+  const parts = entriesOf(side, unit).map((entry) => {
+    const place = numbers.get(entry.places[0]);
+    if (place === undefined) return { entry, shown: el("span", { class: "sink" }, nameOf(entry)) };
+    chips[place] = chipOf(words[place], place, { ...spec, name: nameOf(entry) });
+    return { entry, shown: chips[place] };
+  });
+  return { chips, parts };
+}
+
+/** Let a box of words answer to the pointer, the keyboard and clicks, with a few listeners for all words. */
+export function listen(box, { point, leave, pick }) {
+  const placed = (act) => (event) => {
+    const chip = event.target.closest(".word");
+    if (chip) act(Number(chip.dataset.place));
+    else leave();
+  };
+  for (const kind of ["pointerover", "focusin"]) box.addEventListener(kind, placed(point));
+  for (const kind of ["pointerleave", "focusout"]) box.addEventListener(kind, () => leave());
+  box.addEventListener("click", (event) => { if (event.target.closest(".word")) placed(pick)(event); });
+  if (box.querySelector(".word")) roving(box, ".word", { row: true });
+}
+
+/** Scroll a box, and nothing around it, so that an element in it is seen. */
+export function reveal(box, element) {
+  const [outer, inner] = [box.getBoundingClientRect(), element.getBoundingClientRect()];
+  if (inner.top >= outer.top && inner.bottom <= outer.bottom) return;
+  box.scrollTop += (inner.top + inner.bottom - outer.top - outer.bottom) / 2;
+}
+
+/** Scrolls to the strongest word when another row is selected, and not while one points. */
+export class Follower {
+  #last = null;
+
+  settle(box, chips, { light, figure }) {
+    const { row, of } = light.home;
+    const now = row === null || row >= figure.rows.length ? null : `${of} ${row}`;
+    if (now === this.#last) return;
+    this.#last = now;
+    if (now === null || !chips.length) return;
+    const weights = figure.columns.map((_, column) => figure.at(row, column));
+    const best = chips[weights.indexOf(Math.max(...weights))];
+    if (best) reveal(box, best);
+  }
+}

@@ -1,0 +1,37 @@
+// The kinds of lanes, and which of them shows a side of a trace.
+import { imageLane } from "saccade/lanes/image";
+import { passageLane } from "saccade/lanes/passage";
+import { textLane } from "saccade/lanes/text";
+import { turnsLane } from "saccade/lanes/turns";
+
+const LONG = 30;
+/** Words of a source; a longer one is a passage. */
+
+/** `alone`: the lane shows rows and columns at once if a side attends to itself. */
+const KINDS = [
+  { fits: ({ answer, rows }) => answer.figure.side !== null && !rows, make: imageLane, alone: true },
+  { fits: ({ side }) => Boolean(side?.turn_of), make: turnsLane, alone: true },
+  { fits: ({ side, name, answer }) => name === "source" && side !== undefined
+    && (answer.trace.sides.has("question") || side.words.length > LONG), make: passageLane, alone: true },
+  { fits: () => true, make: textLane, alone: false },
+];
+
+/**
+ * The lane of the rows or the columns of an answer's figure.
+ *
+ * `spec`: {key, label, name (of the side), words (rows or columns), rows (whether they are rows), unit, picked, look,
+ * pick(place), note, answer, light}. The lane gets `point(place)` and `leave()` too, and the side as `side`.
+ *
+ * A lane is {element, light(weights, pointed, row, figure), alone} and may have: rectOf(place), and joined: true if
+ * ribbons may end there; line: the words that should fit into one line; layout: a class of the box around all lanes;
+ * faint: true if single weights are small and have to be divided by their maximum; settle(): called when it is on the
+ * page, and again after a change of size.
+ */
+export function laneOf(spec) {
+  const { answer, light, rows } = spec;
+  const full = { ...spec, side: answer.trace.sides.get(spec.name) };
+  const kind = KINDS.find(({ fits }) => fits(full));
+  const alone = kind.alone && answer.figure.own;
+  const point = (place) => light.set(...(rows || alone ? [place, null] : [null, place]), answer.of);
+  return { line: [], ...kind.make({ ...full, point, leave: () => light.clear(), alone }), alone };
+}
