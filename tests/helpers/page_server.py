@@ -11,6 +11,9 @@ import numpy as np
 from saccade.look import page
 from saccade.trace import pack
 
+READS = {"captioning": "picture", "questions": "question", "chat": "dialogue"}
+"""What models of a task read; those of others read text."""
+
 
 def altered(trace, asked):
     """The trace as the model would write it with these interventions: weights move, and words with them."""
@@ -51,12 +54,13 @@ def altered(trace, asked):
 class Answers:
     """A server with the page and canned traces: it keeps what it was asked.
 
-    `refuse` is a status and a sentence to answer with, `delays` are seconds by input, `token` what must be sent.
+    `refuse` is a status and a sentence to answer with, `delays` are seconds by input, `token` what must be sent, and
+    `answer` makes an answer of a canned trace and what was asked.
     """
 
     def __init__(self, traces):
         self.traces, self.asked, self.refuse, self.delays, self.token = traces, [], None, {}, None
-        self.examples = {}
+        self.examples, self.answer = {}, altered
         answers = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -78,7 +82,7 @@ class Answers:
                                     {
                                         "name": name,
                                         "task": trace.task,
-                                        "input": "picture" if trace.task == "captioning" else "text",
+                                        "input": READS.get(trace.task, "text"),
                                         "preset": "p",
                                         "parameters": 1,
                                         "attention": bool(trace.sites),
@@ -95,17 +99,19 @@ class Answers:
             def do_POST(self):
                 asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 answers.asked.append(asked)
-                text = asked.get("input", "picture")
-                time.sleep(answers.delays.get(text, 0))
+                given = asked.get("input", "picture")
+                text = given if isinstance(given, str) else next(iter(given.values()))
+                time.sleep(answers.delays.get(str(text), 0))
                 if answers.refuse:
                     self.reply(
                         answers.refuse[0], json.dumps({"error": {"code": "refused", "message": answers.refuse[1]}})
                     )
                     return
-                trace = altered(answers.traces[asked["model"]], asked)
+                trace = answers.answer(answers.traces[asked["model"]], asked)
                 options = asked["options"] | {name: asked[name] for name in ("force", "block", "pull") if name in asked}
                 vectors = trace.vectors if asked.get("detail") else {}
-                update = {"options": options, "vectors": vectors, "text": f"{trace.text} ({text})"}
+                said = f"{trace.text} ({text})" if given == text else trace.text
+                update = {"options": options, "vectors": vectors, "text": said}
                 self.reply(200, trace.model_copy(update=update).dump())
 
             def allowed(self):

@@ -75,6 +75,10 @@ function copiesOf({ trace, figure }, row) {
   return found;
 }
 
+/** The largest weight that each column gets from any row. */
+const strongestOf = (figure) => figure.columns.map((_, column) => Math.max(...figure.rows.map((_row, row) =>
+  figure.at(row, column))));
+
 /** Beginnings and ends of an answer that is a part of the text: ink on the left and on the right of words. */
 function showEnds(chips, figure, shown) {
   const [first, last] = shown ? [0, figure.rows.length - 1] : [];
@@ -109,7 +113,7 @@ export function passageLane({ key, label, side, name, words, rows, unit, picked,
   const element = el("div", { class: "lane running", "data-lane": key }, el("span", { class: "lane-name" }, label),
     el("div", { class: "with-map" }, text, map.element), writes && legendOf({ writes, points, copies }));
   return {
-    element, layout: rows ? null : "paged",
+    element, layout: rows ? null : "paged", sized: true,
     light: (weights, pointed, row = null, lit = figure) => {
       const own = lit.columns.length === chips.length ? lit : figure;
       const covered = writes && !points ? coverage(own, row) : null;
@@ -120,7 +124,7 @@ export function passageLane({ key, label, side, name, words, rows, unit, picked,
         chip.style.setProperty("--seen", covered ? covered[place].toFixed(3) : "0");
         chip.classList.toggle("origin", copied !== null && copied[place] >= COPIED);
       });
-      map.shade(weights, covered, pointed);
+      map.shade(points && light.empty ? strongestOf(figure) : weights, covered, pointed);
     },
     reveal: (place) => chips[place] && reveal(text, chips[place]),
     chips,

@@ -24,7 +24,7 @@ const KINDS = [
  *
  * A lane is {element, light(weights, pointed, row, figure), alone} and may have: rectOf(place), and joined: true if
  * ribbons may end there; line: the words that should fit into one line; layout: a class of the box around all lanes;
- * faint: true if single weights are small and have to be divided by their maximum; settle(): called when it is on the
+ * sized: true if its words have the size of a text, not of a line; faint: true if single weights are small and have to be divided by their maximum; settle(): called when it is on the
  * page, and again after a change of size.
  */
 export function laneOf(spec) {

@@ -4,34 +4,33 @@ import { percent, visible } from "saccade/base/format";
 import { Follower, listen, running, shade } from "saccade/lanes/running";
 
 const following = new Follower();
-const SPEAKERS = ["You", "Model"];
+let counted = 0;
+/** Turns when the lane was drawn before: with others, it shows the newest. */
 
-/** The one who says a turn; `dropped` older turns are not in the trace. */
-export const speakerOf = (turn, dropped = 0) => SPEAKERS[(turn + dropped) % 2];
-
-/** A lane of bubbles; see lanes/table.js. `dropped`: turns of the dialogue that the model did not read. */
-export function turnsLane({ key, label, side, words, unit, picked, look, point, leave, pick, light, answer, dropped = 0 }) {
+/** A lane of bubbles; see lanes/table.js. The model answers the last turn, and every other one before it. */
+export function turnsLane({ key, label, side, words, unit, picked, look, point, leave, pick, light, answer }) {
   const count = Math.max(0, ...side.turn_of.filter((_, place) => side.word_of[place] < side.words.length)) + 1;
+  const yours = (turn) => (count - turn) % 2 === 1;
   const turnOf = ({ places }) => side.turn_of[places[0]];
   // a mark begins each turn, and stands for its speaker
-  const nameOf = (entry) => (entry.mark && turnOf(entry) < count ? speakerOf(turnOf(entry), dropped) : visible(entry.name));
+  const nameOf = (entry) => (entry.mark && turnOf(entry) < count
+    ? yours(turnOf(entry)) ? "You" : "Model" : visible(entry.name));
   const { chips, parts } = running(side, { key, words, unit, picked, look, nameOf });
   const columns = Array.from({ length: count }, (_, turn) => words.flatMap((word, place) =>
     (turnOf(word) === turn ? [place] : [])));
   const shares = columns.map(() => el("span", { class: "turn-share number", "aria-hidden": "true" }));
-  const bubbles = columns.map((_, turn) => el("li", {
-    class: `turn ${speakerOf(turn, dropped) === SPEAKERS[0] ? "yours-said" : "theirs"}`, dir: "auto" },
+  const bubbles = columns.map((_, turn) => el("div", { class: yours(turn) ? "turn yours-said" : "turn theirs", dir: "auto" },
   parts.filter(({ entry }) => turnOf(entry) === turn).flatMap(({ entry, shown }) => {
     if (entry.mark) shown.classList.add("speaker");
     return [shown, " "];
   }), shares[turn]));
   const loose = parts.filter(({ entry }) => turnOf(entry) >= count).map(({ shown }) => shown);
-  const text = el("ol", { class: "turns", role: "group", "aria-label": label, "data-scroll": `turns-${key}` }, bubbles,
-    loose.length > 0 && el("li", { class: "turn loose" }, loose));
+  const text = el("div", { class: "turns", role: "group", "aria-label": label, "data-scroll": `turns-${key}` }, bubbles,
+    loose.length > 0 && el("div", { class: "turn loose" }, loose));
   listen(text, { point, leave, pick });
   return {
     element: el("div", { class: "lane running", "data-lane": key }, el("span", { class: "lane-name" }, label), text),
-    layout: "talk",
+    layout: "talk", sized: true,
     light: (weights, pointed) => {
       shade(chips, weights, pointed);
       columns.forEach((places, turn) => {
@@ -41,7 +40,8 @@ export function turnsLane({ key, label, side, words, unit, picked, look, point, 
       });
     },
     settle: () => {
-      if (light.home.row === null && text.scrollTop === 0) text.scrollTop = text.scrollHeight;
+      if (counted !== count) text.scrollTop = text.scrollHeight;
+      counted = count;
       following.settle(text, chips, { light, figure: answer.figure });
     },
   };

@@ -58,6 +58,6 @@ export function field(app, name) {
 /** The buttons of a dialogue. */
 export const talkButtons = (app) => app.reads === "dialogue" && el("span", { class: "talk-buttons" },
   button("Say it", () => say(app), { class: "main", "data-key": "say-it" }), " ",
-  button("Say something", () => app.answer(""), { "data-key": "go-on",
-    title: "Keep this reply, and let the model speak next" }), " ",
+  button("Let it go on", () => app.answer(""), { "data-key": "go-on",
+    title: "Keep this reply: the model answers it itself" }), " ",
   button("New dialogue", () => app.update({ turns: [], step: 0, pick: null }, { push: true }), { "data-key": "new-dialogue" }));

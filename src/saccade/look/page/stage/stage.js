@@ -40,7 +40,7 @@ function wroteLook(answer) {
     const changed = word.places.some((place) => fresh.has(place));
     const yours = word.places.some((place) => place === forced - 1);
     const unsure = sure !== null && sure < UNSURE && !word.mark;
-    const copied = copiedShare(trace, word) ?? 0;
+    const copied = word.mark ? 0 : copiedShare(trace, word) ?? 0;
     return { classes: [changed && "changed", yours && "yours", unsure && "unsure", copied > UNSURE && "copied"],
       told: [sure !== null && `${percent(sure)} sure`, copied > UNSURE && `${percent(copied)} copied`, yours && "written by you", changed && "changed"]
         .filter(Boolean) };
@@ -72,7 +72,7 @@ function readLane(answer, scene, app, light) {
   const name = site?.columns ?? "source";
   return laneOf({ key: "read", name, label: figure.own ? "is attended to" : nameOf(name, answer.trace.task),
     words: figure.columns, rows: false, unit: scene.state.unit, look: readLook(answer), answer, light,
-    picked: scene.pick && scene.pick.row === null ? scene.pick.column : null, dropped: app.dropped(answer.trace),
+    picked: scene.pick && scene.pick.row === null ? scene.pick.column : null,
     pick: (column) => app.update({ pick: { row: null, column, of } }) });
 }
 
@@ -140,7 +140,7 @@ function lanes(scene, app, light) {
     ...drawn.map(({ element }) => element)].filter(Boolean));
   if (read) follow(light, read, wrote, answers);
   return { box, place: () => {
-    if (!document.body.classList.contains("present") && !sparse) fit(box, lists);
+    if (!document.body.classList.contains("present") && !sparse && !read?.sized) fit(box, lists);
     drawn.forEach(({ place }) => place());
     for (const lane of [read, ...wrote]) lane?.settle?.();
   } };

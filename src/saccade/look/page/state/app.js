@@ -63,12 +63,6 @@ export class App {
     return this.#first?.examples ?? [];
   }
 
-  /** How many of the oldest turns the model did not read. */
-  dropped(trace) {
-    const read = new Set(trace.sides.get("source")?.turn_of ?? []).size - 1;
-    return Math.max(0, this.state.turns.length - read);
-  }
-
   /** Restore the state from the URL; ignore invalid parts and show a notice. */
   restore(hash) {
     let found = { ...START };

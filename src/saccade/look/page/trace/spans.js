@@ -12,7 +12,10 @@ export function answerOf(trace) {
   return ends.some((place) => end.includes(place)) ? null : ends;
 }
 
-/** The most likely answers [{first, last, share}], best first; {first: null} is "no answer". */
+/**
+ * The most likely answers [{first, last, share}], best first, without those that overlap with a better one;
+ * {first: null} is "no answer".
+ */
 export function bestSpans(trace, most) {
   const site = trace.sites.find(({ rows, columns }) => rows === "target" && columns === "source");
   const side = trace.sides.get("source");
@@ -28,12 +31,19 @@ export function bestSpans(trace, most) {
       }
     }
   }
-  return found.sort((one, two) => two.share - one.share).slice(0, most);
+  const kept = [];
+  for (const span of found.sort((one, two) => two.share - one.share)) {
+    if (kept.length === most) break;
+    if (!kept.some(({ first, last }) => first !== null && span.first !== null && span.first <= last && first <= span.last)) {
+      kept.push(span);
+    }
+  }
+  return kept;
 }
 
-/** The words of a span as text. */
+/** The words of a span as text, without the punctuation after its last token. */
 export function textOf(trace, { first, last }) {
-  const side = trace.sides.get("source");
-  const words = new Set(side.word_of.slice(first, last + 1));
-  return [...words].map((word) => side.words[word]).join(" ");
+  const { words, word_of: wordOf } = trace.sides.get("source");
+  const text = [...new Set(wordOf.slice(first, last + 1))].map((word) => words[word]).join(" ");
+  return wordOf[last + 1] === wordOf[last] ? text.replace(/\p{P}+$/u, "") : text;
 }
