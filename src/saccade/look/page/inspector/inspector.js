@@ -70,7 +70,8 @@ function instead(pick) {
   const steps = figure.rows[row].places.filter((place) => trace.steps[place]);
   const lists = steps.map((step) => {
     const { token: chosen, text, candidates } = trace.steps[step];
-    const others = candidates.filter(([token, name]) => token !== chosen && name !== END);
+    const least = trace.task === "questions" && step > 0 ? trace.steps[step - 1].token : 0; // an answer ends after it begins
+    const others = candidates.filter(([token, name]) => token !== chosen && name !== END && token >= least);
     const likely = others.filter(([, , logarithm]) => Math.exp(logarithm) >= LIKELY);
     const shown = (list) => el("div", { class: "choices" }, list.map(([token, name, logarithm]) =>
       button([el("span", { dir: "auto" }, visible(name)), " ",

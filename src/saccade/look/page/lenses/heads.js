@@ -34,7 +34,10 @@ function seen(trace, site, head, state, light) {
 }
 
 const WAYS = { "target → source": "Cross-attention", "source → source": "Encoder self-attention",
-  "target → written": "Decoder self-attention", "target → target": "Decoder self-attention" };
+  "target → written": "Decoder self-attention", "target → target": "Decoder self-attention",
+  "question → source": "Question to passage", "source → question": "Passage to question",
+  "summary → source": "Whole question to passage", "summary → question": "Weights of the question's words",
+  "question → question": "Question self-attention" };
 /** What a site does, in the words of textbooks. */
 export const wayOf = (site) => WAYS[`${site.rows} → ${site.columns}`] ?? `${site.rows} to ${site.columns}`;
 

@@ -1,5 +1,6 @@
 // Inputs beside the attention that is shown: the image, the question, the passage.
 import { el } from "saccade/base/dom";
+import { visible } from "saccade/base/format";
 import { chipOf, listen, shade } from "saccade/lanes/running";
 import { laneOf } from "saccade/lanes/table";
 import { entriesOf, figureOf, isImage, looksBack } from "saccade/trace/fold";
@@ -25,18 +26,17 @@ function importance(trace) {
 }
 
 /** The question above its passage: shaded by the weight of each word; pointing at one lights what it attends to. */
-function questionLane(answer, passage, app) {
+function questionLane(answer, passage, app, light) {
   const { trace, of } = answer;
   const words = entriesOf(trace.sides.get("question"), "words");
   const [link, weights] = [bridge(trace, "question", "source"), importance(trace)];
-  const chips = words.map((word, place) => chipOf(word, place, { key: "question", picked: null,
-    look: () => ({ classes: [], told: [] }) }));
+  const chips = words.map((word, place) => (link ? chipOf(word, place, { key: "question", picked: null,
+    look: () => ({ classes: [], told: [] }) }) : el("span", { class: "word", dir: "auto" }, visible(word.name))));
   const group = el("div", { class: "words", role: "group", "aria-label": "Question" }, chips);
-  const whole = link && passage?.chips?.length === trace.sides.get("source").tokens.length;
-  listen(group, { point: (place) => { if (whole) passage.light(link.of(place), null); },
-    leave: () => { if (whole) passage.light(null, null); },
-    pick: (place) => { if (link) app.update({ site: link.site.name, head: null,
-      pick: { row: link.straight ? place : null, column: link.straight ? null : place, of } }); } });
+  const shown = (weights) => { if (passage?.chips?.length === weights.length) passage.light(weights, null); };
+  if (link) listen(group, { point: (place) => shown(link.of(place)), leave: () => light.tell(),
+    pick: (place) => app.update({ site: link.site.name, head: null,
+      pick: { row: link.straight ? place : null, column: link.straight ? null : place, of } }) });
   shade(chips, weights, null);
   return el("div", { class: "lane context", "data-lane": "question" }, el("span", { class: "lane-name" }, "Question"), group);
 }
@@ -51,7 +51,7 @@ export function contextOf(answer, made, scene, app, light) {
     found.push(el("img", { class: "read-image", src: source.image, alt: "The image that was read" }));
   }
   if (!trace.sides.has("question")) return found;
-  if (!shown.includes("question")) found.push(questionLane(answer, made, app));
+  if (!shown.includes("question")) found.push(questionLane(answer, made, app, light));
   if (!shown.includes("source")) {
     const words = entriesOf(source, scene.state.unit);
     found.push(laneOf({ key: "context", label: "Passage", name: "source", words, rows: false, unit: scene.state.unit,
