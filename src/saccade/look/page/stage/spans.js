@@ -4,7 +4,6 @@ import { clip, percent, visible } from "saccade/base/format";
 import { answerOf, bestSpans, textOf } from "saccade/trace/spans";
 
 const LISTED = 5;
-const LEAST = 0.001;
 const LETTERS = 60;
 const NONE = "No answer in the passage";
 
@@ -29,7 +28,7 @@ export function spansOf(answer, passage) {
       on: { pointerenter: () => show(span, true), focus: () => show(span, true), pointerleave: () => show(span, false),
         blur: () => show(span, false) } }));
   };
-  const spans = bestSpans(trace, LISTED).filter(({ share }) => share >= LEAST);
+  const spans = bestSpans(trace, LISTED);
   return el("div", { class: "spans" },
     el("p", { class: "answer-text" }, el("span", { class: "lane-name" }, "Answer"), " ",
       el("b", { dir: "auto" }, chosen === null ? NONE : visible(trace.text))),

@@ -79,8 +79,9 @@ function readLane(answer, scene, app, light) {
 /** Light the words of both lanes by the weights of the word in question. */
 function follow(light, read, wrote, answers) {
   light.listen(() => {
-    const { row, column, of } = light;
+    const { column, of } = light;
     const lit = answers.find((answer) => answer.of === of) ?? answers[0];
+    const row = light.empty && lit.figure.rows.length === 1 ? 0 : light.row; // a single row needs no pointing
     read.light(row === null || !lit.site ? null : lit.figure.columns.map((_, place) => lit.figure.at(row, place)),
       read.alone ? row : column, row, lit.figure);
     wrote.forEach((lane, number) => {
