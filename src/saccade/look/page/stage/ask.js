@@ -45,6 +45,7 @@ function textField(app) {
 export function edit(app) {
   if (!app.engine.live || !app.readsText()) return;
   app.editing = true;
+  app.typing = false;
   app.draw();
   field?.focus();
   field?.select();
