@@ -24,6 +24,7 @@ from saccade.errors import ConfigError
 from saccade.models.base import Seq2Seq
 from saccade.prediction import Side as PlainSide
 from saccade.search import Hypothesis, SearchConfig
+from saccade.search.history import Kept
 from saccade.trace import About, Beams, BeamStep, Packed, Side, Site, Step, pack
 from saccade.trace.packed import COARSE, COARSER, FINE, check_total
 
@@ -299,16 +300,33 @@ def _vectors(
 def _beams(tokenizer: Spelling, found: Hypothesis) -> Beams | None:
     if not found.beams or len(found.beams[0].tokens) < 2:
         return None
+    kept, slots = found.beams[: len(found.tokens)], list(found.slots)
+    if found.finished:
+        kept[-1], end = _with_end(kept[-1], found)
+        slots.append(end)
     steps = []
-    for kept in found.beams:
-        alive = [log > -torch.inf for log in kept.logs]
-        texts = tokenizer.pieces(kept.tokens)
+    for step in kept:
+        alive = [log > -torch.inf for log in step.logs]
+        texts = tokenizer.pieces(step.tokens)
         steps.append(
             BeamStep(
-                tokens=[token if live else -1 for token, live in zip(kept.tokens, alive, strict=True)],
+                tokens=[token if live else -1 for token, live in zip(step.tokens, alive, strict=True)],
                 texts=[text if live else "" for text, live in zip(texts, alive, strict=True)],
-                parents=kept.parents,
-                scores=[log if live else 0.0 for log, live in zip(kept.logs, alive, strict=True)],
+                parents=step.parents,
+                scores=[log if live else 0.0 for log, live in zip(step.logs, alive, strict=True)],
             )
         )
-    return Beams(width=len(found.beams[0].tokens), steps=steps, best=found.slots)
+    return Beams(width=len(kept[0].tokens), steps=steps, best=slots)
+
+
+def _with_end(last: Kept, found: Hypothesis) -> tuple[Kept, int]:
+    """Return the last step with the answer's end in the place of the worst hypothesis, and the slot of the end.
+
+    A search keeps apart what has ended, so its own steps hold only hypotheses that go on.
+    """
+    slot = min(range(len(last.logs)), key=last.logs.__getitem__)
+    parent = found.slots[-1] if found.slots else 0
+    ends = (found.tokens[-1], parent, found.log_probability)
+    kept = [ends if place == slot else entry for place, entry in enumerate(zip(*last, strict=True))]
+    tokens, parents, logs = zip(*kept, strict=True)
+    return Kept(list(tokens), list(parents), list(logs)), slot

@@ -6,7 +6,14 @@ export class Refusal extends Error {
     super(sentence);
     this.status = status;
   }
+
+  /** True if asking again may help: nobody answered, or the server is busy or starting. */
+  get passing() {
+    return PASSING.includes(this.status);
+  }
 }
+
+const PASSING = [0, 429, 502, 503, 504];
 
 const KEY = "saccade-token";
 let token = null;

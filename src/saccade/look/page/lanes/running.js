@@ -15,12 +15,12 @@ export function shade(chips, weights, pointed) {
   });
 }
 
-/** The button of a word; `look(word, place)`: {classes, told}, its state as class names and for screen readers. */
+/** The button of a word; `look(word, place)`: {classes, told, shift}, as class names, for screen readers, and as a line below. */
 export function chipOf(word, place, { key, picked, look, name = visible(word.name) }, on = {}) {
-  const { classes, told } = look(word, place);
+  const { classes, told, shift = null } = look(word, place);
   return el("button", {
     type: "button", class: ["word", word.sink && "sink", ...classes].filter(Boolean).join(" "), dir: "auto",
-    "data-key": `${key}-${place}`, "data-place": place, "aria-pressed": String(place === picked),
+    "data-key": `${key}-${place}`, "data-place": place, "data-shift": shift, "aria-pressed": String(place === picked),
     "aria-label": [name, ...told].join(", "), on,
   }, name);
 }

@@ -23,6 +23,7 @@ function examples(app) {
 export function edit(app) {
   if (!app.engine.live || !app.readsText()) return;
   app.editing = true;
+  app.typing = false;
   app.draw();
   const first = field(app, names(app)[0]);
   first.focus();
