@@ -257,7 +257,7 @@ def test_every_lens_of_every_lane_passes_the_audit(model, scheme, explorer):
         lens(shown, name)
         found = shown.evaluate(AUDIT)
         assert found.pop("looked at") > 30
-        assert found == dict.fromkeys(found, []), name
+        assert not any(found.values()), (name, found)
 
 
 @pytest.mark.parametrize("model", ["short", "reader", "talker"])
