@@ -19,7 +19,6 @@ from saccade.look import (
     Map,
     Overlay,
     Picture,
-    draw,
     draw_arcs,
     draw_heads,
     draw_overlay,
@@ -34,6 +33,7 @@ from saccade.look import (
 )
 from saccade.look.map import check_cells
 from saccade.look.overlay_svg import OverlayDrawing
+from saccade.look.passage import draw_long
 from saccade.look.svg import Drawing
 
 __all__ = ["DrawnAttention"]
@@ -152,7 +152,7 @@ class DrawnAttention(ABC):
         sites = self._selected(view)
         first = sites[0].maps
         if view.style == "matrix":
-            return draw(first[0], width=width, colour=colour)
+            return draw_long(first[0], width=width, colour=colour)
         if view.style == "reading":
             return draw_reading(first[0], width=width, colour=colour)
         if view.style == "arcs":

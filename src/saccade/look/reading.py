@@ -17,7 +17,7 @@ from saccade.look.canvas import INK, MUTED, RED, Sheet, shade, sheet
 from saccade.look.figure import check_content, key
 from saccade.look.map import Map
 
-__all__ = ["check_reading", "draw_reading", "save_reading"]
+__all__ = ["check_reading", "draw_reading", "painted", "save_reading", "shaded", "wrapped"]
 
 SIZE = 10.5
 PAGE = 600.0
@@ -138,17 +138,19 @@ def draw_reading(map: Map, *, width: int | None = None, colour: bool = False) ->
     for t, row in enumerate(map.weights):
         current = t + first
         shown = range(len(labels) if ahead else current + 1)
-        make = _painted if colour else _shaded
-        lines.extend(_wrapped([make(labels[s], row[s], s == current) for s in shown], width))
+        make = painted if colour else shaded
+        lines.extend(wrapped([make(labels[s], row[s], s == current) for s in shown], width))
     return "\n".join(lines)
 
 
-def _shaded(word: str, weight: float, current: bool) -> str:
+def shaded(word: str, weight: float, current: bool = False) -> str:
+    """Return a word with the shade of its weight before it; in brackets if it is the one being read."""
     mark = next((shade for least, shade in _SHADES if weight >= least), "")
     return f"[{mark}{word}]" if current else f"{mark}{word}"
 
 
-def _painted(word: str, weight: float, current: bool) -> str:
+def painted(word: str, weight: float, current: bool = False) -> str:
+    """Return a word on the color of its weight; in red brackets if it is the one being read."""
     if current:
         return f"{_CURRENT}[{word}]{terminal.RESET}"
     if weight < FAINTEST:
@@ -157,13 +159,13 @@ def _painted(word: str, weight: float, current: bool) -> str:
     return f"{ink}{terminal.colour(weight)} {word} {terminal.RESET}"
 
 
-def _wrapped(parts: list[str], width: int | None) -> list[str]:
+def wrapped(parts: list[str], width: int | None, indent: str = "  ") -> list[str]:
     """Wrap words into lines of at most `width` cells, unless one word is longer; color codes have no width."""
     lines = [""]
     for part in parts:
         longer = f"{lines[-1]} {part}" if lines[-1].strip() else lines[-1] + part
         if width is not None and lines[-1].strip() and text_width.width(_CODES.sub("", longer)) > width:
-            lines.append("  " + part)
+            lines.append(indent + part)
         else:
             lines[-1] = longer
     return lines

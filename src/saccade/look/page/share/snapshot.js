@@ -7,7 +7,8 @@ const STYLES = { fill: "rgb(0, 0, 0)", "fill-opacity": "1", stroke: "none", "str
     "text-anchor": "start",
   "dominant-baseline": "auto", visibility: "visible" };
 /** The style properties copied from SVG elements, with the defaults that are left out. */
-const CONTROLS = "input, select, textarea, .transport button, .transport a, .shares button, .as-text, .menu, .hidden, .hint";
+const CONTROLS = "input, select, textarea, .transport button, .transport a, .shares button, .as-text, .menu, .hidden, .hint, "
+  + "details:not([open]) > :not(summary), .talk-buttons";
 const clear = (colour) => colour === "transparent" || /^rgba\(.*, 0\)$/.test(colour);
 
 function styled(from, to) {

@@ -1,0 +1,43 @@
+"""A long source in a terminal: running text, shaded by what all target words attended to."""
+
+from saccade.look import Map
+from saccade.look.passage import LONG, draw_long
+from saccade.look.terminal import draw
+
+COUNT = 40
+
+
+def looking(count, *places):
+    """A map whose target words attend to one source word each, with 90 %."""
+    rest = 0.1 / (count - 1)
+    rows = [[0.9 if s == place else rest for s in range(count)] for place in places]
+    return Map([f"read{s}" for s in range(count)], [f"wrote{t}" for t in range(len(places))], rows)
+
+
+def test_a_long_source_is_running_text_above_a_line_for_each_target_word():
+    text = draw_long(looking(COUNT, 3, 39), width=60)
+    passage, _, lines = text.partition("\n\n")
+    words = passage.split()
+    assert [word.lstrip("░▒▓█") for word in words] == [f"read{s}" for s in range(COUNT)]
+    assert [word for word in words if word.startswith("█")] == ["█read3", "█read39"]
+    assert max(map(len, passage.splitlines())) <= 60
+    assert lines.splitlines() == ["wrote0 ← read3 90 %", "wrote1 ← read39 90 %"]
+
+
+def test_coverage_adds_up_over_target_words():
+    rows = [[0.3 if s == 5 else 0.7 / (COUNT - 1) for s in range(COUNT)]] * 3
+    text = draw_long(Map([f"read{s}" for s in range(COUNT)], ["one", "two", "three"], rows), width=60)
+    assert "█read5 " in text
+    alone = draw_long(Map([f"read{s}" for s in range(COUNT)], ["one"], rows[:1]), width=60)
+    assert "▒read5 " in alone
+
+
+def test_colors_paint_the_words():
+    text = draw_long(looking(COUNT, 3), width=60, colour=True)
+    assert text.count("\x1b[48;5;") == 1, "weights that round to 0 % are not painted"
+    assert " read3 \x1b[0m" in text
+
+
+def test_a_short_source_and_a_matrix_that_fits_are_drawn_as_they_were():
+    for map, width in ((looking(LONG, 3), 40), (looking(COUNT, 3), 400), (looking(COUNT, 3), None)):
+        assert draw_long(map, width=width) == draw(map, width=width)
