@@ -37,7 +37,11 @@ def altered(trace, asked):
         known = {number: text for number, text, _ in trace.steps[step].candidates}
         texts[step] = known.get(token, texts[step])
     side = {"tokens": texts, "words": texts[: len(target.words)] if whole else target.words}
-    steps = [step.model_copy(update={"text": text}) for step, text in zip(trace.steps, texts, strict=True)]
+    chosen = [*force, *(step.token for step in trace.steps[len(force) :])]
+    steps = [
+        step.model_copy(update={"text": text, "token": token})
+        for step, text, token in zip(trace.steps, texts, chosen, strict=True)
+    ]
     return trace.model_copy(
         update={
             "sites": sites,
