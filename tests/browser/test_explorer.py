@@ -6,26 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from helpers.page_server import expect_asked
-from helpers.pages import expect_answer, inspector, lens, looks, open_more, read, ribbons, wrote
-from helpers.traces import FRENCH, fixed, hostile, transformer, translation
-
-TEXT = "the law"
-CHANGED = ["autre" if word == "zone" else word for word in [*FRENCH, "end"]]
-"""The answer of the small server if Area (word 6) is hidden."""
-
-
-@pytest.fixture
-def explorer(serve, visit):
-    """explorer(hash) is a page and its server, with three models; the first has two examples."""
-
-    def start(hash="", page=None, **options):
-        server = serve({"one": translation("one"), "two": transformer("two"), "fixed": fixed("fixed")})
-        server.examples = {"one": [{"input": TEXT}, {"input": "another law"}]}
-        for name, value in options.items():
-            setattr(server, name, value)
-        return visit(f"{server.address}#{hash}", **(page or {})), server
-
-    return start
+from helpers.pages import CHANGED, TEXT, expect_answer, hide, inspector, lens, looks, open_more, read, ribbons, wrote
+from helpers.traces import hostile, translation
 
 
 def field(shown):
@@ -35,11 +17,6 @@ def field(shown):
 def edit(shown, text):
     shown.get_by_role("button", name="Edit the text").click()
     field(shown).fill(text)
-
-
-def hide(shown, place):
-    read(shown).nth(place).click()
-    shown.get_by_role("button", name="Hide", exact=True).click()
 
 
 def test_the_first_answer_is_drawn_without_a_click(explorer):
