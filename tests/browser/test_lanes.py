@@ -24,7 +24,7 @@ def explorer(serve, visit):
         known = {"short": summary(), "reader": answer(), "talker": dialogue(), "plain": translation("plain")}
         server = serve({name: known[name] for name in sorted(known, key=lambda name: name != model)})
         server.examples = EXAMPLES
-        server.answer = lambda trace, asked: reply(trace, asked) if trace.task == "chat" else altered(trace, asked)
+        server.answer = lambda trace, *asked: reply(trace, *asked) if trace.task == "chat" else altered(trace, *asked)
         return visit(f"{server.address}#{hash}", **(options or {})), server
 
     return start

@@ -101,6 +101,6 @@ def dialogue(turns=SAID, name="talker"):
     return made(name, "chat", " ".join(REPLY), sides, sites)
 
 
-def reply(trace, asked):
+def reply(trace, asked, _kept=()):
     """The answer of a server to the turns of a request."""
     return dialogue(asked["input"]["turns"], trace.model.name)

@@ -302,8 +302,8 @@ def _beams(tokenizer: Spelling, found: Hypothesis) -> Beams | None:
         return None
     kept, slots = found.beams[: len(found.tokens)], list(found.slots)
     if found.finished:
-        kept[-1], end = _with_end(kept[-1], found)
-        slots.append(end)
+        kept[-1] = _with_end(kept[-1], found)
+        slots.append(0)
     steps = []
     for step in kept:
         alive = [log > -torch.inf for log in step.logs]
@@ -319,14 +319,13 @@ def _beams(tokenizer: Spelling, found: Hypothesis) -> Beams | None:
     return Beams(width=len(kept[0].tokens), steps=steps, best=slots)
 
 
-def _with_end(last: Kept, found: Hypothesis) -> tuple[Kept, int]:
-    """Return the last step with the answer's end in the place of the worst hypothesis, and the slot of the end.
+def _with_end(last: Kept, found: Hypothesis) -> Kept:
+    """Return the last step with the answer's end first, without the worst hypothesis.
 
     A search keeps apart what has ended, so its own steps hold only hypotheses that go on.
     """
-    slot = min(range(len(last.logs)), key=last.logs.__getitem__)
-    parent = found.slots[-1] if found.slots else 0
-    ends = (found.tokens[-1], parent, found.log_probability)
-    kept = [ends if place == slot else entry for place, entry in enumerate(zip(*last, strict=True))]
-    tokens, parents, logs = zip(*kept, strict=True)
-    return Kept(list(tokens), list(parents), list(logs)), slot
+    worst = min(range(len(last.logs)), key=last.logs.__getitem__)
+    ends = (found.tokens[-1], found.slots[-1] if found.slots else 0, found.log_probability)
+    others = [entry for place, entry in enumerate(zip(*last, strict=True)) if place != worst]
+    tokens, parents, logs = zip(ends, *others, strict=True)
+    return Kept(list(tokens), list(parents), list(logs))

@@ -103,7 +103,7 @@ def test_places_of_a_beam_that_hold_nothing_are_empty():
 
 
 def test_the_end_of_the_answer_takes_the_place_of_the_worst_hypothesis():
-    steps = [Kept([1, 4], [0, 0], [-0.5, -0.7]), Kept([3, 2], [0, 0], [-2.0, -1.5]), Kept([5, 5], [0, 1], [-3.0, -3.0])]
+    steps = [Kept([1, 4], [0, 0], [-0.5, -0.7]), Kept([2, 3], [0, 0], [-1.5, -2.0]), Kept([5, 5], [0, 1], [-3.0, -3.0])]
     found = tracing._beams(Letters(), Hypothesis([4, 0], -1.0, -0.9, True, slots=[1], beams=steps))
     assert (len(found.steps), found.best) == (2, [1, 0])
     last = found.steps[-1]

@@ -183,7 +183,7 @@ function readout(scene, light) {
 
 function idle(scene, app) {
   return app.engine.live && scene.first?.hand.canHide && el("div", { class: "idle" }, el("p", {},
-    "Select a word to ask what would change:"), el("ul", {},
+    "Select a word to ask what would change."), el("ul", {},
   el("li", {}, el("b", {}, "Hide"), " a word that was read."), el("li", {}, el("b", {}, "Say"), " another word instead."),
   el("li", {}, el("b", {}, "Move"), " attention with a slider.")));
 }

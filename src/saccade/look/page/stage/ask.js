@@ -1,6 +1,7 @@
 // The input of the model: text that can be edited, an image, and examples to try.
 import { button, byId, el, redraw } from "saccade/base/dom";
 import { clip, visible } from "saccade/base/format";
+import { untouched } from "saccade/state/link";
 import { takeImage } from "saccade/share/images";
 import { field, names, talkButtons } from "saccade/stage/fields";
 import { filled, holds, titleOf } from "saccade/state/input";
@@ -50,9 +51,13 @@ function row(app, open) {
     open ? names(app).map((name) => field(app, name))
       : text(app) && button([el("span", { "aria-hidden": "true" }, "✎"), " Edit the text"], () => edit(app),
         { class: "edit small", "data-key": "edit", title: "/" }),
-    talkButtons(app), examples(app));
+    talkButtons(app), takesBack(app, open) && button("Undo", () => app.undo(),
+      { class: "small", "data-key": "undo-text", title: "Z" }),
+    examples(app));
 }
 
+/** Another text can be taken back here; a change of the answer beside what came of it. */
+const takesBack = (app, open) => (!open || app.reads === "dialogue") && app.depth > 0 && untouched(app.state);
 const text = (app) => app.readsText() || !app.readsImages();
 let drawn = null;
 
@@ -60,7 +65,7 @@ let drawn = null;
 export function drawAsk(scene, app) {
   const talks = app.reads === "dialogue";
   const open = text(app) && (app.editing || talks || !scene.first || !filled(app.state, app.reads));
-  const now = JSON.stringify([open, app.state.models, app.image?.name]);
+  const now = JSON.stringify([open, app.state.models, app.image?.name, takesBack(app, open)]);
   if (talks !== (byId("scene").nextElementSibling === byId("ask"))) byId("scene")[talks ? "after" : "before"](byId("ask"));
   if (now !== drawn) {
     redraw(byId("ask"), row(app, open));

@@ -3,8 +3,8 @@ import { find, findAll } from "saccade/base/dom";
 
 const SIZES = { page: [17, 40], present: [26, 64] };
 /** Pixels of a word's letters, least and most. */
-const WIDEST = 30;
-/** Most pixels between the words of a short sentence. */
+const [GAP, WIDEST] = [6, 30];
+/** Pixels between words, and most pixels between those of a short sentence. */
 
 /**
  * Choose the size of the words, so that the longest lane fits into one line; lanes that cannot keep the size of the style
@@ -16,16 +16,16 @@ export function fit(box, present) {
   for (const name of ["--word", "--gap"]) box.style.removeProperty(name);
   if (!room) return;
   const [least, most] = SIZES[present ? "present" : "page"];
+  const sum = (words) => [...words.children].reduce((total, word) => total + word.offsetWidth, 0);
   const widthAt = (size) => {
     box.style.setProperty("--word", `${size.toFixed(1)}px`);
-    return Math.max(...lanes.map((words) => words.scrollWidth));
+    return Math.max(...lanes.map((words) => sum(words) + GAP * words.children.length));
   };
   box.classList.add("measuring"); // words do not wrap
   const widest = widthAt(most);
   if (widest <= room) {
-    const count = Math.max(2, ...lanes.map((words) => words.children.length));
-    const used = Math.max(...lanes.map((words) => [...words.children].reduce((sum, word) => sum + word.offsetWidth, 0)));
-    box.style.setProperty("--gap", `${Math.max(6, Math.min(WIDEST, (room - used) / (count - 1) - 1)).toFixed(1)}px`);
+    const spare = lanes.map((words) => (room - sum(words)) / Math.max(1, words.children.length - 1) - 1);
+    box.style.setProperty("--gap", `${Math.max(GAP, Math.min(WIDEST, ...spare)).toFixed(1)}px`);
   } else {
     const narrow = widthAt(least);
     let size = least + ((room - narrow) * (most - least)) / Math.max(1, widest - narrow);

@@ -6,7 +6,7 @@ const same = (one, two) => one?.tokens.join("\n") === two?.tokens.join("\n");
 function numbersOf(texts, trace) {
   const known = new Map(trace.steps.flatMap((step) => [...step.candidates.map(([token, text]) => [text, token]),
     [step.text, step.token]]));
-  return texts.map((text) => known.get(text));
+  return texts.map((text, place) => (trace.steps[place]?.text === text ? trace.steps[place].token : known.get(text)));
 }
 
 /**
