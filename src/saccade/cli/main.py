@@ -12,7 +12,7 @@ import typer
 import saccade
 from saccade.cli.commands import compare, data, demo, evaluate, look, predict, recipes, serve, train
 from saccade.cli.commands import explain as explain_command
-from saccade.cli.terminal import print_error
+from saccade.cli.terminal import print_error, print_status
 from saccade.errors import ConfigError, SaccadeError
 from saccade.files import file_error
 
@@ -27,8 +27,28 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog="Begin with: saccade demo",
 )
+_RENAMED = {
+    "batch": "batch-size",
+    "max-held": "max-inflight-bytes",
+    "max-input": "max-input-tokens",
+    "max-picture": "max-image-bytes",
+    "max-wait": "max-wait-ms",
+    "pieces": "subwords",
+    "queue": "max-queue",
+}
+"""Old names of options, which work for one release."""
+
+
+def _new_name(option: str) -> str:
+    """Return the current name of an option; warn of an old one."""
+    if option not in _RENAMED:
+        return option
+    print_status(f"--{option} is now --{_RENAMED[option]}; the old name goes with the next release.", style="yellow")
+    return _RENAMED[option]
+
+
 for command in (demo, train, predict, evaluate, compare, look, explain_command, serve, recipes, data):
-    app.command(command.__name__)(command)
+    app.command(command.__name__, context_settings={"token_normalize_func": _new_name})(command)
 
 
 _NO_MEMORY = ("out of memory", "can't allocate memory")
@@ -76,7 +96,7 @@ def _report(error: Exception) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # flushing the rest at exit would fail again
         return 1
     if isinstance(error, MemoryError) or any(sign in str(error).lower() for sign in _NO_MEMORY):
-        print_error("there is not enough memory. Lower train.tokens_per_batch, search.batch or the model's size.")
+        print_error("there is not enough memory. Lower train.tokens_per_batch, search.batch_size or the model's size.")
         return 1
     print_error(
         f"internal error that should not have happened: {type(error).__name__}: {error}. "
