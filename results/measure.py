@@ -207,7 +207,7 @@ def draw(group: Group, folder: Path, path: Path, found: dict[str, Any], device: 
     if group.picture is None:
         return
     model = load(folder, device=device)
-    if model.task.name == "language":
+    if model.task.name == "language-modeling":
         (seen,) = model.task.predict([group.picture], model.search(max_length=1))
         view = FigureSpec(style="reading")
     else:
@@ -225,8 +225,8 @@ def resolved(recipe: Recipe, group: Group) -> str:
     """Return the complete recipe as YAML, without paths of this machine."""
     settings = recipe.dump()
     settings["data"] |= {"folder": group.data, "cache": None}
-    if settings["vectors"]["file"] is not None:
-        settings["vectors"]["file"] = Path(settings["vectors"]["file"]).name
+    if settings["embeddings"]["file"] is not None:
+        settings["embeddings"]["file"] = Path(settings["embeddings"]["file"]).name
     return to_yaml(settings)
 
 

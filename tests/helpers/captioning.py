@@ -19,7 +19,7 @@ def captioner(preset="show-attend-tell-soft", kind="word", size=32, **more):
     """A model that has learned nothing and sees pictures of so many pixels as a fourth of that in regions."""
     settings = {
         "task": "captioning",
-        "data": {"train": ["unused.jsonl", "pictures"], "picture_size": size},
+        "data": {"train": ["unused.jsonl", "pictures"], "image_size": size},
         "tokenizer": {"kind": kind},
         "model": {"preset": preset, "grid": GRID, **CAPTIONERS[preset], **more},
     }
@@ -35,7 +35,7 @@ def captioning_task(preset="show-attend-tell-soft", **data):
     }
     settings = {
         "task": "captioning",
-        "data": {"corpus": "scenes", "picture_size": 16, **data},
+        "data": {"corpus": "scenes", "image_size": 16, **data},
         "tokenizer": {"kind": "word"},
         "model": {"preset": preset, "grid": {"kind": "small", "width": 8, "channels": [6]}, **small[preset]},
     }

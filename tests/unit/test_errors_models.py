@@ -237,8 +237,8 @@ def test_starts_that_need_another_encoder():
 
 COMBINATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "both ways and reversed": ("bahdanau", {"encoder": {"reverse": True}}, ("bidirectional reads both ways",)),
-    "summary and attention": ("bahdanau", {"decoder": {"summary": True}}, ("decoder.summary", "without attention")),
-    "summary and cross attention": ("self-attentive-rnn", {"decoder": {"summary": True}}, ("decoder.summary",)),
+    "summary and attention": ("bahdanau", {"decoder": {"summary": True}}, ("decoder.fixed_context", "without attention")),
+    "summary and cross attention": ("self-attentive-rnn", {"decoder": {"summary": True}}, ("decoder.fixed_context",)),
     "old state, new context": (
         "luong-dot",
         {"decoder": {"read_state": "previous"}},
@@ -312,7 +312,7 @@ NAMES: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     "score": (lambda: tiny("bahdanau", attention={"score": "aditive"}), ("attention.score", "mean 'additive'", "dot")),
     "align": (lambda: tiny("lstmn", cross={"align": "sparsmax"}), ("cross.align", "mean 'sparsemax'", "softmax")),
     "window": (lambda: tiny("lstmn", attention={"window": "localp"}), ("attention.window", "mean 'local-p'", "global")),
-    "start": (lambda: tiny("bahdanau", decoder={"start": "finl"}), ("decoder.start", "mean 'final'", "project")),
+    "start": (lambda: tiny("bahdanau", decoder={"start": "finl"}), ("decoder.initial_state", "mean 'final'", "project")),
     "output": (lambda: tiny("bahdanau", decoder={"output": "max-out"}), ("decoder.output", "mean 'maxout'", "linear")),
     "pooling": (lambda: build_classifier("cho", 11, 3, pooling="meen"), ("pooling 'meen'", "mean 'mean'", "attention")),
     "option": (
@@ -354,7 +354,7 @@ def test_all_faults_of_all_sections_are_told_at_once():
         "encoder.dropout: Input should be less than 1 (it is 1.0)",
         "decoder.layers: Input should be a valid integer (it is '2')",
         "decoder.output: output layer 'max-out' does not exist. Did you mean 'maxout'?",
-        "decoder.start: start 'zeroo' does not exist. Did you mean 'zero'?",
+        "decoder.initial_state: start 'zeroo' does not exist. Did you mean 'zero'?",
         "attention.scor: setting 'scor' does not exist. Did you mean 'score'?",
         "attention.score: score 'dott' does not exist. Did you mean 'dot'?",
         "attention.heads: Input should be greater than or equal to 1 (it is 0)",

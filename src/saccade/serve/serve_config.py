@@ -72,8 +72,8 @@ class Settings(Config):
             )
         if self.max_body is not None and self.max_body > self.max_inflight_bytes:
             raise ValueError(
-                f"a body may have {self.max_body:,} bytes, but all requests together {self.max_inflight_bytes:,}: raise "
-                f"max_inflight_bytes to {self.max_body} or lower max_body"
+                f"a body may have {self.max_body:,} bytes, but all requests together {self.max_inflight_bytes:,}: "
+                f"raise max_inflight_bytes to {self.max_body} or lower max_body"
             )
         if "*" in self.cors:
             raise ValueError("cors is *, which allows requests from every web page: name the allowed origins")

@@ -102,8 +102,8 @@ class Captioning(GenerationTask):
             load_weights(self._encoder.grid, Path(grid["weights"]))
         elif grid["frozen"] and grid["kind"].startswith("vgg"):
             raise ConfigError(
-                f"model.image_encoder is a frozen {grid['kind']}, but it has no pretrained weights, so its features would "
-                "be random. Set its weights to the published file, or its frozen to false, or its kind to small."
+                f"model.image_encoder is a frozen {grid['kind']}, but it has no pretrained weights, so its features "
+                "would be random. Set its weights to the published file, or its frozen to false, or its kind to small."
             )
 
     def length(self, given: Input) -> int:

@@ -121,5 +121,5 @@ def test_every_task_answers(capsys, tmp_path):
     assert sorted(answers[0].split("\t")) == ["bad", "good", "so-so"]
     assert answers[1] == ""
     assert "a label cannot be given a prefix" in refused(capsys, "predict", labels, "good", "--prefix", "b")
-    going_on = write_folder(untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny}), tmp_path / "going_on")
+    going_on = write_folder(untrained("language-modeling", {"preset": "lstmn", **MODELS["lstmn"].tiny}), tmp_path / "going_on")
     assert lines(run(capsys, "predict", going_on, "the cat", "--max-length", 3))[0].startswith("the cat")

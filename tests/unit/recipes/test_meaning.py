@@ -79,10 +79,10 @@ def test_three_typos_are_told_at_once_with_their_lines():
             "task: translate\ndata: {corpus: reading}",
             r"line 1, task: task 'translate' does not exist. Did you mean 'translation'",
         ),
-        ("task: language\ndata: {}", r"line 2, data: say where the data come from: .*there is nothing"),
-        ("task: language\ndata: {corpus: reading, train: x}", r"there is corpus and train"),
+        ("task: language-modeling\ndata: {}", r"line 2, data: say where the data come from: .*there is nothing"),
+        ("task: language-modeling\ndata: {corpus: reading, train: x}", r"there is corpus and train"),
         (
-            "task: language\ndata: {corpus: english-french}",
+            "task: language-modeling\ndata: {corpus: english-french}",
             r"english-french has sentence pairs, but language needs texts",
         ),
         ("task: translation\ndata: {corpus: english-french, lengths: [2, 9]}", r"lengths are \[2, 9\], but must rise"),
@@ -111,11 +111,11 @@ def test_three_typos_are_told_at_once_with_their_lines():
             r"line 3, data\.train\.1: Input should be a valid string \(it is 5",
         ),
         (
-            "task: language\ndata: {corpus: reading}\ntrain: {mirror: 0.5}",
+            "task: language-modeling\ndata: {corpus: reading}\ntrain: {mirror: 0.5}",
             r"line 3, train\.mirror: language has no images to mirror: set it to 0",
         ),
         (
-            "task: language\ndata: {corpus: reading}\ntrain: {guided_alignment: 1.0}",
+            "task: language-modeling\ndata: {corpus: reading}\ntrain: {guided_alignment: 1.0}",
             r"line 3, objective\.guided_alignment: language has no gold alignments: leave it out",
         ),
         (f"{PLAIN}model: {{preset: transformer-base, tied: true}}", r"model\.tied: one matrix for both sides needs"),

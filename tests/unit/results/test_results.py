@@ -29,7 +29,7 @@ import table  # noqa: E402
 from plan import GROUPS  # noqa: E402
 
 NO_ATTENTION = AttentionMaps(NOTHING, NOTHING, {}, ())
-TINY = ["model.embedding=8", "model.width=8", "head.hidden=4", "train.steps=4", "train.validate_every=2"]
+TINY = ["model.embedding=8", "model.width=8", "classifier.hidden=4", "train.steps=4", "train.validate_every=2"]
 
 
 def run(folder, *words):

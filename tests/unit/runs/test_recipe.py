@@ -24,11 +24,11 @@ def settings(task, **sections):
     [
         (
             settings("translation", vectors={"file": "v.txt"}, tokenizer={"kind": "word"}),
-            "vectors.file: translation does not start from word vectors",
+            "embeddings.file: translation does not start from word vectors",
         ),
         (
             settings("language", vectors={"file": "v.txt"}, tokenizer={"kind": "bpe"}),
-            "vectors.file: word vectors are of whole words: set tokenizer.kind to word",
+            "embeddings.file: word vectors are of whole words: set tokenizer.kind to word",
         ),
         (
             settings("classification", train={"scheduled_sampling": 0.5, "metric": "accuracy"}),
@@ -43,7 +43,7 @@ def settings(task, **sections):
             "texts, but captioning reads images. Choose show",
         ),
         (settings("captioning", objective={"guided_alignment": {}}), "captioning has no gold alignments: leave it out"),
-        (settings("translation", train={"mirror": 0.5}), "translation has no images to mirror: set it to 0"),
+        (settings("translation", train={"horizontal_flip": 0.5}), "translation has no images to mirror: set it to 0"),
         (
             settings("translation", model={**TRANSFORMER, "tied": True}, tokenizer={"shared": False}),
             "model.tied: one matrix for both sides needs tokenizer.shared: true",
@@ -64,7 +64,7 @@ def test_combinations_that_cannot_be_are_told(asked, told):
         settings("language", vectors={"file": "v.txt"}, tokenizer={"kind": "word"}),
         settings("classification", vectors={"file": "v.txt"}, tokenizer={"kind": "word"}),
         settings("translation", train={"scheduled_sampling": 0.5}, objective={"guided_alignment": {"weight": 1.0}}),
-        settings("captioning", train={"mirror": 0.5, "scheduled_sampling": 0.5}),
+        settings("captioning", train={"horizontal_flip": 0.5, "scheduled_sampling": 0.5}),
         settings("translation", model={**TRANSFORMER, "tied": True}, tokenizer={"shared": True}),
         settings("translation", model={**TRANSFORMER, "tied": False}, tokenizer={"shared": False}),
         settings("language", model={**TRANSFORMER, "tied": True}),
@@ -100,18 +100,18 @@ def test_sentences_of_a_built_in_corpus_have_three_to_eighty_words():
 def test_every_origin_of_the_data_is_one_of_three():
     with pytest.raises(ConfigError, match=r"one of corpus, train or hub \(there is corpus and hub\)"):
         recipe_of(settings("translation", data={"hub": "someone/something"}))
-    hub = {"task": "language", "data": {"hub": "someone/something"}}
+    hub = {"task": "language-modeling", "data": {"hub": "someone/something"}}
     assert recipe_of(hub).data.corpus is None
 
 
 def test_vectors_are_tuned_unless_a_recipe_says_otherwise():
     """So are the vectors of a randomly initialized model."""
     assert recipe_of(settings("language")).vectors.tune
-    assert not recipe_of(settings("language", vectors={"tune": False})).vectors.tune
+    assert not recipe_of(settings("language", vectors={"trainable": False})).vectors.tune
 
 
 def test_files_are_one_name_or_several_and_none_where_there_are_none():
-    data = recipe_of({"task": "language", "data": {"train": "a.txt", "test": ["b.txt", "c.txt"]}}).data
+    data = recipe_of({"task": "language-modeling", "data": {"train": "a.txt", "test": ["b.txt", "c.txt"]}}).data
     assert [[path.name for path in data.paths(split)] for split in ("train", "valid", "test")] == [
         ["a.txt"],
         [],

@@ -29,7 +29,7 @@ def test_what_differs_is_named_by_its_path_with_both_values():
     ]
     assert differences(was, was) == []
     assert differences({"model": {"grid": None}}, {"model": {"grid": {"kind": "small"}}}) == [
-        ("model.grid", None, {"kind": "small"})
+        ("model.image_encoder", None, {"kind": "small"})
     ]
 
 

@@ -283,7 +283,7 @@ def test_without_pillow_a_model_for_pictures_is_not_served(monkeypatch):
 
 
 def test_other_tasks_are_served_too():
-    language = untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny})
+    language = untrained("language-modeling", {"preset": "lstmn", **MODELS["lstmn"].tiny})
     classes = untrained("classification", {"preset": "bahdanau", **MODELS["bahdanau"].tiny})
     for task in (language, classes):
         served = Served(task.name, saccade.api.Model(task))

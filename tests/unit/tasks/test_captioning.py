@@ -40,7 +40,7 @@ SMALL = {
 def recipe_of(cache, preset="show-attend-tell-soft", **changes):
     settings = {
         "task": "captioning",
-        "data": {"corpus": "scenes", "size": 30, "held_out": 8, "picture_size": 32, "cache": str(cache)},
+        "data": {"corpus": "scenes", "size": 30, "held_out": 8, "image_size": 32, "cache": str(cache)},
         "tokenizer": {"kind": "word"},
         "model": {"preset": preset, "grid": GRID, **SMALL[preset]},
         "train": {

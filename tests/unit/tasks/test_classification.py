@@ -84,6 +84,6 @@ def test_mistakes_are_told(task, tmp_path):
     with pytest.raises(DataError, match=r"have the labels \['only'\], but there must be two or more"):
         Classification(task.recipe, Tokenizers(tokenizer, None, ["only"]))
     with pytest.raises(ConfigError, match=r"models of different tasks cannot be compared: classification, language"):
-        check_comparable([task, untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny})])
+        check_comparable([task, untrained("language-modeling", {"preset": "lstmn", **MODELS["lstmn"].tiny})])
     (tmp_path / "test.tsv").write_text("good\tcat\nbad\tdog\n")
     assert [e.label for e in examples_to_test(task.recipe, [tmp_path / "test.tsv"])] == ["good", "bad"]

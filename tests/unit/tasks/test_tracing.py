@@ -149,7 +149,7 @@ def test_inputs_that_cannot_be(model):
 
 @pytest.mark.parametrize("name", ["lstmn", "self-attentive-rnn", "transformer-base", "bahdanau"])
 def test_language_models_look_back_at_what_they_wrote(name):
-    trace = Model(untrained("language", preset(name))).trace("the cat", max_length=5)
+    trace = Model(untrained("language-modeling", preset(name))).trace("the cat", max_length=5)
     assert trace.text.startswith("the cat")
     assert "source" not in trace.sides
     for site in trace.sites:

@@ -24,7 +24,7 @@ def settings(folder, *, tune, task="classification", **model):
         "task": task,
         "data": {"train": str(write_lines(folder / "train.txt", lines)), "cache": str(folder / "cache")},
         "tokenizer": {"kind": "word"},
-        "vectors": {"file": str(write_lines(folder / "v.txt", ["cat 1 2 3 4", "dog -4 -3 -2 -1"])), "tune": tune},
+        "vectors": {"file": str(write_lines(folder / "v.txt", ["cat 1 2 3 4", "dog -4 -3 -2 -1"])), "trainable": tune},
         "model": {"embedding": 4, "encoder": {"width": 6}, "decoder": {"width": 6}, **model},
         "train": {"steps": 5, "lr": 0.01, "precision": "fp32", "accelerator": "cpu", "validate_every": 5},
     }

@@ -123,7 +123,7 @@ def test_a_batch_of_classes_is_read_twice_only_where_it_learns_to_agree(agreemen
 def test_a_recipe_asks_for_it(name):
     task = captioner().task if name == "captioning" else untrained(name, MODEL)
     assert task.objective().agreement == 0
-    task.recipe = task.recipe.model_copy(update={"train": task.recipe.train.model_copy(update={"agreement": 2.0})})
+    task.recipe = task.recipe.model_copy(update={"train": task.recipe.train.model_copy(update={"r_drop": 2.0})})
     assert task.objective().agreement == 2
 
 

@@ -33,7 +33,7 @@ from saccade.train.objective import losses_of
 
 
 def test_half_batches_added_up_are_one_batch(tmp_path):
-    options = {"optimizer": "sgd", "clip": None}
+    options = {"optimizer": "sgd", "max_grad_norm": None}
     whole = weights_after(Sentences([[0, 1, 2, 3]]), tmp_path / "whole", **options)
     halves = weights_after(Sentences([[0, 1], [2, 3]]), tmp_path / "halves", accumulate=2, **options)
     started = checkpoint.weights_of(Sentences([]).model)
@@ -427,7 +427,7 @@ def test_a_changed_recipe_is_refused_with_all_that_changed(tmp_path):
     train_here(tmp_path, steps=2)
     with pytest.raises(ConfigError) as told:
         train_here(tmp_path, model={"embedding": 9}, steps=4, lr=0.5, clip=None, resume=True)
-    assert "- model.embedding: was 8, is 9\n- train.lr: was 0.01, is 0.5\n- train.clip: was 1.0, is None\n" in str(
+    assert "- model.embedding: was 8, is 9\n- train.lr: was 0.01, is 0.5\n- train.max_grad_norm: was 1.0, is None\n" in str(
         told.value
     )
     assert "steps" not in str(told.value)
