@@ -37,7 +37,18 @@ from saccade.train.checkpoint import weights_of
 LONGEST = 20.0
 """Seconds after which a case without answer or disconnect counts as hung."""
 AT_ONCE = 32
-SMALL = ("--timeout", "3", "--head-timeout", "1", "--max-input-tokens", "32", "--max-beam", "4", "--max-pixels", "100000")
+SMALL = (
+    "--timeout",
+    "3",
+    "--head-timeout",
+    "1",
+    "--max-input-tokens",
+    "32",
+    "--max-beam",
+    "4",
+    "--max-pixels",
+    "100000",
+)
 """Server options with short timeouts, because truncated requests are common here."""
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, -(2**63), 10**40, 0.0, -0.0, 1e308, 5e-324, 0.5, "", "a", "\x00",

@@ -90,7 +90,7 @@ GROUPS: dict[str, Group] = {
         (
             *_multi30k("en", "de", looked_twice=("transformer",)),
             Row("gnmt", "multi30k-gnmt", "GNMT, residual LSTMs", _languages("en", "de")),
-            Row("transformer-plain", "multi30k-transformer", "Transformer, without R-Drop", ("train.r_drop=0",)),
+            Row("transformer-plain", "multi30k-transformer", "Transformer, without agreement", ("train.r_drop=0",)),
             Row("transformer-additive", "multi30k-transformer-additive", "Transformer, additive score"),
             Row("general-large-vectors", "multi30k-luong-general", f"general, {_ABLATION}", _LARGE),
         ),

@@ -21,7 +21,7 @@ def captioner(preset="show-attend-tell-soft", kind="word", size=32, **more):
         "task": "captioning",
         "data": {"train": ["unused.jsonl", "pictures"], "image_size": size},
         "tokenizer": {"kind": kind},
-        "model": {"preset": preset, "grid": GRID, **CAPTIONERS[preset], **more},
+        "model": {"preset": preset, "image_encoder": GRID, **CAPTIONERS[preset], **more},
     }
     tokenizer = Tokenizer.train(TokenizerConfig(kind=kind), CAPTIONS, "target")
     return Model(build_task(parse_recipe(RecipeText(settings, "test")), Tokenizers(None, tokenizer)))
@@ -37,7 +37,7 @@ def captioning_task(preset="show-attend-tell-soft", **data):
         "task": "captioning",
         "data": {"corpus": "scenes", "image_size": 16, **data},
         "tokenizer": {"kind": "word"},
-        "model": {"preset": preset, "grid": {"kind": "small", "width": 8, "channels": [6]}, **small[preset]},
+        "model": {"preset": preset, "image_encoder": {"kind": "small", "width": 8, "channels": [6]}, **small[preset]},
     }
     words = Tokenizer.train(TokenizerConfig(kind="word"), ["a red square", "two blue digits"], "target")
     return build_task(parse_recipe(RecipeText(settings, "test")), Tokenizers(None, words))

@@ -63,7 +63,7 @@ def _classification(folder):
 def _captioning(folder):
     data = {"corpus": "scenes", "size": 24, "held_out": 4, "image_size": 32, "cache": str(folder / "cache")}
     grid = {"kind": "small", "frozen": False, "width": 8, "channels": [4, 8]}
-    model = {"preset": "show-attend-tell-soft", "grid": grid, "embedding": 8, "decoder": {"width": 8}}
+    model = {"preset": "show-attend-tell-soft", "image_encoder": grid, "embedding": 8, "decoder": {"width": 8}}
     return {"task": "captioning", "data": data, "tokenizer": {"kind": "word"}, "model": model, "train": TRAIN}
 
 
@@ -228,7 +228,7 @@ def _pointer(folder):
 
 CASES = {
     "translation": Case(_translation, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
-    "language": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
+    "language-modeling": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
     "classification": Case(_classification, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "summarization": Case(_summarization, lambda folder: ["ant bee cat dog elk fox", "dog", "elk zorblax gnu hen"]),
     "questions": Case(_questions, _answerable, "no passage"),

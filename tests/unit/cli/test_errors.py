@@ -126,9 +126,9 @@ def test_extras_that_are_not_installed(capsys, recipe, copied, tmp_path, monkeyp
     said = refused(capsys, "predict", copied, "--file", tmp_path / "lines.zst")
     assert "needs the extra 'zstd': pip install 'saccade-attention[zstd]'." in said
     said = refused(capsys, "look", copied, "ant", "-o", tmp_path / "x.png")
-    assert "figures need matplotlib, which is not installed. pip install 'saccade-attention[pictures]'" in said
+    assert "figures need matplotlib, which is not installed. pip install 'saccade-attention[images]'" in said
     said = refused(capsys, "demo", "--out", tmp_path / "demo")
-    assert "pip install 'saccade-attention[pictures]'" in said
+    assert "pip install 'saccade-attention[images]'" in said
     assert not (tmp_path / "demo").exists(), "told before minutes of training"
     ran = run(capsys, "evaluate", copied)
     assert ran.code == 0, "numbers need no pictures"
@@ -182,7 +182,7 @@ def test_the_tokenizer_of_another_model(capsys, copied, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("task", "missing"), [("language", "source"), ("classification", "target"), ("translation", "labels")]
+    ("task", "missing"), [("language-modeling", "source"), ("classification", "target"), ("translation", "labels")]
 )
 def test_the_tokenizer_of_another_task(capsys, copied, tmp_path, task, missing):
     folder = copied if missing != "labels" else write_folder(untrained("classification", MODEL), tmp_path / "labels")

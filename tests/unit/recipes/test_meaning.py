@@ -83,7 +83,7 @@ def test_three_typos_are_told_at_once_with_their_lines():
         ("task: language-modeling\ndata: {corpus: reading, train: x}", r"there is corpus and train"),
         (
             "task: language-modeling\ndata: {corpus: english-french}",
-            r"english-french has sentence pairs, but language needs texts",
+            r"english-french has sentence pairs, but language-modeling needs texts",
         ),
         ("task: translation\ndata: {corpus: english-french, lengths: [2, 9]}", r"lengths are \[2, 9\], but must rise"),
         ("task: translation\ndata: {corpus: english-french, lengths: [9, 5]}", r"lengths are \[9, 5\], but must rise"),
@@ -111,12 +111,12 @@ def test_three_typos_are_told_at_once_with_their_lines():
             r"line 3, data\.train\.1: Input should be a valid string \(it is 5",
         ),
         (
-            "task: language-modeling\ndata: {corpus: reading}\ntrain: {mirror: 0.5}",
-            r"line 3, train\.mirror: language has no images to mirror: set it to 0",
+            "task: language-modeling\ndata: {corpus: reading}\ntrain: {horizontal_flip: 0.5}",
+            r"line 3, train\.horizontal_flip: language-modeling has no images to flip: set it to 0",
         ),
         (
             "task: language-modeling\ndata: {corpus: reading}\ntrain: {guided_alignment: 1.0}",
-            r"line 3, objective\.guided_alignment: language has no gold alignments: leave it out",
+            r"line 3, objective\.guided_alignment: language-modeling has no gold alignments: leave it out",
         ),
         (f"{PLAIN}model: {{preset: transformer-base, tied: true}}", r"model\.tied: one matrix for both sides needs"),
     ],

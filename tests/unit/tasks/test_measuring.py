@@ -64,7 +64,9 @@ def test_models_are_compared_with_the_first_by_metrics_that_both_have():
 def test_only_models_of_one_task_can_be_compared():
     one, other = untrained("translation", MODEL), untrained("language-modeling", MODEL)
     check_comparable([one, one])
-    with pytest.raises(ConfigError, match="models of different tasks cannot be compared: language, translation"):
+    with pytest.raises(
+        ConfigError, match="models of different tasks cannot be compared: language-modeling, translation"
+    ):
         check_comparable([one, other])
 
 
@@ -140,7 +142,7 @@ def test_a_model_that_is_measured_goes_on_as_it_was(training):
     pair = Example(source="ant bee", target="ANT BEE")
     for kind, measure in (
         ("translation", lambda task: task.attend([pair])),
-        ("language", lambda task: task.evaluate([Example(target="a dog ran .")], SearchConfig())),
+        ("language-modeling", lambda task: task.evaluate([Example(target="a dog ran .")], SearchConfig())),
         ("classification", lambda task: task.predict(["good cat"], SearchConfig())),
     ):
         task = untrained(kind, {"preset": "bahdanau", **MODELS["bahdanau"].tiny})
@@ -153,7 +155,7 @@ def test_a_model_that_is_measured_goes_on_as_it_was(training):
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "most"), [("translation", "ant bee", 2 * 3 + 20), ("language", "a dog", 2 + 100)]
+    ("kind", "text", "most"), [("translation", "ant bee", 2 * 3 + 20), ("language-modeling", "a dog", 2 + 100)]
 )
 def test_an_answer_that_does_not_end_has_so_many_tokens_and_no_more(kind, text, most):
     """The limit is twice the source tokens including EOS, plus 20; for language models, 100 after the prefix."""
@@ -169,6 +171,6 @@ def test_an_answer_that_does_not_end_has_so_many_tokens_and_no_more(kind, text, 
 
 def test_tokens_of_an_input_are_counted_with_its_end():
     texts = ["ant bee cat", "dog"]
-    for kind in ("translation", "classification", "language"):
+    for kind in ("translation", "classification", "language-modeling"):
         task = untrained(kind, MODEL)
         assert (task.lengths(texts), task.length(texts[0])) == ([4, 2], 4)

@@ -108,8 +108,8 @@ def test_a_rate_is_that_of_the_start_unless_told_what_happened():
 
 
 def test_what_a_recipe_does_not_ask_for_is_off():
-    asked = ("label_smoothing", "word_dropout", "agreement", "scheduled_sampling", "momentum")
-    more = ("mirror", "weight_decay", "average", "warmup", "halve_after")
+    asked = ("label_smoothing", "word_dropout", "r_drop", "scheduled_sampling", "momentum")
+    more = ("horizontal_flip", "weight_decay", "average", "warmup", "halve_after")
     config = TrainConfig()
     assert {name: getattr(config, name) for name in (*asked, *more)} == dict.fromkeys((*asked, *more), 0)
     assert (config.accumulate, config.devices, config.nodes) == (1, 1, 1)
@@ -119,7 +119,10 @@ def test_what_a_recipe_does_not_ask_for_is_off():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"average": 3, "keep": 2}, "average is 3, but only 2 checkpoints are kept: raise keep"),
+        (
+            {"average": 3, "keep_checkpoints": 2},
+            "average is 3, but only 2 checkpoints are kept: raise keep_checkpoints",
+        ),
         ({"average": 2, "ema": 0.9}, "average and ema both average weights: choose one"),
         ({"strategy": "fsdp", "ema": 0.9}, "ema keeps whole weights, which fsdp spreads over devices"),
         ({"schedule": "noam"}, "noam schedule needs warmup steps"),
@@ -156,7 +159,7 @@ BOUNDS = {
     "validate_every": ([1], [0]),
     "patience": ([1, None], [0]),
     "checkpoint_every": ([1], [0]),
-    "keep": ([1], [0]),
+    "keep_checkpoints": ([1], [0]),
     "log_every": ([1], [0]),
     "seed": ([0], [-1]),
     "devices": ([1], [0]),
