@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import typer
@@ -51,6 +52,7 @@ for command in (demo, train, predict, evaluate, compare, look, explain_command, 
     app.command(command.__name__, context_settings={"token_normalize_func": _new_name})(command)
 
 
+_format_warning = warnings.formatwarning
 _NO_MEMORY = ("out of memory", "can't allocate memory")
 """Parts of torch's error messages when memory runs out, on a GPU and elsewhere."""
 
@@ -71,6 +73,7 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exit with 0 (done), 1 (failed) or 2 (wrong usage or settings)."""
+    warnings.formatwarning = _one_line
     words = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in words
     if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
@@ -83,6 +86,15 @@ def main(arguments: list[str] | None = None) -> None:
         if debug:
             raise
         sys.exit(_report(error))
+
+
+def _one_line(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """Format a warning for users, such as one of an old name, as one line without the place in our code."""
+    if issubclass(category, FutureWarning):
+        return f"saccade: {message}\n"
+    return _format_warning(message, category, filename, lineno, line)
 
 
 def _report(error: Exception) -> int:
