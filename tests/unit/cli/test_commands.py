@@ -143,7 +143,7 @@ def test_data_are_listed(capsys):
     assert {"english-french", "reading", "scenes", "multi30k", "ptb"} <= set(listed)
     assert listed["multi30k"]["address"].startswith("https://")
     shown = out_of(run(capsys, "data"))
-    assert re.search(r"^ptb +language +The Penn Treebank", shown, re.M)
+    assert re.search(r"^ptb +language-modeling +The Penn Treebank", shown, re.M)
     assert re.search(r"^english-french +translation +English sentences .* grammar\. *$", shown, re.M), "one line a row"
 
 

@@ -69,7 +69,7 @@ def test_ports_and_waits_have_their_bounds():
     assert "port: Input should be" in refused(port=65536)
     assert "port: Input should be" in refused(port=-1)
     assert "max_wait_ms: Input should be" in refused(max_wait_ms=-0.1)
-    assert Settings(max_queue=5, max_inputs=5).queue == 5
+    assert Settings(max_queue=5, max_inputs=5).max_queue == 5
     assert "raise max_queue to 6 or lower max_inputs" in refused(max_queue=5, max_inputs=6)
     assert Settings(max_inflight_bytes=5, max_body=5).max_body == 5
     assert "token: " in refused(token="")

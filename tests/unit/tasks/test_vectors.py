@@ -78,8 +78,8 @@ def test_words_without_a_vector_have_the_spread_of_those_with_one(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"task": "translation"}, r"vectors\.file: translation does not start from word vectors"),
-        ({"tokenizer": {"kind": "char"}}, r"vectors\.file: word vectors are of whole words: set tokenizer\.kind"),
+        ({"task": "translation"}, r"embeddings\.file: translation does not start from word vectors"),
+        ({"tokenizer": {"kind": "char"}}, r"embeddings\.file: word vectors are of whole words: set tokenizer\.kind"),
     ],
 )
 def test_vectors_that_fit_nothing_are_refused(tmp_path, change, message):
