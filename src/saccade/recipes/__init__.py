@@ -175,9 +175,8 @@ def override(recipe: RecipeText, changes: list[str]) -> RecipeText:
         changed = parse_yaml(f"value: {value}" if value else "value: ''", f"--set {change}").settings["value"]
         for key in reversed(name.split(".")):
             changed = {key: changed}
-        named = with_new_names(
-            RecipeText(changed, f"--set {change}", {tuple(name.split(".")): 0})
-        )  # 0: not in the file
+        place: dict[tuple[str, ...], int | str] = {tuple(name.split(".")): 0}  # not from the file
+        named = with_new_names(RecipeText(changed, f"--set {change}", place))
         settings, lines = merge(settings, named.settings), lines | named.lines
     return RecipeText(settings, recipe.where, lines)
 
