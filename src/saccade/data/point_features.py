@@ -13,6 +13,7 @@ from saccade.data.batch_sampler import Rows
 from saccade.data.features import Feature, TokenFeature, texts_of
 from saccade.data.points import padded_points, parse_order, parse_points
 from saccade.data.store import Column, Numbered
+from saccade.data.text import shorten
 from saccade.errors import DataError
 
 __all__ = ["OrderFeature", "PointFeature"]
@@ -50,17 +51,30 @@ class PointFeature(Feature):
 
 
 class OrderFeature(TokenFeature):
-    """The positions of an answer: `target` (B, T), and its mask."""
+    """The positions of an answer: `target` (B, T), and its mask.
 
-    def __init__(self) -> None:
+    `repeated`: whether an answer may have a position twice; `whole`: whether it must have all of them.
+    """
+
+    def __init__(self, *, repeated: bool = True, whole: bool = False) -> None:
         self.name, self.dtype = "target", np.int32
+        self.repeated, self.whole = repeated, whole
 
     def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
         rows = []
         for (number, example), text in zip(chunk, texts_of(chunk, "target"), strict=True):
             try:
-                places = parse_order(text, len(parse_points(example.source or "")))
+                count = len(parse_points(example.source or ""))
+                places = parse_order(text, count)
             except DataError as error:
                 raise DataError(f"example {number}: {error}") from error
+            if not self.repeated and len({*places}) < len(places):
+                raise DataError(f"example {number} has a position twice: {shorten(text)}. Set points.choose to any.")
+            if self.whole and len(places) < count:
+                why = f"has {len(places)} of {count} positions: {shorten(text)}. Set points.choose to once"
+                raise DataError(f"example {number} {why}.")
             rows.append([len(SPECIALS) + place for place in places])
         return rows
+
+    def fingerprint(self) -> Any:
+        return [self.name, self.repeated, self.whole]

@@ -32,13 +32,13 @@ def parse_points(text: str, dimensions: int | None = None) -> list[Point]:
     try:
         points = [[float(number) for number in word.split(",")] for word in point_words(text)]
     except (ValueError, RecursionError):
-        raise DataError(f"{shorten(text)!r} is no list of points. {_HELP}") from None
+        raise DataError(f"{shorten(text)} is no list of points. {_HELP}") from None
     if not points or not all(math.isfinite(number) and abs(number) < _LARGEST for point in points for number in point):
-        raise DataError(f"{shorten(text)!r} has no points, or a number that is not finite. {_HELP}")
+        raise DataError(f"{shorten(text)} has no points, or a number that is not finite. {_HELP}")
     wanted = len(points[0]) if dimensions is None else dimensions
     for place, point in enumerate(points, 1):
         if len(point) != wanted:
-            raise DataError(f"point {place} of {shorten(text)!r} has {len(point)} numbers, but needs {wanted}. {_HELP}")
+            raise DataError(f"point {place} of {shorten(text)} has {len(point)} numbers, but needs {wanted}. {_HELP}")
     return points
 
 
@@ -56,7 +56,7 @@ def parse_order(text: str, count: int) -> list[int]:
     except ValueError:
         places = [-1]
     if not all(0 <= place < count for place in places):
-        raise DataError(f"{shorten(text)!r} is no list of positions from 1 to {count}, such as 3 1 2.")
+        raise DataError(f"{shorten(text)} is no list of positions from 1 to {count}, such as 3 1 2.")
     return places
 
 

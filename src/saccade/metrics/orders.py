@@ -72,10 +72,9 @@ def is_simple(corners: Floats) -> bool:
     count = len(corners)
     if count < 3:
         return False
-    ends = np.roll(corners, -1, 0)
-    beside = np.cross(ends - corners, np.roll(ends, -1, 0) - ends)
-    back = ((ends - corners) * (np.roll(ends, -1, 0) - ends)).sum(1) < 0
-    if ((beside == 0) & back).any():  # an edge runs back on the one before
+    ends, after = np.roll(corners, -1, 0), np.roll(corners, -2, 0)
+    back = ((ends - corners) * (after - ends)).sum(1) < 0
+    if (back & (_turn(corners, ends, after) == 0)).any():  # an edge runs back on the one before
         return False
     first, second = np.triu_indices(count, 2)
     apart = (second - first) % count != count - 1  # not neighbors

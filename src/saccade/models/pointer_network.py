@@ -81,7 +81,7 @@ class PointerNetwork(Seq2Seq):
                 "keep. Choose another one, such as additive."
             )
         self.embedding = nn.Linear(dimensions, cells.input_width)
-        self.begin, self.end = (nn.Parameter(torch.randn(cells.input_width) / 10) for _ in range(2))
+        self.special = nn.Embedding(2, cells.input_width)  # what is fed at the begin and read at the end
         self.encoder, self.cells, self.attention = encoder, cells, attention
         self.first_state = build_initial_state("final", encoder, cells)
         self.vocabulary, self.choose, self.dropout = FIRST, choose, dropout or Dropout(0.0)
@@ -97,7 +97,7 @@ class PointerNetwork(Seq2Seq):
     def encode(self, batch: Batch, *, tape: Tape | None = None) -> Memory:
         numbers, mask = self._read(batch)
         end = mask.sum(1) - 1
-        points = torch.where(_at(end, mask)[..., None], self.end, self.embedding(numbers))
+        points = torch.where(_at(end, mask)[..., None], self.special.weight[1], self.embedding(numbers))
         encoded = self.encoder(self.dropout(points), mask, tape=tape)
         bank = self.attention.bank(encoded.annotations, mask=mask)
         return Memory(self.first_state(encoded, mask), bank, points, mask, end)
@@ -110,7 +110,8 @@ class PointerNetwork(Seq2Seq):
         gates = self.cells.first.project(self._fed(memory, tokens[:, None])[:, 0])
         output, cells = self.cells.advance(gates, state.cells)
         chosen = state.chosen | _hot(tokens, state.chosen.shape[1])
-        logs = self._point(memory, self.dropout(output)[:, None], chosen[:, None], tape)[:, 0]
+        shares = self._point(memory, self.dropout(output)[:, None], chosen[:, None], tape)[:, 0]
+        logs = _log(shares).masked_fill(shares == 0, -torch.inf)  # a search drops what is impossible
         return logs, State(cells.to(memory.start.dtype, memory_format=torch.contiguous_format, copy=True), chosen)
 
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
@@ -118,7 +119,7 @@ class PointerNetwork(Seq2Seq):
         memory = self.encode(batch, tape=tape)
         outputs, _ = self.cells.sequence(self._fed(memory, tokens), memory.start)
         chosen = _hot(tokens, memory.mask.shape[1]).cumsum(1) > 0
-        return self._point(memory, self.dropout(outputs), chosen, tape)
+        return _log(self._point(memory, self.dropout(outputs), chosen, tape))
 
     def _read(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return points (B, S, D) and their mask."""
@@ -133,11 +134,11 @@ class PointerNetwork(Seq2Seq):
         sentences, size, width = memory.points.shape
         places = (tokens - FIRST).clamp(0, size - 1).view(sentences, -1, 1)
         found = memory.points.gather(1, places.expand(-1, -1, width)).view(*tokens.shape, width)
-        fed: Tensor = self.dropout(torch.where((tokens >= FIRST)[..., None], found, self.begin))
+        fed: Tensor = self.dropout(torch.where((tokens >= FIRST)[..., None], found, self.special.weight[0]))
         return fed
 
     def _point(self, memory: Memory, query: Tensor, chosen: Tensor, tape: Tape | None) -> Tensor:
-        """Return the log-probabilities (N, T, FIRST + S) of positions and the end; chosen (N, T, S)."""
+        """Return the probabilities (N, T, FIRST + S) of positions and the end; chosen (N, T, S)."""
         bank, beams = memory.bank, len(query) // len(memory.mask)
         mask, end = (part.repeat_interleave(beams, 0) for part in (memory.mask, memory.end))
         if self.choose != "any":
@@ -149,8 +150,7 @@ class PointerNetwork(Seq2Seq):
         last = (end + FIRST)[:, None, None].expand(-1, query.shape[1], 1)
         ends = places.gather(-1, last)
         places = places.scatter(-1, last, 0.0)
-        both = torch.cat([places[..., :EOS], ends, places[..., EOS + 1 :]], -1)
-        return both.clamp_min(torch.finfo(both.dtype).tiny).log()
+        return torch.cat([places[..., :EOS], ends, places[..., EOS + 1 :]], -1)
 
     def _visible(self, mask: Tensor, end: Tensor, chosen: Tensor) -> Tensor:
         """Return the positions (N, T, S) that can be chosen now."""
@@ -159,6 +159,11 @@ class PointerNetwork(Seq2Seq):
         if self.choose == "once":
             return free | last
         return free | (last & ~free.any(-1, keepdim=True))
+
+
+def _log(shares: Tensor) -> Tensor:
+    """Return logarithms that are finite, so that a loss is."""
+    return shares.clamp_min(torch.finfo(shares.dtype).tiny).log()
 
 
 def _at(places: Tensor, mask: Tensor) -> Tensor:

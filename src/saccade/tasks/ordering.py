@@ -71,7 +71,8 @@ class Ordering(GenerationTask):
         return self.recipe.points.dimensions
 
     def features(self, split: Split) -> list[Feature]:
-        return [PointFeature(self._dimensions), OrderFeature()]
+        choose = self.recipe.points.choose
+        return [PointFeature(self._dimensions), OrderFeature(repeated=choose == "any", whole=choose == "every")]
 
     def examples(self) -> list[dict[str, str]]:
         corpus = self.recipe.data.corpus
