@@ -21,7 +21,15 @@ DIGESTS = {
     ("convex-hull", 5, 50): "fc00718802bc3cb598e6be37edb01ada",
     ("salesman", 5, 10): "98a7db67e11c8f6416279ae5bc29ea43",
 }
-SIZES = {"english-french": 3000, "reading": 2000, "scenes": 800, "articles": 1000, "sorting": 1000, "convex-hull": 1000, "salesman": 400}
+SIZES = {
+    "english-french": 3000,
+    "reading": 2000,
+    "scenes": 800,
+    "articles": 1000,
+    "sorting": 1000,
+    "convex-hull": 1000,
+    "salesman": 400,
+}
 
 
 def written(example):
