@@ -46,7 +46,7 @@ def save_points(map: Map, path: Path | str, *, title: str | None = None) -> None
             page.box((x - DOT, y - DOT, 2 * DOT, 2 * DOT), fill=GOLD if s in answer else INK, corner=DOT)
             page.text(x + DOT + 2, y - DOT - 4, str(s + 1), NOTES, colour=INK)
         if title:
-            page.text(0, -14, page.label(title, 90), 12, bold=True)
+            page.text(0, -26, page.label(title, 90), 12, bold=True)
         page.text(0, SIDE + 12, "gold: the answer; blue: attention from the point chosen last", NOTES, colour=MUTED)
 
 
