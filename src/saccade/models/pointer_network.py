@@ -146,7 +146,7 @@ class PointerNetwork(Seq2Seq):
         tape = Tape() if tape is None or tape.at(self.attention.site) is None else tape
         weights = self.attention(query, bank, tape=tape).weights
         assert weights is not None, "a recorded step keeps its weights"
-        places = F.pad(weights.float(), (FIRST, 0))
+        places = F.pad(weights.to(torch.promote_types(weights.dtype, torch.float32)), (FIRST, 0))
         last = (end + FIRST)[:, None, None].expand(-1, query.shape[1], 1)
         ends = places.gather(-1, last)
         places = places.scatter(-1, last, 0.0)
