@@ -72,7 +72,7 @@ class PointerNetwork(Seq2Seq):
         dimensions: int,
         *,
         choose: Choice = "any",
-        dropout: Dropout | None = None,
+        dropout: Dropout,
     ) -> None:
         super().__init__()
         if attention.sequential:
@@ -84,7 +84,7 @@ class PointerNetwork(Seq2Seq):
         self.special = nn.Embedding(2, cells.input_width)  # what is fed at the begin and read at the end
         self.encoder, self.cells, self.attention = encoder, cells, attention
         self.first_state = build_initial_state("final", encoder, cells)
-        self.vocabulary, self.choose, self.dropout = FIRST, choose, dropout or Dropout(0.0)
+        self.vocabulary, self.choose, self.dropout = FIRST, choose, dropout
         name_sites(self)
 
     @property
