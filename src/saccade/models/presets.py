@@ -9,6 +9,7 @@ from saccade.models.captioning import RecurrentCaptionConfig, TransformerCaption
 from saccade.models.family import Family
 from saccade.models.heads import HEADS
 from saccade.models.lstmn import LSTMNConfig
+from saccade.models.pointer_network import PointerNetworkConfig
 from saccade.models.recurrent import RecurrentConfig
 from saccade.models.self_attentive import SelfAttentiveConfig
 from saccade.models.transformer import TransformerConfig
@@ -217,8 +218,14 @@ MODELS: dict[str, Preset] = {
         {**_TINY_TRANSFORMER, "image_encoder": {"width": 6, "channels": (4,)}},
         "the decoder of Vaswani et al. 2017 over a grid",
     ),
+    "pointer-network": Preset(
+        PointerNetworkConfig,
+        {"width": 512, "init": {"kind": "uniform", "scale": 0.08}},
+        {"embedding": 6, "width": 8, "init": {"kind": "default"}},
+        "Vinyals et al. 2015, arXiv:1506.03134",
+    ),
 }
-"""All presets, for text and images."""
+"""All presets, for text, images and points."""
 
 
 def presets_for(head: str) -> dict[str, Preset]:

@@ -16,6 +16,7 @@ from saccade.data.tokenizer import TokenizerConfig
 from saccade.errors import unknown_name
 from saccade.models import MODELS, Family, RecurrentConfig
 from saccade.models.pointer import OutputConfig
+from saccade.models.pointer_network import PointsConfig
 from saccade.models.span_reader import SpanReaderConfig
 from saccade.recipes.versions import VERSION
 from saccade.search.search_config import SearchConfig
@@ -135,6 +136,7 @@ class Sections(Config):
     output: OutputConfig = OutputConfig()
     classifier: ClassifierConfig = ClassifierConfig()
     reader: SpanReaderConfig = SpanReaderConfig()
+    points: PointsConfig = PointsConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()
     train: TrainConfig = TrainConfig()
     objective: dict[str, Any] = Field(default_factory=dict)

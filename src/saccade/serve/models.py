@@ -19,7 +19,12 @@ __all__ = ["ENTRIES", "Answer", "Answering", "Check", "Described", "Died", "Serv
 
 Check = Callable[[], None]
 _TEXTS = ("input", "inputs")
-ENTRIES: dict[str, tuple[str, ...]] = {"text": _TEXTS, "question": _TEXTS, "picture": ("image", "images")}
+ENTRIES: dict[str, tuple[str, ...]] = {
+    "text": _TEXTS,
+    "points": _TEXTS,
+    "question": _TEXTS,
+    "picture": ("image", "images"),
+}
 """The request fields that can hold the input, by the modality that a model reads."""
 
 

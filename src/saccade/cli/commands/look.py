@@ -37,7 +37,9 @@ def look(
     ] = None,
     style: Annotated[
         str | None,
-        typer.Option(help="Figure: matrix, overlay, reading, arcs or heads; default: overlay for images, else matrix."),
+        typer.Option(
+            help="Figure: matrix, overlay, reading, arcs, heads or points; default: overlay for images, else matrix."
+        ),
     ] = None,
     site: Annotated[
         str | None, typer.Option(help="One attention site; default: those that attend to the source.")
@@ -62,7 +64,8 @@ def look(
 
     The figures: an attention matrix (matrix); for image inputs, the image with the attention of each word (overlay);
     self-attention step by step (reading); the heads of a site as lines between words (arcs); all heads side by side
-    (heads). A .html file is a page to explore everything. A .json file is the trace, which can replace the model later.
+    (heads); points in the plane with the answer drawn through them (points). A .html file is a page to explore
+    everything. A .json file is the trace, which can replace the model later.
 
     Example: saccade look runs/demo "the European Economic Area" -o area.png
     """
