@@ -42,6 +42,11 @@ METRICS: dict[str, Metric] = {
     "unknown_words": Metric("unknown words written"),
     "f1": Metric("F1"),
     "exact": Metric("exact match"),
+    "slots": Metric("slots written"),
+    "distinct_1": Metric("distinct-1"),
+    "distinct_2": Metric("distinct-2"),
+    "dull": Metric("dull replies", "lower", "share"),
+    "reply_length": Metric("reply length", "neither", "words"),
     "pointing": Metric("pointing accuracy"),
     "mass_inside": Metric("attention inside the box"),
 }

@@ -13,6 +13,7 @@ from saccade.corpora import CORPORA
 from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
+from saccade.data.turns import ChatConfig
 from saccade.errors import unknown_name
 from saccade.models import MODELS, Family, RecurrentConfig
 from saccade.models.pointer import OutputConfig
@@ -130,6 +131,7 @@ class Sections(Config):
     output: OutputConfig = OutputConfig()
     head: HeadConfig = HeadConfig()
     reader: SpanReaderConfig = SpanReaderConfig()
+    chat: ChatConfig = ChatConfig()
     vectors: VectorsConfig = VectorsConfig()
     train: TrainConfig = TrainConfig()
     objective: dict[str, Any] = Field(default_factory=dict)
