@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 import saccade
-from saccade.cli.commands import compare, data, demo, evaluate, look, predict, recipes, serve, train
+from saccade.cli.commands import chat, compare, data, demo, evaluate, look, predict, recipes, serve, train
 from saccade.cli.commands import explain as explain_command
 from saccade.cli.terminal import print_error
 from saccade.errors import ConfigError, SaccadeError
@@ -27,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog="Begin with: saccade demo",
 )
-for command in (demo, train, predict, evaluate, compare, look, explain_command, serve, recipes, data):
+for command in (demo, train, predict, chat, evaluate, compare, look, explain_command, serve, recipes, data):
     app.command(command.__name__)(command)
 
 

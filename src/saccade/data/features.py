@@ -125,10 +125,9 @@ class CopiedTarget(TokenFeature):
 
     def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
         found = [list(tokens) for tokens in super().encode(chunk)]
-        for row, tokens in enumerate(found):
-            if UNK in tokens:
-                (vocabulary,) = self.copies.vocabularies([chunk[row]])
-                found[row] = vocabulary.encode(chunk[row][1].target or "").tokens
+        rows = [row for row, tokens in enumerate(found) if UNK in tokens]
+        for row, vocabulary in zip(rows, self.copies.vocabularies([chunk[row] for row in rows]), strict=True):
+            found[row] = vocabulary.encode(chunk[row][1].target or "").tokens
         return found
 
     def fingerprint(self) -> Any:

@@ -27,7 +27,7 @@ class OpenVocabulary:
         texts = [source] if isinstance(source, str) else source
         tokens = tokenizer.tokens(texts)[0] if tokens is None else tokens
         places = [place for place, token in enumerate(tokens) if token == UNK]
-        words = [word for text in texts for word in tokenizer.unknown(text)] if places else []
+        words = tokenizer.unknown(*texts) if places else []
         self._number: dict[str, int] = {}
         for place, word in zip(places, words, strict=True):
             self._number.setdefault(word, size + place)

@@ -1,6 +1,6 @@
 """Replies: how varied they are, which of their slots are right, and at which turns attention points for them.
 
-A slot is a word of the reference that a gold link joins to the history, such as a name that was told before.
+A slot is a word of the reference that a gold link joins to the history, such as a name that was said before.
 """
 
 from __future__ import annotations

@@ -17,14 +17,16 @@ DIGESTS = {
     ("scenes", 3, 20): "46bd3f312b027236b4d1cf04a186b98a",
     ("articles", 60, 160): "4d4c870ca9c26302bb92ffe5bb9239e6",
     ("articles", 200, 300): "e1c2b9ea5c0e525e9228e20915521a22",
+    ("talk", 2, 14): "b6b90c8c00db3df4092b7d2b8528432e",
+    ("talk", 9, 14): "22b107e68a90d22b532a7c021a0a0fce",
 }
-SIZES = {"english-french": 3000, "reading": 2000, "scenes": 800, "articles": 1000}
+SIZES = {"english-french": 3000, "reading": 2000, "scenes": 800, "articles": 1000, "talk": 2000}
 
 
 def written(example):
     """Everything an example says, as text; links are sets, so they are sorted."""
     links = None if example.links is None else str(example.links)
-    return repr((example.source, example.target, example.references, links, example.boxes))
+    return repr((example.source, *example.turns, example.target, example.references, links, example.boxes))
 
 
 @pytest.mark.parametrize(("name", "low", "high"), DIGESTS)

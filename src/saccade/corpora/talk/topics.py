@@ -1,6 +1,6 @@
-"""Topics: what a speaker can tell, and how it is told, asked for and recalled.
+"""Topics: what a speaker can tell, and how it is said, asked for and recalled.
 
-In wordings, {value} is what is told and {thing} what it is about.
+In wordings, {value} is what is said and {thing} what it is about.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ SMALL_TALK = (
     ("I have lost my keys .", "Did you look under the sofa ?"),
     ("What do you think of this town ?", "It has a fine old bridge ."),
     ("I am learning to swim .", "It gets easier every week ."),
-    ("My bicycle is broken .", "I know somebody who can repair it ."),
+    ("My bicycle is broken .", "I know a shop that can repair it ."),
     ("Do you like winter ?", "Only when there is snow ."),
     ("I bought some flowers .", "They smell wonderful ."),
     ("The soup was too hot .", "Next time wait a little ."),

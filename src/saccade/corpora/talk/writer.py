@@ -1,4 +1,4 @@
-"""Writes dialogues: draws what is told, corrected and asked for, and links each recalled word to its turn."""
+"""Writes dialogues: draws what is said, corrected and asked for, and links each recalled word to its turn."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class _Drawing(Dice):
             self._chat()
 
     def _new(self, topic: Topic) -> Key:
-        """Return what a fact of a topic can be about that nothing was told of, as far as there is any."""
+        """Return what a fact of a topic can be about that nothing was said of, as far as there is any."""
         keys = [Key(topic, thing) for thing in topic.things]
         return self.pick([key for key in keys if key not in self._told] or keys)
 
