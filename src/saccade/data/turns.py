@@ -70,12 +70,14 @@ class History:
 def read_history(tokenizer: Tokenizer, turns: Sequence[str], config: ChatConfig, most: int | None = None) -> History:
     """Encode the newest turns that fit; `most`: maximum tokens of the model, if it has a limit of its own."""
     limit = config.tokens if most is None else min(config.tokens, most)
-    first = max(len(turns) - (config.turns or len(turns)), 0)
-    kept = [*turns[first:]]
+    kept = [*turns[-(config.turns or len(turns)) :]]
     encoded = tokenizer.encode_all(kept)
-    while len(kept) > 1 and sum(len(part.tokens) + 1 for part in encoded) > limit:
-        del kept[0], encoded[0]
-    cut = len(encoded[0].tokens) + 1 > limit
+    sizes = [len(part.tokens) + 1 for part in encoded]
+    total = sum(sizes)
+    while len(sizes) > 1 and total > limit:
+        total -= sizes.pop(0)
+    cut = total > limit
+    kept, encoded = kept[-len(sizes) :], encoded[-len(sizes) :]
     if cut:
         kept = [_end(tokenizer, kept[0], limit - 1)]
         encoded = tokenizer.encode_all(kept)

@@ -46,7 +46,7 @@ class Chat(TextToText):
     name = "chat"
     reads = DIALOGUE
     form = DIALOGUES
-    metrics = ("bleu", "f1", "perplexity", "perplexity_per_word", "slots", "pointing")
+    metrics = ("bleu", "f1", "exact", "perplexity", "perplexity_per_word", "slots", "pointing")
 
     @classmethod
     def learn_tokenizers(cls, config: TokenizerConfig, examples: Callable[[], Iterator[Example]]) -> Tokenizers:

@@ -46,7 +46,7 @@ def evaluate_replies(task: Chat, examples: Sequence[Example], predictions: Seque
     """Compute all metrics of some replies; those of slots where there are gold links."""
     texts, references = [prediction.text for prediction in predictions], [each.target or "" for each in examples]
     scores = {"bleu": text_statistics("bleu", texts, references)}
-    scores["f1"] = answer_scores(texts, [[reference] for reference in references])["f1"]
+    scores |= answer_scores(texts, [[reference] for reference in references])
     scores["reply_length"] = reply_length(texts)
     statistics = {name: Statistics(part.counts, part.score) for name, part in scores.items()}
     losses, unknown = _losses(task, examples)

@@ -13,7 +13,7 @@ __all__ = ["Dialogue", "TalkWriter"]
 
 _TELL, _LOOK_UP, _CORRECT, _RECALL = 0.5, 0.1, 0.1, 0.1
 """Shares of the exchanges before the last one; the rest is small talk."""
-_ASK, _ASK_UNKNOWN, _ASK_TELL = 0.74, 0.08, 0.13
+_ASK, _ASK_UNKNOWN, _ASK_TELL = 0.68, 0.16, 0.11
 """Shares of the last exchanges, whose reply is to be learned; the rest is small talk."""
 _OWN_NAME = 0.6
 """Share of the openings that tell a name."""
@@ -115,12 +115,12 @@ class _Drawing(Dice):
             self._chat()
 
     def _last(self) -> None:
-        share = self.random()
-        if share < _ASK and self._told:
+        share = self.random() if self._told else _ASK + (1 - _ASK) * self.random()
+        if (share := share - _ASK) < 0:
             self._ask(self.pick([*self._told]))
-        elif (share - _ASK) % 1 < _ASK_UNKNOWN:
+        elif (share := share - _ASK_UNKNOWN) < 0:
             self._ask(self._new(self.pick((*TOPICS, OWN_NAME, LOOKED_UP))))
-        elif (share - _ASK) % 1 < _ASK_UNKNOWN + _ASK_TELL:
+        elif share - _ASK_TELL < 0:
             self._tell()
         else:
             self._chat()
