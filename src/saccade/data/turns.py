@@ -24,7 +24,7 @@ class ChatConfig(Config):
 
     turns: Count | None = None
     """Maximum turns; default: all."""
-    tokens: int = Field(256, ge=2)
+    tokens: int = Field(256, ge=2, le=10_000)
     """Maximum tokens, with a mark for each turn; a newest turn that is longer keeps its end."""
     without_history: Share = 0.0
     """Share of training examples whose history is hidden, so that the model learns p(reply), which `mutual` needs."""
