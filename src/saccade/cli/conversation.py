@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from saccade.api import Model
+from saccade.cli.terminal import one_line
 from saccade.errors import DataError, SaccadeError
 from saccade.files import write_atomically
 from saccade.prediction import Prediction
@@ -66,7 +67,7 @@ class Conversation:
     def _reply(self, history: list[str], **options: Any) -> None:
         self._last = self._model({"turns": history}, **self._options | options)
         self.turns = [*history, self._last.text]
-        self._say(self._last.text)
+        self._say(one_line(self._last.text))
 
     def _exchange(self) -> list[str]:
         """Return the dialogue up to the user's last turn."""
@@ -104,7 +105,7 @@ class Conversation:
         if self._last is None:
             raise DataError("there is no reply to look at.")
         for line in looked(self._last, self.turns[:-1]):
-            self._say(line)
+            self._say(one_line(line))
 
 
 def looked(reply: Prediction, history: list[str]) -> list[str]:

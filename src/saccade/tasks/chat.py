@@ -91,8 +91,8 @@ class Chat(TextToText):
             return given
         turns = given["turns"] if isinstance(given, Mapping) else [given]
         history = self._history(turns)
-        for note in history.notes:
-            _log(note)
+        if history.notes:
+            _log("A history is longer than the model reads: only its end is read. See chat.tokens and chat.turns.")
         return Opened(history, turns[-1])
 
     def length(self, given: Any) -> int:
@@ -131,7 +131,7 @@ class Chat(TextToText):
         if not weight:
             return super()._decode(read, search, **limits)
         count = max(self.recipe.chat.candidates, search.nbest)
-        wide = search.model_copy(update={"nbest": count, "beam": 1 if search.sample else max(search.beam, count)})
+        wide = search.model_copy(update={"nbest": count, "beam": max(search.beam, count)})
         found = super()._decode(read, wide, **limits)
         return [self._by_information(own, weight)[: search.nbest] for own in found]
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -120,6 +121,16 @@ def test_look_names_the_turns_that_were_read():
     said("/look")
     (turn,) = [line for line in said.out if "<-" not in line]
     assert turn.split("back  ")[1] == TURNS[2]
+
+
+def test_control_characters_do_not_reach_the_terminal(monkeypatch):
+    said = Terminal()
+    answer = said.talk._model
+    monkeypatch.setattr(
+        said.talk, "_model", lambda given, **_: replace(answer(given), text="red \x1b[31m text\nand more")
+    )
+    said(TURNS[0])
+    assert said.out == ["red  [31m text and more"]
 
 
 def test_unknown_commands_are_named_and_help_lists_them_all():
