@@ -67,11 +67,8 @@ class TurnLinks(LinkFeature):
         self._histories = histories
 
     def sources(self, chunk: Sequence[Numbered]) -> Sequence[Encoded]:
-        # links count the words that were left out too; marks belong to no word
-        return [
-            Encoded(one.tokens, [word + one.first_word if word < max(one.words) else -1 for word in one.words])
-            for one in self._histories(chunk)
-        ]
+        # links count the words that were left out too
+        return [Encoded(one.tokens, [word + one.first_word for word in one.words]) for one in self._histories(chunk)]
 
 
 def turn_features(

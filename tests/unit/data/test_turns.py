@@ -128,6 +128,14 @@ def test_some_histories_are_hidden_in_all_columns():
     assert found["source"][0] != [BOS]
 
 
+def test_by_default_no_history_is_hidden():
+    words, config = tokenizer(), ChatConfig()
+    assert (config.without_history, config.mutual, config.turns) == (0, 0, None)
+    source, target = turn_features(Tokenizers(words, words), lambda turns: read_history(words, turns, config), config)
+    assert (source.name, target.name) == ("source", "target")
+    assert all(len(tokens) > 1 for tokens in source.encode([*enumerate(DIALOGUE * 3, 1)]))
+
+
 def test_columns_change_with_what_is_read():
     def stamps(hidden=0.0, **settings):
         words, config = tokenizer(), ChatConfig(**settings)
