@@ -31,7 +31,7 @@ ROWS = [
 ]
 HEADS = {
     "translation": ("sequence_to_sequence", 20, 20),
-    "language": ("language_model", 20),
+    "language-modeling": ("language_model", 20),
     "captioning": ("captioner", 20),
     "ordering": ("pointer_network", PointsConfig()),
 }

@@ -50,7 +50,7 @@ def _language(folder):
     path = write_lines(folder / "text.txt", sentences(120))
     data = {"train": str(path), "test": str(path), "held_out": 4, "cache": str(folder / "cache")}
     model = {"preset": "lstmn", "embedding": 8, "width": 8}
-    return {"task": "language", "data": data, "tokenizer": {"kind": "word"}, "model": model, "train": TRAIN}
+    return {"task": "language-modeling", "data": data, "tokenizer": {"kind": "word"}, "model": model, "train": TRAIN}
 
 
 def _classification(folder):
@@ -61,9 +61,9 @@ def _classification(folder):
 
 
 def _captioning(folder):
-    data = {"corpus": "scenes", "size": 24, "held_out": 4, "picture_size": 32, "cache": str(folder / "cache")}
+    data = {"corpus": "scenes", "size": 24, "held_out": 4, "image_size": 32, "cache": str(folder / "cache")}
     grid = {"kind": "small", "frozen": False, "width": 8, "channels": [4, 8]}
-    model = {"preset": "show-attend-tell-soft", "grid": grid, "embedding": 8, "decoder": {"width": 8}}
+    model = {"preset": "show-attend-tell-soft", "image_encoder": grid, "embedding": 8, "decoder": {"width": 8}}
     return {"task": "captioning", "data": data, "tokenizer": {"kind": "word"}, "model": model, "train": TRAIN}
 
 
@@ -250,7 +250,7 @@ def _pointer(folder):
 
 CASES = {
     "translation": Case(_translation, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
-    "language": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
+    "language-modeling": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
     "classification": Case(_classification, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "summarization": Case(_summarization, lambda folder: ["ant bee cat dog elk fox", "dog", "elk zorblax gnu hen"]),
     "questions": Case(_questions, _answerable, "no passage"),

@@ -78,7 +78,7 @@ CORPORA: dict[str, Corpus] = {
     "reading": Corpus(
         reading,
         "English sentences in which a late word must agree with a far earlier one, with gold links between the two.",
-        "language",
+        "language-modeling",
         TEXT,
         ("en",),
         ("text.en",),
@@ -90,7 +90,7 @@ CORPORA: dict[str, Corpus] = {
         "captioning",
         CAPTIONS,
         ("en",),
-        options=lambda data: {"canvas": max(SMALLEST, data.picture_size), "captions": data.captions},
+        options=lambda data: {"canvas": max(SMALLEST, data.image_size), "captions": data.captions},
     ),
     "articles": Corpus(
         articles,

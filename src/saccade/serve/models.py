@@ -142,7 +142,7 @@ class Served(Described):
 
     def predict(self, inputs: Sequence[Input], search: SearchConfig, attention: bool, check: Check) -> list[Answer]:
         """Predict the answers to some inputs in one batch."""
-        options = search.model_dump() | {"batch": len(inputs)}
+        options = search.model_dump() | {"batch_size": len(inputs)}
         found = list(self._model.stream(inputs, attention=attention, stop=check, **options))
         answers = []
         for prediction in found:

@@ -70,7 +70,13 @@ def refusal(act):
 
 def test_the_walk_finds_the_settings():
     found = {".".join(path) for _, path, _ in places()}
-    assert {"train.seed", "train.betas", "tokenizer.size", "model.encoder.layers", "model.grid.channels"} <= found
+    assert {
+        "train.seed",
+        "train.betas",
+        "tokenizer.size",
+        "model.encoder.layers",
+        "model.image_encoder.channels",
+    } <= found
     assert RecurrentConfig in FAMILIES
     assert len(found) > 75
 

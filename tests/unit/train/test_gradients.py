@@ -94,7 +94,7 @@ def smaller(settings):
 def test_every_parameter_of_a_shipped_recipe_takes_part(name):
     settings = load_recipe(name).dump()
     settings["model"] = smaller(settings["model"])
-    settings["vectors"] = {}  # their file is not there
+    settings["embeddings"] = {}  # their file is not there
     sides = Tokenizers(MANY_TOKENS, MANY_TOKENS, ["bad", "good", "so-so"])
     task = build_task(parse_recipe(RecipeText(settings, name)), sides)
     if isinstance(task, Questions):
