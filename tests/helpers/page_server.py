@@ -29,6 +29,7 @@ def altered(trace, asked, kept=()):
             best = weights.mean(0).argmax(-1)
             for row in np.flatnonzero(np.isin(best, block)) if whole else ():
                 texts[row] = texts[row] if row in target.marks or texts[row] in kept else "autre"
+            weights += 1e-6  # what had nothing gets the share of what is hidden
             weights[..., block] = 0
             weights /= weights.sum(-1, keepdims=True)
             for step, place, weight in pull:

@@ -103,7 +103,9 @@ class Page {
       reveal(find(".changes:last-of-type"));
     } else this.#drawScene();
     const answer = this.scene.answers.find((each) => each.model === answered && each.trace);
-    if (answered && answer) tell(answer, app.state);
+    if (!answered || !answer) return;
+    tell(answer, app.state);
+    performance.mark("answer");
   }
 
   #drawScene() {
