@@ -59,6 +59,7 @@ def test_a_long_source_is_running_text_and_a_short_one_a_line_with_ribbons(explo
 
 def test_the_passage_is_shaded_by_the_word_pointed_at_and_underlined_by_all_up_to_it(explorer):
     shown, _ = explorer("short")
+    expect(read(shown)).to_have_count(301)
     covered = of_style(read(shown), "--seen")
     assert looks(read(shown)) == [0] * 301
     assert min(covered[3], covered[40], covered[295]) > 0.9
@@ -152,9 +153,11 @@ def test_the_answer_is_framed_in_the_passage_with_ink_where_it_begins_and_ends(e
 
 def test_the_next_best_answers_are_listed_with_probabilities_and_can_be_chosen(explorer):
     shown, server = explorer("reader")
+    expect(read(shown)).to_have_count(41)
     spans = shown.locator(".span-choice")
     expect(spans.nth(0)).to_have_attribute("aria-pressed", "true")
     expect(spans.nth(1)).to_contain_text("place20 place21")
+    expect(spans).to_have_count(5)
     shares = [float(re.search(r"([\d.]+) %", text)[1]) for text in spans.all_inner_texts()]
     assert shares == sorted(shares, reverse=True)
     spans.nth(1).hover()
@@ -166,6 +169,7 @@ def test_the_next_best_answers_are_listed_with_probabilities_and_can_be_chosen(e
 def test_pointing_at_a_word_of_the_question_lights_what_it_attends_to(explorer):
     shown, _ = explorer("reader")
     asked = shown.locator("[data-lane=question] .word")
+    expect(asked).to_have_count(6)
     assert looks(asked)[3] > 0.9, "the question is shaded by the weight of its words"
     asked.nth(3).hover()
     assert looks(read(shown))[30] > 0.9
