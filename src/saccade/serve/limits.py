@@ -62,7 +62,7 @@ async def check_texts(model: Answering, texts: Sequence[Any], settings: Settings
             raise Problem(422, f"{_name(number, texts)} {why}")
         if isinstance(given, dict) and (turns := len(given.get("turns", ()))) > settings.max_turns:
             why = f"has {turns:,} turns, but this server reads at most {settings.max_turns:,}. Send the newest ones."
-            raise Problem(422, f"Input {number} {why}")
+            raise Problem(422, f"{_name(number, texts)} {why}")
     if sum(map(_characters, texts)) > _INLINE:  # longer texts would block the event loop
         return await asyncio.to_thread(_count, model, texts, settings)
     return _count(model, texts, settings)
@@ -98,7 +98,7 @@ def _count(model: Answering, texts: Sequence[Any], settings: Settings) -> int:
 
 
 def _name(number: int, texts: Sequence[Any]) -> str:
-    return "The text" if len(texts) == 1 else f"Input {number}"
+    return "The text" if len(texts) == 1 and isinstance(texts[0], str) else f"Input {number}"
 
 
 def _short(value: Any) -> str:
