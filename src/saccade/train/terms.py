@@ -52,7 +52,9 @@ class Term(Config):
     def check(self, model: Seq2Seq) -> None:
         """Raise ConfigError if the term cannot be computed for a model."""
         if not model.source_sites:
-            raise ConfigError(f"{self.name} needs attention to the source, but this model has none. Leave it out.")
+            raise ConfigError(
+                f"{self.name} needs attention to the source, but this model has none. Remove it from the objective."
+            )
 
     def applies(self, batch: Batch) -> bool:
         """Return whether a batch has what the term needs."""
@@ -60,7 +62,7 @@ class Term(Config):
 
     @abstractmethod
     def loss(self, model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
-        """Compute the loss, summed over the batch, from the attention on the tape; the caller applies `weight`."""
+        """Compute the loss, summed over the batch, from the attention in `tape`; the caller applies `weight`."""
 
 
 class GuidedAlignment(Term):
@@ -111,14 +113,14 @@ class Reinforce(Term):
     name = "reinforce"
 
     weight: Weight = 0.1
-    """Weight of the REINFORCE term; it scales the reward, the log-likelihood of the words."""
+    """Weight of the REINFORCE term. The reward is the log-likelihood of the words."""
     entropy: Weight = 0.002
     """Weight of the entropy of the attention distribution."""
     expected: float = Field(0.5, ge=0, le=1)
-    """Share of the sentences in an update that use soft attention instead of draws."""
+    """Share of the sentences of an update with expected (soft) instead of sampled attention."""
 
     def check(self, model: Seq2Seq) -> None:
-        raise ConfigError("reinforce is for models whose hard attention learns by reward. Leave it out.")
+        raise ConfigError("reinforce is for models with hard attention, trained with REINFORCE. Leave it out.")
 
     def loss(self, model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
         raise AssertionError("train/hard.py computes this term")
@@ -144,19 +146,19 @@ def find_term(name: str) -> type[Term]:
         return lookup("term", name, TERMS)
     found = find_factory("term", name)
     if not (isinstance(found, type) and issubclass(found, Term)):
-        raise ConfigError(f"{name!r} is no term. Derive it from saccade.train.terms.Term.")
+        raise ConfigError(f"{name!r} is not a term: it must be a subclass of saccade.train.terms.Term.")
     return found
 
 
 def terms_of(objective: dict[str, Any]) -> dict[str, Term]:
-    """Return the terms of a recipe whose settings `complete_terms` has checked."""
+    """Return the terms of an objective that `complete_terms` has checked."""
     return {name: find_term(name).model_validate(settings) for name, settings in objective.items()}
 
 
 def complete_terms(objective: Any) -> tuple[dict[str, Any] | None, list[Fault]]:
-    """Return the settings of all terms with defaults filled in, and the faults in them."""
+    """Return the settings of all terms with defaults filled in, or None; and the faults found."""
     if not isinstance(objective, dict):
-        return None, []  # reported with the other sections
+        return None, []  # the recipe's schema reports the wrong type
     made: dict[str, Any] = {}
     faults: list[Fault] = []
     for name, settings in objective.items():

@@ -258,7 +258,7 @@ def test_a_term_without_weight_is_left_out():
 
 
 def test_reward_is_for_hard_attention_alone():
-    with pytest.raises(ConfigError, match="reinforce is for models whose hard attention learns by reward"):
+    with pytest.raises(ConfigError, match="reinforce is for models with hard attention"):
         WordLoss(tiny("bahdanau"), terms=[Reinforce()])
 
 
