@@ -9,11 +9,13 @@ from saccade.corpora.articles import BOUNDS, articles
 from saccade.corpora.english_french import english_french
 from saccade.corpora.reading import reading
 from saccade.corpora.scenes import SMALLEST, scenes
+from saccade.corpora.stories import BOUNDS as STORY_BOUNDS
+from saccade.corpora.stories import stories
 from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.data.example import Example
-from saccade.data.forms import CAPTIONS, PAIRS, SUMMARIES, TEXT, Form
+from saccade.data.forms import CAPTIONS, PAIRS, QUESTIONS, SUMMARIES, TEXT, Form
 
-__all__ = ["CORPORA", "Corpus", "Generate", "articles", "english_french", "reading", "scenes"]
+__all__ = ["CORPORA", "Corpus", "Generate", "articles", "english_french", "reading", "scenes", "stories"]
 
 
 Generate = Callable[..., Iterator[Example]]
@@ -104,5 +106,16 @@ CORPORA: dict[str, Corpus] = {
         ),
         bounds=BOUNDS,
         lengths=(60, 160),
+    ),
+    "stories": Corpus(
+        stories,
+        "Stories of people who carry things around, and questions whose answers follow from one to three sentences.",
+        "questions",
+        QUESTIONS,
+        ("en",),
+        ("text.jsonl",),
+        options=lambda data: {"unanswerable": data.unanswerable},
+        bounds=STORY_BOUNDS,
+        lengths=(40, 120),
     ),
 }

@@ -43,5 +43,7 @@ METRICS: dict[str, Metric] = {
     "f1": Metric("F1"),
     "exact": Metric("exact match"),
     "pointing": Metric("pointing accuracy"),
+    "support": Metric("supporting sentences looked at", "higher", "share"),
+    "support_precision": Metric("hops to supporting sentences", "higher", "share"),
     "mass_inside": Metric("attention inside the box"),
 }

@@ -57,6 +57,8 @@ class DataConfig(Config):
     """Maximum tokens on a side of a training example; longer examples are left out."""
     captions: int = Field(4, ge=1, le=8)
     """For scenes: captions per image. The first is the plain one; with 1, each image has one correct caption."""
+    unanswerable: Share = 0.0
+    """For stories: share of the questions that the story does not answer."""
     picture_size: int = Field(64, ge=8, le=1024)
     """For captioning: image size in pixels; all images become squares of this side."""
     picture_fit: Literal["crop", "pad", "squash"] = "crop"
