@@ -24,6 +24,7 @@ from saccade.train.train_config import TrainConfig
 __all__ = ["DataConfig", "Recipe", "Sections", "VectorsConfig", "complete_model"]
 
 Files = str | list[str]
+_Text = Annotated[str, Field(min_length=1, max_length=2000)]
 
 
 class DataConfig(Config):
@@ -35,7 +36,7 @@ class DataConfig(Config):
     """Number of training examples of a built-in corpus."""
     seed: Seed = 1
     lengths: Annotated[tuple[Count, Count], Field(strict=False)] = (3, 20)
-    """Minimum and maximum length of a text of a built-in corpus, in words; articles have 60 to 160 by default."""
+    """Minimum and maximum length of a text of a built-in corpus, in words; articles have 60 to 160 by default, stories 40 to 120."""
     train: Files | None = None
     """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
     valid: Files | None = None
@@ -137,8 +138,8 @@ class Sections(Config):
     objective: dict[str, Any] = Field(default_factory=dict)
     """Terms added to the cross-entropy, by name, each with a weight and its own settings."""
     search: SearchConfig = SearchConfig()
-    examples: list[Annotated[str, Field(min_length=1, max_length=500)]] = Field(default_factory=list, max_length=12)
-    """Inputs that the explorer page offers to try; default: those of the built-in corpus."""
+    examples: list[_Text | dict[str, _Text]] = Field(default_factory=list, max_length=12)
+    """Inputs that the explorer page offers to try, as {question: …, passage: …} or text; default: the corpus's."""
     note: str | None = None
     """Purpose of the recipe, shown by `saccade recipes`."""
     version: Count = VERSION

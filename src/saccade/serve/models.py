@@ -93,7 +93,7 @@ class Described:
         return sum(attention.score.heads or 1 for attention in found)
 
     @cached_property
-    def _examples(self) -> list[dict[str, str]]:
+    def _examples(self) -> list[dict[str, Any]]:
         return self._model.task.examples()
 
     def facts(self) -> dict[str, Any]:

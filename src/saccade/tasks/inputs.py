@@ -64,6 +64,8 @@ class Modality(ABC):
     """Name in the HTTP API and in messages."""
     large: ClassVar[bool] = False
     """Whether inputs take much memory, so that search batches are small."""
+    written: ClassVar[bool] = False
+    """Whether inputs are texts, which a recipe can list as examples."""
 
     def is_one(self, given: Any) -> bool:
         """Return whether this is a single input, valid or not, rather than a collection of inputs."""
@@ -86,6 +88,7 @@ class Text(Modality):
     """A text."""
 
     name = "text"
+    written = True
 
     def fault(self, given: Any) -> str | None:
         if isinstance(given, str):
@@ -116,6 +119,8 @@ class Image(Modality):
 
 class Fields(Modality):
     """Several texts by name, such as a question and a passage."""
+
+    written = True
 
     def __init__(self, name: str, fields: tuple[str, ...]) -> None:
         self.name, self.fields = name, fields

@@ -17,14 +17,17 @@ DIGESTS = {
     ("scenes", 3, 20): "46bd3f312b027236b4d1cf04a186b98a",
     ("articles", 60, 160): "4d4c870ca9c26302bb92ffe5bb9239e6",
     ("articles", 200, 300): "e1c2b9ea5c0e525e9228e20915521a22",
+    ("stories", 40, 120): "8498d06d1bd44e8fd46210a525e7fed4",
+    ("stories", 200, 320): "10b21dc374e4f662aa1a6341539feaa9",
 }
-SIZES = {"english-french": 3000, "reading": 2000, "scenes": 800, "articles": 1000}
+SIZES = {"english-french": 3000, "reading": 2000, "scenes": 800, "articles": 1000, "stories": 1000}
 
 
 def written(example):
     """Everything an example says, as text; links are sets, so they are sorted."""
     links = None if example.links is None else str(example.links)
-    return repr((example.source, example.target, example.references, links, example.boxes))
+    asked = () if example.question is None else (example.question, example.spans, example.evidence)
+    return repr((example.source, example.target, example.references, links, example.boxes, *asked))
 
 
 @pytest.mark.parametrize(("name", "low", "high"), DIGESTS)

@@ -46,9 +46,9 @@ class World:
 
     def __init__(self, dice: Dice, length: int) -> None:
         """Choose those that occur in a story of about `length` words."""
-        few = min(2 + length // 50, 6)
+        few = 3 + length // 80
         self._dice = dice
-        self.people, self.places = _some(dice, PEOPLE, few), _some(dice, PLACES, few)
+        self.people, self.places = _some(dice, PEOPLE, few), _some(dice, PLACES, few + 2)
         self.boxes = _some(dice, BOXES, 1 + few // 4)
         self.things = [*_some(dice, THINGS, few - 1), *self.boxes]
         self.sentences: list[str] = []
