@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TOTAL, LARGEST = 5_000_000, 300_000
-"""Bytes of all tracked files, and of one."""
+TOTAL, FIGURES, LARGEST = 7_000_000, 1_000_000, 300_000
+"""Bytes of all tracked files; of those that are no text, or drawn by a program; and of one."""
+DRAWN = {".png", ".webp", ".svg", ".xz"}
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +29,12 @@ def test_tracked_files_are_small(sizes):
         folders[first] = folders.get(first, 0) + size
     most = sorted(folders.items(), key=lambda pair: -pair[1])[:4]
     assert sum(sizes.values()) < TOTAL, f"the largest are {most}"
+
+
+def test_figures_and_measurements_are_small(sizes):
+    """Text grows with what the package can do; nothing else may."""
+    found = {path: size for path, size in sizes.items() if path.suffix in DRAWN}
+    assert sum(found.values()) < FIGURES, sorted(found, key=found.__getitem__)[-8:]
 
 
 def test_no_tracked_file_is_large(sizes):

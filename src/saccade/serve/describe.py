@@ -76,12 +76,24 @@ def _schemas(reads: Set[str]) -> dict[str, Any]:
 def _offer(schema: dict[str, Any], reads: Set[str]) -> None:
     """Remove the input fields that no model reads, and require exactly one of the others."""
     fields: dict[str, Any] = schema["properties"]
-    for read, names in ENTRIES.items():
-        for name in names if read not in reads else ():
-            fields.pop(name, None)
-            schema["examples"] = [example for example in schema["examples"] if name not in example]
-    inputs = [name for names in ENTRIES.values() for name in names if name in fields]
+    offered = {name for read in reads for name in ENTRIES[read]}
+    for name in {name for names in ENTRIES.values() for name in names} - offered:
+        fields.pop(name, None)
+        schema["examples"] = [example for example in schema["examples"] if name not in example]
+    inputs = [name for name in ("input", "inputs", "image", "images") if name in fields]
     none = {name: {"type": "null"} for name in inputs}
+    kinds = {"string": "text" in reads, "object": bool(reads - {"text", "picture"})}
     schema["oneOf"] = [
-        {"title": name, "required": [name], "properties": none | {name: fields[name]["anyOf"][0]}} for name in inputs
+        {"title": name, "required": [name], "properties": none | {name: _shape(fields[name], kinds)}} for name in inputs
     ]
+
+
+def _shape(field: dict[str, Any], kinds: dict[str, bool]) -> dict[str, Any]:
+    """Return the schema of a field that is not null: texts and mappings only if a model reads them."""
+    found: list[dict[str, Any]] = [part for part in field["anyOf"] if part["type"] != "null"]
+    if len(found) > 1:
+        found = [part for part in found if kinds[part["type"]]]
+    part: dict[str, Any] = found[0] if len(found) == 1 else {"anyOf": found}
+    if "anyOf" in part.get("items", {}):
+        part = part | {"items": _shape(part["items"], kinds)}
+    return part

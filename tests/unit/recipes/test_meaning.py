@@ -2,9 +2,10 @@
 
 import pytest
 
+from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.errors import ConfigError
-from saccade.models import build_head
 from saccade.recipes import RecipeText, parse_yaml, shipped, to_yaml
+from saccade.runs.folder import build_task
 from saccade.runs.recipe import load_recipe, parse_recipe
 
 PLAIN = "task: translation\ndata: {corpus: english-french}\n"
@@ -24,14 +25,8 @@ def test_every_recipe_that_ships_is_whole_and_says_what_it_is_for(name):
 @pytest.mark.parametrize("name", shipped())
 def test_the_model_of_every_recipe_can_be_built_and_guided_as_it_says(name):
     recipe = load_recipe(name)
-    settings = recipe.model_settings()
-    build = {
-        "translation": lambda: build_head("sequence_to_sequence", settings, 20, 20),
-        "language": lambda: build_head("language_model", settings, 20),
-        "classification": lambda: build_head("classifier", settings, 20, 3, **recipe.head.model_dump()),
-        "captioning": lambda: build_head("captioner", settings, 20),
-    }
-    model = build[recipe.task]()
+    tokenizer = Tokenizer.train(TokenizerConfig(kind="word"), ["a b c d"], "target")
+    model = build_task(recipe, Tokenizers(tokenizer, tokenizer, ["bad", "good"])).model
     assert sum(parameter.numel() for parameter in model.parameters()) > 1000
     taught = recipe.objective.get("guided_alignment", {"site": None, "head": None})
     site, head = taught["site"], taught["head"]

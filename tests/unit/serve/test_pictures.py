@@ -118,7 +118,7 @@ def test_texts_for_those_who_read_and_pictures_for_those_who_see(path):
     told = refused(app, {"input": "/etc/hostname"}, path=path)
     assert told == "seeing reads images. Send image, an image file in base64, instead of a text."
     told = refused(app, {"image": text_of(WHOLE), "model": "fake"}, path=path)
-    assert told == "fake reads texts. Send input, a text, instead of an image."
+    assert told == "fake reads a text. Send it as input, instead of an image."
     assert run(sent(app, WHOLE, path, query=b"model=fake")).status == 422
     assert run(post(app, {"input": "a", "model": "fake"}, path)).status == 200
 
@@ -136,7 +136,7 @@ def test_what_other_pages_can_send_unasked_is_not_read(kind):
 def test_a_server_of_texts_takes_no_picture():
     got = run(sent(application(Fake()), WHOLE))
     assert (got.status, "image" in got.error) == (415, False)
-    assert "fake reads texts" in refused(application(Fake()), {"image": text_of(WHOLE)})
+    assert "fake reads a text" in refused(application(Fake()), {"image": text_of(WHOLE)})
 
 
 def test_no_path_is_ever_opened(tmp_path, monkeypatch):

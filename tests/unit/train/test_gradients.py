@@ -11,12 +11,15 @@ import torch
 
 from helpers.attention import ENTRIES, Shape, make_case
 from helpers.models import CLASSIFIERS, ENGINES, VOCABULARY
+from helpers.question_models import asked
 from saccade.batch import Batch
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.models import build_captioner, presets_for
 from saccade.recipes import RecipeText, shipped
 from saccade.runs.folder import build_task
 from saccade.runs.recipe import load_recipe, parse_recipe
+from saccade.tasks.inputs import IMAGE
+from saccade.tasks.questions import Questions
 from saccade.train.hard import HardLoss, learns_by_reward
 from saccade.train.objective import ClassLoss, WordLoss, losses_of
 
@@ -90,14 +93,13 @@ def test_every_parameter_of_a_shipped_recipe_takes_part(name):
     settings = load_recipe(name).dump()
     settings["model"] = smaller(settings["model"])
     settings["vectors"] = {}  # their file is not there
-    sides = {
-        "translation": Tokenizers(MANY_TOKENS, MANY_TOKENS),
-        "language": Tokenizers(None, MANY_TOKENS),
-        "classification": Tokenizers(MANY_TOKENS, None, ["bad", "good", "so-so"]),
-        "captioning": Tokenizers(None, MANY_TOKENS),
-    }[settings["task"]]
+    sides = Tokenizers(MANY_TOKENS, MANY_TOKENS, ["bad", "good", "so-so"])
     task = build_task(parse_recipe(RecipeText(settings, name)), sides)
-    given = batch(pictures=settings["task"] == "captioning", labels=settings["task"] == "classification")
+    if isinstance(task, Questions):
+        given = replace(asked(SOURCES, TARGETS), spans=torch.tensor([[[1, 2]], [[0, 0]]]))
+    else:
+        given = batch(pictures=task.reads is IMAGE, labels="labels" in task.parts)
+        given = replace(given, copies=given.source)  # an output that copies needs them
     links = torch.full((2, 4, 4), 0.25) if "guided_alignment" in settings["objective"] else None
     assert without_gradient(task.objective(), given, links) == []
 
