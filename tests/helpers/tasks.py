@@ -205,7 +205,12 @@ def _questions(folder):
     for split, count in (("train", 120), ("test", 20)):
         lines = [line.split() for line in sentences(count) if len(line.split()) > 2]
         records = [
-            {"passage": " ".join(words), "question": f"what follows {words[1]}", "answers": [words[2]]}
+            {
+                "passage": (passage := " ".join(words)),
+                "question": f"what follows {words[1]}",
+                "answers": [words[2]],
+                "evidence": [[0, len(passage)]],
+            }
             for words in lines
         ]
         rows = [json.dumps(record) for record in records]
@@ -213,7 +218,7 @@ def _questions(folder):
     data = {**splits, "held_out": 4, "cache": str(folder / "cache")}
     reader = {"hops": 1, "every_word": True, "window": 6}
     task = {"task": "questions", "tokenizer": {"kind": "word"}, "reader": reader}
-    return {**task, "data": data, "model": MODEL, "train": TRAIN}
+    return {**task, "data": data, "model": MODEL, "objective": {"guided_hops": {"weight": 0.5}}, "train": TRAIN}
 
 
 def _answerable(folder):

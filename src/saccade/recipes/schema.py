@@ -36,7 +36,7 @@ class DataConfig(Config):
     """Number of training examples of a built-in corpus."""
     seed: Seed = 1
     lengths: Annotated[tuple[Count, Count], Field(strict=False)] = (3, 20)
-    """Minimum and maximum length of a text of a built-in corpus, in words; articles have 60 to 160 by default, stories 40 to 120."""
+    """Minimum and maximum words of a text of a built-in corpus; default: articles 60 to 160, stories 40 to 120."""
     train: Files | None = None
     """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
     valid: Files | None = None

@@ -23,9 +23,10 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class Read:
-    """A text as the model reads it."""
+    """A text, or some tokens of it with their words, as the model reads it; offsets are those in the text."""
 
     text: str
+    words: list[str]
     tokens: list[int]
     pieces: list[str]
     word_of: list[int]
@@ -35,19 +36,19 @@ class Read:
     def of(cls, text: str, tokenizer: Tokenizer) -> Read:
         """Encode a text."""
         encoded, (offsets,) = tokenizer.encode(text), tokenizer.offsets([text])
-        return cls(text, encoded.tokens, tokenizer.pieces(encoded.tokens), encoded.words, offsets)
+        return cls(text, words_of(text), encoded.tokens, tokenizer.pieces(encoded.tokens), encoded.words, offsets)
 
     def side(self) -> Side:
         """Return the tokens and words for attention maps."""
-        return side(self.pieces, words_of(self.text), self.word_of, SPECIALS[EOS])
+        return side(self.pieces, self.words, self.word_of, SPECIALS[EOS])
 
     def part(self, begin: int, end: int) -> Read:
-        """Return some of the tokens, with offsets in the whole text."""
+        """Return some of the tokens."""
         own = self.word_of[begin:end]
-        words = words_of(self.text)[own[0] : own[-1] + 1] if own else []
+        words = self.words[own[0] : own[-1] + 1] if own else []
         cut = slice(begin, end)
         numbers = [word - own[0] for word in own]
-        return Read(" ".join(words), self.tokens[cut], self.pieces[cut], numbers, self.offsets[cut])
+        return Read(self.text, words, self.tokens[cut], self.pieces[cut], numbers, self.offsets[cut])
 
     @property
     def spelled(self) -> list[str]:
