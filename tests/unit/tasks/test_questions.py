@@ -6,12 +6,19 @@ import numpy as np
 import pytest
 
 import saccade
+from helpers.asgi import application, ask, post
+from helpers.asgi import run as asgi
 from helpers.commands import run
 from helpers.recipes import MODEL, recipe_of, write_folder
+from saccade.api import Model
+from saccade.corpora import CORPORA, stories
+from saccade.data.forms import QUESTIONS
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.errors import ConfigError, DataError
+from saccade.runs.corpus import Corpus
 from saccade.runs.folder import build_task
 from saccade.search import SearchConfig
+from saccade.serve.models import Served
 from saccade.tasks.batching import stream
 from saccade.tasks.tracing import TraceOptions
 
@@ -160,3 +167,60 @@ def test_guided_hops_need_hops():
     assert [term.name for term in task.objective().terms] == ["guided_hops"]
     assert "evidence" in [feature.name for feature in task.features(None)]
     assert "evidence" not in [feature.name for feature in build(hops=1).features(None)]
+
+
+def test_evaluate_prints_the_groups_and_the_report_has_their_intervals(capsys, tmp_path):
+    folder = write_folder(build(hops=2), tmp_path / "model")
+    corpus = list(stories("valid", 12, min_length=30, max_length=40, unanswerable=0.2))
+    (path,) = QUESTIONS.write(corpus, tmp_path, "asked", ())
+    ran = run(capsys, "evaluate", folder, path)
+    assert ran.code == 0, ran.err
+    rows = [line.split() for line in ran.out.splitlines()]
+    assert ["question", "word", "examples", "f1", "exact", "pointing", "support", "support_precision"] in rows
+    report = json.loads((folder / "report.json").read_text())
+    groups = report["by_group"]["sentences of evidence"]
+    assert sum(group["examples"] for group in groups.values()) == 12
+    assert set(groups) == {str(len(example.evidence)) for example in corpus}
+    where = report["by_group"]["question word"]["where"]
+    assert ["where", str(where["examples"])] in [row[:2] for row in rows]
+    assert where["bands"]["f1"][0] <= where["metrics"]["f1"] <= where["bands"]["f1"][1]
+
+
+def test_the_hops_of_an_evaluation_are_those_of_the_model():
+    """The metric is computed here by hand, from the attention of each prediction."""
+    task = build(hops=2)
+    corpus = list(stories("valid", 10, min_length=30, max_length=40))
+    found = task.evaluate(corpus, SearchConfig())
+    seen = 0
+    for example, one in zip(corpus, task.predict([task.given(each) for each in corpus], SearchConfig()), strict=True):
+        (offsets,) = task.source.offsets([example.source])
+        ends = [one.attention.weights[f"hops.{number}"][0, 0].argmax() for number in range(2)]
+        begins = [offsets[end][0] for end in ends if end < len(offsets)] + ([one.span[0]] if one.span else [])
+        seen += sum(any(first <= begin < last for begin in begins) for first, last in example.evidence)
+    assert found.statistics["support"].counts.sum(0).tolist() == [seen, sum(len(each.evidence) for each in corpus)]
+
+
+def test_stories_with_and_without_unanswerable_questions_are_cached_apart(tmp_path):
+    data = {"corpus": "stories", "size": 30, "held_out": 5, "cache": str(tmp_path)}
+    found = {}
+    for share in (0.0, 0.5, 0.0):
+        settings = {"task": "questions", "data": {**data, "unanswerable": share}, "model": MODEL}
+        found[share] = list(Corpus(recipe_of(settings)).examples("train"))
+        assert found[share] == list(stories("train", 30, unanswerable=share))
+    assert found[0.0] != found[0.5]
+
+
+def test_examples_are_served_as_requests_that_work(tmp_path):
+    """An example of the corpus, sent back as it came, is answered and traced."""
+    settings = {"task": "questions", "data": {"corpus": "stories"}, "tokenizer": {"kind": "word"}, "model": MODEL}
+    tokenizer = Tokenizer.train(TokenizerConfig(kind="word"), [example.source for example in stories("valid", 20)])
+    app = application(Served("asked", Model(build_task(recipe_of(settings), Tokenizers(tokenizer, None)))))
+    (served,) = asgi(ask(app, "GET", "/v1/models")).json["models"]
+    assert served["input"] == "question"
+    assert served["examples"] == [{"input": given} for given in CORPORA["stories"].examples]
+    for example in served["examples"]:
+        (found,) = asgi(post(app, example)).json["predictions"]
+        assert found["text"] == example["input"]["passage"][slice(*found["span"])]
+        assert asgi(post(app, example, "/v1/trace")).json["text"] == found["text"]
+        (none,) = asgi(post(app, {**example, "options": {"no_answer": -1000}})).json["predictions"]
+        assert (none["text"], none.get("span")) == ("", None)
