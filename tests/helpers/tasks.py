@@ -227,6 +227,11 @@ def _answerable(folder):
     return [json.dumps(short), json.dumps(long), json.dumps({"question": "zorblax", "passage": "dog"})]
 
 
+def _answering(folder):
+    settings = {name: part for name, part in _questions(folder).items() if name not in ("reader", "objective")}
+    return {**settings, "task": "answering", "output": "pointer", "tokenizer": {"kind": "word", "shared": True}}
+
+
 def _pointer(folder):
     return {**copying(folder), "task": "translation", "output": "pointer"}
 
@@ -237,6 +242,7 @@ CASES = {
     "classification": Case(_classification, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "summarization": Case(_summarization, lambda folder: ["ant bee cat dog elk fox", "dog", "elk zorblax gnu hen"]),
     "questions": Case(_questions, _answerable, "no passage"),
+    "answering": Case(_answering, _answerable, "no passage"),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),
     "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
     "translation, pointer": Case(_pointer, _copied),

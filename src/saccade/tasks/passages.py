@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from saccade.batch import EOS, SPECIALS
 from saccade.data.question_features import matches
 from saccade.data.tokenizer import Offsets, Tokenizer, words_of
+from saccade.errors import DataError
 from saccade.prediction import Side, side
 from saccade.tasks.spans import Span
 
@@ -19,6 +21,22 @@ class Asked(NamedTuple):
 
     question: str
     passage: str
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> Asked:
+        """Return an input of the modality QUESTION; raise DataError if one of its texts is empty."""
+        for name in ("question", "passage"):
+            if not given[name].strip():
+                raise DataError(f"the {name} is empty. Give a question and the passage that answers it.")
+        return cls(given["question"], given["passage"])
+
+    @property
+    def joined(self) -> str:
+        """Both as one text, for models with one source."""
+        return f"{self.question} {_BETWEEN} {self.passage}"
+
+
+_BETWEEN = "|"
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,23 @@ _LOOKING = ("summary", "question")
 
 
 def evaluated(
-    examples: Sequence[Example], predictions: Sequence[Prediction], tokenizer: Tokenizer | None
+    examples: Sequence[Example],
+    predictions: Sequence[Prediction],
+    *,
+    pointed: bool = True,
+    tokenizer: Tokenizer | None = None,
 ) -> Evaluation:
-    """Score answers; `tokenizer`, which made the passages' tokens, is needed only to score recorded attention."""
+    """Score answers.
+
+    `pointed`: whether they are parts of their passages. `tokenizer`, which made the passages' tokens, is needed only to
+    score recorded attention.
+    """
     references = [example.references or ((example.target,) if example.target else ()) for example in examples]
     scores = answer_scores([prediction.text for prediction in predictions], references)
     statistics = {name: Statistics(part.counts, part.score) for name, part in scores.items()}
     pairs = list(zip(predictions, examples, strict=True))
-    statistics["pointing"] = Statistics(np.array([_pointed(*pair) for pair in pairs], np.float64), _share)
+    if pointed:
+        statistics["pointing"] = Statistics(np.array([_pointed(*pair) for pair in pairs], np.float64), _share)
     if tokenizer is not None:
         found, wanted = (
             np.array(part, np.float64) for part in zip(*(_looked(*p, tokenizer) for p in pairs), strict=True)

@@ -82,10 +82,7 @@ class Questions(Task):
     def opened(self, given: Any, **limits: Any) -> Opened:
         if isinstance(given, Opened):
             return given
-        for name in ("question", "passage"):
-            if not given[name].strip():
-                raise DataError(f"the {name} is empty. Give a question and the passage that answers it.")
-        return Opened(Asked(given["question"], given["passage"]), given["question"])
+        return Opened(Asked.of(given), given["question"])
 
     def given(self, example: Example) -> dict[str, str]:
         """Return the model's input of an example."""
@@ -208,7 +205,7 @@ class Questions(Task):
         inputs = [self.given(example) for example in examples]
         looked = any(example.evidence for example in examples)
         predictions = in_batches(self, inputs, search, attention=looked)
-        return evaluated(examples, predictions, self.source if looked else None)
+        return evaluated(examples, predictions, tokenizer=self.source if looked else None)
 
 
 def _forced(force: Sequence[int], size: int) -> tuple[int | None, int | None]:

@@ -88,7 +88,7 @@ def prediction(span, hops):
 
 
 def metrics(examples, predictions):
-    return evaluated(examples, predictions, TOKENIZER).metrics
+    return evaluated(examples, predictions, tokenizer=TOKENIZER).metrics
 
 
 def test_where_the_answer_was_found():
@@ -96,7 +96,7 @@ def test_where_the_answer_was_found():
     found = [prediction(span, []) for span in (ROME, WENT, other, None)]
     for one, pointed in zip(found, (1, 1, 0, 0), strict=True):
         assert metrics([example()], [one])["pointing"] == pointed
-    plain = evaluated([example(evidence=())], [prediction((30, 33), [])], None)
+    plain = evaluated([example(evidence=())], [prediction((30, 33), [])])
     assert plain.metrics["pointing"] == 1, "without evidence, the sentence of the answer is found by its punctuation"
     assert "support" not in plain.metrics
     assert list(plain.groups) == ["question word"]
@@ -119,14 +119,14 @@ def test_which_sentences_were_looked_at():
 def test_a_passage_of_several_windows_is_left_out_of_the_looks():
     cut = prediction(ROME, [1])
     cut = Prediction("Rome", -1.0, [], AttentionMaps(Side(["a"], [], []), Side([], [], []), {}, ()), None, span=ROME)
-    both = evaluated([example(), example()], [prediction(ROME, [0]), cut], TOKENIZER)
+    both = evaluated([example(), example()], [prediction(ROME, [0]), cut], tokenizer=TOKENIZER)
     assert both.statistics["support"].counts.tolist() == [[2, 2], [0, 0]]
 
 
 def test_metrics_of_each_group_in_the_report():
     examples = [example(), example("Who took it?", (0, 3), (HAT,)), example("Who went?", (30, 33), (WENT,))]
     predictions = [prediction(ROME, []), prediction((0, 3), []), prediction((18, 21), [])]
-    report = summarise(evaluated(examples, predictions, TOKENIZER))
+    report = summarise(evaluated(examples, predictions, tokenizer=TOKENIZER))
     words = report["by_group"]["question word"]
     assert list(words) == ["who", "where"]
     assert (words["who"]["examples"], words["who"]["metrics"]["exact"]) == (2, 50)
