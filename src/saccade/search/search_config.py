@@ -36,7 +36,7 @@ class SearchConfig(Config):
     """Length of runs of tokens that an answer may contain only once; 3 is usual for summaries."""
     no_answer: float = Field(0.0, ge=-1e3, le=1e3)
     """For questions: nats by which "no answer" must be more likely than an answer; below 0, it is given more often."""
-    batch: Count | None = None
+    batch_size: Count | None = None
     """Sentences searched together; default: 32, and up to 256 on a GPU."""
     precision: Literal["full", "int8"] = "full"
     """Precision of matmuls: "full", the model's own, or "int8" where processor and model support it."""
@@ -49,8 +49,8 @@ class SearchConfig(Config):
 
     def together(self, device: torch.device, *, large: bool) -> int:
         """Return the number of sentences searched together; `large`: each needs much memory (images, attention)."""
-        if self.batch is not None:
-            return self.batch
+        if self.batch_size is not None:
+            return self.batch_size
         if device.type == "cpu" or large:
             return _FEW
         return max(_FEW, min(_MANY, _HYPOTHESES // max(self.beam, self.nbest)))

@@ -19,8 +19,20 @@ DIGESTS = {
     ("articles", 200, 300): "e1c2b9ea5c0e525e9228e20915521a22",
     ("stories", 40, 120): "8498d06d1bd44e8fd46210a525e7fed4",
     ("stories", 200, 320): "10b21dc374e4f662aa1a6341539feaa9",
+    ("sorting", 5, 10): "ca92c0752e29203a94455d9b261f1974",
+    ("convex-hull", 5, 50): "fc00718802bc3cb598e6be37edb01ada",
+    ("salesman", 5, 10): "98a7db67e11c8f6416279ae5bc29ea43",
 }
-SIZES = {"english-french": 3000, "reading": 2000, "scenes": 800, "articles": 1000, "stories": 1000}
+SIZES = {
+    "english-french": 3000,
+    "reading": 2000,
+    "scenes": 800,
+    "articles": 1000,
+    "sorting": 1000,
+    "convex-hull": 1000,
+    "salesman": 400,
+    "stories": 1000,
+}
 
 
 def written(example):

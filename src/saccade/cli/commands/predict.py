@@ -52,7 +52,7 @@ def predict(
     no_answer: Annotated[
         float | None, typer.Option(help='Nats by which "no answer" must be more likely than an answer to a question.')
     ] = None,
-    batch: Annotated[int | None, typer.Option(min=1, help="Batch size, in inputs.")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="Batch size, in inputs.")] = None,
     precision: Annotated[
         Literal["full", "int8"] | None, typer.Option(help="Precision; int8 is faster on a CPU, but less exact.")
     ] = None,
@@ -97,7 +97,7 @@ def predict(
         "no_repeat_ngram": no_repeat_ngram,
         "length_penalty": length_penalty,
         "no_answer": no_answer,
-        "batch": batch,
+        "batch_size": batch_size,
         "precision": precision,
     }
     chosen = {name: value for name, value in options.items() if value is not None}
