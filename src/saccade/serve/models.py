@@ -23,6 +23,7 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "text": _TEXTS,
     "points": _TEXTS,
     "question": _TEXTS,
+    "dialogue": _TEXTS,
     "picture": ("image", "images"),
 }
 """The request fields that can hold the input, by the modality that a model reads."""

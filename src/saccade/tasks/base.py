@@ -167,7 +167,7 @@ class Task(ABC):
         """Return inputs to try, with the fields of a trace request: the recipe's, or else the built-in corpus's."""
         corpus = self.recipe.data.corpus
         found = self.recipe.examples or (CORPORA[corpus].examples if corpus else ())
-        return [{"input": given} for given in found] if self.reads.written else []
+        return [] if self.reads.large else [{"input": self.reads.listed(given)} for given in found]
 
     @abstractmethod
     def _build(self) -> nn.Module:

@@ -7,6 +7,7 @@ from saccade.outside import find_factory, is_outside
 from saccade.tasks.answering import Answering
 from saccade.tasks.base import Task
 from saccade.tasks.captioning import Captioning
+from saccade.tasks.chat import Chat
 from saccade.tasks.classification import Classification
 from saccade.tasks.language import Language
 from saccade.tasks.ordering import Ordering
@@ -26,6 +27,7 @@ TASKS: dict[str, type[Task]] = {
         Summarization,
         Questions,
         Answering,
+        Chat,
         Ordering,
     )
 }

@@ -117,6 +117,15 @@ PUBLIC: dict[str, PublicSet] = {
         "Version 2.0 has unanswerable questions: --set data.train=train-v2.0.json --set data.valid=dev-v2.0.json.",
         "squad",
     ),
+    "dailydialog": PublicSet(
+        "Dialogues of everyday English, 13,118 of about 8 turns each.",
+        "chat",
+        "http://yanran.li/dailydialog",
+        "CC BY-NC-SA 4.0",
+        "Unpack it and the archives in it; DIR is a folder with dialogues_train.txt, dialogues_validation.txt and "
+        "dialogues_test.txt. Splits of the original share dialogues.",
+        "dailydialog",
+    ),
     "alignment": PublicSet(
         "English-French sentences of multi30k and tatoeba, tokenized like the Hansards' gold alignments.",
         "translation",
