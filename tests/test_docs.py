@@ -82,7 +82,10 @@ def test_every_command_of_the_readme_runs(workshop):
         assert (workshop / file).exists(), file
 
 
-GUIDES = ["tutorial/first-model.md", "how-to/own-data.md", "how-to/pointer-networks.md", "how-to/chat.md"]
+GUIDES = [
+    "tutorial/first-model.md",
+    *("how-to/own-data.md", "how-to/pointer-networks.md", "how-to/chat.md", "how-to/questions.md"),
+]
 
 
 @pytest.mark.parametrize("name", GUIDES)

@@ -68,6 +68,7 @@ class Options(Config):
     max_length: int | None = Field(None, json_schema_extra={"minimum": 1})
     min_length: int | None = Field(None, json_schema_extra={"minimum": 0})
     no_repeat_ngram: int | None = Field(None, json_schema_extra={"minimum": 1})
+    no_answer: float | None = Field(None, json_schema_extra={"minimum": -1000})
 
     def given(self) -> dict[str, Any]:
         """Return the options that the request sets."""

@@ -12,12 +12,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
+import torch
 from pydantic import Field
 from torch import Tensor
 
-from saccade.attention.losses import coverage_loss, doubly_stochastic_loss, guided_loss
+from saccade.attention.losses import coverage_loss, doubly_stochastic_loss, guided_loss, hop_loss
 from saccade.attention.tape import Tape
-from saccade.batch import Batch
+from saccade.batch import AskedBatch, Batch
 from saccade.config import Config, Fault, Index, Share, Weight, check
 from saccade.errors import ConfigError, lookup, unknown_name
 from saccade.models.base import Seq2Seq
@@ -28,6 +29,7 @@ __all__ = [
     "Coverage",
     "DoublyStochastic",
     "GuidedAlignment",
+    "GuidedHops",
     "Reinforce",
     "Term",
     "complete_terms",
@@ -107,6 +109,30 @@ class Coverage(Term):
         return coverage_loss(mean_weights(model, tape)[:, None], batch.expected_mask).sum()
 
 
+class GuidedHops(Term):
+    """Pulls the hops of a reader of questions to the sentences that the answer follows from, one after the other.
+
+    A hop beyond the last sentence stays there. Paper: Weston et al. 2015, arXiv:1410.3916, who call it strong
+    supervision; theirs ranks whole sentences.
+    """
+
+    name = "guided_hops"
+    needs = "sentences that answers follow from"
+
+    def check(self, model: Any) -> None:
+        if not len(model.hops):
+            raise ConfigError(f"{self.name} needs a reader with hops, but this one has none. Raise reader.hops.")
+
+    def applies(self, batch: Batch) -> bool:
+        return isinstance(batch, AskedBatch) and batch.evidence is not None
+
+    def loss(self, model: Any, batch: Batch, tape: Tape) -> Tensor:
+        assert isinstance(batch, AskedBatch)
+        assert batch.evidence is not None
+        weights = torch.cat([tape[hop.site][:, 0].float() for hop in model.hops], 1)  # (B, hops, S)
+        return hop_loss(weights, batch.evidence)
+
+
 class Reinforce(Term):
     """Settings of REINFORCE for hard attention (Xu et al. 2015); `train/hard.py` computes the loss."""
 
@@ -137,7 +163,9 @@ def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int 
     return tape.mean(sites, head)
 
 
-TERMS: dict[str, type[Term]] = {kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, Reinforce)}
+TERMS: dict[str, type[Term]] = {
+    kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, Reinforce)
+}
 
 
 def find_term(name: str) -> type[Term]:
