@@ -30,7 +30,9 @@ DOCUMENTS = [
     *(ROOT / "src").rglob("*.md"),
     *(ROOT / "examples").rglob("*.md"),
 ]
-MODULES = [path for path in (ROOT / "src").rglob("*.py") if not {"english_french", "articles"} & {*path.parts}]
+MODULES = [
+    path for path in (ROOT / "src").rglob("*.py") if not {"english_french", "articles", "stories"} & {*path.parts}
+]
 
 
 def prose(source):

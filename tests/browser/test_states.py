@@ -9,7 +9,7 @@ from PIL import ImageFilter
 
 from helpers.page_states import VARIANTS, golden, states, take
 
-NEAR = 4.0
+NEAR = 3.0
 """Mean difference of blurred pixels (of 255) that fonts and versions of the browser may cause."""
 
 

@@ -78,7 +78,7 @@ def drawing() -> Iterator[None]:
         import matplotlib
     except ImportError as error:
         raise ConfigError(
-            "figures need matplotlib, which is not installed. pip install 'saccade-attention[pictures]'"
+            "figures need matplotlib, which is not installed. pip install 'saccade-attention[images]'"
         ) from error
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()

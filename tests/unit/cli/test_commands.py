@@ -13,12 +13,13 @@ import saccade
 from helpers.commands import run
 from helpers.recipes import MODEL, untrained, write_folder, write_lines, write_recipe
 from saccade.cli.commands.evaluate import _trained_to
-from saccade.data.forms import CAPTIONS, PAIRS, TEXT
+from saccade.corpora import stories
+from saccade.data.forms import CAPTIONS, PAIRS, QUESTIONS, TEXT
 from saccade.models import MODELS
 from saccade.runs.recipe import load_recipe
 from saccade.trace import Trace
 
-COMMANDS = ["demo", "train", "predict", "evaluate", "compare", "look", "explain", "serve", "recipes", "data"]
+COMMANDS = ["demo", "train", "predict", "chat", "evaluate", "compare", "look", "explain", "serve", "recipes", "data"]
 
 
 def out_of(ran):
@@ -90,7 +91,9 @@ def test_evaluate_every_task(capsys, tmp_path):
     (tmp_path / "test.tsv").write_text("good\tcat\nbad\tdog\n")
     report = json.loads(out_of(run(capsys, "evaluate", labels, tmp_path / "test.tsv", "--json")))
     assert report["metrics"].keys() == {"accuracy", "macro_f1"}
-    reader = write_folder(untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny}), tmp_path / "reader")
+    reader = write_folder(
+        untrained("language-modeling", {"preset": "lstmn", **MODELS["lstmn"].tiny}), tmp_path / "reader"
+    )
     (tmp_path / "test.txt").write_text("the cat .\n\na dog .\n")
     report = json.loads(out_of(run(capsys, "evaluate", reader, tmp_path / "test.txt", "--json")))
     assert report["metrics"]["perplexity"] > 1
@@ -141,7 +144,7 @@ def test_data_are_listed(capsys):
     assert {"english-french", "reading", "scenes", "multi30k", "ptb"} <= set(listed)
     assert listed["multi30k"]["address"].startswith("https://")
     shown = out_of(run(capsys, "data"))
-    assert re.search(r"^ptb +language +The Penn Treebank", shown, re.M)
+    assert re.search(r"^ptb +language-modeling +The Penn Treebank", shown, re.M)
     assert re.search(r"^english-french +translation +English sentences .* grammar\. *$", shown, re.M), "one line a row"
 
 
@@ -193,6 +196,17 @@ def test_data_are_printed(capsys):
     rows = [line.split("\t") for line in out_of(run(capsys, "data", "english-french", "--size", 5)).splitlines()]
     assert [len(row) for row in rows] == [3] * 5
     assert len(out_of(run(capsys, "data", "reading", "--size", 3, "--seed", 4)).splitlines()) == 3
+
+
+def test_questions_are_printed_and_written_with_their_evidence(capsys, tmp_path):
+    rows = [line.split("\t") for line in out_of(run(capsys, "data", "stories", "--size", 3)).splitlines()]
+    assert [row[1][-1] for row in rows] == ["?"] * 3
+    assert all(row[2] in row[0] for row in rows)
+    run(capsys, "data", "stories", "--size", 4, "--held-out", 2, "--lengths", 30, 60, "--out", tmp_path)
+    for split, count in (("train", 4), ("test", 2)):
+        found = list(QUESTIONS.read([tmp_path / f"{split}.jsonl"]))
+        assert found == list(stories(split, count, min_length=30, max_length=60))
+        assert all(example.evidence for example in found)
 
 
 def test_data_that_are_written_read_back(capsys, tmp_path):
@@ -320,7 +334,7 @@ def test_train_says_how_it_went_and_what_comes_next(capsys, text, tmp_path):
 @pytest.mark.parametrize(
     ("task", "data", "model"),
     [
-        ("language", "the cat sat .\n", {"preset": "lstmn", **MODELS["lstmn"].tiny}),
+        ("language-modeling", "the cat sat .\n", {"preset": "lstmn", **MODELS["lstmn"].tiny}),
         ("classification", "good a fine day\nbad a poor day\n", {"preset": "bahdanau", **MODELS["bahdanau"].tiny}),
     ],
 )

@@ -55,7 +55,7 @@ def test_pictures_of_different_requests_are_decoded_together():
     model = Seeing()
 
     async def test():
-        app = application(model, max_wait=300)
+        app = application(model, max_wait_ms=300)
         asked = [post(app, {"image": text_of(WHOLE)}), sent(app, OTHER), sent(app, OTHER, query=b"beam=1")]
         return [got.json["predictions"] for got in await asyncio.gather(*asked)]
 
@@ -130,7 +130,7 @@ def test_what_other_pages_can_send_unasked_is_not_read(kind):
     """Of these browsers do not ask whether they may; of pictures and JSON they do."""
     got = run(sent(application(Seeing()), WHOLE, kind=kind))
     assert got.status == 415
-    assert got.error.endswith("Content-Type: application/json; or an image, with its own type, such as image/jpeg.")
+    assert got.error.endswith("Content-Type: application/json, or an image with its own type, such as image/jpeg.")
 
 
 def test_a_server_of_texts_takes_no_picture():
@@ -158,7 +158,7 @@ BROKEN = {
     "header is damaged or declares no pixels": png(0, 0),
 }
 TOO_LONG = WHOLE + bytes(5000)
-LIMITS = {"max_picture": 5000, "max_pixels": 10_000}
+LIMITS = {"max_image_bytes": 5000, "max_pixels": 10_000}
 
 
 @pytest.mark.parametrize("told", BROKEN)
@@ -186,7 +186,9 @@ def test_a_request_is_refused_as_a_whole_and_every_bad_picture_named():
     assert len(model.opened) == 8, "eight faults are enough, and what is too long is not even decoded"
 
 
-@pytest.mark.parametrize("limits", [{"max_picture": 5000}, {"max_body": 5000}, {"max_picture": 5000, "max_body": 9999}])
+@pytest.mark.parametrize(
+    "limits", [{"max_image_bytes": 5000}, {"max_body": 5000}, {"max_image_bytes": 5000, "max_body": 9999}]
+)
 def test_a_picture_as_the_body_is_read_no_further_than_it_may_be_long(limits):
     taken = []
 
@@ -198,7 +200,7 @@ def test_a_picture_as_the_body_is_read_no_further_than_it_may_be_long(limits):
     app = application(Seeing(), **limits)
     got = run(sent(app, parts()))
     assert (got.status, got.json["error"]["code"]) == (413, "too_large")
-    assert got.error == "The image has more than 5,000 bytes. Save it smaller."
+    assert got.error == "The image has more than 5,000 bytes. Compress or shrink it."
     assert got.headers["connection"] == "close"
     assert len(taken) == 52
     assert run(sent(app, bytes(5000))).status == 422, "which is all that may be, but no picture"
@@ -208,7 +210,7 @@ def test_a_picture_as_the_body_is_read_no_further_than_it_may_be_long(limits):
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        ("image/png", "The image has more than 8,000,000 bytes. Save it smaller."),
+        ("image/png", "The image has more than 8,000,000 bytes. Compress or shrink it."),
         ("application/json", "The body has more than 43,715,248 bytes. Send fewer inputs at a time."),
     ],
 )
@@ -278,7 +280,7 @@ def test_a_full_queue_opens_nothing():
     model = Seeing()
 
     async def test():
-        app = application(model, queue=2, max_inputs=2, max_wait=0)
+        app = application(model, max_queue=2, max_inputs=2, max_wait_ms=0)
         model.hold()
         first = asyncio.create_task(sent(app, WHOLE))
         await until(model.begun.is_set)
@@ -339,7 +341,7 @@ def test_the_servers_own_end_gives_up_pictures_and_batches():
     model, said = Seeing(), []
 
     async def test():
-        app = application(model, max_wait=0)
+        app = application(model, max_wait_ms=0)
         end = asyncio.Event()
 
         async def receive():
@@ -374,7 +376,7 @@ def test_requests_hold_no_more_than_they_may_together():
 
     async def test():
         size = 2 * (len(WHOLE) + 8 * 12 * 3) + 10
-        app = application(model, max_held=size, max_wait=0)
+        app = application(model, max_inflight_bytes=size, max_wait_ms=0)
         model.hold()
         waiting = [asyncio.create_task(sent(app, WHOLE)) for _ in range(2)]
         await until(lambda: app.uploads.held == size - 10)
@@ -395,7 +397,7 @@ def test_requests_hold_no_more_than_they_may_together():
 def test_what_opened_pictures_take_is_held_too():
     """A few bytes may be a large picture."""
     model = Seeing()
-    app = application(model, max_held=20_000)
+    app = application(model, max_inflight_bytes=20_000)
     pictures = [text_of(encoded(quarters(40, 40)))] * 8  # 4,800 bytes each once opened
     told = refused(app, {"images": pictures}, 429)
     assert told == "All requests together may hold 0.02 MB, which is used up. Try again later."
@@ -407,7 +409,9 @@ def test_there_is_room_for_pictures_but_not_for_endless_texts():
     app = application(Seeing(), Fake())
     texts = {"inputs": ["a " * 600_000], "model": "fake"}
     told = refused(app, texts, 413)
-    assert told == "The body has more than 1,048,576 bytes that are not images. Send fewer inputs at a time."
+    assert (
+        told == "The body has more than 1,048,576 bytes, but only images may take so many. Send fewer inputs at a time."
+    )
     most = b'{"input": "a", "model": "fake"}'.ljust(1 << 20)
     assert run(ask(app, "POST", "/v1/predict", body=most, headers=JSON)).status == 200
     assert run(ask(app, "POST", "/v1/predict", body=most + b" ", headers=JSON)).error == told
