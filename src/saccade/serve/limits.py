@@ -59,14 +59,10 @@ async def check_texts(model: Answering, texts: Sequence[Any], settings: Settings
     check_count(len(texts), settings)
     for number, given in enumerate(texts, 1):
         if (why := model.fault(given)) is not None:
-<<<<<<< HEAD
             raise Problem(422, f"{_name(number, texts)} {why}")
-=======
-            raise Problem(422, f"Input {number} {why}")
         if isinstance(given, dict) and (turns := len(given.get("turns", ()))) > settings.max_turns:
             why = f"has {turns:,} turns, but this server reads at most {settings.max_turns:,}. Send the newest ones."
-            raise Problem(422, f"Input {number} {why}")
->>>>>>> main
+            raise Problem(422, f"{_name(number, texts)} {why}")
     if sum(map(_characters, texts)) > _INLINE:  # longer texts would block the event loop
         return await asyncio.to_thread(_count, model, texts, settings)
     return _count(model, texts, settings)
@@ -94,17 +90,9 @@ def _count(model: Answering, texts: Sequence[Any], settings: Settings) -> int:
     total = 0
     for number, text in enumerate(texts, 1):
         tokens = model.length(text)
-<<<<<<< HEAD
-        if tokens > settings.max_input:
-            most = f"but this server reads at most {settings.max_input:,}."
-            raise Problem(422, f"{_name(number, texts)} has {tokens:,} tokens, {most}")
-=======
         if tokens > settings.max_input_tokens:
-            raise Problem(
-                422,
-                f"Input {number} has {tokens:,} tokens, but this server reads at most {settings.max_input_tokens:,}.",
-            )
->>>>>>> main
+            most = f"but this server reads at most {settings.max_input_tokens:,}."
+            raise Problem(422, f"{_name(number, texts)} has {tokens:,} tokens, {most}")
         total += tokens
     return total
 
