@@ -257,7 +257,7 @@ def test_every_letter_of_the_equations_is_explained(explorer):
 
 
 def test_examples_stay_in_one_line(explorer):
-    shown, server = explorer(examples={"one": [{"input": f"{TEXT} {'and more ' * 8}{place}"} for place in range(5)]})
+    shown, _ = explorer(examples={"one": [{"input": f"{TEXT} {'and more ' * 8}{place}"} for place in range(5)]})
     expect_answer(shown)
     tops = shown.locator(".ask > button, .example").evaluate_all(
         "all => all.map((one) => one.getBoundingClientRect().top)"
