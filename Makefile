@@ -1,11 +1,13 @@
 # make test   environment, linters, types and the whole test-suite
 # make demo   environment, then a translator learns English-French in two minutes and shows where it looked
+# make release   dist/ with the wheel and the sdist, the wheel tried in a clean environment
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.developing
 DEMO := .venv/.installed
+LOWEST := .venv-lowest
 
-.PHONY: demo test check fast format growth clean
+.PHONY: demo test check fast test-lowest release format growth clean
 
 test: check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -21,6 +23,20 @@ check: $(STAMP)
 # unit tests and the papers' equations: no laws, no training runs, no processes, no browser
 fast: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/unit tests/reference
+
+# The fast tests with the lowest versions that pyproject.toml allows. torch 2.6 from PyPI brings gigabytes of CUDA libraries;
+# `make test-lowest TORCH=` leaves torch at the version of constraints.txt. schemathesis needs a newer rich than we do.
+TORCH ?= lowest
+test-lowest:
+	$(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) tools/lowest.py $(if $(TORCH),,--without torch --without triton) > $(LOWEST)/constraints.txt
+	$(if $(TORCH),,grep -E "^(torch|triton)==" constraints.txt >> $(LOWEST)/constraints.txt)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt \
+	  -e '.[hub,metrics,pictures,scenes,serve,zstd]' entmax hypothesis pytest pytest-timeout pytest-xdist triton
+	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal tests/unit tests/reference --ignore tests/unit/serve/test_openapi.py
+
+release: $(STAMP)
+	tools/release.sh $(BIN)/python
 
 format: $(STAMP)
 	$(BIN)/ruff format .
@@ -41,4 +57,4 @@ $(STAMP): $(DEMO)
 	touch $(STAMP)
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv $(LOWEST) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
