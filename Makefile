@@ -33,7 +33,8 @@ test-lowest:
 	$(if $(TORCH),,grep -E "^(torch|triton)==" constraints.txt >> $(LOWEST)/constraints.txt)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt \
 	  -e '.[hub,metrics,pictures,scenes,serve,zstd]' entmax hypothesis pytest pytest-timeout pytest-xdist triton
-	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal tests/unit tests/reference --ignore tests/unit/serve/test_openapi.py
+	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal tests/unit tests/reference -W default::DeprecationWarning \
+	  --ignore tests/unit/serve/test_openapi.py
 
 release: $(STAMP)
 	tools/release.sh $(BIN)/python
