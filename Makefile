@@ -1,5 +1,6 @@
 # make test   environment, linters, types and the whole test-suite
 # make demo   environment, then a translator learns English-French in two minutes and shows where it looked
+# make site   the documentation as pages: build/site/index.html
 # make release   dist/ with the wheel and the sdist, the wheel tried in a clean environment
 PYTHON ?= python3
 BIN := .venv/bin
@@ -7,7 +8,7 @@ STAMP := .venv/.developing
 DEMO := .venv/.installed
 LOWEST := .venv-lowest
 
-.PHONY: demo test check fast test-lowest release format growth clean
+.PHONY: demo test check fast test-lowest release site format growth clean
 
 test: check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -39,6 +40,9 @@ test-lowest:
 release: $(STAMP)
 	tools/release.sh $(BIN)/python
 
+site: $(STAMP)
+	$(BIN)/python -m sphinx -b html -q -W --keep-going -c docs -d build/doctrees . build/site
+
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -58,4 +62,4 @@ $(STAMP): $(DEMO)
 	touch $(STAMP)
 
 clean:
-	rm -rf .venv $(LOWEST) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv $(LOWEST) dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
