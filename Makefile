@@ -7,6 +7,8 @@ BIN := .venv/bin
 STAMP := .venv/.developing
 DEMO := .venv/.installed
 LOWEST := .venv-lowest
+# `make fast CONSTRAINTS=/dev/null` tests the newest versions of all dependencies
+CONSTRAINTS ?= constraints.txt
 
 .PHONY: demo test check fast test-lowest release site format growth clean
 
@@ -53,12 +55,12 @@ growth: $(STAMP)
 # both reinstall only when what is installed could have changed
 $(DEMO): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch -c constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[pictures,serve]' -c constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch -c $(CONSTRAINTS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[pictures,serve]' -c $(CONSTRAINTS)
 	touch $(DEMO)
 
 $(STAMP): $(DEMO)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c $(CONSTRAINTS)
 	touch $(STAMP)
 
 clean:
