@@ -35,7 +35,7 @@ test-lowest:
 	$(PYTHON) tools/lowest.py $(if $(TORCH),,--without torch --without triton) > $(LOWEST)/constraints.txt
 	$(if $(TORCH),,grep -E "^(torch|triton)==" constraints.txt >> $(LOWEST)/constraints.txt)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt \
-	  -e '.[hub,metrics,pictures,scenes,serve,zstd]' entmax hypothesis pytest pytest-timeout pytest-xdist triton
+	  -e '.[hub,images,metrics,scenes,serve,zstd]' entmax hypothesis pytest pytest-timeout pytest-xdist triton
 	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal tests/unit tests/reference -W default::DeprecationWarning \
 	  --ignore tests/unit/serve/test_openapi.py
 
@@ -56,7 +56,7 @@ growth: $(STAMP)
 $(DEMO): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch -c $(CONSTRAINTS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[pictures,serve]' -c $(CONSTRAINTS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[images,serve]' -c $(CONSTRAINTS)
 	touch $(DEMO)
 
 $(STAMP): $(DEMO)

@@ -323,7 +323,7 @@ def test_every_model_shows_every_site_of_a_translation(preset, search):
 @pytest.mark.parametrize("preset", ["lstmn", "lstmn-shallow", "self-attentive-rnn", "transformer-base"])
 @pytest.mark.parametrize("search", SEARCHES)
 def test_every_language_model_shows_where_it_looked_back(preset, search):
-    task = untrained("language", {"preset": preset, **MODELS[preset].tiny}, kind="bpe")
+    task = untrained("language-modeling", {"preset": preset, **MODELS[preset].tiny}, kind="bpe")
     for found in task.predict(["the cat", "a"], SearchConfig(max_length=6, **SEARCHES[search])):
         check_sites(found)
         assert found.attention.map().source[0] == "<bos>"

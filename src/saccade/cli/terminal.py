@@ -81,7 +81,7 @@ class LiveProgress(TrainingCallback):
         sizes = " and ".join(f"{size:,} {side} tokens" for side, size in facts["vocabulary"].items())
         print_status(
             f"{self._title}: {facts['model']}, {facts['parameters']:,} parameters, {facts['examples']:,} examples, "
-            f"{sizes}, on {facts['device']}"
+            f"{sizes}{sizes and ', '}on {facts['device']}"
         )
         for why, count in facts["left_out"].items():
             print_status(f"  {count:,} examples were left out: {why.replace('_', ' ')}")

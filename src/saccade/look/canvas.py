@@ -77,7 +77,7 @@ def drawing() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError as error:
-        raise ConfigError(f"figures need matplotlib, which is not installed. {install_extra('pictures')}") from error
+        raise ConfigError(f"figures need matplotlib, which is not installed. {install_extra('images')}") from error
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)

@@ -24,12 +24,14 @@ from saccade.look import (
     draw_heads,
     draw_overlay,
     draw_overlay_heads,
+    draw_points,
     draw_reading,
     save,
     save_arcs,
     save_heads,
     save_overlay,
     save_overlay_heads,
+    save_points,
     save_reading,
 )
 from saccade.look.map import check_cells
@@ -153,6 +155,8 @@ class DrawnAttention(ABC):
         first = sites[0].maps
         if view.style == "matrix":
             return draw(first[0], width=width, colour=colour)
+        if view.style == "points":
+            return draw_points(first[0], width=width)
         if view.style == "reading":
             return draw_reading(first[0], width=width, colour=colour)
         if view.style == "arcs":
@@ -171,6 +175,8 @@ class DrawnAttention(ABC):
         first = sites[0].maps
         if view.style == "matrix":
             save(first[0], Path(path), title=title)
+        elif view.style == "points":
+            save_points(first[0], Path(path), title=title)
         elif view.style == "reading":
             save_reading(first[0], Path(path), title=title)
         elif view.style == "arcs":

@@ -10,7 +10,7 @@ from saccade.look.map import Link
 
 __all__ = ["STYLES", "FigureSpec"]
 
-STYLES = ("matrix", "overlay", "reading", "arcs", "heads")
+STYLES = ("matrix", "overlay", "reading", "arcs", "heads", "points")
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from saccade.metrics.classification import (
 from saccade.metrics.extractive import centroid, lead, split_sentences, word_frequency
 from saccade.metrics.lengths import LengthBin, equal_bounds, round_bounds, score_by_length
 from saccade.metrics.ngrams import caption_words
+from saccade.metrics.orders import order_counts, order_ratio
 from saccade.metrics.perplexity import Perplexity, perplexities
 from saccade.metrics.pointing import (
     Box,
@@ -99,6 +100,8 @@ __all__ = [
     "meteor_lite",
     "normalized_answer",
     "novelty",
+    "order_counts",
+    "order_ratio",
     "paired",
     "perplexities",
     "pointing_accuracy",

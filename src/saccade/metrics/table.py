@@ -42,6 +42,9 @@ METRICS: dict[str, Metric] = {
     "unknown_words": Metric("unknown words written"),
     "f1": Metric("F1"),
     "exact": Metric("exact match"),
+    "valid": Metric("valid answers"),
+    "area": Metric("area of the hull that is covered"),
+    "tour_length": Metric("tour length / shortest", "lower"),
     "pointing": Metric("pointing accuracy"),
     "mass_inside": Metric("attention inside the box"),
 }

@@ -87,9 +87,10 @@ def _count(model: Answering, texts: Sequence[Any], settings: Settings) -> int:
     total = 0
     for number, text in enumerate(texts, 1):
         tokens = model.length(text)
-        if tokens > settings.max_input:
+        if tokens > settings.max_input_tokens:
             raise Problem(
-                422, f"Input {number} has {tokens:,} tokens, but this server reads at most {settings.max_input:,}."
+                422,
+                f"Input {number} has {tokens:,} tokens, but this server reads at most {settings.max_input_tokens:,}.",
             )
         total += tokens
     return total

@@ -197,7 +197,7 @@ class Task(ABC):
 
     def begin(self) -> None:
         """Load pretrained parts, such as word vectors, into the untrained model if the recipe names any."""
-        settings = self.recipe.vectors
+        settings = self.recipe.embeddings
         if settings.file is not None:
             tokenizer = self.tokenizers.source or self.tokenizers.target
             assert tokenizer is not None

@@ -1,4 +1,4 @@
-"""Inputs of models: texts and images, checked by their modality."""
+"""Inputs of models: texts, images and points, checked by their modality."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from saccade.errors import DataError
 
 __all__ = [
     "IMAGE",
+    "POINTS",
     "QUESTION",
     "TEXT",
     "Fields",
@@ -23,6 +24,7 @@ __all__ = [
     "Modality",
     "Opened",
     "Pixels",
+    "Points",
     "Text",
     "name_of",
     "one_input",
@@ -114,6 +116,21 @@ class Image(Modality):
         return f"is {given.dtype} of {tuple(given.shape)}, but pixels are uint8 of (height, width, 3)."
 
 
+class Points(Modality):
+    """A list of points, or of numbers: a text such as `0.12,0.93 0.4,0.11`, an array in JSON, or an array of numpy."""
+
+    name = "points"
+
+    def fault(self, given: Any) -> str | None:
+        if isinstance(given, str):
+            return None
+        if not isinstance(given, np.ndarray):
+            return f"is {shown(given)}, but this model reads points. Give a text such as '0.12,0.93 0.4,0.11'."
+        if given.dtype.kind in "iuf" and given.ndim in (1, 2) and given.size:
+            return None
+        return f"is {given.dtype} of {tuple(given.shape)}, but points are numbers of (points, dimensions)."
+
+
 class Fields(Modality):
     """Several texts by name, such as a question and a passage."""
 
@@ -152,7 +169,7 @@ class Fields(Modality):
         return super().of_words(words)
 
 
-TEXT, IMAGE, QUESTION = Text(), Image(), Fields("question", ("question", "passage"))
+TEXT, IMAGE, POINTS, QUESTION = Text(), Image(), Points(), Fields("question", ("question", "passage"))
 
 
 def one_input(reads: Modality, words: Sequence[str]) -> Any:

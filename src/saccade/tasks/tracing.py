@@ -92,7 +92,9 @@ class TraceOptions:
     def options(self, search: SearchConfig) -> dict[str, Any]:
         """Return the search settings that differ from the defaults, and the interventions."""
         default = SearchConfig().model_dump()
-        changed = {key: value for key, value in search.model_dump().items() if value != default[key] and key != "batch"}
+        changed = {
+            key: value for key, value in search.model_dump().items() if value != default[key] and key != "batch_size"
+        }
         own = {"force": list(self.force), "block": list(self.block), "pull": [list(one) for one in self.pull]}
         return changed | {key: value for key, value in own.items() if value}
 

@@ -18,7 +18,7 @@ def test_a_model_of_files_has_the_examples_of_its_recipe():
     assert examples(task, examples=["one", "two"]) == [{"input": "one"}, {"input": "two"}]
 
 
-@pytest.mark.parametrize(("name", "corpus"), [("translation", "english-french"), ("language", "reading")])
+@pytest.mark.parametrize(("name", "corpus"), [("translation", "english-french"), ("language-modeling", "reading")])
 def test_a_model_of_a_built_in_corpus_has_those_of_the_corpus(name, corpus):
     task = untrained(name, MODEL)
     data = DataConfig(corpus=corpus)

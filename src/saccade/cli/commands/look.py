@@ -37,13 +37,15 @@ def look(
     ] = None,
     style: Annotated[
         str | None,
-        typer.Option(help="Figure: matrix, overlay, reading, arcs or heads; default: overlay for images, else matrix."),
+        typer.Option(
+            help="Figure: matrix, overlay, reading, arcs, heads or points; default: overlay for images, else matrix."
+        ),
     ] = None,
     site: Annotated[
         str | None, typer.Option(help="One attention site; default: those that attend to the source.")
     ] = None,
     head: Annotated[int | None, typer.Option(min=0, help="One attention head; default: the mean, or all.")] = None,
-    pieces: Annotated[bool, typer.Option("--pieces", help="Show subwords instead of words.")] = False,
+    subwords: Annotated[bool, typer.Option("--subwords", help="Show subwords instead of words.")] = False,
     gold: Annotated[
         str | None,
         typer.Option(help='Gold links to outline, such as "0-0 1-2": source word or region, then target word.'),
@@ -62,7 +64,8 @@ def look(
 
     The figures: an attention matrix (matrix); for image inputs, the image with the attention of each word (overlay);
     self-attention step by step (reading); the heads of a site as lines between words (arcs); all heads side by side
-    (heads). A .html file is a page to explore everything. A .json file is the trace, which can replace the model later.
+    (heads); points in the plane with the answer drawn through them (points). A .html file is a page to explore
+    everything. A .json file is the trace, which can replace the model later.
 
     Example: saccade look runs/demo "the European Economic Area" -o area.png
     """
@@ -71,7 +74,7 @@ def look(
 
     _check_ending(out)
     links = sorted(Links.parse(gold, "--gold").possible) if gold is not None else None
-    view = FigureSpec(style, site, head, not pieces, links or (), not no_sinks)
+    view = FigureSpec(style, site, head, not subwords, links or (), not no_sinks)
     _check_options(out, view, title)
     trace = _trace(model, inputs or [], {"device": device, "trust_code": trust_code}, beam, links)
     if out is not None and out.suffix.lower() in _WHOLE:
@@ -105,7 +108,7 @@ def _check_options(out: Path | None, view: FigureSpec, title: str | None) -> Non
             ("--style", view.style != plain.style),
             ("--site", view.site is not None),
             ("--head", view.head is not None),
-            ("--pieces", not view.words),
+            ("--subwords", not view.words),
             ("--no-sinks", not view.sinks),
             ("--title", title is not None and ending == ".json"),
         )

@@ -49,7 +49,7 @@ def predict(
     length_penalty: Annotated[
         float | None, typer.Option(help="Beam length penalty; above 0 favors longer answers.")
     ] = None,
-    batch: Annotated[int | None, typer.Option(min=1, help="Batch size, in inputs.")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="Batch size, in inputs.")] = None,
     precision: Annotated[
         Literal["full", "int8"] | None, typer.Option(help="Precision; int8 is faster on a CPU, but less exact.")
     ] = None,
@@ -93,7 +93,7 @@ def predict(
         "min_length": min_length,
         "no_repeat_ngram": no_repeat_ngram,
         "length_penalty": length_penalty,
-        "batch": batch,
+        "batch_size": batch_size,
         "precision": precision,
     }
     chosen = {name: value for name, value in options.items() if value is not None}
