@@ -6,6 +6,7 @@ import sys
 import wave
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -244,6 +245,27 @@ def _points(folder):
     return ["0.3,0.4 0.1,0.2 0.9,0.8", "[[0.5, 0.25]]", "0.1,0.2 0.9,0.8 0.5,0.5 0,1 1,0"]
 
 
+def _chat(folder):
+    """Dialogues whose replies repeat the first word of the first turn."""
+    splits = {}
+    for split, count in (("train", 120), ("test", 20)):
+        lines = sentences(count)
+        records = [
+            {"turns": [first, second, f"{first.split()[0]} again"], "replies": [2], "links": [None, None, "0-0"]}
+            for first, second in pairwise(lines)
+        ]
+        splits[split] = str(write_lines(folder / f"{split}.jsonl", [json.dumps(record) for record in records]))
+    data = {**splits, "held_out": 4, "cache": str(folder / "cache")}
+    chat = {"tokens": 12, "without_history": 0.1, "mutual": 0.3, "candidates": 3}
+    task = {"task": "chat", "output": "pointer", "tokenizer": {"kind": "word", "shared": True}, "chat": chat}
+    return {**task, "data": data, "model": MODEL, "train": TRAIN, "search": {"max_length": 8, "no_repeat_ngram": 2}}
+
+
+def _histories(folder):
+    short, long = ["ant bee", "cat dog"], ["ant bee cat dog elk", "zorblax", "fox gnu hen", "cat bee", "dog dog dog"]
+    return [json.dumps({"turns": short}), "zorblax dog", json.dumps({"turns": long})]
+
+
 def _pointer(folder):
     return {**copying(folder), "task": "translation", "output": "pointer"}
 
@@ -255,6 +277,7 @@ CASES = {
     "summarization": Case(_summarization, lambda folder: ["ant bee cat dog elk fox", "dog", "elk zorblax gnu hen"]),
     "questions": Case(_questions, _answerable, "no passage"),
     "ordering": Case(ordering, _points, "0.1,0.2 0.3"),
+    "chat": Case(_chat, _histories, "{}"),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),
     "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
     "translation, pointer": Case(_pointer, _copied),

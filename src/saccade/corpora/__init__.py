@@ -18,8 +18,9 @@ from saccade.corpora.points import (
 from saccade.corpora.reading import reading
 from saccade.corpora.scenes import SMALLEST, scenes
 from saccade.corpora.stream import LONGEST, SHORTEST
+from saccade.corpora.talk import TURNS, talk
 from saccade.data.example import Example
-from saccade.data.forms import CAPTIONS, ORDERS, PAIRS, SUMMARIES, TEXT, Form
+from saccade.data.forms import CAPTIONS, DIALOGUES, ORDERS, PAIRS, SUMMARIES, TEXT, Form
 
 __all__ = [
     "CORPORA",
@@ -32,6 +33,7 @@ __all__ = [
     "salesman",
     "scenes",
     "sorting",
+    "talk",
 ]
 
 
@@ -45,7 +47,8 @@ class Corpus(NamedTuple):
     files: names of its files once written; empty for a corpus that is kept in memory, since it is small until its
     images are drawn. options: further arguments of the generator, taken from a recipe's data settings.
     examples: inputs to try with a model trained on it; a corpus of images draws some instead.
-    bounds: fewest and most words that it can be asked for. lengths: those of a recipe that sets none.
+    bounds: fewest and most words, or turns of a dialogue, that it can be asked for. lengths: those of a recipe that
+    sets none.
     """
 
     generate: Generate
@@ -162,5 +165,31 @@ CORPORA: dict[str, Corpus] = {
         ),
         bounds=TRIP_BOUNDS,
         lengths=(5, 10),
+    ),
+    "talk": Corpus(
+        talk,
+        "Dialogues in which a reply recalls a name, place, time or price from several turns ago, with gold links.",
+        "chat",
+        DIALOGUES,
+        ("dialogue",),
+        ("text.jsonl",),
+        examples=(
+            (
+                '{"turns": ["Hello , I am Kremo .", "My sister is called Tulna .", "Tulna is a nice name .", '
+                '"I am Bretta .", "Hello Bretta , how are you ?", "What is my sister called ?"]}'
+            ),
+            (
+                '{"turns": ["Good morning , my name is Vastal .", "I am Stelman .", "Hello Stelman , how are you ?", '
+                '"It is raining again .", "Then take an umbrella .", "What is my name ?"]}'
+            ),
+            (
+                '{"turns": ["The lamp costs 34 euros .", "I would not pay 34 euros .", "My house is in Junustad .", '
+                '"That must be a quiet place .", "No , wait . They want 43 euros for the lamp .", '
+                '"That is a lot of money .", "How much is the lamp ?"]}'
+            ),
+            '{"turns": ["I live in Tremaford .", "I would like to see Tremaford .", "Where do I work ?"]}',
+        ),
+        bounds=TURNS,
+        lengths=TURNS,
     ),
 }

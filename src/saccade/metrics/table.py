@@ -45,6 +45,11 @@ METRICS: dict[str, Metric] = {
     "valid": Metric("valid answers"),
     "area": Metric("area of the hull that is covered"),
     "tour_length": Metric("tour length / shortest", "lower"),
+    "slots": Metric("slots written"),
+    "distinct_1": Metric("distinct-1"),
+    "distinct_2": Metric("distinct-2"),
+    "dull": Metric("dull replies", "lower", "share"),
+    "reply_length": Metric("reply length", "neither", "words"),
     "pointing": Metric("pointing accuracy"),
     "mass_inside": Metric("attention inside the box"),
 }

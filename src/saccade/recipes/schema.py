@@ -13,6 +13,7 @@ from saccade.corpora import CORPORA
 from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
+from saccade.data.turns import ChatConfig
 from saccade.errors import unknown_name
 from saccade.models import MODELS, Family, RecurrentConfig
 from saccade.models.pointer import OutputConfig
@@ -36,7 +37,7 @@ class DataConfig(Config):
     """Number of training examples of a built-in corpus."""
     seed: Seed = 1
     lengths: Annotated[tuple[Count, Count], Field(strict=False)] = (3, 20)
-    """Minimum and maximum length of a text of a built-in corpus, in words; articles have 60 to 160 by default."""
+    """Minimum and maximum words of a text of a built-in corpus, turns of talk; articles: 60 to 160, talk: 2 to 14."""
     train: Files | None = None
     """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
     valid: Files | None = None
@@ -136,6 +137,7 @@ class Sections(Config):
     output: OutputConfig = OutputConfig()
     classifier: ClassifierConfig = ClassifierConfig()
     reader: SpanReaderConfig = SpanReaderConfig()
+    chat: ChatConfig = ChatConfig()
     points: PointsConfig = PointsConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()
     train: TrainConfig = TrainConfig()

@@ -23,6 +23,7 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "text": _TEXTS,
     "points": _TEXTS,
     "question": _TEXTS,
+    "dialogue": _TEXTS,
     "picture": ("image", "images"),
 }
 """The request fields that can hold the input, by the modality that a model reads."""
@@ -98,7 +99,7 @@ class Described:
         return sum(attention.score.heads or 1 for attention in found)
 
     @cached_property
-    def _examples(self) -> list[dict[str, str]]:
+    def _examples(self) -> list[dict[str, Any]]:
         return self._model.task.examples()
 
     def facts(self) -> dict[str, Any]:

@@ -93,7 +93,7 @@ class Options(Config):
 
 
 Given = str | dict[str, Any]
-"""A text; or several fields by name, such as {"question": …, "passage": …}."""
+"""A text; or several fields by name, such as {"question": …, "passage": …} or {"turns": […]}."""
 
 
 _INPUT: Any = Field(None, description="A text, or an object with the fields that the model reads.")
@@ -101,7 +101,7 @@ _OPTIONS: Any = Field(Options(), description="Search options; default: those of 
 
 
 class Predict(Config):
-    """A prediction request: one input or a list of inputs (texts, questions or images, as the model reads)."""
+    """A prediction request: one input or a list of inputs (texts, questions, dialogues or images)."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -195,6 +195,7 @@ class Attended(Config):
     target: list[str] = Field(description="Target tokens.")
     sites: dict[str, list[Any]] = Field(description="Weights, by the name of the site.")
     grid: list[int] | None = Field(None, description="Rows and columns of an image's regions, in row-major order.")
+    turn_of: list[int] | None = Field(None, description="For a dialogue: the turn of each source token.")
     extra_sides: dict[str, list[str]] | None = Field(None, description="Tokens of further sources, by name.")
     between: dict[str, list[str]] | None = Field(
         None, description="Only with extra sides: the sides that a site's rows and columns stand for."
@@ -208,6 +209,7 @@ class Predicted(Config):
     text: str = Field(description="The output.")
     score: float = Field(description="Log-probability, after the penalties of beam search.")
     tokens: list[str] = Field(description="Output tokens, such as subwords.")
+    notes: list[str] = Field(default=[], description="What the model did not read of its input.")
     span: list[int] | None = Field(None, description="Characters [begin, end) of the passage that are the answer.")
     attention: Attended | None = Field(None, description="Only if the request asks for it.")
     others: list[Predicted] = Field(default=[], description="The next best predictions, if nbest is above 1.")

@@ -50,6 +50,8 @@ class Settings(Config):
     """Maximum inputs of a request."""
     max_input_tokens: int = Field(512, ge=1)
     """Maximum tokens of an input."""
+    max_turns: int = Field(200, ge=1)
+    """Maximum turns of a dialogue; of these, a model reads as many as its recipe says."""
     max_image_bytes: int = Field(8 * 10**6, ge=1)
     """Maximum bytes of an image file."""
     max_pixels: int = Field(25 * 10**6, ge=1)

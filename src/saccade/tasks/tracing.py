@@ -233,7 +233,8 @@ def _written(sides: dict[str, Side], target: PlainSide, columns: int) -> str:
 def plain_side(side: PlainSide, text: str) -> Side:
     """Return a side in trace format."""
     marks = [place for place, word in enumerate(side.word_of) if word == len(side.words)]
-    return Side(text=text, tokens=side.tokens, words=side.words, word_of=side.word_of, marks=marks)
+    more: dict[str, Any] = {"turn_of": side.turn_of} if side.turn_of else {}
+    return Side(text=text, tokens=side.tokens, words=side.words, word_of=side.word_of, marks=marks, **more)
 
 
 def _layer(site: str) -> int | None:

@@ -18,7 +18,7 @@ from saccade.models import MODELS
 from saccade.runs.recipe import load_recipe
 from saccade.trace import Trace
 
-COMMANDS = ["demo", "train", "predict", "evaluate", "compare", "look", "explain", "serve", "recipes", "data"]
+COMMANDS = ["demo", "train", "predict", "chat", "evaluate", "compare", "look", "explain", "serve", "recipes", "data"]
 
 
 def out_of(ran):

@@ -20,6 +20,8 @@ DIGESTS = {
     ("sorting", 5, 10): "ca92c0752e29203a94455d9b261f1974",
     ("convex-hull", 5, 50): "fc00718802bc3cb598e6be37edb01ada",
     ("salesman", 5, 10): "98a7db67e11c8f6416279ae5bc29ea43",
+    ("talk", 2, 14): "00777e59046446c682980414abd8d830",
+    ("talk", 9, 14): "cf8076ec14ecfc52bb5fe47d02c0c409",
 }
 SIZES = {
     "english-french": 3000,
@@ -29,13 +31,14 @@ SIZES = {
     "sorting": 1000,
     "convex-hull": 1000,
     "salesman": 400,
+    "talk": 2000,
 }
 
 
 def written(example):
     """Everything an example says, as text; links are sets, so they are sorted."""
     links = None if example.links is None else str(example.links)
-    return repr((example.source, example.target, example.references, links, example.boxes))
+    return repr((example.source, *example.turns, example.target, example.references, links, example.boxes))
 
 
 @pytest.mark.parametrize(("name", "low", "high"), DIGESTS)

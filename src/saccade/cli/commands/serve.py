@@ -44,6 +44,7 @@ def serve(
     ] = None,
     max_inputs: Annotated[int, typer.Option(min=1, help="Maximum inputs of a request.")] = 128,
     max_input_tokens: Annotated[int, typer.Option(min=1, help="Maximum tokens of an input.")] = 512,
+    max_turns: Annotated[int, typer.Option(min=1, help="Maximum turns of a dialogue.")] = 200,
     max_image_bytes: Annotated[int, typer.Option(min=1, help="Maximum bytes of an image file.")] = 8_000_000,
     max_pixels: Annotated[int, typer.Option(min=1, help="Maximum pixels of an image, width times height.")] = (
         25_000_000
@@ -91,6 +92,7 @@ def serve(
         "max_body": max_body,
         "max_inputs": min(max_inputs, max_queue),
         "max_input_tokens": max_input_tokens,
+        "max_turns": max_turns,
         "max_image_bytes": max_image_bytes,
         "max_pixels": max_pixels,
         "max_inflight_bytes": max_inflight_bytes,

@@ -108,6 +108,15 @@ PUBLIC: dict[str, PublicSet] = {
         "Clone it; DIR is its folder SciTLDR-Data/SciTLDR-A, with train.jsonl and dev.jsonl.",
         "scitldr-pointer",
     ),
+    "dailydialog": PublicSet(
+        "Dialogues of everyday English, 13,118 of about 8 turns each.",
+        "chat",
+        "http://yanran.li/dailydialog",
+        "CC BY-NC-SA 4.0",
+        "Unpack it and the archives in it; DIR is a folder with dialogues_train.txt, dialogues_validation.txt and "
+        "dialogues_test.txt. Splits of the original share dialogues.",
+        "dailydialog",
+    ),
     "alignment": PublicSet(
         "English-French sentences of multi30k and tatoeba, tokenized like the Hansards' gold alignments.",
         "translation",
