@@ -75,10 +75,10 @@ def _sentences(example: Example) -> list[Span]:
 
 
 def _looked(prediction: Prediction, example: Example, tokenizer: Tokenizer) -> tuple[Any, Any]:
-    """Count the sentences of the evidence that were looked at, and the hops that looked at one; each with its total.
+    """Count the sentences of the evidence that a hop attended to, and the hops that attended to one, with both totals.
 
-    A hop looks at the token with its largest weight; the answer looks at its first token. Passages of several windows
-    do not count.
+    A hop attends to the token with its largest weight, the answer to its first token. Passages of several windows do
+    not count.
     """
     (offsets,) = tokenizer.offsets([example.source or ""])
     maps = prediction.attention
