@@ -1,5 +1,6 @@
 """The explorer on small screens, at 200 %, on paper, without motion, and by keyboard alone."""
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -20,6 +21,8 @@ from helpers.pages import (
     wrote,
 )
 from helpers.traces import FRENCH, fixed, long, side, transformer, translation
+from saccade.attention import SCORES
+from saccade.tasks.tracing import _formula
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 ZOOMED = {"viewport": {"width": 640, "height": 360}, "device_scale_factor": 2}
@@ -241,3 +244,37 @@ def test_every_lens_lack_and_failure_is_reached_by_keyboard(explorer, visit):
     expect(shown.locator(".answer")).to_contain_text("has no attention")
     assert shown.evaluate(AUDIT)["nameless"] == []
     visit.faults.clear()
+
+
+def test_every_letter_of_the_equations_is_explained(explorer):
+    shown, _ = explorer(f"text={TEXT}&lens=step")
+    shown.get_by_text("The letters", exact=True).click()
+    explained = {part for text in shown.locator(".symbols dt").all_inner_texts() for part in text.split(", ")}
+    formulas = [_formula(score.__new__(score)) for score in SCORES.values()] + ["c α e h s"]
+    used = {letter for formula in formulas for letter in re.findall(r"[A-Za-zα-ω]+", formula)}
+    names = {"divided", "by", "if", "scaled", "tanh", "t", "weights", "Q", "K"}  # subscripts and plain words
+    assert used - names <= explained
+
+
+def test_examples_stay_in_one_line(explorer):
+    shown, _ = explorer(examples={"one": [{"input": f"{TEXT} {'and more ' * 8}{place}"} for place in range(5)]})
+    expect_answer(shown)
+    tops = shown.locator(".ask > button, .example").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().top)"
+    )
+    assert max(tops) - min(tops) < 8
+    assert sideways(shown) <= 0
+
+
+def test_the_words_lens_leaves_out_what_hardly_counts(explorer):
+    shown, _ = explorer(f"text={TEXT}")
+    expect_answer(shown)
+    shares = shown.locator(".shares-of .number").all_inner_texts()
+    assert len(shares) > 15
+    assert min(float(share.rstrip(" %")) for share in shares) >= 1
+
+
+def test_words_look_as_if_they_could_be_chosen(explorer):
+    shown, _ = explorer(f"text={TEXT}")
+    expect_answer(shown)
+    assert "underline" in wrote(shown).first.evaluate("one => getComputedStyle(one).textDecorationLine")

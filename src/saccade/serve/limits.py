@@ -98,7 +98,9 @@ def _count(model: Answering, texts: Sequence[Any], settings: Settings) -> int:
 
 
 def _name(number: int, texts: Sequence[Any]) -> str:
-    return "The text" if len(texts) == 1 and isinstance(texts[0], str) else f"Input {number}"
+    if len(texts) > 1:
+        return f"Input {number}"
+    return "The text" if isinstance(texts[0], str) else "The input"
 
 
 def _short(value: Any) -> str:

@@ -120,10 +120,10 @@ function row(pick, act, follows) {
   const facts = el("p", {}, surenessOf(pick));
   follows.push((fresh) => { facts.textContent = surenessOf(fresh); });
   const last = lastOf({ answer, app: act.app }, "column", figure.columns);
+  const look = last !== null && lookHere(answer, pick.row, last, `Look at “${visible(figure.columns[last].name)}”`);
   return [
     title(entry.name, facts),
-    last !== null && el("p", { class: "do" }, lookHere(answer, pick.row, last,
-      `Look at “${visible(figure.columns[last].name)}”`)),
+    look && el("p", { class: "do" }, look),
     weights && el("section", {}, el("h3", {}, "Attends to"),
       attended(pick, act.select, follows),
       hand.canPull && el("p", { class: "quiet" }, "Move a slider: the model has to attend there.")),
@@ -207,5 +207,5 @@ export function drawInspector(scene, app, light) {
   pick ? [scene.answers.length > 1 && el("p", { class: "quiet" }, visible(pick.answer.label)),
     ...(pick.row === null ? column(pick, act) : row(pick, act, follows))] : idle(scene, app),
   pick && app.engine.live && !pick.answer.hand.possible && pick.answer.model === null
-    && el("p", { class: "quiet" }, "This is a saved answer: it can be looked at, not changed."));
+    && el("p", { class: "quiet" }, "This is a saved answer: it can be viewed, not changed."));
 }

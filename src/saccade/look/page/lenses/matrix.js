@@ -84,7 +84,7 @@ function drawn(figure, across, down) {
   return shown;
 }
 
-/** Marks of what was changed by hand: hidden columns are hatched, cells with a weight set by hand outlined. */
+/** Marks of what was changed by hand: hidden columns are hatched, cells with a weight set by hand have a corner. */
 function touched(figure, across, down, hand) {
   const marks = [];
   figure.columns.forEach((entry, c) => {
@@ -98,9 +98,10 @@ function touched(figure, across, down, hand) {
     marks.push(svg("path", { class: "hidden-column", d: lines.join("") }));
   });
   figure.rows.forEach((row, r) => figure.columns.forEach((column, c) => {
-    if (hand.pulled(row, column)) marks.push(svg("path", { class: "pulled",
-      d: `M${across.start(c) + 2} ${down.start(r) + 2}h${across.cell - 4}v${down.cell - 4}h${4 - across.cell}z`
-        + `m0 ${down.cell - 12}l8 8h-8z` }));
+    if (!hand.pulled(row, column)) return;
+    const [x, y, corner] = [across.start(c) + 1, down.start(r) + 1, Math.min(11, down.cell / 2)];
+    marks.push(svg("g", { class: "pulled" }, svg("rect", { x, y, width: across.cell - 2, height: down.cell - 2 }),
+      svg("path", { d: `M${x} ${y}h${corner}l${-corner} ${corner}z` })));
   }));
   return marks;
 }
@@ -182,13 +183,14 @@ function steer(box, figure, light, open) {
   box.addEventListener("blur", () => light.clear());
 }
 
-function legend(figure) {
+function legend(figure, marks) {
   const shades = Array.from({ length: 11 }, (_, step) =>
     svg("rect", { class: "cell", x: 10 * step, width: 10, height: 12, "fill-opacity": step / 10 }));
   const scale = svg("svg", { class: "scale", width: 110, height: 12, "aria-hidden": "true" }, shades);
   return el("p", { class: "legend" }, el("span", {}, "0"), scale, el("span", {}, "100 % of a row’s attention"),
     figure.hasGold && [el("span", { class: "gold-key", "aria-hidden": "true" }),
-      el("span", {}, "gold: where it should attend")]);
+      el("span", {}, "gold: where it should attend")],
+    marks.length > 0 && el("span", { class: "by-hand" }, "hatched: hidden; with a corner: set by hand"));
 }
 
 /**
@@ -226,5 +228,5 @@ export function matrix(figure, { light, of, room, open, pick, hand }) {
   labels(across, "column", mine, (place) => [null, place]),
   labels(down, "row", mine, (place) => [place, null]), cells);
   steer(box, figure, mine, open);
-  return el("div", { class: "matrix-view" }, box, legend(figure));
+  return el("div", { class: "matrix-view" }, box, legend(figure, cells.querySelectorAll(".hidden-column, .pulled")));
 }

@@ -32,8 +32,10 @@ const SYMBOLS = [["q", "query: what the step asks for, made from the state s"],
   ["v", "value: what a word hands over. In v · tanh(…): a learned vector that makes one number of many"],
   ["e", "score of query and key"], ["α", "attention weight, the share of a word"],
   ["c", "context: the sum of weight × value"], ["s", "state of the decoder after a step"],
-  ["h", "what the encoder made of a word: its state"], ["W, U", "learned matrices, for the query and for the key"],
-  ["b", "a learned vector that is added"], ["d, D", "how many numbers a query and a key have"]];
+  ["h", "what the encoder made of a word: its state"], ["W, U, L", "learned matrices, for the query, the key and f"],
+  ["b, w, β", "learned vectors and a learned number"], ["d, D, A", "how many numbers a query and a key have"],
+  ["f, F", "what a learned filter F sees in the weights of the step before"],
+  ["cov", "coverage: how much attention a word has had so far"]];
 /** The letters of the equations, explained once below the cards. */
 
 function bar(share) {

@@ -81,6 +81,7 @@ export class App {
       Object.assign(known, { models: this.#usual().models, traces: this.#usual().traces });
     }
     this.state = { ...found, ...known };
+    this.acted = false;
     this.#changed();
   }
 
