@@ -73,7 +73,7 @@ function cutNote({ trace, site }) {
   return el("span", { class: "cut" }, `… cut at ${Number.isInteger(most) ? most : trace.steps.length} tokens`);
 }
 
-/** The lane of what attention looks at. */
+/** The lane of what is attended to. */
 function readLane(answer, scene, app, light) {
   const { figure, site, of } = answer;
   const name = site?.columns ?? "source";
