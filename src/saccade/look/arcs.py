@@ -102,12 +102,16 @@ class _Arcs:
         self.page.curves(
             [(-3.0, self._middle(s) + lower, self.reach + 3, self._middle(t) + lower) for _, t, s in drawn],
             [(self._colour(number), weight) for weight, _, _ in drawn],
-            [self.letters * (BOLD if best[t] == s else PLAIN) for _, t, s in drawn],
+            [self._width(best[t] == s) for _, t, s in drawn],
             dashes=DASHES[number // len(COLOURS) % len(DASHES)],
         )
 
     def _colour(self, number: int) -> str:
         return INK if len(self.names) == 1 else COLOURS[number % len(COLOURS)]
+
+    def _width(self, bold: bool) -> float:
+        """Return the width of a curve; many heads have thinner ones, so that they stand beside each other."""
+        return self.letters * (BOLD if bold else PLAIN) * min(1.0, 5 / len(self.names))
 
     def key(self) -> None:
         """Draw the legend below: the color of each head, and the threshold for drawing a curve."""
@@ -118,8 +122,7 @@ class _Arcs:
         for number, label in enumerate(labels):
             x, y = self.left + step * (number % across), top + 1.6 * notes * (number // across)
             dashes = DASHES[number // len(COLOURS) % len(DASHES)]
-            width = 2 * PLAIN * self.letters
-            page.curves([(x, y, x + 2.1 * notes, y)], [(self._colour(number), 1.0)], [width], dashes=dashes)
+            page.curves([(x, y, x + 2.1 * notes, y)], [(self._colour(number), 1.0)], [self._width(True)], dashes=dashes)
             page.box((x, y, 2.1 * notes, 1))
             page.text(x + 2.8 * notes, y, label, notes, colour=MUTED)
         if page.boxes:

@@ -36,13 +36,14 @@ _WHO = {
 
 
 class Shown(NamedTuple):
-    """The model, the sides of rows and columns, a site among those like it, the number of its heads, and the choice."""
+    """The model, the sides of rows and columns, a site among those like it, its heads, and whether it sees an image."""
 
     model: str
     sides: tuple[str, str]
     site: str
     like: Sequence[str]
     heads: int
+    pictured: bool
     view: FigureSpec
 
     @property
@@ -65,11 +66,10 @@ class Shown(NamedTuple):
 
     def caption(self) -> str:
         """Return what was drawn, and what a cell is."""
-        style = self.view.style or "matrix"
+        style = "overlay" if self.pictured else self.view.style or "matrix"
         word = "word" if self.view.words else "subword"
         writes, reads = (f"the {kind} {word}" for kind in _WHO.get(self.sides, ("attending", "attended")))
-        if style == "overlay":
-            reads = "a region"
+        reads = "a region" if self.pictured else reads
         share = f"{_PARTS[style]} the share of attention that {writes} pays to {reads}"
         faint = f"; below {text_width.percent(FAINTEST_LINK)} none is drawn"
         return f"{self.source}; {share}{faint if style in ('ribbons', 'steps', 'arcs') else ''}"

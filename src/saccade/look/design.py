@@ -59,9 +59,9 @@ def way_of(rows: str, columns: str) -> str:
     return WAYS.get((rows, columns), f"{rows} to {columns}")
 
 
-def resting(weight: float, wraps: bool = False) -> float:
-    """Return the opacity of a ribbon; lower if lanes have several lines, where ribbons cross words."""
-    return 0.3 * weight if wraps else 0.14 + 0.6 * weight
+def resting(weight: float) -> float:
+    """Return the opacity of a ribbon."""
+    return 0.14 + 0.6 * weight
 
 
 def lit(weight: float) -> float:

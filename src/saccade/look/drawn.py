@@ -161,8 +161,7 @@ class DrawnAttention(ABC):
         view = self._with_style(view)
         shown = self._shown(view)
         rows, columns = self._sides(shown.site)
-        pictured = self._attends_to_image(shown.site)
-        texts = [() if pictured else columns.names, () if rows is columns else rows.names]
+        texts = [() if shown.pictured else columns.names, () if rows is columns else rows.names]
         return headed(self._drawn(view, width, colour), shown, texts, width, painted=colour)
 
     def _drawn(self, view: FigureSpec, width: int | None, colour: bool) -> str:
@@ -217,7 +216,15 @@ class DrawnAttention(ABC):
         """Return what the figure shows, in words."""
         own = [name for name in self.weights if self._is_self_attention(name)]
         site = view.site or (own[-1] if view.style == "reading" and own else self._default(None))
-        return Shown(self.model, self._names(site), site, self._like(site), len(self.weights[site]), view)
+        return Shown(
+            self.model,
+            self._names(site),
+            site,
+            self._like(site),
+            len(self.weights[site]),
+            self._attends_to_image(site),
+            view,
+        )
 
     def _with_style(self, view: FigureSpec | None) -> FigureSpec:
         """Fill in the default style, and raise ConfigError if the style or the gold links do not fit the site."""

@@ -20,7 +20,7 @@ from saccade.look.output import Format
 
 __all__ = ["UNKNOWN", "check_content", "key", "save"]
 
-SMALLEST, LARGEST, FULL = 0.75, 2.75, 1.45
+SMALLEST, LARGEST, FULL = 0.75, 2.75, 1.6
 """Cells, in letters: the smallest, the largest, and the smallest one with labels of full size."""
 MOST = 150_000
 """Maximum cells: 387 × 387 already take 15 seconds to draw, and are hard to read."""
@@ -52,7 +52,8 @@ def _cell(page: Sheet, map: Map, count: int) -> float:
     beside = 2 + max(page.width(page.label(word), letters) for word in map.target) / letters
     fits = (width / (count + min(beside, 0.5 * count)) for width in page.size.widths)
     cells = [width for width in fits if width >= FULL * letters] or [page.size.widths[-1] / (count + beside)]
-    return max(SMALLEST * letters, min(LARGEST * letters, cells[0]))
+    largest = FULL if page.size.page else LARGEST  # larger ones would make the labels of a slide smaller
+    return max(SMALLEST * letters, min(largest * letters, cells[0]))
 
 
 def check_content(map: Map, times: int = 1) -> None:

@@ -20,8 +20,8 @@ __all__ = ["MEAN", "Heads", "draw_heads", "mean", "save_heads"]
 
 MEAN = "mean"
 
-SMALLEST, LARGEST = 10.0, 16.5
-"""The longer side of a matrix, in letters."""
+SMALLEST, LARGEST = 110.0, 180.0
+"""The longer side of a matrix; more for large type."""
 ACROSS = {1: 5, 2: 9}
 """Matrices in a row, for one site and for several sites; fewer if a file has an exact width."""
 READABLE = 5.4
@@ -96,21 +96,22 @@ class _Grid:
         self.page = page
         letters, notes = page.size.letters, page.size.notes
         longest = max(len(map.source), len(map.target))
-        self.step, self.apart = 1.3 * letters, 1.3 * letters
-        cell = min(1.1 * letters, max(SMALLEST, min(LARGEST, 0.65 * longest)) * letters / longest)
-        self.size = 0.8 * cell if 0.8 * cell >= READABLE else 0.0
+        self.across = min(across, ACROSS[1]) if page.size.exact else across
+        self.apart = between = 1.3 * letters
         self.sources = [page.label(word, 20) for word in map.source]
         self.targets = [page.label(word, 20) for word in map.target]
-        self.head = 5 + max(page.width(word, self.size) for word in self.sources) if self.size else 4.0
-        self.side = 4 + max(page.width(word, self.size) for word in self.targets) if self.size else 0.0
+        sides = [max(page.width(word, letters) for word in words) / letters for words in (self.sources, self.targets)]
+        side = max(SMALLEST, min(LARGEST, 7.2 * longest)) * max(1.0, letters / 11)
+        if page.size.exact:
+            side = min(side, (page.size.widths[-1] - 0.8 * sides[1] * letters - self.apart) / self.across - between)
+        self.cell = min(1.1 * letters, side / longest)
+        self.size = 0.8 * self.cell if 0.8 * self.cell >= READABLE else 0.0
+        self.head, self.side = (5 + sides[0] * self.size, 4 + sides[1] * self.size) if self.size else (4.0, 0.0)
         gap = 0.4 if self.size else 0.0
-        self.cell = cell
-        self.xs = positions(range(len(map.source)), map.marks.source, cell, gap)
-        self.ys = positions(range(len(map.target)), map.marks.target, cell, gap)
+        self.xs = positions(range(len(map.source)), map.marks.source, self.cell, gap)
+        self.ys = positions(range(len(map.target)), map.marks.target, self.cell, gap)
         self.width, self.height = self.xs[-1], self.ys[-1]
-        self.step += max(self.width, page.width(f"{MEAN} 00", notes))
-        fits = int((page.size.widths[-1] - self.side - self.apart) // self.step)
-        self.across = max(1, min(across, fits)) if page.size.exact else across
+        self.step = between + max(self.width, page.width(f"{MEAN} 00", notes))
 
     def draw(self, map: Map, name: str, left: float, top: float, *, labels: bool) -> None:
         boxes, colours = [], []

@@ -15,8 +15,8 @@ from saccade.look.output import Format
 
 __all__ = ["Lanes", "save_ribbons"]
 
-LINE, GAP, BETWEEN = 1.7, 0.62, 4.2
-"""In letters: the height of a line, the gap between words, and the room for ribbons."""
+LINE, GAP, BETWEEN, ON_SLIDES = 1.7, 0.62, 4.2, 8.5
+"""In letters: the height of a line, the gap between words, and the room for ribbons, on slides more."""
 SMALLEST = 0.82
 """Words become this much smaller rather than wrap."""
 TINT = 0.34
@@ -49,19 +49,23 @@ class _Word(NamedTuple):
 
 
 class Lanes:
-    """The places of the words of both lanes, and their drawing."""
+    """The places of the words of both lanes, and their drawing.
+
+    If they do not fit into one line, each line of words read stands above the line of about the same words written.
+    """
 
     def __init__(self, page: Sheet, map: Map) -> None:
         self.page, self.map, self.notes = page, map, page.size.notes
-        self.names = page.format.lanes
-        self.left = max(page.width(name, self.notes) for name in self.names) + self.notes
+        self.left = max(page.width(name, self.notes) for name in page.format.lanes) + self.notes
         sides = [[page.label(word) for word in side] for side in (map.source, map.target)]
         self.letters, self.room = self._fitted(sides)
+        self.upper, self.lower = self._laid_out(sides)
+        self.count = 1 + max(lane[-1].line for lane in (self.upper, self.lower))
         self.line = LINE * self.letters
-        self.upper, self.lower = (self._lane(side) for side in sides)
-        self.wraps = any(lane[-1].line for lane in (self.upper, self.lower))
-        self.middle = self.line * (self.upper[-1].line + 1)
-        self.top = self.middle + (BETWEEN + (0.5 if self.wraps else 0)) * self.letters
+        between = ON_SLIDES if page.size.page and self.count == 1 else BETWEEN
+        self.top = self.line + between * self.letters
+        self.step = self.top + 2 * self.line
+        self.right = max(word.x + word.width for word in (*self.upper, *self.lower))
 
     def _fitted(self, sides: Sequence[Sequence[str]]) -> tuple[float, float]:
         """Return the size of the letters and the width of the lanes: the first width that has room for one line."""
@@ -70,35 +74,32 @@ class Lanes:
         for width in self.page.size.widths:
             if SMALLEST * long <= width - self.left:
                 return full * min(1.0, (width - self.left) / long), width - self.left
-        return full * SMALLEST, self.page.size.widths[-1] - self.left
+        return full, self.page.size.widths[-1] - self.left
 
-    def _lane(self, words: Sequence[str]) -> list[_Word]:
-        """Lay out the words of a lane in lines; a text that runs to the left begins at the right."""
-        placed = list(self._flow(words))
-        if not text_width.runs_left(tuple(words)):
-            return placed
-        right = self.room if placed[-1].line else placed[-1].x + placed[-1].width
-        return [_Word(word.label, right - word.x - word.width, word.line, word.width) for word in placed]
+    def _laid_out(self, sides: Sequence[Sequence[str]]) -> tuple[list[_Word], list[_Word]]:
+        """Lay out both lanes in as few lines as have room, with the same share of each lane in a line."""
+        for count in range(1, max(map(len, sides)) + 1):
+            upper, lower = (list(self._flow(side, count)) for side in sides)
+            if max(word.x + word.width for word in (*upper, *lower)) <= self.room:
+                break
+        return _turned(upper, self.room), _turned(lower, self.room)
 
-    def _flow(self, words: Sequence[str]) -> Iterator[_Word]:
-        x, line, gap = 0.0, 0, GAP * self.letters
-        for label in words:
-            width = self.page.width(label, self.letters)
-            if x and x + width > self.room:
-                x, line = 0.0, line + 1
-            yield _Word(label, x, line, width)
-            x += width + gap
+    def _flow(self, words: Sequence[str], count: int) -> Iterator[_Word]:
+        widths = [self.page.width(word, self.letters) + GAP * self.letters for word in words]
+        begun, line, x = 0.0, 0, 0.0
+        for label, width in zip(words, widths, strict=True):
+            if (now := int(count * begun / sum(widths))) > line:
+                line, x = now, 0.0
+            yield _Word(label, x, line, width - GAP * self.letters)
+            begun, x = begun + width, x + width
 
     def read(self) -> None:
         """Draw the words that are attended to."""
-        self._name(0, self.names[0])
         for s, word in enumerate(self.upper):
             self._word(word, 0, MUTED if s in self.map.marks.source else TEXT)
 
     def wrote(self, places: Sequence[int]) -> None:
         """Draw the words that attend, those at `places`."""
-        if 0 in places:
-            self._name(self.top, self.names[1])
         for t in places:
             self._word(self.lower[t], self.top, MUTED if t in self.map.marks.target else TEXT)
 
@@ -108,12 +109,21 @@ class Lanes:
         links = sorted(
             (weight, s, t) for t in rows for s, weight in enumerate(self.map.weights[t]) if weight >= FAINTEST_LINK
         )
-        inset = 0.1 * self.line
         self.page.curves(
-            [self._ends(self.upper[s], self.lower[t], inset) for _, s, t in links],
-            [(INK, resting(weight, self.wraps) if only is None else lit(weight)) for weight, _, _ in links],
+            [self._ends(self.upper[s], self.lower[t]) for _, s, t in links],
+            [(INK, resting(weight) if only is None else lit(weight)) for weight, _, _ in links],
             [thickness(weight, self.letters) for weight, _, _ in links],
             upright=True,
+        )
+
+    def _ends(self, upper: _Word, lower: _Word) -> tuple[float, float, float, float]:
+        """Return where a ribbon begins and ends: at the edges of the words that face each other."""
+        down = 1 if upper.line <= lower.line else -1
+        return (
+            upper.x + upper.width / 2,
+            self._middle(upper, 0) + 0.4 * down * self.line,
+            lower.x + lower.width / 2,
+            self._middle(lower, self.top) - 0.4 * down * self.line,
         )
 
     def point(self, t: int) -> None:
@@ -125,41 +135,38 @@ class Lanes:
                 self._box(word, 0, mixed(INK, TINT * weight))
             if weight >= NAMED:
                 share = text_width.percent(weight)
-                y = self.line * word.line - 0.1 * self.notes
+                y = self._middle(word, 0) - self.line / 2 - 0.1 * self.notes
                 self.page.text(word.x + word.width / 2, y, share, 0.8 * self.notes, colour=MUTED, side="center")
 
     def key(self) -> None:
-        """Grow the page for both lanes, and add a note on letters that no font has."""
-        bottom = self.top + self.line * (self.lower[-1].line + 1)
+        """Name the lanes, grow the page for both, and add a note on letters that no font has."""
+        bottom = self.step * (self.count - 1) + self.top + self.line
         self.page.box((-self.left, -self.notes, self.left + self.right, bottom + self.notes))
+        for line in range(self.count):
+            for name, top in zip(self.page.format.lanes, (0, self.top), strict=True):
+                y = self.step * line + top + self.line / 2
+                self.page.text(-self.left, y, name, self.notes, colour=MUTED)
         if self.page.boxes:
             self.page.text(-self.left, bottom + self.notes, UNKNOWN, self.notes, colour=MUTED)
 
-    @property
-    def right(self) -> float:
-        return max(word.x + word.width for word in (*self.upper, *self.lower))
-
-    def _ends(self, upper: _Word, lower: _Word, inset: float) -> tuple[float, float, float, float]:
-        return (
-            upper.x + upper.width / 2,
-            self.line * (upper.line + 1) - inset,
-            lower.x + lower.width / 2,
-            self.top + self.line * lower.line + inset,
-        )
-
-    def _name(self, top: float, name: str) -> None:
-        self.page.text(-self.left, top + self.line / 2, name, self.notes, colour=MUTED)
-
     def _word(self, word: _Word, top: float, colour: str) -> None:
-        if self.wraps:  # ribbons pass behind the words of other lines
+        if self.count > 1:  # ribbons pass behind the words of other lines
             self._box(word, top, "#ffffff")
         self.page.text(word.x, self._middle(word, top), word.label, self.letters, colour=colour)
 
     def _middle(self, word: _Word, top: float) -> float:
-        return top + self.line * (word.line + 0.5)
+        return self.step * word.line + top + self.line / 2
 
     def _box(self, word: _Word, top: float, fill: str, edge: str | None = None) -> None:
         around, height = 0.22 * self.letters, 1.35 * self.letters
         box = (word.x - around, self._middle(word, top) - height / 2, word.width + 2 * around, height)
         corner = 0.3 * self.letters
         self.page.box(box, fill=fill, edge=edge, line=0.06 * self.letters, corner=corner, counts=False)
+
+
+def _turned(words: list[_Word], room: float) -> list[_Word]:
+    """Return the words of a lane, from the right if its text runs to the left."""
+    if not text_width.runs_left(tuple(word.label for word in words)):
+        return words
+    right = room if words[-1].line else words[-1].x + words[-1].width
+    return [word._replace(x=right - word.x - word.width) for word in words]
