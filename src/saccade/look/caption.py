@@ -19,7 +19,7 @@ __all__ = ["Shown", "formatted", "headed", "layer_of"]
 
 MOST = 200
 """Maximum words of a text, and maximum links, in a description."""
-_LAYER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d+")
 _PARTS = {
     "matrix": "a cell is",
     "heads": "a cell is",
@@ -51,8 +51,8 @@ class Shown(NamedTuple):
         """Model, kind of attention, layer and heads: "bahdanau, cross-attention, layer 2 of 6, mean of 8 heads"."""
         parts = [self.model, way_of(*self.sides).lower()]
         every = self.view.style == "heads"
-        if (layer := layer_of(self.site, self.like)) and (self.view.site or not every):
-            parts.append(f"{layer.lower()} of {len(self.like)}")
+        if self.view.site or not every or self.pictured:
+            parts.append(layer_of(self.site, self.like))
         if self.view.head is not None and self.heads > 1:
             parts.append(f"head {self.view.head + 1} of {self.heads}")
         elif self.heads > 1:
@@ -75,11 +75,11 @@ class Shown(NamedTuple):
         return f"{self.source}; {share}{faint if style in ('ribbons', 'steps', 'arcs') else ''}"
 
 
-def layer_of(site: str, like: Sequence[str]) -> str | None:
-    """Return "Layer 2" for a site that is one of several layers, counted from 1; else None."""
-    if len(like) < 2 or not all(_LAYER.search(name) for name in like):
-        return None
-    return f"Layer {like.index(site) + 1}"
+def layer_of(site: str, like: Sequence[str]) -> str:
+    """Return which of several sites this one is: "layer 2 of 6", or its name; nothing if it is alone."""
+    if len(like) < 2:
+        return ""
+    return f"layer {like.index(site) + 1} of {len(like)}" if all(map(_NUMBER.search, like)) else site
 
 
 def formatted(

@@ -57,6 +57,10 @@ class DrawnSide(Protocol):
         """The word index of each token."""
 
     @property
+    def words(self) -> list[str]:
+        """The words."""
+
+    @property
     def names(self) -> list[str]:
         """The words, and the end token."""
 
@@ -161,7 +165,7 @@ class DrawnAttention(ABC):
         view = self._with_style(view)
         shown = self._shown(view)
         rows, columns = self._sides(shown.site)
-        texts = [() if shown.pictured else columns.names, () if rows is columns else rows.names]
+        texts = [() if shown.pictured else columns.words, () if rows is columns else rows.words]
         return headed(self._drawn(view, width, colour), shown, texts, width, painted=colour)
 
     def _drawn(self, view: FigureSpec, width: int | None, colour: bool) -> str:
@@ -209,8 +213,9 @@ class DrawnAttention(ABC):
         return [name for name in self.weights if self._sides(name) == self._sides(site)]
 
     def _title(self, site: str) -> str:
-        """Return "Layer 2" for one of several layers, else what the site does."""
-        return layer_of(site, self._like(site)) or way_of(*self._names(site))
+        """Return "Layer 2 of 6" for one of several layers, else what the site does."""
+        name = layer_of(site, self._like(site)) or way_of(*self._names(site))
+        return name[:1].upper() + name[1:]
 
     def _shown(self, view: FigureSpec) -> Shown:
         """Return what the figure shows, in words."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from saccade.errors import ConfigError
 from saccade.files import write_atomically
+from saccade.look import text_width
 from saccade.look.design import LANES, SIZES, Size
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def rendered(figure: Figure, suffix: str, format: Format, box: Bbox) -> bytes:
 def described(svg: str, format: Format) -> str:
     """Return an SVG with title and description, and the size of its page."""
     said = {"title": format.title or format.caption, "desc": format.description}
-    told = "".join(f"<{name}>{escape(text)}</{name}>\n" for name, text in said.items() if text)
+    told = "".join(f"<{name}>{escape(text_width.visible(text))}</{name}>\n" for name, text in said.items() if text)
     if format.size.page:
         width, height = format.size.page
         svg = re.sub(

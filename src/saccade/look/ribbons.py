@@ -135,7 +135,7 @@ class Lanes:
                 self._box(word, 0, mixed(INK, TINT * weight))
             if weight >= NAMED:
                 share = text_width.percent(weight)
-                y = self._middle(word, 0) - self.line / 2 - 0.1 * self.notes
+                y = self._middle(word, 0) - self.line / 2 - 0.35 * self.notes
                 self.page.text(word.x + word.width / 2, y, share, 0.8 * self.notes, colour=MUTED, side="center")
 
     def key(self) -> None:
