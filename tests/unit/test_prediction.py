@@ -395,17 +395,21 @@ def test_a_model_with_one_site_shows_that(sources):
     attention = AttentionMaps(target, target, {"decoder.self": weights}, sources)
     np.testing.assert_array_equal(attention.matrix(words=False), weights.mean(0))
     assert attention.map() == attention.map("decoder.self")
-    assert [(site.name, len(site.maps)) for site in attention.heads()] == [("decoder.self", 2)]
+    assert [(site.name, len(site.maps)) for site in attention.heads()] == [
+        ("Cross-attention" if sources else "Decoder self-attention", 2)
+    ]
     assert attention.draw(60) == attention.draw(60, view=FigureSpec("matrix", "decoder.self"))
 
 
-def test_a_model_that_looks_at_no_source_shows_its_first_site():
+def test_a_model_that_looks_at_no_source_shows_its_last_site():
     target = side(["a", "b"], ["ab"], [0, 0], EOS)
     weights = {"first": random_weights(3, 3), "second": random_weights(3, 3, seed=2), "seeded": random_weights(3, 4)}
     attention = AttentionMaps(Side([], [], []), target, weights, ())
     np.testing.assert_array_equal(attention.matrix(words=False), weights["first"].mean(0))
-    assert attention.map() == attention.map("first")
-    assert [site.name for site in attention.heads()] == ["first", "second"], "those that look at the same"
+    assert attention.map() == attention.map("seeded")
+    assert [site.name for site in attention.heads()] == ["Decoder self-attention"], "those that look at the same"
+    del weights["seeded"]
+    assert [site.name for site in attention.heads()] == ["First", "Second"]
     with pytest.raises(ConfigError, match=r"of a site that attends to the source: this model has none\. Leave"):
         attention.draw(view=FigureSpec(gold=[(0, 0)]))
 

@@ -151,6 +151,9 @@ def key(page: Sheet, left: float, top: float, *, gold: bool = False, notes: Sequ
         page.box((here, top, height, height), edge=GOLD, line=1.3)
         here += 1.6 * notes_size
     notes = [*([("gold link", MUTED)] if gold else []), *notes, *([(UNKNOWN, MUTED)] if page.boxes else [])]
+    middle = top + height / 2
     for note, colour in notes:
-        page.text(here, top + height / 2, note, notes_size, colour=colour)
+        if here + page.width(note, notes_size) > left + page.size.widths[0]:  # a column of a paper is narrow
+            here, middle = left, max(middle, top + 2.1 * height) + 1.4 * notes_size
+        page.text(here, middle, note, notes_size, colour=colour)
         here += page.width(note, notes_size) + 1.9 * notes_size

@@ -22,7 +22,7 @@ __all__ = ["check_reading", "draw_reading", "save_reading"]
 
 LINE, INDENT, PAD = 1.75, 1.65, 0.28
 """The height of a line, the indent of a wrapped one, and the room beside a word, in letters."""
-DARK = 0.5
+DARK = 0.68
 """From this weight on, letters are white, to be readable on the dark shade."""
 _SHADES = ((0.7, "█"), (0.4, "▓"), (0.2, "▒"), (0.05, "░"))
 """Characters for the terminal, by their lowest weight. They start low, because weights are spread over many words."""
