@@ -80,7 +80,7 @@ def test_every_command_of_the_readme_runs(workshop):
         assert (workshop / file).exists(), file
 
 
-@pytest.mark.parametrize("name", ["tutorial/first-model.md", "how-to/own-data.md"])
+@pytest.mark.parametrize("name", ["tutorial/first-model.md", "how-to/own-data.md", "how-to/figures.md"])
 def test_every_command_of_a_guide_runs(name, workshop, monkeypatch):
     monkeypatch.chdir(workshop)
     text = (ROOT / "docs" / name).read_text()

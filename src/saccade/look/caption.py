@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from saccade.look import terminal, text_width
@@ -119,10 +120,18 @@ def _word(word: str) -> str:
     return text_width.visible(word)
 
 
+def _wrapped(name: str, text: str, width: int | None) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a text, the first one with its name."""
+    room = 10_000 if width is None else max(1, width - len(name) - 2)
+    for number, line in enumerate(textwrap.wrap(text, room) or [text]):
+        yield (" " * len(name) if number else name), line
+
+
 def headed(drawing: str, shown: Shown, texts: Sequence[Sequence[str]], width: int | None, *, painted: bool) -> str:
     """Return a terminal drawing between what was read and written, and what was drawn with its scale."""
     names = [text_width.pad_left(name, max(map(len, shown.lanes))) for name in shown.lanes]
-    above = [f"{name}  {' '.join(map(_word, words))}" for name, words in zip(names, texts, strict=True) if words]
+    said = [(name, " ".join(map(_word, words))) for name, words in zip(names, texts, strict=True) if words]
+    above = [f"{name}  {line}" for name, text in said for name, line in _wrapped(name, text, width)]
     below = [shown.source]
     if shown.view.style in ("matrix", "ribbons", "steps", "heads"):
         below.append(terminal.scale(painted=painted))

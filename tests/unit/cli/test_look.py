@@ -1,6 +1,7 @@
 """saccade look: every picture of every kind of model, and what it says to what does not fit."""
 
 import json
+import re
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_a_trace_can_be_looked_at_later(capsys, translator, tmp_path, monkeypatc
     assert Trace.open(tmp_path / "x.json").text == "ANT BEE"
 
 
-@pytest.mark.parametrize("style", ["matrix", "arcs", "heads"])
+@pytest.mark.parametrize("style", ["matrix", "ribbons", "steps", "arcs", "heads"])
 def test_pictures_of_a_translator(capsys, trace, tmp_path, style):
     assert "CAT" in looked(capsys, trace, "--style", style, "--site", "attention").out
     looked(capsys, trace, "--style", style, "-o", tmp_path / "x.svg", "--title", "Ants")
@@ -82,7 +83,7 @@ def test_pictures_of_a_translator(capsys, trace, tmp_path, style):
 
 
 @pytest.mark.parametrize("task", ["translation", "language", "classification"])
-@pytest.mark.parametrize("style", ["matrix", "reading", "arcs", "heads"])
+@pytest.mark.parametrize("style", ["matrix", "ribbons", "reading", "arcs", "heads"])
 def test_every_picture_of_every_task(capsys, folders, tmp_path, task, style):
     text = {"translation": "ant bee", "language": "the cat", "classification": "good cat"}[task]
     looked(capsys, folders[task], text, "--style", style, "-o", tmp_path / "x.svg")
@@ -107,6 +108,35 @@ def test_gold_links_are_outlined(capsys, trace, tmp_path):
     for words in (("--style", "heads"), ("--style", "arcs")):
         looked(capsys, trace, *words, "-o", path)
         assert GOLD not in path.read_text()
+
+
+def test_a_file_says_what_it_shows(capsys, trace, tmp_path):
+    looked(capsys, trace, "-o", tmp_path / "x.svg")
+    text = (tmp_path / "x.svg").read_text()
+    told = re.search("<desc>(.*?)</desc>", text)[1]
+    assert told.startswith(
+        "Bahdanau, cross-attention. Read: ant bee cat &lt;eos&gt;. Wrote: ANT BEE CAT &lt;eos&gt;. Strongest"
+    )
+    assert len(re.findall(r"(?:ANT|BEE|CAT|&lt;eos&gt;) ← \S+ \d+ %", told)) == 4
+    assert "bahdanau, cross-attention; a cell is the share of attention that the written word pays to" in text
+    looked(capsys, trace, "--style", "ribbons", "--pieces", "-o", tmp_path / "x.svg")
+    assert "a ribbon is the share" in (tmp_path / "x.svg").read_text()
+    assert "the read subword; below 4 %" in " ".join(re.findall(">([^<]+)</text>", (tmp_path / "x.svg").read_text()))
+
+
+def test_steps_are_a_folder_or_move(capsys, trace, tmp_path):
+    for name in ("steps", "x.svg", "x.GIF"):
+        looked(capsys, trace, "--style", "steps", "-o", tmp_path / name)
+    assert len(list((tmp_path / "steps").iterdir())) == 4
+    assert "@keyframes" in (tmp_path / "x.svg").read_text()
+    assert (tmp_path / "x.GIF").read_bytes()[:3] == b"GIF"
+
+
+def test_sizes_and_letters_as_shapes(capsys, trace, tmp_path):
+    looked(capsys, trace, "--size", "slide", "--outline", "-o", tmp_path / "x.svg")
+    text = (tmp_path / "x.svg").read_text()
+    assert 'width="960pt" height="540pt"' in text
+    assert "<text" not in text
 
 
 def test_gold_links_go_into_the_trace(capsys, trace, tmp_path):
@@ -179,6 +209,12 @@ def test_pieces(capsys, folders):
         (("--style", "arcs", "--title", "T", "-o", "x.json"), "--style, --title: a trace holds everything"),
         (("--head", "0", "--no-sinks", "-o", "x.HTML"), "--head, --no-sinks: a page shows every site"),
         (("--title", "T"), "--title is for files. Name one with -o."),
+        (("--size", "paper"), "--size is for files. Name one with -o."),
+        (("--outline",), "--outline is for files. Name one with -o."),
+        (("--outline", "-o", "x.pdf"), "--outline is for SVG: .pdf contains its letters or its fonts anyway"),
+        (("--size", "a4", "-o", "x.svg"), "size 'a4' does not exist"),
+        (("--size", "slide", "--outline", "-o", "x.html"), "--size, --outline: a page shows every site"),
+        (("--style", "steps", "-o", "x.png"), "x.png ends in .png, but steps are several frames. Choose a folder"),
         (("--beam", "2"), "is a trace, which has its answer already: leave the text and --beam out"),
         (("a text",), "is a trace, which has its answer already"),
     ],
