@@ -17,6 +17,8 @@ __all__ = ["Lanes", "save_ribbons"]
 
 LINE, GAP, BETWEEN, ON_SLIDES = 1.7, 0.62, 4.2, 8.5
 """In letters: the height of a line, the gap between words, and the room for ribbons, on slides more."""
+HIGHEST = 0.7
+"""The share of a slide's height that lanes fill, with smaller words if there are many."""
 SMALLEST = 0.82
 """Words become this much smaller rather than wrap."""
 TINT = 0.34
@@ -59,13 +61,20 @@ class Lanes:
         self.left = max(page.width(name, self.notes) for name in page.format.lanes) + self.notes
         sides = [[page.label(word) for word in side] for side in (map.source, map.target)]
         self.letters, self.room = self._fitted(sides)
+        self._place(sides)
+        while page.size.page and self.step * self.count > HIGHEST * page.size.page[1]:
+            self.letters *= 0.95
+            self._place(sides)
+        self.right = max(word.x + word.width for word in (*self.upper, *self.lower))
+
+    def _place(self, sides: Sequence[Sequence[str]]) -> None:
+        """Lay out both lanes, and find the distances of their lines."""
         self.upper, self.lower = self._laid_out(sides)
         self.count = 1 + max(lane[-1].line for lane in (self.upper, self.lower))
         self.line = LINE * self.letters
-        between = ON_SLIDES if page.size.page and self.count == 1 else BETWEEN
+        between = ON_SLIDES if self.page.size.page and self.count == 1 else BETWEEN
         self.top = self.line + between * self.letters
         self.step = self.top + 2 * self.line
-        self.right = max(word.x + word.width for word in (*self.upper, *self.lower))
 
     def _fitted(self, sides: Sequence[Sequence[str]]) -> tuple[float, float]:
         """Return the size of the letters and the width of the lanes: the first width that has room for one line."""

@@ -129,3 +129,15 @@ def test_outlined_letters_need_no_font(tmp_path):
 def test_long_titles_are_cut(tmp_path):
     save(SMALL, tmp_path / "x.svg", format=Format("x" * 200))
     assert f">{'x' * 89}…</text>" in (tmp_path / "x.svg").read_text()
+
+
+def test_a_long_text_on_a_slide_has_the_largest_letters_that_fit(tmp_path):
+    """A hundred words fill the slide's width; if they kept their size, the slide would be scaled to a strip."""
+    words = ["sentence"] * 100
+    long = Map(words, words, [[0.01] * 100] * 100)
+    save_ribbons(long, tmp_path / "x.svg", format=Format("Title", "caption", size=SIZES["slide"]))
+    text = (tmp_path / "x.svg").read_text()
+    places = [float(x) for x in re.findall(r'<text [^>]* x="([\d.]+)"[^>]*>sentence', text)] or [
+        float(x) for x in re.findall(r"translate\(([\d.]+) [\d.]+\)[^>]*>sentence", text)
+    ]
+    assert max(places) - min(places) > 0.75 * page_of(tmp_path / "x.svg")[2]
