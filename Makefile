@@ -33,7 +33,7 @@ growth: $(STAMP)
 $(DEMO): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch -c constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[pictures,serve]' -c constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[images,serve]' -c constraints.txt
 	touch $(DEMO)
 
 $(STAMP): $(DEMO)

@@ -163,7 +163,7 @@ class Ours:
         from saccade.search.search_config import SearchConfig
         from saccade.tasks.batching import stream
 
-        search = SearchConfig(beam=beam, batch=batch, max_length=LONGEST, length_penalty=0, precision=precision)
+        search = SearchConfig(beam=beam, batch_size=batch, max_length=LONGEST, length_penalty=0, precision=precision)
         began = time.perf_counter()
         found = [each.text for each in stream(self.task, texts, search, workers=self.workers)]
         return time.perf_counter() - began, found
@@ -210,7 +210,7 @@ def _search(sources: list[list[int]], precision: str, beam: int, batch: int) -> 
     from saccade.batch import Batch
     from saccade.search import SearchConfig, decode
 
-    search = SearchConfig(beam=beam, batch=batch, max_length=LONGEST, length_penalty=0, precision=precision)
+    search = SearchConfig(beam=beam, batch_size=batch, max_length=LONGEST, length_penalty=0, precision=precision)
     found = decode(_models[0], Batch.from_lists(sources), search, lengths=[LONGEST] * len(sources), attention=False)
     return [hypotheses[0].tokens for hypotheses in found]
 

@@ -56,7 +56,7 @@ def bytes_of(model: Seq2Seq) -> int:
 
 
 def run(model: Seq2Seq, batch: Batch, beam: int) -> list[Any]:
-    config = SearchConfig(beam=beam, batch=SENTENCES, length_penalty=0.0)
+    config = SearchConfig(beam=beam, batch_size=SENTENCES, length_penalty=0.0)
     return decode(model, batch, config, lengths=[NEW] * batch.size, attention=False)
 
 

@@ -60,7 +60,7 @@ SETTINGS: dict[str, Any] = {
         "checkpoint_every": 7,
         "validate_every": 60,
         "log_every": 1,
-        "keep": 3,
+        "keep_checkpoints": 3,
     },
 }
 """Training uses random numbers throughout, and writes several checkpoints each second."""

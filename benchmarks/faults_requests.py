@@ -37,7 +37,18 @@ from saccade.train.checkpoint import weights_of
 LONGEST = 20.0
 """Seconds after which a case without answer or disconnect counts as hung."""
 AT_ONCE = 32
-SMALL = ("--timeout", "3", "--head-timeout", "1", "--max-input", "32", "--max-beam", "4", "--max-pixels", "100000")
+SMALL = (
+    "--timeout",
+    "3",
+    "--head-timeout",
+    "1",
+    "--max-input-tokens",
+    "32",
+    "--max-beam",
+    "4",
+    "--max-pixels",
+    "100000",
+)
 """Server options with short timeouts, because truncated requests are common here."""
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, -(2**63), 10**40, 0.0, -0.0, 1e308, 5e-324, 0.5, "", "a", "\x00",
@@ -191,13 +202,13 @@ def tiny_captioner(folder: Path) -> Path:
     """Write an untrained captioning model for images of 16 × 16 pixels."""
     settings = {
         "task": "captioning",
-        "data": {"corpus": "scenes", "picture_size": 16},
+        "data": {"corpus": "scenes", "image_size": 16},
         "tokenizer": {"kind": "word"},
         "model": {
             "preset": "show-attend-tell-soft",
             "embedding": 8,
             "decoder": {"width": 12},
-            "grid": {"kind": "small", "width": 8, "channels": [6]},
+            "image_encoder": {"kind": "small", "width": 8, "channels": [6]},
         },
     }
     words = Tokenizer.train(TokenizerConfig(kind="word"), ["a red square", "two blue digits"], "target")

@@ -108,7 +108,7 @@ def recipe(model: dict[str, Any], data: Path, pieces: bool, **changes: Any) -> R
 def train_speed(arguments: argparse.Namespace) -> None:
     for name in arguments.models:
         folder = Path(tempfile.mkdtemp())
-        changes = json.loads(arguments.set or "{}") | ({"graphs": False} if arguments.plain else {})
+        changes = json.loads(arguments.set or "{}") | ({"cuda_graphs": False} if arguments.plain else {})
         model = {**MODELS[name], **changes.pop("model", {})}
         made = recipe(model, arguments.data, arguments.pieces, minutes=arguments.seconds / 60, **changes)
         watcher = Clock()
@@ -185,7 +185,7 @@ def decode(arguments: argparse.Namespace) -> None:
     for name in arguments.models:
         task = load_task(arguments.out / name) if arguments.workers > 1 else load(arguments.out / name).task
         for beam in (1, 5):
-            search = SearchConfig(beam=beam, batch=arguments.batch, max_length=60, length_penalty=1.0)
+            search = SearchConfig(beam=beam, batch_size=arguments.batch, max_length=60, length_penalty=1.0)
             with (
                 Workers(arguments.out / name, 2) if arguments.workers == 2 else nullcontext() as pool,
                 torch_alone() if arguments.plain else nullcontext(),

@@ -130,7 +130,7 @@ def compare(arguments: argparse.Namespace, stack: ExitStack) -> None:
         stack.callback(peer.close)
 
     def ours(precision: Any, beam: int, some: list[str]) -> float:
-        search = SearchConfig(beam=beam, batch=BATCH, max_length=LENGTH, length_penalty=0.0, precision=precision)
+        search = SearchConfig(beam=beam, batch_size=BATCH, max_length=LENGTH, length_penalty=0.0, precision=precision)
         began = time.perf_counter()
         found = list(stream(task, some, search, workers=pool))
         seconds = time.perf_counter() - began

@@ -28,7 +28,7 @@ from saccade.train.objective import WordLoss, losses_of
 
 Step = Callable[[], Any]
 ENCODER = {"cell": "lstm", "width": 512, "bidirectional": True, "reverse": False, "layers": 1, "dropout": 0.0}
-DECODER = {"cell": "lstm", "width": 1024, "layers": 1, "dropout": 0.0, "start": "mean", "output_width": 512}
+DECODER = {"cell": "lstm", "width": 1024, "layers": 1, "dropout": 0.0, "initial_state": "mean", "output_width": 512}
 SCORES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     # name: preset, changed decoder settings, attention
     "additive": ("bahdanau", {}, {"score": "additive"}),
@@ -42,7 +42,7 @@ SCORES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"score": "location-aware", "score_options": {"kernel": 15, "filters": 10}},
     ),
     "general, input feeding": ("luong-general", {"input_feeding": True}, {"score": "general"}),
-    "no attention": ("sutskever", {"start": "last", "output": "tanh"}, None),  # type: ignore[dict-item]
+    "no attention": ("sutskever", {"initial_state": "last", "output": "tanh"}, None),  # type: ignore[dict-item]
 }
 
 

@@ -54,18 +54,18 @@ def data_settings(recipe, folder):
     task = settings["task"]
     if settings["data"].get("corpus") or task == "captioning":
         chosen = {
-            "corpus": {"translation": "english-french", "language": "reading"}.get(task, "scenes"),
+            "corpus": {"translation": "english-french", "language-modeling": "reading"}.get(task, "scenes"),
             "size": SENTENCES,
         }
         kept = {
-            name: settings["data"][name] for name in ("lengths", "picture_size", "captions") if name in settings["data"]
+            name: settings["data"][name] for name in ("lengths", "image_size", "captions") if name in settings["data"]
         }
         data = {**kept, **chosen, "train": None, "valid": None, "test": None}
-        data["picture_size"] = min(48, kept.get("picture_size", 48))
+        data["image_size"] = min(48, kept.get("image_size", 48))
     else:
-        endings = {"translation": ["en", "fr", "align"], "language": ["en"], "classification": ["tsv"]}[task]
+        endings = {"translation": ["en", "fr", "align"], "language-modeling": ["en"], "classification": ["tsv"]}[task]
         files = {split: [str(folder / f"{split}.{end}") for end in endings] for split in ("train", "valid", "test")}
-        data = {**files, "folder": None, "names": {}, "columns": {}}
+        data = {**files, "folder": None, "placeholders": {}, "columns": {}}
     if settings.get("tokenizer", {}).get("size"):
         settings["tokenizer"]["size"] = 400  # the small text does not support more
     settings["data"] = {**data, "cache": str(folder / "cache")}

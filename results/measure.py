@@ -25,11 +25,11 @@ from saccade.files import write_atomically
 from saccade.look.figure_spec import FigureSpec
 from saccade.metrics import align, alignment_statistics, error_rate, sums_interval
 from saccade.prediction import AttentionMaps
-from saccade.recipes import to_yaml
+from saccade.recipes import read_yaml, to_yaml
 from saccade.recipes.schema import Recipe
 from saccade.runs.corpus import Corpus
 from saccade.runs.evaluation import examples_to_test, summarise
-from saccade.runs.recipe import load_recipe
+from saccade.runs.recipe import load_recipe, parse_recipe
 from saccade.runs.training import train
 from saccade.train.log import TrainingCallback
 
@@ -87,10 +87,11 @@ def measure(
 ) -> bool:
     """Train a row into `folder` unless done, measure it, write to `out`. Return False if training was interrupted."""
     recipe, watcher = load_recipe(row.recipe, settings), Facts()
-    if (folder / "settings.yaml").exists() and (folder / "settings.yaml").read_text("utf-8") != resolved(recipe, group):
+    begun = folder / "settings.yaml"
+    if begun.exists() and resolved(parse_recipe(read_yaml(begun)), group) != resolved(recipe, group):
         raise SystemExit(f"{folder} was begun with other settings: give these a --tag, or remove it")
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / "settings.yaml", resolved(recipe, group))
+    write_atomically(begun, resolved(recipe, group))
     seen: dict[str, Any]
     if not (folder / "trained.json").exists():
         outcome = train(recipe, folder, resume=(folder / "checkpoints").is_dir(), watcher=watcher)
@@ -207,7 +208,7 @@ def draw(group: Group, folder: Path, path: Path, found: dict[str, Any], device: 
     if group.picture is None:
         return
     model = load(folder, device=device)
-    if model.task.name == "language":
+    if model.task.name == "language-modeling":
         (seen,) = model.task.predict([group.picture], model.search(max_length=1))
         view = FigureSpec(style="reading")
     else:
@@ -225,8 +226,8 @@ def resolved(recipe: Recipe, group: Group) -> str:
     """Return the complete recipe as YAML, without paths of this machine."""
     settings = recipe.dump()
     settings["data"] |= {"folder": group.data, "cache": None}
-    if settings["vectors"]["file"] is not None:
-        settings["vectors"]["file"] = Path(settings["vectors"]["file"]).name
+    if settings["embeddings"]["file"] is not None:
+        settings["embeddings"]["file"] = Path(settings["embeddings"]["file"]).name
     return to_yaml(settings)
 
 

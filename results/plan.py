@@ -50,7 +50,7 @@ _TWICE = (
 
 
 def _languages(source: str, target: str) -> tuple[str, ...]:
-    return (f"data.names.source={source}", f"data.names.target={target}")
+    return (f"data.placeholders.source={source}", f"data.placeholders.target={target}")
 
 
 def _multi30k(source: str, target: str, *, looked_twice: tuple[str, ...] = ()) -> tuple[Row, ...]:
@@ -73,7 +73,7 @@ _ABLATION = "word vectors from N(0, 1)"
 
 
 def _sst(labels: str) -> tuple[Row, ...]:
-    change = (f"data.names.labels={labels}",)
+    change = (f"data.placeholders.labels={labels}",)
     names = {"lstm": "LSTM", "lstmn": "LSTMN", "lstmn-2": "LSTMN, two layers"}
     return tuple(Row(name, f"sst-{name}", label, change) for name, label in names.items())
 
@@ -90,7 +90,7 @@ GROUPS: dict[str, Group] = {
         (
             *_multi30k("en", "de", looked_twice=("transformer",)),
             Row("gnmt", "multi30k-gnmt", "GNMT, residual LSTMs", _languages("en", "de")),
-            Row("transformer-plain", "multi30k-transformer", "Transformer, without agreement", ("train.agreement=0",)),
+            Row("transformer-plain", "multi30k-transformer", "Transformer, without agreement", ("train.r_drop=0",)),
             Row("transformer-additive", "multi30k-transformer-additive", "Transformer, additive score"),
             Row("general-large-vectors", "multi30k-luong-general", f"general, {_ABLATION}", _LARGE),
         ),

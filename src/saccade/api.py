@@ -54,7 +54,7 @@ class Model:
 
     An input is a text. For a model that reads images, it is the path of an image, the bytes of its file, or its pixels.
     Options are those of a recipe's `search`: beam, nbest, length_penalty, sample, temperature, top_k, top_p, seed,
-    max_length, min_length, batch.
+    max_length, min_length, batch_size.
     """
 
     def __init__(self, task: Task, folder: Path | None = None, *, trust_code: bool = False) -> None:
@@ -148,6 +148,9 @@ class Model:
 
     def search(self, **options: Any) -> SearchConfig:
         """Return the recipe's search config with some options changed; `nbest` without `beam` widens the beam."""
+        if "batch" in options:
+            warn_renamed("batch=", "batch_size=")
+            options["batch_size"] = options.pop("batch")
         chosen = self.task.recipe.search.model_dump() | options
         if isinstance(options.get("nbest"), int) and "beam" not in options:
             chosen["beam"] = max(chosen["beam"], options["nbest"])

@@ -29,6 +29,14 @@ class Side:
     words: list[str]
     word_of: list[int]
     """The word index of each token. A token that belongs to no word, such as the end, has `len(words)`."""
+    turn_of: list[int] = field(default_factory=list)
+    """For a dialogue: the turn of each token, from 0; the end has the number of turns."""
+
+    @property
+    def turn_of_word(self) -> list[int]:
+        """For a dialogue: the turn of each word."""
+        places = dict(zip(self.word_of, self.turn_of, strict=False))
+        return [places[word] for word in range(len(self.words)) if self.turn_of]
 
     @property
     def names(self) -> list[str]:
@@ -105,6 +113,16 @@ class AttentionMaps(DrawnAttention):
         folded: Weights = (spread / np.maximum(spread.sum(1, keepdims=True), 1)) @ weights @ columns.fold().T
         return folded
 
+    def by_turn(self, site: str | None = None, head: int | None = None) -> Weights:
+        """Return the weights (target words, turns) of a dialogue, summed over each turn; the last column is the end."""
+        if not self.source.turn_of:
+            raise ConfigError("this attention is not over a dialogue, so it has no turns. Use matrix().")
+        weights = self.matrix(site, head, words=False)
+        spread = self.target.fold()
+        turns = np.eye(max(self.source.turn_of) + 1, dtype=np.float32)[self.source.turn_of]
+        folded: Weights = (spread / np.maximum(spread.sum(1, keepdims=True), 1)) @ weights @ turns
+        return folded
+
     def _sides(self, site: str) -> tuple[Side, Side]:
         """Return the sides of a site's rows and columns."""
         rows, columns = self._names(site)
@@ -155,6 +173,9 @@ class Prediction:
     span: tuple[int, int] | None = None
     """For answers from a passage: the characters [begin, end) of the passage; None if it has no answer."""
 
+    notes: list[str] = field(default_factory=list)
+    """What the model did not read of its input, in sentences."""
+
     @property
     def copied(self) -> list[float] | None:
         """The probability that each token was copied; None for models that do not copy."""
@@ -187,6 +208,8 @@ class Prediction:
             plain = {"source": self.source, **plain}
         if self.span is not None:
             plain["span"] = list(self.span)
+        if self.notes:
+            plain["notes"] = self.notes
         if self.copied is not None:
             plain["copied"] = [round(share, 4) for share in self.copied]
         if self.attention:
@@ -197,6 +220,8 @@ class Prediction:
                     name: np.round(part.astype(np.float64), 5).tolist() for name, part in self.attention.weights.items()
                 },
             }
+            if self.attention.source.turn_of:
+                plain["attention"]["turn_of"] = self.attention.source.turn_of
             if self.attention.extra_sides:
                 extra = {name: part.tokens for name, part in self.attention.extra_sides.items()}
                 plain["attention"]["extra_sides"] = extra

@@ -19,9 +19,9 @@ def captioner(preset="show-attend-tell-soft", kind="word", size=32, **more):
     """A model that has learned nothing and sees pictures of so many pixels as a fourth of that in regions."""
     settings = {
         "task": "captioning",
-        "data": {"train": ["unused.jsonl", "pictures"], "picture_size": size},
+        "data": {"train": ["unused.jsonl", "pictures"], "image_size": size},
         "tokenizer": {"kind": kind},
-        "model": {"preset": preset, "grid": GRID, **CAPTIONERS[preset], **more},
+        "model": {"preset": preset, "image_encoder": GRID, **CAPTIONERS[preset], **more},
     }
     tokenizer = Tokenizer.train(TokenizerConfig(kind=kind), CAPTIONS, "target")
     return Model(build_task(parse_recipe(RecipeText(settings, "test")), Tokenizers(None, tokenizer)))
@@ -35,9 +35,9 @@ def captioning_task(preset="show-attend-tell-soft", **data):
     }
     settings = {
         "task": "captioning",
-        "data": {"corpus": "scenes", "picture_size": 16, **data},
+        "data": {"corpus": "scenes", "image_size": 16, **data},
         "tokenizer": {"kind": "word"},
-        "model": {"preset": preset, "grid": {"kind": "small", "width": 8, "channels": [6]}, **small[preset]},
+        "model": {"preset": preset, "image_encoder": {"kind": "small", "width": 8, "channels": [6]}, **small[preset]},
     }
     words = Tokenizer.train(TokenizerConfig(kind="word"), ["a red square", "two blue digits"], "target")
     return build_task(parse_recipe(RecipeText(settings, "test")), Tokenizers(None, words))

@@ -19,10 +19,13 @@ from saccade.models import (
     Seq2Seq,
     build_captioner,
     build_classifier,
+    build_head,
     build_language_model,
     build_seq2seq,
+    configure,
     presets_for,
 )
+from saccade.models.pointer_network import PointsConfig
 
 VOCABULARY = 11
 Model = TypeVar("Model", bound=nn.Module)
@@ -44,6 +47,45 @@ def tiny(name: str, **overrides: Any) -> Seq2Seq:
     return build_seq2seq(name, VOCABULARY, VOCABULARY, **(MODELS[name].tiny | overrides))
 
 
+class OverWords(Seq2Seq):
+    """A pointer network that reads and writes words: before the points of the source are seven, for words to point at.
+
+    The last word of the source is the end.
+    """
+
+    def __init__(self, choose: str) -> None:
+        super().__init__()
+        family = configure("pointer-network", **MODELS["pointer-network"].tiny)
+        self.inner = build_head("pointer_network", family, PointsConfig(choose=choose))
+        self.register_buffer("table", torch.rand(VOCABULARY, 2, generator=torch.Generator().manual_seed(5)))
+
+    @property
+    def source_sites(self) -> list[str]:
+        return self.inner.source_sites
+
+    def pointed(self, batch: Batch) -> Batch:
+        words = torch.arange(4, VOCABULARY).expand(batch.size, -1)
+        mask = torch.cat([torch.ones_like(words, dtype=torch.bool), batch.source_mask], 1)
+        return replace(batch, source=self.table[torch.cat([words, batch.source], 1)], source_mask=mask)
+
+    def widened(self, logs: Tensor) -> Tensor:
+        """As wide for every batch, since the laws compare different lengths, and finite, which a step alone is not."""
+        return nn.functional.pad(logs.clamp_min(-80.0), (0, 24 - logs.shape[-1]), value=-80.0)
+
+    def encode(self, batch: Batch, **options: Any) -> Any:
+        return self.inner.encode(self.pointed(batch), **options)
+
+    def init_state(self, memory: Any, max_length: int) -> Any:
+        return self.inner.init_state(memory, max_length)
+
+    def step(self, memory: Any, state: Any, tokens: Tensor, **options: Any) -> tuple[Tensor, Any]:
+        logs, state = self.inner.step(memory, state, tokens, **options)
+        return self.widened(logs), state
+
+    def forward(self, batch: Batch, **options: Any) -> Tensor:
+        return self.widened(self.inner(self.pointed(batch), **options))
+
+
 ENGINES: dict[str, Callable[[], Seq2Seq]] = {
     **{name: partial(tiny, name) for name in presets_for("sequence_to_sequence")},
     **{
@@ -54,6 +96,7 @@ ENGINES: dict[str, Callable[[], Seq2Seq]] = {
         f"{name}, captioner": partial(build_captioner, name, VOCABULARY, **entry.tiny)
         for name, entry in presets_for("captioner").items()
     },
+    **{f"pointer-network, {choose}": partial(OverWords, choose) for choose in ("any", "once", "every")},
     "ensemble": lambda: Ensemble([tiny("bahdanau"), tiny("transformer-base")]),
 }
 """Everything that writes: each preset as what it is for (translator, language model, captioner), and an ensemble."""

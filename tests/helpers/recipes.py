@@ -24,7 +24,10 @@ MODEL = {
     "decoder": {"width": 24, "output_width": 16},
     "init": {"kind": "default", "embedding": 1.0},  # eight words, each seen hundreds of times
 }
-LINES = {"language": ["the cat sat down .", "a dog ran .", "it is so ."], "classification": ["good cat", "bad dog"]}
+LINES = {
+    "language-modeling": ["the cat sat down .", "a dog ran .", "it is so ."],
+    "classification": ["good cat", "bad dog"],
+}
 
 
 def sentences(count: int, seed: int = 1) -> list[str]:
@@ -82,18 +85,20 @@ def recipe_of(settings: dict) -> Recipe:
     return parse_recipe(RecipeText(settings, "recipe"))
 
 
-def untrained(task: str, model: dict, *, kind: str = "word", head: dict | None = None, size: int | None = None) -> Task:
+def untrained(
+    task: str, model: dict, *, kind: str = "word", classifier: dict | None = None, size: int | None = None
+) -> Task:
     """A task whose model has the numbers it starts with."""
     config = TokenizerConfig(kind=kind, size=size)
     lines = LINES.get(task, sentences(50))
     source = Tokenizer.train(config, lines, "source")
     sides = {
         "translation": Tokenizers(source, Tokenizer.train(config, [line.upper() for line in lines], "target")),
-        "language": Tokenizers(None, source),
+        "language-modeling": Tokenizers(None, source),
         "classification": Tokenizers(source, None, ["bad", "good", "so-so"]),
     }
     settings = {"task": task, "data": {"train": "unused.tsv"}, "model": model, "tokenizer": {"kind": kind}}
-    return build_task(recipe_of({**settings, **({"head": head} if head else {})}), sides[task])
+    return build_task(recipe_of({**settings, **({"classifier": classifier} if classifier else {})}), sides[task])
 
 
 def write_folder(task: Task, folder: Path) -> Path:

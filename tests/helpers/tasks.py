@@ -6,6 +6,7 @@ import sys
 import wave
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def _language(folder):
     path = write_lines(folder / "text.txt", sentences(120))
     data = {"train": str(path), "test": str(path), "held_out": 4, "cache": str(folder / "cache")}
     model = {"preset": "lstmn", "embedding": 8, "width": 8}
-    return {"task": "language", "data": data, "tokenizer": {"kind": "word"}, "model": model, "train": TRAIN}
+    return {"task": "language-modeling", "data": data, "tokenizer": {"kind": "word"}, "model": model, "train": TRAIN}
 
 
 def _classification(folder):
@@ -61,9 +62,9 @@ def _classification(folder):
 
 
 def _captioning(folder):
-    data = {"corpus": "scenes", "size": 24, "held_out": 4, "picture_size": 32, "cache": str(folder / "cache")}
+    data = {"corpus": "scenes", "size": 24, "held_out": 4, "image_size": 32, "cache": str(folder / "cache")}
     grid = {"kind": "small", "frozen": False, "width": 8, "channels": [4, 8]}
-    model = {"preset": "show-attend-tell-soft", "grid": grid, "embedding": 8, "decoder": {"width": 8}}
+    model = {"preset": "show-attend-tell-soft", "image_encoder": grid, "embedding": 8, "decoder": {"width": 8}}
     return {"task": "captioning", "data": data, "tokenizer": {"kind": "word"}, "model": model, "train": TRAIN}
 
 
@@ -222,16 +223,61 @@ def _answerable(folder):
     return [json.dumps(short), json.dumps(long), json.dumps({"question": "zorblax", "passage": "dog"})]
 
 
+def ordering(folder: Path, count: int = 120) -> dict[str, Any]:
+    """Points in the plane, from left to right."""
+    splits = {}
+    for split in ("train", "test"):
+        chance = np.random.default_rng(len(split))
+        sets = [chance.random((int(chance.integers(2, 6)), 2)).round(2) for _ in range(count)]
+        lines = [" ".join(f"{x},{y}" for x, y in points) for points in sets]
+        orders = [" ".join(str(place + 1) for place in points[:, 0].argsort()) for points in sets]
+        splits[split] = [
+            str(write_lines(folder / f"{split}.points", lines)),
+            str(write_lines(folder / f"{split}.order", orders)),
+        ]
+    data = {**splits, "held_out": 8, "cache": str(folder / "cache")}
+    model = {"preset": "pointer-network", "embedding": 8, "width": 16, "init": {"kind": "default"}}
+    points = {"choose": "every", "answer": "tour"}
+    return {"task": "ordering", "data": data, "points": points, "model": model, "train": TRAIN}
+
+
+def _points(folder):
+    return ["0.3,0.4 0.1,0.2 0.9,0.8", "[[0.5, 0.25]]", "0.1,0.2 0.9,0.8 0.5,0.5 0,1 1,0"]
+
+
+def _chat(folder):
+    """Dialogues whose replies repeat the first word of the first turn."""
+    splits = {}
+    for split, count in (("train", 120), ("test", 20)):
+        lines = sentences(count)
+        records = [
+            {"turns": [first, second, f"{first.split()[0]} again"], "replies": [2], "links": [None, None, "0-0"]}
+            for first, second in pairwise(lines)
+        ]
+        splits[split] = str(write_lines(folder / f"{split}.jsonl", [json.dumps(record) for record in records]))
+    data = {**splits, "held_out": 4, "cache": str(folder / "cache")}
+    chat = {"tokens": 12, "without_history": 0.1, "mutual": 0.3, "candidates": 3}
+    task = {"task": "chat", "output": "pointer", "tokenizer": {"kind": "word", "shared": True}, "chat": chat}
+    return {**task, "data": data, "model": MODEL, "train": TRAIN, "search": {"max_length": 8, "no_repeat_ngram": 2}}
+
+
+def _histories(folder):
+    short, long = ["ant bee", "cat dog"], ["ant bee cat dog elk", "zorblax", "fox gnu hen", "cat bee", "dog dog dog"]
+    return [json.dumps({"turns": short}), "zorblax dog", json.dumps({"turns": long})]
+
+
 def _pointer(folder):
     return {**copying(folder), "task": "translation", "output": "pointer"}
 
 
 CASES = {
     "translation": Case(_translation, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
-    "language": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
+    "language-modeling": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
     "classification": Case(_classification, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "summarization": Case(_summarization, lambda folder: ["ant bee cat dog elk fox", "dog", "elk zorblax gnu hen"]),
     "questions": Case(_questions, _answerable, "no passage"),
+    "ordering": Case(ordering, _points, "0.1,0.2 0.3"),
+    "chat": Case(_chat, _histories, "{}"),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),
     "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
     "translation, pointer": Case(_pointer, _copied),

@@ -414,9 +414,11 @@ def recurrent_settings(choice: dict[str, Any]) -> dict[str, Any]:
     choice = dict(choice)
     attention, layers, ways = attention_of(choice), choice.pop("layers"), choice.pop("ways")
     encoder_cell, residual = choice.pop("encoder_cell"), choice.pop("residual")
-    if choice["start"] == "final":
+    if choice["initial_state"] == "final":
         encoder_cell = choice["cell"]
-    if choice["start"] == "first-backward" or (ways == "lowest" and choice["start"] in ("final", "project")):
+    if choice["initial_state"] == "first-backward" or (
+        ways == "lowest" and choice["initial_state"] in ("final", "project")
+    ):
         ways = "both"
     encoder = {
         "cell": encoder_cell,
@@ -441,7 +443,7 @@ RECURRENT = {
     **PARTS,
     "cell": list(CELLS),
     "encoder_cell": list(CELLS),
-    "start": list(INITIAL_STATES),
+    "initial_state": list(INITIAL_STATES),
     "output": list(READOUTS),
     "ways": ["forward", "reverse", "both", "lowest"],
     "layers": [1, 2, 3],
@@ -469,7 +471,7 @@ WITHOUT_ATTENTION = {
         "read_context",
         "residual",
     )
-} | {"summary": [False, True], "start": ["zero", "final", "project", "mean"]}
+} | {"fixed_context": [False, True], "initial_state": ["zero", "final", "project", "mean"]}
 STEPS = {"project": [None, "none", "qk", "qkv"], "itself": [True, False]}
 SELF_ATTENTIVE = {
     **LOOKS,
@@ -522,8 +524,8 @@ def test_any_combination_without_attention_holds_the_laws(choice: dict[str, Any]
 @pytest.mark.parametrize("cell", CELLS)
 def test_a_fed_back_state_keeps_its_form_too(cell: str):
     """The linear read-out of a decoder without attention is its state, which is a part of the cells' state."""
-    decoder = {"cell": cell, "width": 8, "start": "zero", "output": "linear", "output_width": None}
-    plain = {"input_feeding": True, "summary": False, "read_word": False}
+    decoder = {"cell": cell, "width": 8, "initial_state": "zero", "output": "linear", "output_width": None}
+    plain = {"input_feeding": True, "fixed_context": False, "read_word": False}
     hold_the_laws(tiny("cho", decoder=decoder | plain))
 
 

@@ -44,7 +44,7 @@ def on_a_small_disk(place, keep):
 
 
 def test_a_full_disk_keeps_the_last_checkpoint_and_the_run_goes_on_when_there_is_room(tmp_path):
-    recipe = write_recipe(tmp_path, keep=9, checkpoint_every=2)
+    recipe = write_recipe(tmp_path, keep_checkpoints=9, checkpoint_every=2)
     (tmp_path / "disk").mkdir()
     run = Run(tmp_path / "printed", ["--version"], on_a_small_disk, (tmp_path / "disk", tmp_path / "kept"))
     code = run.end()

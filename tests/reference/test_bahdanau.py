@@ -67,7 +67,7 @@ def test_the_first_state_knows_the_backward_state_of_the_first_word_alone(model:
 
 def test_the_fixed_vector_model_has_the_last_forward_state_as_context():
     """RNNencdec: c_i = h→_{T_x} for all i."""
-    decoder = {"width": 8, "output_width": 5, "summary": True, "start": "project"}
+    decoder = {"width": 8, "output_width": 5, "fixed_context": True, "initial_state": "project"}
     encoder = {"width": 8, "bidirectional": False}
     model = loud(tiny("bahdanau", attention=None, encoder=encoder, decoder=decoder).double())
     cell, target = model.encoder.layers[0][0], model.cells.cells[0]

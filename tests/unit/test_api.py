@@ -118,7 +118,7 @@ def test_a_folder_moves_and_needs_no_training_data(translator, tmp_path, monkeyp
 def test_every_task_is_loaded_as_it_was_saved(tmp_path):
     cases = {
         "translation": ({"preset": "transformer-base", **MODELS["transformer-base"].tiny, "tied": False}, "ant bee"),
-        "language": ({"preset": "lstmn", **MODELS["lstmn"].tiny}, "the cat"),
+        "language-modeling": ({"preset": "lstmn", **MODELS["lstmn"].tiny}, "the cat"),
         "classification": (MODEL, "good cat"),
     }
     for name, (settings, text) in cases.items():

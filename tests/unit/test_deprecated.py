@@ -87,6 +87,12 @@ def test_a_stream_is_told_what_cannot_be_read_by_the_old_option():
     assert len(told) == 1
 
 
+def test_the_old_name_of_a_search_option():
+    model = Model(untrained("translation", MODEL))
+    with pytest.warns(DeprecationWarning, match=r"batch= is now batch_size="):
+        assert model.search(batch=5) == model.search(batch_size=5)
+
+
 def test_a_callback_with_the_old_methods():
     seen = []
     with pytest.warns(DeprecationWarning, match=r"Old\.(begins|ends) is now Old\.on_train_(begin|end)"):

@@ -229,16 +229,24 @@ def test_starts_that_need_another_encoder():
     with raises(ConfigError, "'first-backward' needs a bidirectional encoder"):
         tiny("bahdanau", encoder={"width": 8, "bidirectional": False})
     for start in ("final", "project", "first-backward"):
-        with raises(ConfigError, f"start '{start}'", "ReaderEncoder", "'mean', 'last' or 'zero'"):
-            tiny("self-attentive-rnn", decoder={"width": 8, "start": start})
-        with raises(ConfigError, f"start '{start}'", "only the lowest", "'mean', 'last' or 'zero'"):
-            tiny("gnmt", decoder={"width": 8, "layers": 3, "start": start})
+        with raises(ConfigError, f"initial_state '{start}'", "ReaderEncoder", "'mean', 'last' or 'zero'"):
+            tiny("self-attentive-rnn", decoder={"width": 8, "initial_state": start})
+        with raises(ConfigError, f"initial_state '{start}'", "only the lowest", "'mean', 'last' or 'zero'"):
+            tiny("gnmt", decoder={"width": 8, "layers": 3, "initial_state": start})
 
 
 COMBINATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "both ways and reversed": ("bahdanau", {"encoder": {"reverse": True}}, ("bidirectional reads both ways",)),
-    "summary and attention": ("bahdanau", {"decoder": {"summary": True}}, ("decoder.summary", "without attention")),
-    "summary and cross attention": ("self-attentive-rnn", {"decoder": {"summary": True}}, ("decoder.summary",)),
+    "fixed context and attention": (
+        "bahdanau",
+        {"decoder": {"fixed_context": True}},
+        ("decoder.fixed_context", "without attention"),
+    ),
+    "fixed context and cross attention": (
+        "self-attentive-rnn",
+        {"decoder": {"fixed_context": True}},
+        ("decoder.fixed_context",),
+    ),
     "old state, new context": (
         "luong-dot",
         {"decoder": {"read_state": "previous"}},
@@ -312,7 +320,10 @@ NAMES: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     "score": (lambda: tiny("bahdanau", attention={"score": "aditive"}), ("attention.score", "mean 'additive'", "dot")),
     "align": (lambda: tiny("lstmn", cross={"align": "sparsmax"}), ("cross.align", "mean 'sparsemax'", "softmax")),
     "window": (lambda: tiny("lstmn", attention={"window": "localp"}), ("attention.window", "mean 'local-p'", "global")),
-    "start": (lambda: tiny("bahdanau", decoder={"start": "finl"}), ("decoder.start", "mean 'final'", "project")),
+    "initial state": (
+        lambda: tiny("bahdanau", decoder={"initial_state": "finl"}),
+        ("decoder.initial_state", "mean 'final'", "project"),
+    ),
     "output": (lambda: tiny("bahdanau", decoder={"output": "max-out"}), ("decoder.output", "mean 'maxout'", "linear")),
     "pooling": (lambda: build_classifier("cho", 11, 3, pooling="meen"), ("pooling 'meen'", "mean 'mean'", "attention")),
     "option": (
@@ -341,7 +352,7 @@ def test_all_faults_of_all_sections_are_told_at_once():
             embedding=0,
             tide=True,
             encoder={"widht": 3, "cell": "gruu", "dropout": 1.0},
-            decoder={"layers": "2", "output": "max-out", "start": "zeroo"},
+            decoder={"layers": "2", "output": "max-out", "initial_state": "zeroo"},
             attention={"scor": "dot", "score": "dott", "heads": 0},
         )
     message = str(told.value)
@@ -354,7 +365,7 @@ def test_all_faults_of_all_sections_are_told_at_once():
         "encoder.dropout: Input should be less than 1 (it is 1.0)",
         "decoder.layers: Input should be a valid integer (it is '2')",
         "decoder.output: output layer 'max-out' does not exist. Did you mean 'maxout'?",
-        "decoder.start: start 'zeroo' does not exist. Did you mean 'zero'?",
+        "decoder.initial_state: initial state 'zeroo' does not exist. Did you mean 'zero'?",
         "attention.scor: setting 'scor' does not exist. Did you mean 'score'?",
         "attention.score: score 'dott' does not exist. Did you mean 'dot'?",
         "attention.heads: Input should be greater than or equal to 1 (it is 0)",

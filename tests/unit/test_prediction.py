@@ -138,7 +138,7 @@ def test_gold_links_of_words_join_all_their_pieces():
     assert attention.map(gold=[(0, 0)], words=False).gold == {(0, 0), (1, 0), (0, 1), (1, 1)}
 
 
-@pytest.mark.parametrize("style", [style for style in STYLES if style != "overlay"])
+@pytest.mark.parametrize("style", [style for style in STYLES if style not in ("overlay", "points")])
 def test_every_picture_is_drawn_and_saved(style, tmp_path):
     attention = two_sites()
     view = FigureSpec(style, words=False, sinks=False)
@@ -323,7 +323,7 @@ def test_every_model_shows_every_site_of_a_translation(preset, search):
 @pytest.mark.parametrize("preset", ["lstmn", "lstmn-shallow", "self-attentive-rnn", "transformer-base"])
 @pytest.mark.parametrize("search", SEARCHES)
 def test_every_language_model_shows_where_it_looked_back(preset, search):
-    task = untrained("language", {"preset": preset, **MODELS[preset].tiny}, kind="bpe")
+    task = untrained("language-modeling", {"preset": preset, **MODELS[preset].tiny}, kind="bpe")
     for found in task.predict(["the cat", "a"], SearchConfig(max_length=6, **SEARCHES[search])):
         check_sites(found)
         assert found.attention.map().source[0] == "<bos>"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import typer
 
 import saccade
-from saccade.cli.commands import compare, data, demo, evaluate, look, predict, recipes, serve, train
+from saccade.cli.commands import chat, compare, data, demo, evaluate, look, predict, recipes, serve, train
 from saccade.cli.commands import explain as explain_command
-from saccade.cli.terminal import print_error
+from saccade.cli.terminal import print_error, print_status
 from saccade.errors import ConfigError, SaccadeError
 from saccade.files import file_error
 
@@ -27,10 +28,31 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog="Begin with: saccade demo",
 )
-for command in (demo, train, predict, evaluate, compare, look, explain_command, serve, recipes, data):
-    app.command(command.__name__)(command)
+_RENAMED = {
+    "batch": "batch-size",
+    "max-held": "max-inflight-bytes",
+    "max-input": "max-input-tokens",
+    "max-picture": "max-image-bytes",
+    "max-wait": "max-wait-ms",
+    "pieces": "subwords",
+    "queue": "max-queue",
+}
+"""Old names of options, which work for one release."""
 
 
+def _new_name(option: str) -> str:
+    """Return the current name of an option; warn of an old one."""
+    if option not in _RENAMED:
+        return option
+    print_status(f"--{option} is now --{_RENAMED[option]}; the old name goes with the next release.", style="yellow")
+    return _RENAMED[option]
+
+
+for command in (demo, train, predict, chat, evaluate, compare, look, explain_command, serve, recipes, data):
+    app.command(command.__name__, context_settings={"token_normalize_func": _new_name})(command)
+
+
+_format_warning = warnings.formatwarning
 _NO_MEMORY = ("out of memory", "can't allocate memory")
 """Parts of torch's error messages when memory runs out, on a GPU and elsewhere."""
 
@@ -51,6 +73,7 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exit with 0 (done), 1 (failed) or 2 (wrong usage or settings)."""
+    warnings.formatwarning = _one_line
     words = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in words
     if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
@@ -65,6 +88,15 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(_report(error))
 
 
+def _one_line(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """Format a warning for users, such as one of an old name, as one line without the place in our code."""
+    if issubclass(category, FutureWarning):
+        return f"saccade: {message}\n"
+    return _format_warning(message, category, filename, lineno, line)
+
+
 def _report(error: Exception) -> int:
     """Print an error as one paragraph and return the exit code."""
     if isinstance(error, SaccadeError):
@@ -76,7 +108,7 @@ def _report(error: Exception) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # flushing the rest at exit would fail again
         return 1
     if isinstance(error, MemoryError) or any(sign in str(error).lower() for sign in _NO_MEMORY):
-        print_error("there is not enough memory. Lower train.tokens_per_batch, search.batch or the model's size.")
+        print_error("there is not enough memory. Lower train.tokens_per_batch, search.batch_size or the model's size.")
         return 1
     print_error(
         f"internal error that should not have happened: {type(error).__name__}: {error}. "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from rich.table import Table
 
 from saccade.train.log import TrainingCallback
 
-__all__ = ["LiveProgress", "clock", "echo", "number", "print_error", "print_json", "print_status", "table"]
+__all__ = ["LiveProgress", "clock", "echo", "number", "one_line", "print_error", "print_json", "print_status", "table"]
 
 _errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
@@ -33,6 +34,11 @@ def echo(text: str) -> None:
     """Print a result and flush, so that a pipe gets it at once."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+def one_line(text: str) -> str:
+    """Replace line breaks and control characters by spaces."""
+    return "".join(" " if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter for letter in text)
 
 
 def print_json(value: Any) -> None:
@@ -81,7 +87,7 @@ class LiveProgress(TrainingCallback):
         sizes = " and ".join(f"{size:,} {side} tokens" for side, size in facts["vocabulary"].items())
         print_status(
             f"{self._title}: {facts['model']}, {facts['parameters']:,} parameters, {facts['examples']:,} examples, "
-            f"{sizes}, on {facts['device']}"
+            f"{sizes}{sizes and ', '}on {facts['device']}"
         )
         for why, count in facts["left_out"].items():
             print_status(f"  {count:,} examples were left out: {why.replace('_', ' ')}")

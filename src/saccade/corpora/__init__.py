@@ -7,13 +7,34 @@ from typing import Any, NamedTuple
 
 from saccade.corpora.articles import BOUNDS, articles
 from saccade.corpora.english_french import english_french
+from saccade.corpora.points import (
+    HULL_BOUNDS,
+    SORTING_BOUNDS,
+    TRIP_BOUNDS,
+    convex_hull,
+    salesman,
+    sorting,
+)
 from saccade.corpora.reading import reading
 from saccade.corpora.scenes import SMALLEST, scenes
 from saccade.corpora.stream import LONGEST, SHORTEST
+from saccade.corpora.talk import TURNS, talk
 from saccade.data.example import Example
-from saccade.data.forms import CAPTIONS, PAIRS, SUMMARIES, TEXT, Form
+from saccade.data.forms import CAPTIONS, DIALOGUES, ORDERS, PAIRS, SUMMARIES, TEXT, Form
 
-__all__ = ["CORPORA", "Corpus", "Generate", "articles", "english_french", "reading", "scenes"]
+__all__ = [
+    "CORPORA",
+    "Corpus",
+    "Generate",
+    "articles",
+    "convex_hull",
+    "english_french",
+    "reading",
+    "salesman",
+    "scenes",
+    "sorting",
+    "talk",
+]
 
 
 Generate = Callable[..., Iterator[Example]]
@@ -26,7 +47,8 @@ class Corpus(NamedTuple):
     files: names of its files once written; empty for a corpus that is kept in memory, since it is small until its
     images are drawn. options: further arguments of the generator, taken from a recipe's data settings.
     examples: inputs to try with a model trained on it; a corpus of images draws some instead.
-    bounds: fewest and most words that it can be asked for. lengths: those of a recipe that sets none.
+    bounds: fewest and most words, or turns of a dialogue, that it can be asked for. lengths: those of a recipe that
+    sets none.
     """
 
     generate: Generate
@@ -59,7 +81,7 @@ CORPORA: dict[str, Corpus] = {
     "reading": Corpus(
         reading,
         "English sentences in which a late word must agree with a far earlier one, with gold links between the two.",
-        "language",
+        "language-modeling",
         TEXT,
         ("en",),
         ("text.en",),
@@ -71,7 +93,7 @@ CORPORA: dict[str, Corpus] = {
         "captioning",
         CAPTIONS,
         ("en",),
-        options=lambda data: {"canvas": max(SMALLEST, data.picture_size), "captions": data.captions},
+        options=lambda data: {"canvas": max(SMALLEST, data.image_size), "captions": data.captions},
     ),
     "articles": Corpus(
         articles,
@@ -104,5 +126,70 @@ CORPORA: dict[str, Corpus] = {
         ),
         bounds=BOUNDS,
         lengths=(60, 160),
+    ),
+    "sorting": Corpus(
+        sorting,
+        "Lists of numbers, and their positions from the smallest to the largest number.",
+        "ordering",
+        ORDERS,
+        ("points", "order"),
+        ("text.points", "text.order"),
+        examples=("0.31 0.52 0.07 0.88 0.45", "0.9 0.8 0.7 0.6 0.5 0.4 0.3"),
+        bounds=SORTING_BOUNDS,
+        lengths=(5, 10),
+    ),
+    "convex-hull": Corpus(
+        convex_hull,
+        "Points in the plane, and the corners of their convex hull, counter-clockwise.",
+        "ordering",
+        ORDERS,
+        ("points", "order"),
+        ("text.points", "text.order"),
+        examples=(
+            "0.12,0.93 0.4,0.11 0.85,0.3 0.5,0.5 0.7,0.9",
+            "0.2,0.4 0.9,0.2 0.6,0.5 0.1,0.8 0.4,0.6 0.8,0.7 0.5,0.1 0.3,0.9",
+        ),
+        bounds=HULL_BOUNDS,
+        lengths=(5, 50),
+    ),
+    "salesman": Corpus(
+        salesman,
+        "Points in the plane, and the shortest round trip through them (traveling salesman problem), computed exactly.",
+        "ordering",
+        ORDERS,
+        ("points", "order"),
+        ("text.points", "text.order"),
+        examples=(
+            "0.12,0.93 0.4,0.11 0.85,0.3 0.5,0.5 0.7,0.9",
+            "0.2,0.4 0.9,0.2 0.6,0.5 0.1,0.8 0.4,0.6 0.8,0.7 0.5,0.1 0.3,0.9",
+        ),
+        bounds=TRIP_BOUNDS,
+        lengths=(5, 10),
+    ),
+    "talk": Corpus(
+        talk,
+        "Dialogues in which a reply recalls a name, place, time or price from several turns ago, with gold links.",
+        "chat",
+        DIALOGUES,
+        ("dialogue",),
+        ("text.jsonl",),
+        examples=(
+            (
+                '{"turns": ["Hello , I am Kremo .", "My sister is called Tulna .", "Tulna is a nice name .", '
+                '"I am Bretta .", "Hello Bretta , how are you ?", "What is my sister called ?"]}'
+            ),
+            (
+                '{"turns": ["Good morning , my name is Vastal .", "I am Stelman .", "Hello Stelman , how are you ?", '
+                '"It is raining again .", "Then take an umbrella .", "What is my name ?"]}'
+            ),
+            (
+                '{"turns": ["The lamp costs 34 euros .", "I would not pay 34 euros .", "My house is in Junustad .", '
+                '"That must be a quiet place .", "No , wait . They want 43 euros for the lamp .", '
+                '"That is a lot of money .", "How much is the lamp ?"]}'
+            ),
+            '{"turns": ["I live in Tremaford .", "I would like to see Tremaford .", "Where do I work ?"]}',
+        ),
+        bounds=TURNS,
+        lengths=TURNS,
     ),
 }

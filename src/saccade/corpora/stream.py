@@ -75,6 +75,7 @@ def check_request(
     low: int,
     high: int,
     bounds: tuple[int, int] = (SHORTEST, LONGEST),
+    unit: str = "words",
 ) -> None:
     """Raise ConfigError for arguments that no corpus supports."""
     if split not in _SPLITS:
@@ -83,7 +84,7 @@ def check_request(
         raise ConfigError(f"{corpus}: min_length is {low}, but max_length only {high}. Make it {low} or more.")
     if low < bounds[0] or high > bounds[1]:
         raise ConfigError(
-            f"{corpus}: lengths {low} to {high} are asked for, but its texts have {bounds[0]} to {bounds[1]} words. "
+            f"{corpus}: lengths {low} to {high} are asked for, but its texts have {bounds[0]} to {bounds[1]} {unit}. "
             "Stay between these."
         )
     if size is not None and size < 0:
@@ -101,13 +102,14 @@ def stream(
     *,
     bounds: tuple[int, int] = (SHORTEST, LONGEST),
     slack: int = _SLACK,
+    unit: str = "words",
 ) -> Iterator[Example]:
     """Generate the sentences of a split, with uniform lengths of `low` to `high` words; check arguments immediately.
 
     writer(dice)(length) composes a sentence of about that length, or returns None. A sentence that misses the length by
-    more than `slack` words is rejected. bounds: the lengths that the writer can compose.
+    more than `slack` words is rejected. bounds: the lengths that the writer can compose. unit: what lengths count.
     """
-    check_request(corpus, split, size, low, high, bounds)
+    check_request(corpus, split, size, low, high, bounds, unit)
     sentences = _sentences(corpus, writer, split, seed, low, high, slack)
     return sentences if size is None else _first(sentences, size)
 

@@ -96,9 +96,13 @@ class CopyFeature(Feature):
         self.tokenizer = tokenizer
 
     def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
+        return [vocabulary.copies for vocabulary in self.vocabularies(chunk)]
+
+    def vocabularies(self, chunk: Sequence[Numbered]) -> Iterable[OpenVocabulary]:
+        """Return the vocabulary of each example, extended by its source."""
         texts = texts_of(chunk, "source")
         tokens = self.tokenizer.tokens(texts)
-        return [OpenVocabulary(self.tokenizer, *pair).copies for pair in zip(texts, tokens, strict=True)]
+        return (OpenVocabulary(self.tokenizer, *pair) for pair in zip(texts, tokens, strict=True))
 
     def collate(
         self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]
@@ -114,16 +118,16 @@ class CopyFeature(Feature):
 class CopiedTarget(TokenFeature):
     """The target tokens; unknown words that occur in the source have the number that a copy of them writes."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, copies: CopyFeature) -> None:
         super().__init__("target", tokenizer)
+        self.copies = copies
         self.dtype = np.int32  # these numbers exceed the vocabulary
 
     def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
         found = [list(tokens) for tokens in super().encode(chunk)]
-        for row, tokens in enumerate(found):
-            if UNK in tokens:
-                example = chunk[row][1]
-                found[row] = OpenVocabulary(self.tokenizer, example.source or "").encode(example.target or "").tokens
+        rows = [row for row, tokens in enumerate(found) if UNK in tokens]
+        for row, vocabulary in zip(rows, self.copies.vocabularies([chunk[row] for row in rows]), strict=True):
+            found[row] = vocabulary.encode(chunk[row][1].target or "").tokens
         return found
 
     def fingerprint(self) -> Any:
@@ -164,12 +168,15 @@ class LinkFeature(Feature):
         self.tokenizers = tokenizers
 
     def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
-        source, target = self.tokenizers.source, self.tokenizers.target
-        assert source is not None
-        assert target is not None
+        assert self.tokenizers.target is not None
         gold = [example.links or Links(frozenset()) for _, example in chunk]
-        sides = [side.encode_all(texts_of(chunk, name)) for name, side in (("source", source), ("target", target))]
-        return [_token_links(*row) for row in zip(gold, *sides, strict=True)]
+        written = self.tokenizers.target.encode_all(texts_of(chunk, "target"))
+        return [_token_links(*row) for row in zip(gold, self.sources(chunk), written, strict=True)]
+
+    def sources(self, chunk: Sequence[Numbered]) -> Sequence[Encoded]:
+        """Encode the sources, with words as the links count them."""
+        assert self.tokenizers.source is not None
+        return self.tokenizers.source.encode_all(texts_of(chunk, "source"))
 
     def collate(
         self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]
@@ -187,7 +194,8 @@ def text_features(tokenizers: Tokenizers, *, links: bool = False, copies: bool =
     found: list[Feature] = [TokenFeature(name, side) for name, side in sides.items() if side is not None]
     if copies:
         assert tokenizers.target is not None
-        found = [found[0], CopiedTarget(tokenizers.target), CopyFeature(tokenizers.target)]
+        copying = CopyFeature(tokenizers.target)
+        found = [found[0], CopiedTarget(tokenizers.target, copying), copying]
     if tokenizers.labels is not None:
         found.append(LabelFeature(tokenizers.labels))
     return [*found, LinkFeature(tokenizers)] if links else found

@@ -195,7 +195,7 @@ def parse_links(alignment: str, source: str, target: str, where: str, first_word
     words = len(source.split()), len(target.split())
     for link in sorted(links.possible):
         if link[0] >= words[0] or link[1] >= words[1]:
-            hint = "" if first_word else " If the file counts them from 1, set first_word to 1."
+            hint = "" if first_word else " If the file counts them from 1, set data.alignment_base to 1."
             raise DataError(
                 f"{where}: link {link[0] + first_word}-{link[1] + first_word} points beyond the sentence: the source "
                 f"has {_count(words[0], 'word')} and the target {_count(words[1], 'word')}, counted from {first_word}."

@@ -15,6 +15,7 @@ from saccade.data.captions import by_picture, captions
 from saccade.data.dialogues import by_dialogue, dialogues
 from saccade.data.example import Example
 from saccade.data.formats import jsonl, labelled, pairs, text, tsv
+from saccade.data.points import order_lines
 from saccade.data.questions import by_passage, questions
 from saccade.data.summaries import summaries
 from saccade.data.text import stem_suffix
@@ -32,6 +33,7 @@ __all__ = [
     "CAPTIONS",
     "DIALOGUES",
     "LABELS",
+    "ORDERS",
     "PAIRS",
     "QUESTIONS",
     "SUMMARIES",
@@ -230,6 +232,24 @@ SUMMARIES = SummaryForm(
     pairs,
     (2, 3),
     "two plain files or three with alignments",
+    write_pairs,
+)
+
+
+class OrderForm(TextForm):
+    """Points with an order of their positions: files of pairs, or JSON lines in which both may be arrays."""
+
+    lines_of_json = staticmethod(order_lines)
+
+
+ORDERS = OrderForm(
+    "points with an order",
+    ("source", "target"),
+    ("source", "target"),
+    {"source": "points", "target": "order"},
+    pairs,
+    (2,),
+    "two plain files",
     write_pairs,
 )
 QUESTIONS = OneFileForm(

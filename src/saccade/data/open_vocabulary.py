@@ -21,19 +21,21 @@ class OpenVocabulary:
     sides must share the tokenizer, so that a token of the source can be written as it is.
     """
 
-    def __init__(self, tokenizer: Tokenizer, source: str, tokens: Sequence[int] | None = None) -> None:
-        """Extend a tokenizer; `tokens` of the source, if the caller has them."""
+    def __init__(self, tokenizer: Tokenizer, source: str | Sequence[str], tokens: Sequence[int] | None = None) -> None:
+        """Extend a tokenizer; `tokens` of the source, if the caller has them, as it must if there are several texts."""
         self._tokenizer, size = tokenizer, len(tokenizer)
-        tokens = tokenizer.tokens([source])[0] if tokens is None else tokens
+        texts = [source] if isinstance(source, str) else source
+        tokens = tokenizer.tokens(texts)[0] if tokens is None else tokens
         places = [place for place, token in enumerate(tokens) if token == UNK]
-        words = tokenizer.unknown(source) if places else []
+        words = tokenizer.unknown(*texts) if places else []
         self._number: dict[str, int] = {}
         for place, word in zip(places, words, strict=True):
             self._number.setdefault(word, size + place)
         self._word = {number: word for word, number in self._number.items()}
         own = iter(words)
-        self.copies = [*(self._number[next(own)] if token == UNK else token for token in tokens), EOS]
-        """The number that a copy of each source token writes; the end copies the end."""
+        written = [self._number[next(own)] if token == UNK else token for token in tokens]
+        self.copies = [*(PAD if token < UNK else token for token in written), EOS]
+        """The number that a copy of each source token writes; the end copies the end, a mark nothing."""
 
     def encode(self, text: str) -> Encoded:
         """Encode one text; its unknown words that occur in the source have their own numbers."""

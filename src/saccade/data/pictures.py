@@ -169,7 +169,7 @@ def _check_bytes(size: int, name: str, max_bytes: int) -> None:
 
 
 def _pillow(purpose: str) -> Any:
-    import_extra("PIL", "pictures", purpose)
+    import_extra("PIL", "images", purpose)
     return importlib.import_module("PIL.Image")
 
 

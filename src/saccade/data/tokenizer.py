@@ -203,14 +203,17 @@ class Tokenizer:
             found = self._inner.encode_batch(list(texts), add_special_tokens=False)
         return [encoding.offsets for encoding in found]
 
-    def unknown(self, text: str) -> list[str]:
-        """Return the words or characters of a text that become UNK, in order."""
+    def unknown(self, *texts: str) -> list[str]:
+        """Return the words or characters of some texts that become UNK, in order."""
         if in_pieces(self.kind):
             return []
-        (encoding,) = self._inner.encode_batch([text], add_special_tokens=False)
         normalize = self._inner.normalizer.normalize_str
-        pairs = zip(_from_text(encoding.ids), encoding.offsets, strict=True)
-        return [normalize(text[start:end]) for token, (start, end) in pairs if token == UNK]
+        return [
+            normalize(text[start:end])
+            for text, encoding in zip(texts, self._inner.encode_batch(texts, add_special_tokens=False), strict=True)
+            for token, (start, end) in zip(_from_text(encoding.ids), encoding.offsets, strict=True)
+            if token == UNK
+        ]
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Decode the tokens up to EOS, without special tokens."""

@@ -51,7 +51,7 @@ def write_captions(examples: Iterable[Example], folder: Path, name: str) -> list
 
     The .jsonl names its images, so only this file has to be given to read the corpus back.
     """
-    import_extra("PIL", "pictures", "writing images")
+    import_extra("PIL", "images", "writing images")
     library = importlib.import_module("PIL.Image")
     images = folder / f"{name}.images"
 

@@ -146,7 +146,7 @@ def load_weights(grid: nn.Module, path: Path) -> None:
     try:
         tensors = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
     except FileNotFoundError as error:
-        raise DataError(f"the weights {path} do not exist. Check grid.weights.") from error
+        raise DataError(f"the weights {path} do not exist. Check image_encoder.weights.") from error
     except UnpicklingError as error:  # torch's message suggests running code in the file
         raise DataError(
             f"{path} contains objects other than tensors and was not loaded. Save a state_dict there."

@@ -48,9 +48,9 @@ class Final(InitialState):
         have = (len(recurrent.layers), recurrent.state_width * len(recurrent.backwards))
         if have != self.shape:
             raise ConfigError(
-                f"start 'final' copies the encoder's states, but the encoder has {have[0]} layers of {have[1]} "
+                f"initial_state 'final' copies the encoder's states, but the encoder has {have[0]} layers of {have[1]} "
                 f"numbers and the decoder {self.shape[0]} of {self.shape[1]}. Make cell, layers and width equal (a "
-                "bidirectional encoder counts twice), or use start 'project'."
+                "bidirectional encoder counts twice), or use initial_state 'project'."
             )
         self.parts = recurrent.state_width // recurrent.cell_width  # h alone, or h and c
 
@@ -100,7 +100,7 @@ class FirstBackward(_Projected):
         recurrent = _recurrent("first-backward", encoder)
         if len(recurrent.backwards) != 2:
             raise ConfigError(
-                "start 'first-backward' needs a bidirectional encoder. Set encoder.bidirectional to true."
+                "initial_state 'first-backward' needs a bidirectional encoder. Set encoder.bidirectional to true."
             )
         return recurrent.cell_width
 
@@ -136,13 +136,13 @@ class Last(_Projected):
 def _recurrent(start: str, encoder: Encoder) -> RecurrentEncoder:
     if not isinstance(encoder, RecurrentEncoder):
         raise ConfigError(
-            f"start {start!r} takes a recurrent encoder's states, but {type(encoder).__name__} returns annotations "
-            "only. Use start 'mean', 'last' or 'zero'."
+            f"initial_state {start!r} takes a recurrent encoder's states, but {type(encoder).__name__} returns "
+            "annotations only. Use initial_state 'mean', 'last' or 'zero'."
         )
     if not encoder.uniform:
         raise ConfigError(
-            f"start {start!r} takes the last states of all layers, but only the lowest layers of this encoder are "
-            "bidirectional. Use start 'mean', 'last' or 'zero', or leave encoder.bidirectional_layers out."
+            f"initial_state {start!r} takes the last states of all layers, but only the lowest layers of this encoder "
+            "are bidirectional. Use initial_state 'mean', 'last' or 'zero', or leave encoder.bidirectional_layers out."
         )
     return encoder
 
@@ -160,4 +160,4 @@ INITIAL_STATES = {
 
 def build_initial_state(name: str, encoder: Encoder, decoder: CellStack) -> InitialState:
     """Build an initial state by its name in INITIAL_STATES."""
-    return lookup("start", name, INITIAL_STATES)(encoder, decoder)
+    return lookup("initial state", name, INITIAL_STATES)(encoder, decoder)

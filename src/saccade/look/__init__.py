@@ -2,8 +2,9 @@
 
 `draw…` draws a figure for the terminal, `save…` writes one as a file. The figures are the alignment matrix, two lanes
 of words joined by ribbons (`…_ribbons`), also one written word at a time (`…_steps`), a text with a line for each word
-read (`…_reading`), heads as curves between words (`…_arcs`), a small matrix for each head (`…_heads`), and heatmaps
-over an input image (`…_overlay`). `report` makes one HTML page of a whole evaluation.
+read (`…_reading`), heads as curves between words (`…_arcs`), a small matrix for each head (`…_heads`), heatmaps over an
+input image (`…_overlay`), and points in the plane with the answer drawn through them (`…_points`). `report` makes one
+HTML page of a whole evaluation.
 """
 
 from saccade.deprecated import renamed
@@ -19,6 +20,7 @@ from saccade.look.output import Format
 from saccade.look.overlay import Overlay, save_overlay, save_overlay_heads
 from saccade.look.overlay_terminal import draw_overlay, draw_overlay_heads
 from saccade.look.picture import Picture
+from saccade.look.points import draw_points, save_points
 from saccade.look.reading import draw_reading, save_reading
 from saccade.look.ribbons import save_ribbons
 from saccade.look.steps import save_steps
@@ -45,6 +47,7 @@ __all__ = [
     "draw_heads",
     "draw_overlay",
     "draw_overlay_heads",
+    "draw_points",
     "draw_reading",
     "report",
     "save",
@@ -53,6 +56,7 @@ __all__ = [
     "save_lengths",
     "save_overlay",
     "save_overlay_heads",
+    "save_points",
     "save_reading",
     "save_ribbons",
     "save_steps",

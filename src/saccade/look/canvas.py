@@ -52,7 +52,7 @@ def drawing(*, outline: bool = False) -> Iterator[None]:
         import matplotlib
     except ImportError as error:
         raise ConfigError(
-            "figures need matplotlib, which is not installed. pip install 'saccade-attention[pictures]'"
+            "figures need matplotlib, which is not installed. pip install 'saccade-attention[images]'"
         ) from error
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
@@ -196,11 +196,11 @@ class Sheet:
         widths: Sequence[float],
         *,
         dashes: Any = "-",
-        upright: bool = False,
+        bend: Literal["level", "upright", "straight"] = "level",
     ) -> None:
         """Draw curves from (x1, y1) to (x2, y2), each with a color, an opacity and a width, without growing the page.
 
-        They leave and arrive level, or with `upright` straight up and down, as the ribbons of the explorer page do.
+        They leave and arrive level, or "upright", as the ribbons of the explorer page do.
         """
         from matplotlib.collections import PathCollection
         from matplotlib.colors import to_rgba
@@ -210,7 +210,7 @@ class Sheet:
         paths = []
         for x1, y1, x2, y2 in ends:
             x, y = (x1 + x2) / 2, (y1 + y2) / 2
-            bends = [(x1, y), (x2, y)] if upright else [(x, y1), (x, y2)]
+            bends = {"level": [(x, y1), (x, y2)], "upright": [(x1, y), (x2, y)], "straight": [(x, y)] * 2}[bend]
             paths.append(Outline([(x1, y1), *bends, (x2, y2)], codes))
         rgba = [to_rgba(colour, min(1.0, opacity)) for colour, opacity in colours]
         made = PathCollection(paths, facecolors="none", edgecolors=rgba, linewidths=widths, linestyles=dashes)

@@ -29,6 +29,7 @@ _PARTS = {
     "ribbons": "a ribbon is",
     "steps": "a ribbon is",
     "arcs": "a curve is",
+    "points": "a line is",
 }
 _WHO = {
     ("target", "source"): ("written", "read"),
@@ -73,7 +74,7 @@ class Shown(NamedTuple):
         reads = "a region" if self.pictured else reads
         share = f"{_PARTS[style]} the share of attention that {writes} pays to {reads}"
         faint = f"; below {text_width.percent(FAINTEST_LINK)} none is drawn"
-        return f"{self.source}; {share}{faint if style in ('ribbons', 'steps', 'arcs') else ''}"
+        return f"{self.source}; {share}{faint if style in ('ribbons', 'steps', 'arcs', 'points') else ''}"
 
 
 def layer_of(site: str, like: Sequence[str]) -> str:

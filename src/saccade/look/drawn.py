@@ -24,12 +24,14 @@ from saccade.look import (
     draw_heads,
     draw_overlay,
     draw_overlay_heads,
+    draw_points,
     draw_reading,
     save,
     save_arcs,
     save_heads,
     save_overlay,
     save_overlay_heads,
+    save_points,
     save_reading,
     save_ribbons,
     save_steps,
@@ -43,6 +45,14 @@ from saccade.look.svg import Drawing
 __all__ = ["DrawnAttention"]
 
 Weights = NDArray[Any]
+_SAVE = {
+    "matrix": save,
+    "points": save_points,
+    "reading": save_reading,
+    "ribbons": save_ribbons,
+    "steps": save_steps,
+}
+"""Styles of one map."""
 
 
 class DrawnSide(Protocol):
@@ -175,6 +185,8 @@ class DrawnAttention(ABC):
         first = sites[0].maps
         if view.style in ("matrix", "ribbons", "steps"):
             return draw(first[0], width=width, colour=colour)
+        if view.style == "points":
+            return draw_points(first[0], width=width)
         if view.style == "reading":
             return draw_reading(first[0], width=width, colour=colour)
         if view.style == "arcs":
@@ -197,8 +209,7 @@ class DrawnAttention(ABC):
         if view.style == "arcs":
             save_arcs(first, path, names=_names(view), format=format)
         elif view.style != "heads":
-            styles = {"matrix": save, "reading": save_reading, "ribbons": save_ribbons, "steps": save_steps}
-            styles[view.style or "matrix"](first[0], path, format=format)
+            _SAVE[view.style or "matrix"](first[0], path, format=format)
         elif self._attends_to_image(view.site):
             save_overlay_heads(self._attended_image(view.site), sites[0], path, format=format)
         else:

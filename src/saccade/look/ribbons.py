@@ -122,7 +122,7 @@ class Lanes:
             [self._ends(self.upper[s], self.lower[t]) for _, s, t in links],
             [(INK, resting(weight) if only is None else lit(weight)) for weight, _, _ in links],
             [thickness(weight, self.letters) for weight, _, _ in links],
-            upright=True,
+            bend="upright",
         )
 
     def _ends(self, upper: _Word, lower: _Word) -> tuple[float, float, float, float]:

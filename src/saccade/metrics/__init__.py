@@ -34,6 +34,7 @@ from saccade.metrics.classification import (
 from saccade.metrics.extractive import centroid, lead, split_sentences, word_frequency
 from saccade.metrics.lengths import LengthBin, equal_bounds, round_bounds, score_by_length
 from saccade.metrics.ngrams import caption_words
+from saccade.metrics.orders import order_counts, order_ratio
 from saccade.metrics.perplexity import Perplexity, perplexities
 from saccade.metrics.pointing import (
     Box,
@@ -44,6 +45,7 @@ from saccade.metrics.pointing import (
     pointing_statistics,
 )
 from saccade.metrics.questions import answer_scores, normalized_answer
+from saccade.metrics.replies import distinct, dull_share, reply_length, slots_written, turns_pointed_at
 from saccade.metrics.summaries import ROUGE, novelty, repeated_trigrams, rouge, summary_length
 from saccade.metrics.table import METRICS, Metric
 from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_statistics
@@ -88,7 +90,9 @@ __all__ = [
     "classification_score",
     "classification_statistics",
     "complaints",
+    "distinct",
     "document_frequency",
+    "dull_share",
     "equal_bounds",
     "error_rate",
     "interval",
@@ -99,20 +103,25 @@ __all__ = [
     "meteor_lite",
     "normalized_answer",
     "novelty",
+    "order_counts",
+    "order_ratio",
     "paired",
     "perplexities",
     "pointing_accuracy",
     "pointing_score",
     "pointing_statistics",
     "repeated_trigrams",
+    "reply_length",
     "rouge",
     "rouge_l",
     "round_bounds",
     "score_by_length",
+    "slots_written",
     "split_sentences",
     "summary_length",
     "sums_interval",
     "ter",
     "text_statistics",
+    "turns_pointed_at",
     "word_frequency",
 ]

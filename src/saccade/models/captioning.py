@@ -94,7 +94,7 @@ class GridEncoder(Encoder):
             was = tuple(seen.shape) if isinstance(seen, Tensor) else type(seen).__name__
             raise ShapeError(
                 f"the grid made {was} of {len(pictures)} images, but must make ({len(pictures)}, {self.width}, rows, "
-                "columns). The second number is grid.width of the recipe."
+                "columns). The second number is image_encoder.width of the recipe."
             )
         return seen
 
@@ -151,9 +151,11 @@ class RecurrentCaptionConfig(Family):
 
     reads = "image"
 
-    grid: GridConfig = GridConfig()
+    image_encoder: GridConfig = GridConfig()
     embedding: Width = 256
-    decoder: DecoderConfig = DecoderConfig(cell="lstm", start="mean-deep", output="sum", read_word=True, gated=True)
+    decoder: DecoderConfig = DecoderConfig(
+        cell="lstm", initial_state="mean-deep", output="sum", read_word=True, gated=True
+    )
     attention: AttentionConfig | None = AttentionConfig()
     init: InitConfig = InitConfig()
 
@@ -161,7 +163,7 @@ class RecurrentCaptionConfig(Family):
         """Build a captioning model."""
         model = attach_decoder(
             None,
-            self.grid.build(),
+            self.image_encoder.build(),
             vocabulary,
             self.embedding,
             self.decoder,
@@ -180,11 +182,11 @@ class TransformerCaptionConfig(TransformerConfig):
 
     reads = "image"
 
-    grid: GridConfig = GridConfig()
+    image_encoder: GridConfig = GridConfig()
 
     def captioner(self, vocabulary: int) -> Seq2Seq:
         """Build a captioning model."""
         target = self._embedding(vocabulary)
         unplaced = PlacedEmbedding(None, self.dropout)  # `encode` adds the positions of regions
         parts = (target, target, self._encoder(), self._decoder(cross=True), unplaced, self._place())
-        return TransformerCaptioner(*parts, tied=self.tied, grid=self.grid.build())
+        return TransformerCaptioner(*parts, tied=self.tied, grid=self.image_encoder.build())

@@ -5,7 +5,7 @@ A head, such as the classifier or the language model, joins these parts into a m
 
 from __future__ import annotations
 
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from torch import nn
 
@@ -40,7 +40,7 @@ class Family(Config):
     """
 
     reads: ClassVar[str] = "text"
-    """What the family's encoder reads, text or image. Heads that need the other input are not available."""
+    """What the family's encoder reads: text, image or point. Heads that need another input are not available."""
 
     def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:
         """Build the encoder of a whole sequence, for heads such as the classifier, which pools its states."""
@@ -57,6 +57,10 @@ class Family(Config):
     def captioner(self, vocabulary: int) -> Seq2Seq:
         """Build a model that reads an image and writes a sequence."""
         raise TypeError(f"{type(self).__name__} reads no images: write captioner()")
+
+    def pointer_network(self, points: Any) -> Seq2Seq:
+        """Build a model that reads points and writes their positions; `points`: a PointsConfig."""
+        raise TypeError(f"{type(self).__name__} reads no points: write pointer_network()")
 
     def initialize(self, model: nn.Module) -> None:
         """Initialize the weights as the settings say; by default, keep each layer's own initialization."""

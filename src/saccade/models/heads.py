@@ -14,8 +14,8 @@ from saccade.models.span_reader import SpanReader, SpanReaderConfig
 __all__ = ["HEADS", "build_head"]
 
 
-def build_head(head: str, family: Config, *sizes: int, **options: Any) -> Any:
-    """Build a model from a head's name and a family; `sizes` are vocabulary sizes and the number of classes."""
+def build_head(head: str, family: Config, *sizes: Any, **options: Any) -> Any:
+    """Build a model from a head's name, a family and what the head asks for, such as the sizes of vocabularies."""
     return lookup("head", head, HEADS).build(family, *sizes, **options)
 
 
@@ -47,7 +47,7 @@ def span_reader(family: Any, vocabulary: int, matches: int, *, config: SpanReade
 
 
 class Head(NamedTuple):
-    """The function that builds a model of a family, and the input of the families it is for: text or image."""
+    """The function that builds a model of a family, and the input of the families it is for: text, image or point."""
 
     build: Callable[..., Any]
     reads: str = "text"
@@ -59,4 +59,5 @@ HEADS: dict[str, Head] = {
     "classifier": Head(classifier),
     "span_reader": Head(span_reader),
     "captioner": Head(lambda family, vocabulary: family.captioner(vocabulary), "image"),
+    "pointer_network": Head(lambda family, points: family.pointer_network(points), "point"),
 }

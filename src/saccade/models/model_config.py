@@ -167,17 +167,17 @@ class DecoderConfig(Config):
     """Dropout of the embeddings, between layers and of the read-out."""
     locked_dropout: bool = False
     """Whether all words of a sentence share one dropout mask (variational dropout)."""
-    start: Annotated[str, _of("start", INITIAL_STATES)] = "mean"
+    initial_state: Annotated[str, _of("initial state", INITIAL_STATES)] = "mean"
     """How the initial state is computed: zero, final, project, first-backward, mean, mean-deep or last."""
     attend_from: Literal["previous", "current"] = "previous"
     """The state used as query: the one before this word is read, or the one after."""
     query_layer: Literal["top", "bottom"] = "top"
     """The layer whose state is the query."""
     context_layers: Literal["bottom", "all"] = "bottom"
-    """The layers that read the context, or the summary, in addition to their input."""
+    """The layers that read the context, or the fixed context, in addition to their input."""
     input_feeding: bool = False
     """Whether the read-out of a step is an input of the next step."""
-    summary: bool = False
+    fixed_context: bool = False
     """Whether every step and the read-out read a fixed context vector, the encoder's last state."""
     output: Annotated[str, _of("output layer", READOUTS)] = "tanh"
     """The read-out: linear, tanh, maxout or sum."""
@@ -187,7 +187,7 @@ class DecoderConfig(Config):
     read_word: bool = False
     """Whether the read-out reads the last word too."""
     read_context: bool = True
-    """Whether the read-out reads the context, or the summary, too."""
+    """Whether the read-out reads the context, or the fixed context, too."""
     gated: bool = False
     """Whether to multiply the context by a scalar gate, computed from the query state."""
 
@@ -205,8 +205,8 @@ class DecoderConfig(Config):
 
     def check_attending(self) -> None:
         """Raise ValueError for settings that a decoder with attention does not support."""
-        if self.summary:
-            raise ValueError("decoder.summary is the context of models without attention: set attention to null")
+        if self.fixed_context:
+            raise ValueError("decoder.fixed_context is for models without attention: set attention to null")
         if self.read_state == "previous" and self.attend_from == "current":
             raise ValueError("decoder.read_state 'previous' needs attend_from 'previous': the context is newer")
         if self.attend_from == "current":
@@ -231,7 +231,7 @@ class InitConfig(Config):
     """For default: word embeddings from N(0, embedding²). PyTorch's default of 1 remains as noise in the embeddings
     of rare words. With 1, Penn Treebank perplexity was 118.4, against 102.1 with 0.1; Multi30k was 3.9 BLEU worse.
     For few words, each seen thousands of times, 1 learns faster."""
-    forget: Annotated[float, Field(ge=-1e6, le=1e6)] | None = None
+    forget_bias: Annotated[float, Field(ge=-1e6, le=1e6)] | None = None
     """Bias of the LSTM forget gates; with 1 the cell starts by remembering. Default: the bias that `kind` sets."""
 
     def apply(self, model: nn.Module) -> None:
@@ -242,5 +242,5 @@ class InitConfig(Config):
             init_groundhog(model)
         elif self.embedding != 1.0:  # the default of nn.Embedding
             init_embeddings(model, self.embedding)
-        if self.forget is not None:
-            init_forget_gates(model, self.forget)
+        if self.forget_bias is not None:
+            init_forget_gates(model, self.forget_bias)

@@ -9,6 +9,7 @@ from saccade.models.captioning import RecurrentCaptionConfig, TransformerCaption
 from saccade.models.family import Family
 from saccade.models.heads import HEADS
 from saccade.models.lstmn import LSTMNConfig
+from saccade.models.pointer_network import PointerNetworkConfig
 from saccade.models.recurrent import RecurrentConfig
 from saccade.models.self_attentive import SelfAttentiveConfig
 from saccade.models.transformer import TransformerConfig
@@ -28,7 +29,7 @@ class Preset(NamedTuple):
 _SUTSKEVER = {
     "embedding": 1000,
     "encoder": {"cell": "lstm", "width": 1000, "layers": 4, "reverse": True, "bidirectional": False},
-    "decoder": {"cell": "lstm", "width": 1000, "layers": 4, "start": "final", "output": "linear"},
+    "decoder": {"cell": "lstm", "width": 1000, "layers": 4, "initial_state": "final", "output": "linear"},
     "attention": None,
     "init": {"kind": "uniform", "scale": 0.08},
 }
@@ -39,8 +40,8 @@ _CHO = {
     "decoder": {
         "cell": "gru-cho",
         "width": 1000,
-        "start": "project",
-        "summary": True,
+        "initial_state": "project",
+        "fixed_context": True,
         "output": "maxout",
         "output_width": 500,
         "read_word": True,
@@ -55,7 +56,7 @@ _BAHDANAU = {
     "decoder": {
         "cell": "gru-bahdanau",
         "width": 1000,
-        "start": "first-backward",
+        "initial_state": "first-backward",
         "attend_from": "previous",
         "output": "maxout",
         "output_width": 500,
@@ -83,7 +84,7 @@ def _luong(attention: dict[str, Any]) -> dict[str, Any]:
             "width": 1000,
             "layers": 4,
             "dropout": 0.2,
-            "start": "final",
+            "initial_state": "final",
             "attend_from": "current",
             "input_feeding": True,
             "output": "tanh",
@@ -114,7 +115,7 @@ _GNMT = {
         "residual": True,
         "residual_from": 3,
         "dropout": 0.2,
-        "start": "zero",
+        "initial_state": "zero",
         "attend_from": "previous",
         "query_layer": "bottom",
         "context_layers": "all",
@@ -126,12 +127,12 @@ _GNMT = {
 }
 
 _SHOW_ATTEND_TELL: dict[str, Any] = {
-    "grid": {"kind": "vgg19", "frozen": True},
+    "image_encoder": {"kind": "vgg19", "frozen": True},
     "embedding": 512,
     "decoder": {
         "cell": "lstm",
         "width": 1800,
-        "start": "mean-deep",
+        "initial_state": "mean-deep",
         "attend_from": "previous",
         "output": "sum",
         "read_word": True,
@@ -160,7 +161,7 @@ _TINY_GNMT = {
     "decoder": {"width": 8, "layers": 3, "dropout": 0.0},
 }
 _TINY_CAPTION = {
-    "grid": {"kind": "small", "width": 6, "channels": (4,), "frozen": False},
+    "image_encoder": {"kind": "small", "width": 6, "channels": (4,), "frozen": False},
     "embedding": 5,
     "decoder": {"width": 7, "dropout": 0.0},
 }
@@ -214,11 +215,17 @@ MODELS: dict[str, Preset] = {
             "norm": "pre",
             "attention": {"score": "scaled-dot", "heads": 4},
         },
-        {**_TINY_TRANSFORMER, "grid": {"width": 6, "channels": (4,)}},
+        {**_TINY_TRANSFORMER, "image_encoder": {"width": 6, "channels": (4,)}},
         "the decoder of Vaswani et al. 2017 over a grid",
     ),
+    "pointer-network": Preset(
+        PointerNetworkConfig,
+        {"width": 512, "init": {"kind": "uniform", "scale": 0.08}},
+        {"embedding": 6, "width": 8, "init": {"kind": "default"}},
+        "Vinyals et al. 2015, arXiv:1506.03134",
+    ),
 }
-"""All presets, for text and images."""
+"""All presets, for text, images and points."""
 
 
 def presets_for(head: str) -> dict[str, Preset]:

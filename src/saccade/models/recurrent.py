@@ -344,7 +344,7 @@ def attach_decoder(
 ) -> RecurrentSeq2Seq:
     """Build a recurrent decoder on any encoder."""
     attended = 0 if attention is None else encoder.width
-    fixed = encoder.width if settings.summary else 0
+    fixed = encoder.width if settings.fixed_context else 0
     readout = build_readout(
         settings.output,
         settings.width,
@@ -367,14 +367,14 @@ def attach_decoder(
         source_embedding,
         nn.Embedding(target_vocabulary, embedding),
         encoder,
-        build_initial_state(settings.start, encoder, cells),
+        build_initial_state(settings.initial_state, encoder, cells),
         cells,
         None if attention is None else attention.build(settings.width, encoder.width),
         readout,
         attend_from=settings.attend_from,
         query_layer=settings.query_layer,
         input_feeding=settings.input_feeding,
-        summary=settings.summary,
+        summary=settings.fixed_context,
         read_state=settings.read_state,
         read_word=settings.read_word,
         read_context=settings.read_context,

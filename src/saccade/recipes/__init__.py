@@ -16,6 +16,7 @@ import yaml
 from saccade.config import merge
 from saccade.errors import ConfigError, unknown_name
 from saccade.files import read_text
+from saccade.recipes.renamed import with_new_names
 
 __all__ = ["RecipeText", "find_recipe", "override", "read_recipe", "read_text_of", "read_yaml", "shipped", "to_yaml"]
 
@@ -90,7 +91,7 @@ def read_recipe(name: str) -> RecipeText:
 
 def read_yaml(path: Path) -> RecipeText:
     """Read the settings of one file, without its `base`."""
-    return parse_yaml(read_text_of(path), str(path))
+    return with_new_names(parse_yaml(read_text_of(path), str(path)))
 
 
 def read_text_of(path: Path) -> str:
@@ -166,16 +167,17 @@ def _shown(value: Any) -> str:
 
 def override(recipe: RecipeText, changes: list[str]) -> RecipeText:
     """Return a recipe with settings changed as by --set, `train.lr=3e-4`."""
-    settings, lines = recipe.settings, dict(recipe.lines)
+    settings, lines = recipe.settings, recipe.lines
     for change in changes:
         name, equals, value = change.partition("=")
         if not equals or not all(name.split(".")) or "\n" in value:
             raise ConfigError(f"--set {change!r} is no setting. Write it as section.name=value, such as train.lr=3e-4.")
-        lines[tuple(name.split("."))] = 0  # not from the file
         changed = parse_yaml(f"value: {value}" if value else "value: ''", f"--set {change}").settings["value"]
         for key in reversed(name.split(".")):
             changed = {key: changed}
-        settings = merge(settings, changed)
+        place: dict[tuple[str, ...], int | str] = {tuple(name.split(".")): 0}  # not from the file
+        named = with_new_names(RecipeText(changed, f"--set {change}", place))
+        settings, lines = merge(settings, named.settings), lines | named.lines
     return RecipeText(settings, recipe.where, lines)
 
 

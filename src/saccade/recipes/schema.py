@@ -13,15 +13,17 @@ from saccade.corpora import CORPORA
 from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
+from saccade.data.turns import ChatConfig
 from saccade.errors import unknown_name
 from saccade.models import MODELS, Family, RecurrentConfig
 from saccade.models.pointer import OutputConfig
+from saccade.models.pointer_network import PointsConfig
 from saccade.models.span_reader import SpanReaderConfig
 from saccade.recipes.versions import VERSION
 from saccade.search.search_config import SearchConfig
 from saccade.train.train_config import TrainConfig
 
-__all__ = ["DataConfig", "Recipe", "Sections", "VectorsConfig", "complete_model"]
+__all__ = ["DataConfig", "EmbeddingsConfig", "Recipe", "Sections", "complete_model"]
 
 Files = str | list[str]
 
@@ -35,21 +37,21 @@ class DataConfig(Config):
     """Number of training examples of a built-in corpus."""
     seed: Seed = 1
     lengths: Annotated[tuple[Count, Count], Field(strict=False)] = (3, 20)
-    """Minimum and maximum length of a text of a built-in corpus, in words; articles have 60 to 160 by default."""
+    """Minimum and maximum words of a text of a built-in corpus, turns of talk; articles: 60 to 160, talk: 2 to 14."""
     train: Files | None = None
     """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
     valid: Files | None = None
     test: Files | None = None
     folder: str | None = None
     """Folder of relative file names; default: the working directory."""
-    names: dict[str, str] = Field(default_factory=dict)
+    placeholders: dict[str, str] = Field(default_factory=dict)
     """Values of placeholders in file names: with target: de, train.{target} is train.de."""
     hub: str | None = None
     """Name of a dataset on the Hugging Face Hub."""
     hub_config: str | None = None
     columns: dict[str, str] = Field(default_factory=dict)
     """For .jsonl files and the Hub: the columns of source, target, label or links; such as source: translation.en."""
-    first_word: Index = 0
+    alignment_base: Index = 0
     """Index of the first word in gold alignments."""
     held_out: Count = 1000
     """Validation and test examples of a built-in corpus; without `valid`, maximum training examples held out for it."""
@@ -57,9 +59,9 @@ class DataConfig(Config):
     """Maximum tokens on a side of a training example; longer examples are left out."""
     captions: int = Field(4, ge=1, le=8)
     """For scenes: captions per image. The first is the plain one; with 1, each image has one correct caption."""
-    picture_size: int = Field(64, ge=8, le=1024)
+    image_size: int = Field(64, ge=8, le=1024)
     """For captioning: image size in pixels; all images become squares of this side."""
-    picture_fit: Literal["crop", "pad", "squash"] = "crop"
+    image_fit: Literal["crop", "pad", "squash"] = "crop"
     """For captioning: how an image becomes square."""
     cache: str | None = None
     """Folder for tokenized data; default: the user's cache folder."""
@@ -88,21 +90,26 @@ class DataConfig(Config):
         return self
 
     @model_validator(mode="after")
-    def _names_are_known(self) -> DataConfig:
+    def _placeholders_are_known(self) -> DataConfig:
         for file in (file for files in (self.train, self.valid, self.test) for file in _listed(files)):
-            for name in _PLACE.findall(file) if self.names else ():
-                if name not in self.names:
-                    raise ValueError(f"{file} needs a name for {{{name}}}, but names has {', '.join(self.names)}")
+            for name in _PLACE.findall(file) if self.placeholders else ():
+                if name not in self.placeholders:
+                    raise ValueError(
+                        f"{file} needs a value for {{{name}}}, but placeholders has {', '.join(self.placeholders)}"
+                    )
         return self
 
     def paths(self, split: str) -> list[Path]:
         """Return the files of train, valid or test: placeholders replaced, in `folder`."""
         folder = Path(self.folder or "").expanduser()
-        names = [_PLACE.sub(lambda place: self.names.get(place[1], place[0]), f) for f in _listed(getattr(self, split))]
+        names = [
+            _PLACE.sub(lambda place: self.placeholders.get(place[1], place[0]), f)
+            for f in _listed(getattr(self, split))
+        ]
         return [find_file(folder / name) for name in names]
 
 
-class HeadConfig(Config):
+class ClassifierConfig(Config):
     """For classification: pooling of encoder outputs and the layers that predict the class."""
 
     pooling: Literal["mean", "last", "attention"] = "attention"
@@ -110,12 +117,12 @@ class HeadConfig(Config):
     dropout: Share = 0.0
 
 
-class VectorsConfig(Config):
+class EmbeddingsConfig(Config):
     """For classification and language modeling: pretrained word vectors."""
 
     file: str | None = None
     """File in GloVe's text format, `word 0.1 -0.2 …`; also .gz, .xz, .zst."""
-    tune: bool = True
+    trainable: bool = True
     """Whether training updates the vectors."""
 
 
@@ -128,9 +135,11 @@ class Sections(Config):
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: dict[str, Any] = Field(default_factory=dict)
     output: OutputConfig = OutputConfig()
-    head: HeadConfig = HeadConfig()
+    classifier: ClassifierConfig = ClassifierConfig()
     reader: SpanReaderConfig = SpanReaderConfig()
-    vectors: VectorsConfig = VectorsConfig()
+    chat: ChatConfig = ChatConfig()
+    points: PointsConfig = PointsConfig()
+    embeddings: EmbeddingsConfig = EmbeddingsConfig()
     train: TrainConfig = TrainConfig()
     objective: dict[str, Any] = Field(default_factory=dict)
     """Terms added to the cross-entropy, by name, each with a weight and its own settings."""

@@ -1,6 +1,7 @@
 """Upgrades recipes of older versions when they are read.
 
-Version 1 kept the settings of objective terms in `train`. Model folders and user files still have them there.
+Version 1 kept the settings of objective terms in `train`. Model folders and user files still have them there. Versions
+1 and 2 had other names for some settings (`recipes/renamed.py`).
 """
 
 from __future__ import annotations
@@ -8,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from saccade.recipes import RecipeText
+from saccade.recipes.renamed import with_new_names
 
 __all__ = ["VERSION", "upgraded"]
 
-VERSION = 2
+VERSION = 3
 _MOVED: dict[str, tuple[str, str, Any]] = {
     "guided_alignment": ("guided_alignment", "weight", 0.0),
     "guided_site": ("guided_alignment", "site", None),
@@ -26,6 +28,7 @@ _MOVED: dict[str, tuple[str, str, Any]] = {
 
 def upgraded(text: RecipeText) -> RecipeText:
     """Return a recipe in the current form; a current recipe is unchanged."""
+    text = with_new_names(text)
     settings, lines = dict(text.settings), dict(text.lines)
     version = settings.get("version")
     if version in range(1, VERSION) and version is not True:

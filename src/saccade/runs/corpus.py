@@ -52,7 +52,7 @@ class Corpus:
             folder = self._built_in(split)
             return self._form.read([folder / name for name in CORPORA[data.corpus].files])
         if data.hub is not None:
-            return hub(data.hub, data.hub_config, _hub_split(split), data.columns, first_word=data.first_word)
+            return hub(data.hub, data.hub_config, _hub_split(split), data.columns, first_word=data.alignment_base)
         return self._from_files(split)
 
     def _in_memory(self, split: str) -> Iterator[Example]:
@@ -72,7 +72,7 @@ class Corpus:
         pictures = [next(group)[1].image for _, group in groupby(by_picture(self.examples(split)), itemgetter(0))]
         # generated scenes depend only on code and settings; image files are checked one by one for changes
         key = fingerprint(self._origin(split)) if self._data.corpus is not None else None
-        size, how = self._data.picture_size, self._data.picture_fit
+        size, how = self._data.image_size, self._data.image_fit
         store = ImageStore.open(self.cache, [part for part in pictures if part is not None], size, how, key=key)
         if store.skipped.note is not None:
             logging.getLogger("saccade").warning("%s data: %s", split, store.skipped.note)
@@ -101,7 +101,7 @@ class Corpus:
         keys = self._data.columns or None
         if keys is not None and stem_suffix(paths[0]) not in self._form.whole_files:
             raise ConfigError(f"data.columns is for .jsonl files and the Hub, but {paths[0]} is neither. Leave it out.")
-        return self._form.read(paths, keys=keys, first_word=self._data.first_word)
+        return self._form.read(paths, keys=keys, first_word=self._data.alignment_base)
 
     def _set_aside(self, split: str) -> Iterator[Example]:
         """Yield the training examples held out for validation, or the rest; an image keeps all its captions."""

@@ -48,7 +48,7 @@ class Workers:
         except BrokenProcessPool as error:
             raise SaccadeError(
                 "a worker ended before it was done; it may have been killed for its memory. Use fewer --workers, "
-                "or a smaller --batch."
+                "or a smaller --batch-size."
             ) from error
 
     def __enter__(self) -> Workers:

@@ -34,7 +34,7 @@ class SearchConfig(Config):
     min_length: int = Field(0, ge=0, le=100_000)
     no_repeat_ngram: int | None = Field(None, ge=1, le=100)
     """Length of runs of tokens that an answer may contain only once; 3 is usual for summaries."""
-    batch: Count | None = None
+    batch_size: Count | None = None
     """Sentences searched together; default: 32, and up to 256 on a GPU."""
     precision: Literal["full", "int8"] = "full"
     """Precision of matmuls: "full", the model's own, or "int8" where processor and model support it."""
@@ -47,8 +47,8 @@ class SearchConfig(Config):
 
     def together(self, device: torch.device, *, large: bool) -> int:
         """Return the number of sentences searched together; `large`: each needs much memory (images, attention)."""
-        if self.batch is not None:
-            return self.batch
+        if self.batch_size is not None:
+            return self.batch_size
         if device.type == "cpu" or large:
             return _FEW
         return max(_FEW, min(_MANY, _HYPOTHESES // max(self.beam, self.nbest)))

@@ -87,14 +87,14 @@ class Application:
         self.settings, self.metrics = settings, counters.Metrics()
         self.models = {model.name: model for model in models}
         self._reads = {model.reads for model in models}
-        self.uploads, self.opener = MemoryBudget(settings.max_held), Opener(settings, self.metrics)
+        self.uploads, self.opener = MemoryBudget(settings.max_inflight_bytes), Opener(settings, self.metrics)
         self._explorer = explorer
         self._compressed = {name: gzip.compress(content, mtime=0) for name, content in explorer.assets.items()}
         self.batcher = Batcher(
             _run_batch,
             max_batch=settings.max_batch,
-            max_wait=settings.max_wait / 1000,
-            queue=settings.queue,
+            max_wait=settings.max_wait_ms / 1000,
+            queue=settings.max_queue,
             lanes=lanes,
             watch=self.metrics.batch,
         )

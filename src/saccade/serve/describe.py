@@ -82,7 +82,7 @@ def _offer(schema: dict[str, Any], reads: Set[str]) -> None:
         schema["examples"] = [example for example in schema["examples"] if name not in example]
     inputs = [name for name in ("input", "inputs", "image", "images") if name in fields]
     none = {name: {"type": "null"} for name in inputs}
-    kinds = {"string": "text" in reads, "object": bool(reads - {"text", "picture"})}
+    kinds = {"string": bool(reads & {"text", "dialogue"}), "object": bool(reads - {"text", "picture"})}
     schema["oneOf"] = [
         {"title": name, "required": [name], "properties": none | {name: _shape(fields[name], kinds)}} for name in inputs
     ]

@@ -60,6 +60,9 @@ async def check_texts(model: Answering, texts: Sequence[Any], settings: Settings
     for number, given in enumerate(texts, 1):
         if (why := model.fault(given)) is not None:
             raise Problem(422, f"Input {number} {why}")
+        if isinstance(given, dict) and (turns := len(given.get("turns", ()))) > settings.max_turns:
+            why = f"has {turns:,} turns, but this server reads at most {settings.max_turns:,}. Send the newest ones."
+            raise Problem(422, f"Input {number} {why}")
     if sum(map(_characters, texts)) > _INLINE:  # longer texts would block the event loop
         return await asyncio.to_thread(_count, model, texts, settings)
     return _count(model, texts, settings)
@@ -87,9 +90,10 @@ def _count(model: Answering, texts: Sequence[Any], settings: Settings) -> int:
     total = 0
     for number, text in enumerate(texts, 1):
         tokens = model.length(text)
-        if tokens > settings.max_input:
+        if tokens > settings.max_input_tokens:
             raise Problem(
-                422, f"Input {number} has {tokens:,} tokens, but this server reads at most {settings.max_input:,}."
+                422,
+                f"Input {number} has {tokens:,} tokens, but this server reads at most {settings.max_input_tokens:,}.",
             )
         total += tokens
     return total

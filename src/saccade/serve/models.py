@@ -19,7 +19,13 @@ __all__ = ["ENTRIES", "Answer", "Answering", "Check", "Described", "Died", "Serv
 
 Check = Callable[[], None]
 _TEXTS = ("input", "inputs")
-ENTRIES: dict[str, tuple[str, ...]] = {"text": _TEXTS, "question": _TEXTS, "picture": ("image", "images")}
+ENTRIES: dict[str, tuple[str, ...]] = {
+    "text": _TEXTS,
+    "points": _TEXTS,
+    "question": _TEXTS,
+    "dialogue": _TEXTS,
+    "picture": ("image", "images"),
+}
 """The request fields that can hold the input, by the modality that a model reads."""
 
 
@@ -93,7 +99,7 @@ class Described:
         return sum(attention.score.heads or 1 for attention in found)
 
     @cached_property
-    def _examples(self) -> list[dict[str, str]]:
+    def _examples(self) -> list[dict[str, Any]]:
         return self._model.task.examples()
 
     def facts(self) -> dict[str, Any]:
@@ -137,7 +143,7 @@ class Served(Described):
 
     def predict(self, inputs: Sequence[Input], search: SearchConfig, attention: bool, check: Check) -> list[Answer]:
         """Predict the answers to some inputs in one batch."""
-        options = search.model_dump() | {"batch": len(inputs)}
+        options = search.model_dump() | {"batch_size": len(inputs)}
         found = list(self._model.stream(inputs, attention=attention, stop=check, **options))
         answers = []
         for prediction in found:

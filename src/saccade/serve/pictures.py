@@ -76,7 +76,7 @@ class Opener:
 
     def _open(self, model: Answering, picture: str | bytes, name: str) -> Any:
         """Decode one image; runs in a thread."""
-        limits = {"max_bytes": self._settings.max_picture, "max_pixels": self._settings.max_pixels}
+        limits = {"max_bytes": self._settings.max_image_bytes, "max_pixels": self._settings.max_pixels}
         data = picture if isinstance(picture, bytes) else from_base64(picture, name, limits["max_bytes"])
         return model.open(data, name=name, **limits)
 

@@ -28,7 +28,7 @@ async def read_request(kind: type[Asked], request: Request, settings: Settings, 
         other = "; or an image, with its own type, such as image/jpeg" if pictures else ""
         raise Problem(415, f"The body must be JSON and say so: send the header Content-Type: application/json{other}.")
     if raw:
-        picture = await _read(request, min(settings.max_picture, settings.body(pictures=True)), hold, "image")
+        picture = await _read(request, min(settings.max_image_bytes, settings.body(pictures=True)), hold, "image")
         return parse_picture(kind, bytes(picture), request.query_params)
     body = await _read(request, settings.body(pictures=pictures), hold, "body")
     most = settings.body(pictures=False)

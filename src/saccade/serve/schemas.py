@@ -75,11 +75,11 @@ class Options(Config):
 
 
 Given = str | dict[str, Any]
-"""A text; or several fields by name, such as {"question": …, "passage": …}."""
+"""A text; or several fields by name, such as {"question": …, "passage": …} or {"turns": […]}."""
 
 
 class Predict(Config):
-    """A prediction request: one input or a list of inputs (texts, questions or images, as the model reads)."""
+    """A prediction request: one input or a list of inputs (texts, questions, dialogues or images)."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -173,6 +173,7 @@ class Attended(Config):
     target: list[str]
     sites: dict[str, list[Any]]
     grid: list[int] | None = Field(None, description="Rows and columns of an image's regions, in row-major order.")
+    turn_of: list[int] | None = Field(None, description="For a dialogue: the turn of each source token.")
     extra_sides: dict[str, list[str]] | None = Field(None, description="Tokens of further sources, by name.")
     between: dict[str, list[str]] | None = Field(
         None, description="Only with extra sides: the sides that a site's rows and columns stand for."
@@ -186,6 +187,7 @@ class Predicted(Config):
     text: str
     score: float
     tokens: list[str]
+    notes: list[str] = Field(default=[], description="What the model did not read of its input.")
     span: list[int] | None = Field(None, description="Characters [begin, end) of the passage that are the answer.")
     attention: Attended | None = None
     others: list[Predicted] = Field(default=[], description="The next best predictions, if nbest is above 1.")

@@ -34,9 +34,9 @@ class Settings(Config):
     """Accepted names in the Host header, besides the loopback names."""
     max_batch: int = Field(32, ge=1)
     """Maximum inputs in a batch."""
-    max_wait: float = Field(5.0, ge=0)
+    max_wait_ms: float = Field(5.0, ge=0)
     """Maximum milliseconds that the first input of a batch waits for others."""
-    queue: int = Field(1024, ge=1)
+    max_queue: int = Field(1024, ge=1)
     """Maximum queued inputs."""
     timeout: float = Field(30.0, gt=0)
     """Maximum seconds for a request, from the end of its head."""
@@ -48,13 +48,15 @@ class Settings(Config):
     """Maximum bytes of a request body; None: see `body`."""
     max_inputs: int = Field(128, ge=1)
     """Maximum inputs of a request."""
-    max_input: int = Field(512, ge=1)
+    max_input_tokens: int = Field(512, ge=1)
     """Maximum tokens of an input."""
-    max_picture: int = Field(8 * 10**6, ge=1)
+    max_turns: int = Field(200, ge=1)
+    """Maximum turns of a dialogue; of these, a model reads as many as its recipe says."""
+    max_image_bytes: int = Field(8 * 10**6, ge=1)
     """Maximum bytes of an image file."""
     max_pixels: int = Field(25 * 10**6, ge=1)
     """Maximum pixels of an image, width times height; checked before decoding."""
-    max_held: int = Field(256 * 10**6, ge=1)
+    max_inflight_bytes: int = Field(256 * 10**6, ge=1)
     """Maximum bytes that all requests together hold in memory."""
     max_beam: int = Field(16, ge=1)
     """Maximum beam width and maximum answers to an input."""
@@ -65,15 +67,15 @@ class Settings(Config):
 
     @model_validator(mode="after")
     def _combines(self) -> Settings:
-        if self.max_inputs > self.queue:
+        if self.max_inputs > self.max_queue:
             raise ValueError(
-                f"a request may have {self.max_inputs} inputs, but only {self.queue} can wait: raise queue to "
+                f"a request may have {self.max_inputs} inputs, but only {self.max_queue} can wait: raise max_queue to "
                 f"{self.max_inputs} or lower max_inputs"
             )
-        if self.max_body is not None and self.max_body > self.max_held:
+        if self.max_body is not None and self.max_body > self.max_inflight_bytes:
             raise ValueError(
-                f"a body may have {self.max_body:,} bytes, but all requests together {self.max_held:,}: raise max_held "
-                f"to {self.max_body} or lower max_body"
+                f"a body may have {self.max_body:,} bytes, but all requests together {self.max_inflight_bytes:,}: "
+                f"raise max_inflight_bytes to {self.max_body} or lower max_body"
             )
         if "*" in self.cors:
             raise ValueError("cors is *, which allows requests from every web page: name the allowed origins")
@@ -83,12 +85,12 @@ class Settings(Config):
         """Return the maximum bytes of a body; by default 1 MiB, plus four images of maximum size in base64."""
         if self.max_body is not None:
             return self.max_body
-        return min((1 << 20) + (4 * 4 * -(-self.max_picture // 3) if pictures else 0), self.max_held)
+        return min((1 << 20) + (4 * 4 * -(-self.max_image_bytes // 3) if pictures else 0), self.max_inflight_bytes)
 
     @property
     def max_output(self) -> int:
         """Maximum `max_length` of a request: the default output limit of the longest input."""
-        return 2 * self.max_input + 20
+        return 2 * self.max_input_tokens + 20
 
     @property
     def hosts(self) -> frozenset[str] | None:

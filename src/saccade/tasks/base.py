@@ -146,11 +146,11 @@ class Task(ABC):
         """Return the features, which define how the examples of a split are stored and batched."""
         return text_features(self.tokenizers)
 
-    def examples(self) -> list[dict[str, str]]:
+    def examples(self) -> list[dict[str, Any]]:
         """Return inputs to try, with the fields of a trace request: the recipe's, or else the built-in corpus's."""
         corpus = self.recipe.data.corpus
         texts = self.recipe.examples or (CORPORA[corpus].examples if corpus else ())
-        return [{"input": text} for text in texts] if self.reads is TEXT else []
+        return [] if self.reads.large else [{"input": self.reads.of_line(text)} for text in texts]
 
     @abstractmethod
     def _build(self) -> nn.Module:
@@ -197,7 +197,7 @@ class Task(ABC):
 
     def begin(self) -> None:
         """Load pretrained parts, such as word vectors, into the untrained model if the recipe names any."""
-        settings = self.recipe.vectors
+        settings = self.recipe.embeddings
         if settings.file is not None:
             tokenizer = self.tokenizers.source or self.tokenizers.target
             assert tokenizer is not None

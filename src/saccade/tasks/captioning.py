@@ -65,7 +65,7 @@ class Captioning(GenerationTask):
     head = "captioner"
     parts = ("target",)
     metrics = ("cider_d", "bleu4", "rouge_l", "meteor_lite", "exact")
-    offers = frozenset({"words to write", "attention to a source", "images to mirror"})
+    offers = frozenset({"words to write", "attention to a source", "images to flip"})
 
     def examples(self) -> list[dict[str, str]]:
         """Return images of the built-in corpus's test split, which the model has not seen, if they can be drawn."""
@@ -97,13 +97,13 @@ class Captioning(GenerationTask):
         return [*text_features(self.tokenizers), ImageFeature(split.images())]
 
     def begin(self) -> None:
-        grid = self.recipe.model["grid"]
+        grid = self.recipe.model["image_encoder"]
         if grid["weights"] is not None:
             load_weights(self._encoder.grid, Path(grid["weights"]))
         elif grid["frozen"] and grid["kind"].startswith("vgg"):
             raise ConfigError(
-                f"model.grid is a frozen {grid['kind']}, but it has no pretrained weights, so its features would be "
-                "random. Set grid.weights to the published file, or grid.frozen to false, or use grid.kind: small."
+                f"model.image_encoder is a frozen {grid['kind']}, but it has no pretrained weights, so its features "
+                "would be random. Set its weights to the published file, or its frozen to false, or its kind to small."
             )
 
     def length(self, given: Input) -> int:
@@ -225,15 +225,15 @@ class Captioning(GenerationTask):
             return ()
         assert example.image is not None
         data = self.recipe.data
-        inside = frame(example.image.load().shape, data.picture_size, data.picture_fit)
+        inside = frame(example.image.load().shape, data.image_size, data.image_fit)
         return tuple(None if box is None else inside.box(box) for box in example.boxes)
 
     def _fit(self, picture: Pixels) -> Pixels:
-        return fit(picture, self.recipe.data.picture_size, self.recipe.data.picture_fit)
+        return fit(picture, self.recipe.data.image_size, self.recipe.data.image_fit)
 
     @cached_property
     def _grid(self) -> tuple[int, int]:
-        size = self.recipe.data.picture_size
+        size = self.recipe.data.image_size
         with torch.no_grad():
             return self._encoder.shape(size, size, next(self.model.parameters()))
 

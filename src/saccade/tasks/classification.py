@@ -58,7 +58,7 @@ class Classification(Task):
     def _build(self) -> Classifying:
         if len(self.labels) < 2:
             raise DataError(f"the training data have the labels {self.labels}, but there must be two or more.")
-        head = self.recipe.head.model_dump()
+        head = self.recipe.classifier.model_dump()
         sizes = len(self.source), len(self.labels)
         made: Classifying = build_head(self.head, self.recipe.model_settings(), *sizes, **head)
         return made

@@ -28,7 +28,7 @@ from saccade.trace import Side as TraceSide
 from saccade.trace import Trace
 from saccade.train.objective import WordLoss
 
-__all__ = ["GenerationTask", "ModelInput"]
+__all__ = ["GenerationTask", "ModelInput", "Sides"]
 
 Sides = Mapping[str, Side]
 """The side (tokens and words) of each source, by name; the first or only one is called "source"."""

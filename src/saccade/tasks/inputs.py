@@ -1,4 +1,4 @@
-"""Inputs of models: texts and images, checked by their modality."""
+"""Inputs of models: texts, images and points, checked by their modality."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ from numpy.typing import NDArray
 from saccade.errors import DataError
 
 __all__ = [
+    "DIALOGUE",
     "IMAGE",
+    "POINTS",
     "QUESTION",
     "TEXT",
+    "Dialogue",
     "Fields",
     "Image",
     "Input",
     "Modality",
     "Opened",
     "Pixels",
+    "Points",
     "Text",
     "name_of",
     "one_input",
@@ -114,6 +118,21 @@ class Image(Modality):
         return f"is {given.dtype} of {tuple(given.shape)}, but pixels are uint8 of (height, width, 3)."
 
 
+class Points(Modality):
+    """A list of points, or of numbers: a text such as `0.12,0.93 0.4,0.11`, an array in JSON, or an array of numpy."""
+
+    name = "points"
+
+    def fault(self, given: Any) -> str | None:
+        if isinstance(given, str):
+            return None
+        if not isinstance(given, np.ndarray):
+            return f"is {shown(given)}, but this model reads points. Give a text such as '0.12,0.93 0.4,0.11'."
+        if given.dtype.kind in "iuf" and given.ndim in (1, 2) and given.size:
+            return None
+        return f"is {given.dtype} of {tuple(given.shape)}, but points are numbers of (points, dimensions)."
+
+
 class Fields(Modality):
     """Several texts by name, such as a question and a passage."""
 
@@ -139,11 +158,8 @@ class Fields(Modality):
 
     def of_line(self, line: str) -> Any:
         """Return the input of a line of JSON; anything else is returned as it is, and `fault` tells why."""
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            return line
-        return found if isinstance(found, dict) else line
+        found = json_object(line)
+        return line if found is None else found
 
     def of_words(self, words: Sequence[str]) -> list[Any]:
         """Return a single input if there are as many arguments as fields, else one input per JSON object."""
@@ -152,7 +168,43 @@ class Fields(Modality):
         return super().of_words(words)
 
 
-TEXT, IMAGE, QUESTION = Text(), Image(), Fields("question", ("question", "passage"))
+class Dialogue(Modality):
+    """The turns of a dialogue, oldest first, of which the last is to be answered; a plain text is a single turn."""
+
+    name = "dialogue"
+
+    def is_one(self, given: Any) -> bool:
+        return isinstance(given, Mapping) or super().is_one(given)
+
+    def fault(self, given: Any) -> str | None:
+        if isinstance(given, str):
+            return None
+        turns = given.get("turns") if isinstance(given, Mapping) else None
+        if not isinstance(turns, list | tuple) or not all(isinstance(turn, str) for turn in turns):
+            return f'is {shown(given)}, but this model reads a text or {{"turns": ["…", …]}}, the oldest first.'
+        if more := [name for name in given if name != "turns"]:
+            return f'has the field {shown(more[0])}, but this model reads {{"turns": ["…", …]}}.'
+        if not turns or not turns[-1].strip():
+            return f"is {shown(given)}, but this model answers the last of the turns, which is missing. Write it."
+        return None
+
+    def of_line(self, line: str) -> Any:
+        """Return the input of a line: a JSON object, or a text."""
+        found = json_object(line)
+        return line if found is None else found
+
+
+TEXT, IMAGE, POINTS, DIALOGUE = Text(), Image(), Points(), Dialogue()
+QUESTION = Fields("question", ("question", "passage"))
+
+
+def json_object(line: str) -> dict[str, Any] | None:
+    """Return the JSON object that a line is, or None."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def one_input(reads: Modality, words: Sequence[str]) -> Any:

@@ -30,7 +30,7 @@ _LONGEST = 100
 class Language(GenerationTask):
     """Language modeling. The input is the start of a text, which the model continues."""
 
-    name = "language"
+    name = "language-modeling"
     form = TEXT
     head = "language_model"
     parts = ("target",)

@@ -17,7 +17,11 @@ __all__ = ["class_loss", "span_loss", "word_loss"]
 def word_loss(task: Task) -> WordLoss:
     """Return the objective of a generation task; with REINFORCE for hard attention if the model has a baseline."""
     train, terms = task.recipe.train, dict(task.terms)
-    options: dict[str, Any] = {"mirror": train.mirror, "scheduled_sampling": train.scheduled_sampling, **_common(task)}
+    options: dict[str, Any] = {
+        "horizontal_flip": train.horizontal_flip,
+        "scheduled_sampling": train.scheduled_sampling,
+        **_common(task),
+    }
     if learns_by_reward(task.model) and hasattr(task.model, "baseline"):
         reward = terms.pop(Reinforce.name, None)
         assert reward is None or isinstance(reward, Reinforce)
@@ -38,4 +42,4 @@ def span_loss(task: Task) -> SpanLoss:
 
 def _common(task: Task) -> dict[str, Any]:
     train = task.recipe.train
-    return {name: getattr(train, name) for name in ("label_smoothing", "word_dropout", "agreement")}
+    return {name: getattr(train, name) for name in ("label_smoothing", "word_dropout", "r_drop")}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["recipe_faults"]
 
-_NEEDS = {"mirror": "images to mirror", "scheduled_sampling": "words to write"}
+_NEEDS = {"horizontal_flip": "images to flip", "scheduled_sampling": "words to write"}
 """What a task must offer for a setting of `train` to make sense."""
 
 
@@ -38,10 +38,10 @@ def recipe_faults(task: type[Task], recipe: Recipe) -> Iterator[Fault]:
             yield Fault(("output",), f"{recipe.task} has no source words to copy: leave it out")
         if not recipe.tokenizer.shared:
             yield Fault(("output",), "a pointer writes tokens of the source: set tokenizer.shared to true")
-    if recipe.vectors.file is not None and not task.takes_vectors:
-        yield Fault(("vectors", "file"), f"{recipe.task} does not start from word vectors: leave it out")
-    if recipe.vectors.file is not None and recipe.tokenizer.kind != "word":
-        yield Fault(("vectors", "file"), "word vectors are of whole words: set tokenizer.kind to word")
+    if recipe.embeddings.file is not None and not task.takes_vectors:
+        yield Fault(("embeddings", "file"), f"{recipe.task} does not start from word vectors: leave it out")
+    if recipe.embeddings.file is not None and recipe.tokenizer.kind != "word":
+        yield Fault(("embeddings", "file"), "word vectors are of whole words: set tokenizer.kind to word")
     if train.metric not in (known := ("loss", *task.metrics)):
         yield Fault(("train", "metric"), str(unknown_name(f"metric of {recipe.task}", train.metric, known)))
 

@@ -86,10 +86,8 @@ class Summarization(TextToText):
 
     def _pointing(self, examples: Sequence[Example]) -> NDArray[np.float64]:
         """Compare the attention peaks of linked words with their gold links, under teacher forcing."""
-        output = self.recipe.output
-        site, head = (output.site, output.head) if self._guided is None else (self._guided.site, self._guided.head)
         found = self.attend(examples)
-        matrices = [attention.matrix(site, head)[:, : len(attention.source.words)] for attention in found]
+        matrices = [attention.matrix(*self.pointing_site)[:, : len(attention.source.words)] for attention in found]
         return link_statistics(matrices, [example.links or Links(frozenset()) for example in examples])
 
 

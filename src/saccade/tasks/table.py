@@ -6,8 +6,10 @@ from saccade.errors import ConfigError, lookup
 from saccade.outside import find_factory, is_outside
 from saccade.tasks.base import Task
 from saccade.tasks.captioning import Captioning
+from saccade.tasks.chat import Chat
 from saccade.tasks.classification import Classification
 from saccade.tasks.language import Language
+from saccade.tasks.ordering import Ordering
 from saccade.tasks.questions import Questions
 from saccade.tasks.summarization import Summarization
 from saccade.tasks.translation import Translation
@@ -15,7 +17,8 @@ from saccade.tasks.translation import Translation
 __all__ = ["TASKS", "find_task"]
 
 TASKS: dict[str, type[Task]] = {
-    kind.name: kind for kind in (Translation, Language, Classification, Captioning, Summarization, Questions)
+    kind.name: kind
+    for kind in (Translation, Language, Classification, Captioning, Summarization, Questions, Chat, Ordering)
 }
 
 

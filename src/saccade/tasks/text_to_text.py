@@ -17,7 +17,7 @@ from saccade.models import build_head
 from saccade.models.base import Seq2Seq
 from saccade.models.pointer import build_pointer
 from saccade.tasks.base import Split
-from saccade.tasks.generation import GenerationTask, ModelInput
+from saccade.tasks.generation import GenerationTask, ModelInput, Sides
 from saccade.tasks.postprocess import read_side, texts_of
 from saccade.train.terms import GuidedAlignment
 
@@ -78,6 +78,12 @@ class TextToText(GenerationTask):
         found = (term for term in self.terms.values() if isinstance(term, GuidedAlignment) and term.weight)
         return next(found, None)
 
+    @property
+    def pointing_site(self) -> tuple[str | None, int | None]:
+        """The site and head that point at the source: those that gold links train, else those that copy."""
+        part = self._guided or self.recipe.output
+        return part.site, part.head
+
     def features(self, split: Split) -> list[Feature]:
         links = split.name == "train" and self._guided is not None
         return text_features(self.tokenizers, links=links, copies=self.copies)
@@ -95,19 +101,25 @@ class TextToText(GenerationTask):
         encoded = self.source.encode_all(inputs)
         pairs = zip(inputs, encoded, strict=True) if sides else ()
         shown = [{"source": read_side(self.source, text, part)} for text, part in pairs]
-        rows = [[*part.tokens, EOS] for part in encoded]
+        return self._input(inputs, [part.tokens for part in encoded], shown)
+
+    def _input(
+        self, texts: Sequence[str | Sequence[str]], tokens: Sequence[list[int]], sides: Sequence[Sides]
+    ) -> ModelInput:
+        """Batch the tokens of some sources; `texts`: the text of each, or several that follow each other."""
+        rows = [[*part, EOS] for part in tokens]
         batch = self._to_batch(rows)
         if self.copies:
-            pairs = zip(inputs, encoded, strict=True)
-            own = [OpenVocabulary(self.target, text, part.tokens).copies for text, part in pairs]
+            pairs = zip(texts, tokens, strict=True)
+            own = [OpenVocabulary(self.target, *pair).copies for pair in pairs]
             assert batch.source_mask is not None
             batch = replace(batch, copies=padded_copies(own, batch.source_mask).to(self.device))
-        return ModelInput(batch, list(map(len, rows)), shown)
+        return ModelInput(batch, list(map(len, rows)), sides)
 
     def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
         if not self.model.source_sites:
             return {}, []
-        attentions = self.attend([each for each in examples if each.source and each.target][:_HEALTH_EXAMPLES])
+        attentions = self.attend([each for each in examples if self.given(each) and each.target][:_HEALTH_EXAMPLES])
         numbers: dict[str, float] = {}
         notes: list[str] = []
         for site in self.model.source_sites:

@@ -92,7 +92,9 @@ class TraceOptions:
     def options(self, search: SearchConfig) -> dict[str, Any]:
         """Return the search settings that differ from the defaults, and the interventions."""
         default = SearchConfig().model_dump()
-        changed = {key: value for key, value in search.model_dump().items() if value != default[key] and key != "batch"}
+        changed = {
+            key: value for key, value in search.model_dump().items() if value != default[key] and key != "batch_size"
+        }
         own = {"force": list(self.force), "block": list(self.block), "pull": [list(one) for one in self.pull]}
         return changed | {key: value for key, value in own.items() if value}
 
@@ -231,7 +233,8 @@ def _written(sides: dict[str, Side], target: PlainSide, columns: int) -> str:
 def plain_side(side: PlainSide, text: str) -> Side:
     """Return a side in trace format."""
     marks = [place for place, word in enumerate(side.word_of) if word == len(side.words)]
-    return Side(text=text, tokens=side.tokens, words=side.words, word_of=side.word_of, marks=marks)
+    more: dict[str, Any] = {"turn_of": side.turn_of} if side.turn_of else {}
+    return Side(text=text, tokens=side.tokens, words=side.words, word_of=side.word_of, marks=marks, **more)
 
 
 def _layer(site: str) -> int | None:

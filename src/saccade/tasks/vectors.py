@@ -14,7 +14,7 @@ from saccade.batch import SPECIALS
 from saccade.data.vectors import read_vectors
 
 if TYPE_CHECKING:
-    from saccade.recipes.schema import VectorsConfig
+    from saccade.recipes.schema import EmbeddingsConfig
 
 __all__ = ["VectorReport", "load_vectors"]
 
@@ -30,7 +30,7 @@ class VectorReport:
     tuned: bool
 
 
-def load_vectors(embedding: nn.Embedding, vocabulary: Sequence[str], settings: VectorsConfig) -> VectorReport:
+def load_vectors(embedding: nn.Embedding, vocabulary: Sequence[str], settings: EmbeddingsConfig) -> VectorReport:
     """Load pretrained vectors into an embedding.
 
     Words without a vector, and the special tokens, get random vectors with the standard deviation of the loaded ones.
@@ -42,6 +42,6 @@ def load_vectors(embedding: nn.Embedding, vocabulary: Sequence[str], settings: V
     with torch.no_grad():
         drawn = torch.randn(embedding.weight.shape) * spread
         embedding.weight.copy_(torch.where(found[:, None], known, drawn))
-    embedding.weight.requires_grad_(settings.tune)
+    embedding.weight.requires_grad_(settings.trainable)
     words = len(vocabulary) - len(SPECIALS)
-    return VectorReport(str(settings.file), int(found.sum()), words, vectors.coverage, settings.tune)
+    return VectorReport(str(settings.file), int(found.sum()), words, vectors.coverage, settings.trainable)

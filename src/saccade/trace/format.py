@@ -55,6 +55,8 @@ class Side(Config):
     word_of: list[int]
     marks: list[int] = Field(default_factory=list)
     """The positions of tokens that are not part of the text, such as the end token."""
+    turn_of: list[int] | None = None
+    """For a dialogue: the turn of each token, from 0; the end token has the number of turns."""
     grid: list[int] | None = None
     image: str | None = None
     seconds: float | None = None
@@ -69,6 +71,8 @@ class Side(Config):
             raise ValueError(f"word_of points outside the {len(self.words)} words")
         if any(not 0 <= mark < len(self.tokens) for mark in self.marks):
             raise ValueError(f"marks point outside the {len(self.tokens)} tokens")
+        if self.turn_of is not None and len(self.turn_of) != len(self.tokens):
+            raise ValueError(f"turn_of has {len(self.turn_of)} numbers for {len(self.tokens)} tokens")
         if self.grid is not None and (
             len(self.grid) != 2 or min(self.grid) < 1 or self.grid[0] * self.grid[1] != len(self.tokens)
         ):
@@ -79,7 +83,7 @@ class Side(Config):
 
     def plain(self) -> PlainSide:
         """Return the `saccade.prediction.Side`, without marks, grid and image."""
-        return PlainSide(self.tokens, self.words, self.word_of)
+        return PlainSide(self.tokens, self.words, self.word_of, self.turn_of or [])
 
     def picture(self) -> Picture | None:
         """Return the input image, if the side is an image grid and the file contains the image."""

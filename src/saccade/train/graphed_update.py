@@ -55,7 +55,7 @@ def graphs_fit(config: TrainConfig, fabric: Fabric) -> bool:
 
     Capture needs a single GPU and the same operations in every update. If a setting prevents this on a GPU, log it.
     """
-    if not config.graphs or fabric.device.type != "cuda":
+    if not config.cuda_graphs or fabric.device.type != "cuda":
         return False
     reasons = {
         "several devices share a batch": fabric.world_size > 1,

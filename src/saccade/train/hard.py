@@ -49,8 +49,8 @@ class HardLoss(WordLoss):
         self, model: Seq2Seq, reward: Reinforce | None = None, *, terms: Sequence[Term] = (), **options: Any
     ) -> None:
         super().__init__(model, terms=terms, **options)
-        if self.agreement:
-            raise ConfigError("train.agreement compares dropout alone, but hard attention samples too. Set it to 0.")
+        if self.r_drop:
+            raise ConfigError("train.r_drop compares dropout alone, but hard attention samples too. Set it to 0.")
         self.draws = learns_by_reward(model)
         baseline = getattr(model, "baseline", None)
         if not self.draws or not isinstance(baseline, MovingBaseline):

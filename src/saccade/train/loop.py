@@ -236,7 +236,7 @@ class _Run:
         kept = f"The last good checkpoint is {last}" if last else "No checkpoint had been written yet"
         return NumericsError(
             f"training diverged at step {step}: {how}. The batch holds the sentences {shown} of the training "
-            f"data. {kept}. Lower train.lr (it was {rate:g} here), set train.clip, or "
+            f"data. {kept}. Lower train.lr (it was {rate:g} here), set train.max_grad_norm, or "
             "warm up longer, and look at these sentences if it happens there again."
         )
 
@@ -339,7 +339,7 @@ class _Run:
         )
         if self.fabric.is_global_zero:
             checkpoint.save(self.checkpoints, self.progress.step, state)
-            checkpoint.remove_old(self.checkpoints, self.config.keep)
+            checkpoint.remove_old(self.checkpoints, self.config.keep_checkpoints)
         self.fabric.barrier()
 
     def _restore(self) -> None:

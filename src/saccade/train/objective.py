@@ -95,15 +95,15 @@ class WordLoss(Objective):
         label_smoothing: float = 0.0,
         word_dropout: float = 0.0,
         terms: Sequence[Term] = (),
-        mirror: float = 0.0,
-        agreement: float = 0.0,
+        horizontal_flip: float = 0.0,
+        r_drop: float = 0.0,
         scheduled_sampling: float = 0.0,
     ) -> None:
         super().__init__()
         self.terms = [term for term in terms if term.weight]
         for term in self.terms:
             term.check(model)
-        self.model, self.mirror, self.agreement = model, mirror, agreement
+        self.model, self.horizontal_flip, self.r_drop = model, horizontal_flip, r_drop
         self.label_smoothing, self.word_dropout = label_smoothing, word_dropout
         self.scheduled_sampling, self.own_words = scheduled_sampling, 0.0
         self.active = [term for term in self.terms if not term.after]
@@ -117,7 +117,7 @@ class WordLoss(Objective):
         return tuple(term.name for term in self.active)
 
     def losses(self, batch: Batch) -> Losses:
-        if agree := self.training and self.agreement > 0:
+        if agree := self.training and self.r_drop > 0:
             batch = pytree.concatenate([batch, batch])
         terms = [term for term in self.active if term.applies(batch)]
         tape = Tape() if terms else None
@@ -133,7 +133,7 @@ class WordLoss(Objective):
         total = losses.smoothed + self._weighted(terms, batch, tape)
         if not agree:
             return Losses(total, losses.plain)
-        return Losses((total + self.agreement * disagreement(logits, expected != PAD)) / 2, losses.plain / 2)
+        return Losses((total + self.r_drop * disagreement(logits, expected != PAD)) / 2, losses.plain / 2)
 
     def _weighted(self, terms: Sequence[Term], batch: Batch, tape: Tape | None) -> Tensor | float:
         """Sum up the terms, each times its weight."""
@@ -144,15 +144,15 @@ class WordLoss(Objective):
         return total
 
     def _augmented(self, batch: Batch) -> Batch:
-        """Apply the augmentations of training: word dropout, mirrored images, scheduled sampling."""
+        """Apply the augmentations of training: word dropout, flipped images, scheduled sampling."""
         if not self.training:
             return batch
         if self.word_dropout:
             sides = {"source": batch.source, "target": batch.target}
             changed = {name: _unknown(side, self.word_dropout) for name, side in sides.items() if side is not None}
             batch = replace(batch, **changed)
-        if self.mirror and batch.pictures is not None:
-            batch = replace(batch, pictures=_mirrored(batch.pictures, self.mirror))
+        if self.horizontal_flip and batch.pictures is not None:
+            batch = replace(batch, pictures=_flipped(batch.pictures, self.horizontal_flip))
         return self._with_own_words(batch) if self.own_words else batch
 
     @torch.no_grad()
@@ -192,17 +192,17 @@ class ClassLoss(Objective):
     """Cross-entropy of the correct class."""
 
     def __init__(
-        self, model: Classifying, *, label_smoothing: float = 0.0, word_dropout: float = 0.0, agreement: float = 0.0
+        self, model: Classifying, *, label_smoothing: float = 0.0, word_dropout: float = 0.0, r_drop: float = 0.0
     ) -> None:
         super().__init__()
         self.model, self.label_smoothing, self.word_dropout = model, label_smoothing, word_dropout
-        self.agreement = agreement
+        self.r_drop = r_drop
 
     def count(self, store: Store, rows: Rows) -> int:
         return count_rows(store, rows)
 
     def losses(self, batch: Batch) -> Losses:
-        if agree := self.training and self.agreement > 0:
+        if agree := self.training and self.r_drop > 0:
             batch = pytree.concatenate([batch, batch])
         if self.training and self.word_dropout and batch.source is not None:
             batch = replace(batch, source=_unknown(batch.source, self.word_dropout))
@@ -212,7 +212,7 @@ class ClassLoss(Objective):
         plain = F.cross_entropy(logits.detach(), batch.labels, reduction="sum")
         if not agree:
             return Losses(total, plain)
-        return Losses((total + self.agreement * disagreement(logits, batch.labels != NO_LABEL)) / 2, plain / 2)
+        return Losses((total + self.r_drop * disagreement(logits, batch.labels != NO_LABEL)) / 2, plain / 2)
 
 
 class SpanLoss(Objective):
@@ -242,7 +242,7 @@ _NEVER = -1e4
 """The logarithm of a probability that is 0; finite, so that its gradient is too."""
 
 
-def _mirrored(pictures: Tensor, share: float) -> Tensor:
+def _flipped(pictures: Tensor, share: float) -> Tensor:
     """Flip a random share of the images left to right: uint8 (B, H, W, 3), or floats (B, 3, H, W)."""
     chosen = torch.rand(len(pictures), device=pictures.device) < share
     width = 2 if pictures.dtype == torch.uint8 else 3  # the axis

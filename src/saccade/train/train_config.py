@@ -44,16 +44,16 @@ class TrainConfig(Config):
     """For halving: steps between halvings."""
     plateau_patience: Index = 2
     """For plateau: validations without improvement that are tolerated before the rate is halved."""
-    clip: Positive | None = 1.0
+    max_grad_norm: Positive | None = 1.0
     """Maximum gradient norm."""
     label_smoothing: Share = 0.0
     word_dropout: Share = 0.0
     """Share of input words replaced by <unk>."""
-    agreement: Weight = 0.0
+    r_drop: Weight = 0.0
     """R-Drop: weight of the KL divergence between predictions under two dropout masks."""
     scheduled_sampling: float = Field(0.0, ge=0, le=1)
     """Scheduled sampling: share of model predictions in the decoder's input at the end of training, rising from 0."""
-    mirror: float = Field(0.0, ge=0, le=1)
+    horizontal_flip: float = Field(0.0, ge=0, le=1)
     """For captioning: share of images flipped horizontally; for captions that do not mention left or right."""
     ema: float | None = Field(None, gt=0, lt=1)
     """Decay of an exponential moving average of the weights, which is then validated and saved."""
@@ -65,11 +65,11 @@ class TrainConfig(Config):
     patience: Count | None = None
     """Stop after this many validations without improvement."""
     checkpoint_every: Count = 500
-    keep: Count = 2
+    keep_checkpoints: Count = 2
     """Number of latest checkpoints to keep."""
     log_every: Count = 50
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    graphs: bool = True
+    cuda_graphs: bool = True
     """Use CUDA graphs on one GPU: capture the update of each batch shape and replay it; pad batches to few shapes."""
     seed: Seed = 1
     accelerator: Literal["auto", "cpu", "cuda", "mps"] = "auto"
@@ -79,8 +79,9 @@ class TrainConfig(Config):
 
     @model_validator(mode="after")
     def _combines(self) -> TrainConfig:
-        if self.average > self.keep:
-            raise ValueError(f"average is {self.average}, but only {self.keep} checkpoints are kept: raise keep")
+        if self.average > self.keep_checkpoints:
+            kept = f"only {self.keep_checkpoints} checkpoints are kept: raise keep_checkpoints"
+            raise ValueError(f"average is {self.average}, but {kept}")
         if self.average and self.ema is not None:
             raise ValueError("average and ema both average weights: choose one")
         if self.strategy == "fsdp" and self.ema is not None:
@@ -93,6 +94,17 @@ class TrainConfig(Config):
 
 
 FREE_TO_CHANGE = frozenset(
-    {"steps", "minutes", "patience", "keep", "log_every", "graphs", "accelerator", "devices", "nodes", "strategy"}
+    {
+        "steps",
+        "minutes",
+        "patience",
+        "keep_checkpoints",
+        "log_every",
+        "cuda_graphs",
+        "accelerator",
+        "devices",
+        "nodes",
+        "strategy",
+    }
 )
 """Settings that may differ when a run is resumed; none of them changes the steps already done."""

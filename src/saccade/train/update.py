@@ -116,7 +116,7 @@ class Updater:
         return torch.stack([(losses.plain.detach() * share).float(), norm.float()])
 
     def _clip(self) -> Tensor:
-        limit = self.config.clip if self.config.clip is not None else math.inf
+        limit = self.config.max_grad_norm if self.config.max_grad_norm is not None else math.inf
         norm = self.fabric.clip_gradients(self.objective, self.optimizer, max_norm=limit, error_if_nonfinite=False)
         return norm if isinstance(norm, Tensor) else torch.zeros(())
 

@@ -18,7 +18,7 @@ from saccade.models import MODELS
 from saccade.runs.recipe import load_recipe
 from saccade.trace import Trace
 
-COMMANDS = ["demo", "train", "predict", "evaluate", "compare", "look", "explain", "serve", "recipes", "data"]
+COMMANDS = ["demo", "train", "predict", "chat", "evaluate", "compare", "look", "explain", "serve", "recipes", "data"]
 
 
 def out_of(ran):
@@ -90,7 +90,9 @@ def test_evaluate_every_task(capsys, tmp_path):
     (tmp_path / "test.tsv").write_text("good\tcat\nbad\tdog\n")
     report = json.loads(out_of(run(capsys, "evaluate", labels, tmp_path / "test.tsv", "--json")))
     assert report["metrics"].keys() == {"accuracy", "macro_f1"}
-    reader = write_folder(untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny}), tmp_path / "reader")
+    reader = write_folder(
+        untrained("language-modeling", {"preset": "lstmn", **MODELS["lstmn"].tiny}), tmp_path / "reader"
+    )
     (tmp_path / "test.txt").write_text("the cat .\n\na dog .\n")
     report = json.loads(out_of(run(capsys, "evaluate", reader, tmp_path / "test.txt", "--json")))
     assert report["metrics"]["perplexity"] > 1
@@ -141,7 +143,7 @@ def test_data_are_listed(capsys):
     assert {"english-french", "reading", "scenes", "multi30k", "ptb"} <= set(listed)
     assert listed["multi30k"]["address"].startswith("https://")
     shown = out_of(run(capsys, "data"))
-    assert re.search(r"^ptb +language +The Penn Treebank", shown, re.M)
+    assert re.search(r"^ptb +language-modeling +The Penn Treebank", shown, re.M)
     assert re.search(r"^english-french +translation +English sentences .* grammar\. *$", shown, re.M), "one line a row"
 
 
@@ -320,7 +322,7 @@ def test_train_says_how_it_went_and_what_comes_next(capsys, text, tmp_path):
 @pytest.mark.parametrize(
     ("task", "data", "model"),
     [
-        ("language", "the cat sat .\n", {"preset": "lstmn", **MODELS["lstmn"].tiny}),
+        ("language-modeling", "the cat sat .\n", {"preset": "lstmn", **MODELS["lstmn"].tiny}),
         ("classification", "good a fine day\nbad a poor day\n", {"preset": "bahdanau", **MODELS["bahdanau"].tiny}),
     ],
 )

@@ -5,6 +5,7 @@ import io
 import os
 import shutil
 import sys
+import warnings
 
 import pytest
 import yaml
@@ -14,6 +15,7 @@ from helpers.commands import refused, run
 from helpers.recipes import MODEL, translation, untrained, write_folder, write_lines, write_recipe
 from saccade.checksums import LIST
 from saccade.cli import main
+from saccade.recipes.versions import VERSION
 
 
 @pytest.fixture
@@ -126,9 +128,9 @@ def test_extras_that_are_not_installed(capsys, recipe, copied, tmp_path, monkeyp
     said = refused(capsys, "predict", copied, "--file", tmp_path / "lines.zst")
     assert "needs the extra 'zstd': pip install 'saccade-attention[zstd]'." in said
     said = refused(capsys, "look", copied, "ant", "-o", tmp_path / "x.png")
-    assert "figures need matplotlib, which is not installed. pip install 'saccade-attention[pictures]'" in said
+    assert "figures need matplotlib, which is not installed. pip install 'saccade-attention[images]'" in said
     said = refused(capsys, "demo", "--out", tmp_path / "demo")
-    assert "pip install 'saccade-attention[pictures]'" in said
+    assert "pip install 'saccade-attention[images]'" in said
     assert not (tmp_path / "demo").exists(), "told before minutes of training"
     ran = run(capsys, "evaluate", copied)
     assert ran.code == 0, "numbers need no pictures"
@@ -162,9 +164,10 @@ def test_a_model_that_is_cut_short(capsys, copied):
 
 def test_a_model_of_a_newer_version(capsys, copied):
     path = copied / "recipe.yaml"
-    path.write_text(path.read_text().replace("version: 2", "version: 3") + "future: {a: 1}\n")
+    path.write_text(path.read_text().replace(f"version: {VERSION}", f"version: {VERSION + 1}") + "future: {a: 1}\n")
     said = refused(capsys, "predict", copied, "ant")
-    assert "was written by a newer saccade (its recipe has version 3, this one knows 2). Upgrade with pip" in said
+    known = f"its recipe has version {VERSION + 1}, this one knows {VERSION}"
+    assert f"was written by a newer saccade ({known}). Upgrade with pip" in said
 
 
 def test_a_model_whose_recipe_is_spoiled(capsys, copied):
@@ -182,7 +185,7 @@ def test_the_tokenizer_of_another_model(capsys, copied, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("task", "missing"), [("language", "source"), ("classification", "target"), ("translation", "labels")]
+    ("task", "missing"), [("language-modeling", "source"), ("classification", "target"), ("translation", "labels")]
 )
 def test_the_tokenizer_of_another_task(capsys, copied, tmp_path, task, missing):
     folder = copied if missing != "labels" else write_folder(untrained("classification", MODEL), tmp_path / "labels")
@@ -380,3 +383,10 @@ def test_output_may_go_elsewhere_than_to_a_file(monkeypatch):
 
 def test_names_in_colons_are_no_emoji(capsys):
     assert "':cat:'" in refused(capsys, "recipes", ":cat:")
+
+
+def test_warnings_for_users_are_one_line(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert warnings.formatwarning("a is now b", FutureWarning, "x.py", 3) == "saccade: a is now b\n"
+    assert warnings.formatwarning("other", UserWarning, "x.py", 3, "y = 1") == "x.py:3: UserWarning: other\n  y = 1\n"

@@ -26,7 +26,7 @@ def folders(tmp_path_factory):
     made = {}
     for task, preset in (
         ("translation", "transformer-base"),
-        ("language", "transformer-base"),
+        ("language-modeling", "transformer-base"),
         ("classification", "lstmn"),
     ):
         settings = {"preset": preset, **MODELS[preset].tiny} | ({"tied": False} if task == "translation" else {})
@@ -82,18 +82,18 @@ def test_pictures_of_a_translator(capsys, trace, tmp_path, style):
         assert f">{word}</text>" in drawing
 
 
-@pytest.mark.parametrize("task", ["translation", "language", "classification"])
+@pytest.mark.parametrize("task", ["translation", "language-modeling", "classification"])
 @pytest.mark.parametrize("style", ["matrix", "ribbons", "reading", "arcs", "heads"])
 def test_every_picture_of_every_task(capsys, folders, tmp_path, task, style):
-    text = {"translation": "ant bee", "language": "the cat", "classification": "good cat"}[task]
+    text = {"translation": "ant bee", "language-modeling": "the cat", "classification": "good cat"}[task]
     looked(capsys, folders[task], text, "--style", style, "-o", tmp_path / "x.svg")
-    shown = looked(capsys, folders[task], text, "--style", style, "--pieces", "--no-sinks").out
+    shown = looked(capsys, folders[task], text, "--style", style, "--subwords", "--no-sinks").out
     assert "<eos>" not in shown
     assert shown.strip()
 
 
 def test_a_language_model_is_seen_reading(capsys, folders):
-    lines = looked(capsys, folders["language"], "the cat", "--style", "reading", "--head", 0).out.splitlines()
+    lines = looked(capsys, folders["language-modeling"], "the cat", "--style", "reading", "--head", 0).out.splitlines()
     first = lines.index("[█<bos>]")
     assert lines[first + 1].endswith("the]")
     assert "[█cat" in lines[first + 2]
@@ -101,7 +101,7 @@ def test_a_language_model_is_seen_reading(capsys, folders):
 
 def test_gold_links_are_outlined(capsys, trace, tmp_path):
     path = tmp_path / "x.svg"
-    chosen = (("--pieces",), ("--no-sinks",), ("--site", "attention"), ("--style", "matrix"), ("--head", "0"))
+    chosen = (("--subwords",), ("--no-sinks",), ("--site", "attention"), ("--style", "matrix"), ("--head", "0"))
     for words, count in (((), 3), (("--gold", "1-1"), 2), *((words, 3) for words in chosen)):
         looked(capsys, trace, *words, "-o", path)
         assert path.read_text().count(GOLD) == count, "and one in the key"
@@ -119,7 +119,7 @@ def test_a_file_says_what_it_shows(capsys, trace, tmp_path):
     )
     assert len(re.findall(r"(?:ANT|BEE|CAT|&lt;eos&gt;) ← \S+ \d+ %", told)) == 4
     assert "bahdanau, cross-attention; a cell is the share of attention that the written word pays to" in text
-    looked(capsys, trace, "--style", "ribbons", "--pieces", "-o", tmp_path / "x.svg")
+    looked(capsys, trace, "--style", "ribbons", "--subwords", "-o", tmp_path / "x.svg")
     assert "a ribbon is the share" in (tmp_path / "x.svg").read_text()
     assert "the read subword; below 4 %" in " ".join(re.findall(">([^<]+)</text>", (tmp_path / "x.svg").read_text()))
 
@@ -169,15 +169,16 @@ def test_a_page_has_the_title_asked_for_or_the_answer(capsys, trace, tmp_path):
 
 
 def test_links_to_a_source_that_is_not_there(capsys, folders):
-    said = refused(capsys, "look", folders["language"], "the cat", "--gold", "0-0")
+    said = refused(capsys, "look", folders["language-modeling"], "the cat", "--gold", "0-0")
     assert "--gold: 0-0 lies outside 0 words read and " in said
 
 
 def test_pieces(capsys, folders):
     words = looked(capsys, folders["classification"], "good cat").out
-    pieces = looked(capsys, folders["classification"], "good cat", "--pieces").out
+    pieces = looked(capsys, folders["classification"], "good cat", "--subwords").out
     assert words.splitlines()[-1].split()[0] == pieces.splitlines()[-1].split()[0]
     assert words != pieces
+    assert looked(capsys, folders["classification"], "good cat", "--pieces").out == pieces
 
 
 @pytest.mark.parametrize(
@@ -203,8 +204,8 @@ def test_pieces(capsys, folders):
         (("--gold", "0-3"), "--gold: 0-3 lies outside 3 words read and 3 written"),
         (("--gold", "0-0", "--style", "arcs"), "outlined in a matrix of a site that attends to the source: attention."),
         (
-            ("--site", "attention", "--pieces", "-o", "x.html"),
-            "--site, --pieces: a page shows every site, head and subword",
+            ("--site", "attention", "--subwords", "-o", "x.html"),
+            "--site, --subwords: a page shows every site, head and subword",
         ),
         (("--style", "arcs", "--title", "T", "-o", "x.json"), "--style, --title: a trace holds everything"),
         (("--head", "0", "--no-sinks", "-o", "x.HTML"), "--head, --no-sinks: a page shows every site"),

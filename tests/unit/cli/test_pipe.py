@@ -90,7 +90,7 @@ def test_output_that_finds_no_room(translator):
 def test_letters_leave_as_utf8_whatever_the_locale(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     folder = write_folder(
-        untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny}, kind="bpe"), tmp_path / "m"
+        untrained("language-modeling", {"preset": "lstmn", **MODELS["lstmn"].tiny}, kind="bpe"), tmp_path / "m"
     )
     code, out, err = finish(program("predict", folder, "--max-length", "1"), "été\n".encode())
     assert (code, err) == (0, "")

@@ -86,10 +86,16 @@ def test_answers_begin_as_asked(capsys, translator):
 
 def test_other_options_reach_the_search(capsys, translator):
     assert lines(run(capsys, "predict", translator, "ant bee cat", "--max-length", 2)) == ["ANT BEE"]
-    assert lines(run(capsys, "predict", translator, "ant", "bee", "--batch", 1, "--length-penalty", 0)) == [
+    assert lines(run(capsys, "predict", translator, "ant", "bee", "--batch-size", 1, "--length-penalty", 0)) == [
         "ANT",
         "BEE",
     ]
+
+
+def test_an_option_by_its_old_name(capsys, translator):
+    found = run(capsys, "predict", translator, "ant", "--batch", 1)
+    assert lines(found) == lines(run(capsys, "predict", translator, "ant", "--batch-size", 1))
+    assert "--batch is now --batch-size; the old name goes with the next release." in found.err
 
 
 def test_a_line_that_is_too_long_is_refused_and_the_others_answered(capsys, translator, tmp_path):
@@ -121,5 +127,7 @@ def test_every_task_answers(capsys, tmp_path):
     assert sorted(answers[0].split("\t")) == ["bad", "good", "so-so"]
     assert answers[1] == ""
     assert "a label cannot be given a prefix" in refused(capsys, "predict", labels, "good", "--prefix", "b")
-    going_on = write_folder(untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny}), tmp_path / "going_on")
+    going_on = write_folder(
+        untrained("language-modeling", {"preset": "lstmn", **MODELS["lstmn"].tiny}), tmp_path / "going_on"
+    )
     assert lines(run(capsys, "predict", going_on, "the cat", "--max-length", 3))[0].startswith("the cat")

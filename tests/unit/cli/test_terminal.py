@@ -182,3 +182,8 @@ def test_on_a_terminal_what_has_ended_has_no_bar(screen):
 def test_json_for_machines_is_json(capsys):
     print_json([1.5, None, "a\nb"])
     assert json.loads(capsys.readouterr().out) == [1.5, None, "a\nb"]
+
+
+def test_a_task_without_tokens_has_none_to_tell(capsys):
+    LiveProgress().on_train_begin(3000, 0, FACTS | {"vocabulary": {}})
+    assert capsys.readouterr().err.endswith("1,234 parameters, 5,000 examples, on cpu\n")

@@ -17,14 +17,28 @@ DIGESTS = {
     ("scenes", 3, 20): "46bd3f312b027236b4d1cf04a186b98a",
     ("articles", 60, 160): "4d4c870ca9c26302bb92ffe5bb9239e6",
     ("articles", 200, 300): "e1c2b9ea5c0e525e9228e20915521a22",
+    ("sorting", 5, 10): "ca92c0752e29203a94455d9b261f1974",
+    ("convex-hull", 5, 50): "fc00718802bc3cb598e6be37edb01ada",
+    ("salesman", 5, 10): "98a7db67e11c8f6416279ae5bc29ea43",
+    ("talk", 2, 14): "00777e59046446c682980414abd8d830",
+    ("talk", 9, 14): "cf8076ec14ecfc52bb5fe47d02c0c409",
 }
-SIZES = {"english-french": 3000, "reading": 2000, "scenes": 800, "articles": 1000}
+SIZES = {
+    "english-french": 3000,
+    "reading": 2000,
+    "scenes": 800,
+    "articles": 1000,
+    "sorting": 1000,
+    "convex-hull": 1000,
+    "salesman": 400,
+    "talk": 2000,
+}
 
 
 def written(example):
     """Everything an example says, as text; links are sets, so they are sorted."""
     links = None if example.links is None else str(example.links)
-    return repr((example.source, example.target, example.references, links, example.boxes))
+    return repr((example.source, *example.turns, example.target, example.references, links, example.boxes))
 
 
 @pytest.mark.parametrize(("name", "low", "high"), DIGESTS)

@@ -104,4 +104,4 @@ PLACES = {*ONE.split(), *(f"{word}s" for word in ONE.split())}
 def test_the_table_lists_the_corpus():
     corpus = CORPORA["reading"]
     assert corpus.generate is reading
-    assert (corpus.task, corpus.sides) == ("language", ("en",))
+    assert (corpus.task, corpus.sides) == ("language-modeling", ("en",))

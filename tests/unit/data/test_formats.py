@@ -168,7 +168,7 @@ def test_a_link_beyond_the_sentence_names_words_and_link(plain, link, first_word
         rf"4 words, counted from {first_word}\.",
     ) as raised:
         list(pairs(*paths, first_word=first_word))
-    assert ("set first_word to 1" in str(raised.value)) == (first_word == 0)
+    assert ("set data.alignment_base to 1" in str(raised.value)) == (first_word == 0)
 
 
 def test_the_last_words_may_be_linked(plain):

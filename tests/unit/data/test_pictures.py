@@ -222,7 +222,7 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     monkeypatch.delitem(sys.modules, "PIL.Image", raising=False)
     with pytest.raises(
-        ConfigError, match=r"opening it needs the extra 'pictures': pip install 'saccade-attention\[pictures\]'"
+        ConfigError, match=r"opening it needs the extra 'images': pip install 'saccade-attention\[images\]'"
     ):
         open_picture(b"data", name="it")
 

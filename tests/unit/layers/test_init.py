@@ -90,7 +90,7 @@ def test_forget_gates_start_open():
 @pytest.mark.parametrize("preset", ["lstmn", "sutskever"])
 def test_forget_gates_are_a_setting_whatever_the_kind(preset):
     model = build_language_model(
-        preset, 20, **MODELS[preset].tiny | {"init": {"kind": "uniform", "scale": 0.08, "forget": 1.0}}
+        preset, 20, **MODELS[preset].tiny | {"init": {"kind": "uniform", "scale": 0.08, "forget_bias": 1.0}}
     )
     cells = [module for module in model.modules() if isinstance(module, LSTM)]
     assert cells

@@ -88,8 +88,8 @@ class WrittenPage:
     def image(self, pixels, box):
         self.say("image", pixels.shape, *map(float, box))
 
-    def curves(self, ends, colours, widths, *, dashes="-", upright=False):
-        self.say("curves", len(ends), dashes, upright)
+    def curves(self, ends, colours, widths, *, dashes="-", bend="level"):
+        self.say("curves", len(ends), dashes, bend)
         for end, (colour, opacity), width in zip(ends, colours, widths, strict=True):
             self.say(" ", *map(float, end), colour, float(opacity), float(width))
 

@@ -191,7 +191,7 @@ def colours(count, chance):
 @pytest.mark.parametrize("name", CAPTIONERS)
 def test_learns_what_is_where_in_a_picture(name):
     torch.manual_seed(0)
-    settings = {"grid": {"kind": "small", "width": 24, "channels": (12,), "frozen": False}}
+    settings = {"image_encoder": {"kind": "small", "width": 24, "channels": (12,), "frozen": False}}
     if name.startswith("show"):
         settings |= {"embedding": 24, "decoder": {"width": 32, "dropout": 0.0}}
     else:
@@ -220,12 +220,14 @@ def own_grid():
 
 @pytest.mark.parametrize("name", CAPTIONERS)
 def test_a_grid_of_ones_own(name):
-    settings = {**CAPTIONERS[name].tiny, "grid": {"kind": f"{__name__}:own_grid", "width": 6}}
+    settings = {**CAPTIONERS[name].tiny, "image_encoder": {"kind": f"{__name__}:own_grid", "width": 6}}
     with pytest.raises(ConfigError, match="trust"):
         build_captioner(name, WORDS, **settings)
     with trusting():
         model = build_captioner(name, WORDS, **settings)
-        wrong = build_captioner(name, WORDS, **{**settings, "grid": {"kind": f"{__name__}:own_grid", "width": 5}})
+        wrong = build_captioner(
+            name, WORDS, **{**settings, "image_encoder": {"kind": f"{__name__}:own_grid", "width": 5}}
+        )
     assert (
         model(Batch(target=batch().target, target_mask=batch().target_mask, pictures=batch().pictures.float())).shape[
             -1

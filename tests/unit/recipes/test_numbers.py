@@ -11,15 +11,13 @@ from helpers.recipes import MODEL, recipe_of, untrained, write_folder
 from saccade.checksums import LIST
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import CheckpointError, ConfigError
-from saccade.models import MODELS, RecurrentConfig, presets_for
+from saccade.models import MODELS, RecurrentConfig
 from saccade.models.size import build_within, memory_here
 from saccade.recipes import RecipeText
 from saccade.recipes.schema import Sections
 from saccade.runs.folder import build_task, load_task
 from saccade.runs.recipe import parse_recipe
 from saccade.train.devices import _fabric
-
-CAPTIONERS = presets_for("captioner")
 
 PRESETS = MODELS
 FAMILIES = {kind.family: preset for preset, kind in PRESETS.items()}
@@ -49,8 +47,9 @@ def places():
 
 
 def changed(preset, path, value):
-    task = "captioning" if preset in CAPTIONERS else "translation"
-    corpus = "scenes" if preset in CAPTIONERS else "english-french"
+    reads = PRESETS[preset].family.reads if preset else "text"
+    task, corpus = {"text": ("translation", "english-french"), "image": ("captioning", "scenes"),
+                    "point": ("ordering", "salesman")}[reads]  # fmt: skip
     model = {"preset": preset} if preset else {}
     settings = {"task": task, "data": {"corpus": corpus}, "model": model, "tokenizer": {"shared": True}}
     inner = settings
@@ -71,7 +70,13 @@ def refusal(act):
 
 def test_the_walk_finds_the_settings():
     found = {".".join(path) for _, path, _ in places()}
-    assert {"train.seed", "train.betas", "tokenizer.size", "model.encoder.layers", "model.grid.channels"} <= found
+    assert {
+        "train.seed",
+        "train.betas",
+        "tokenizer.size",
+        "model.encoder.layers",
+        "model.image_encoder.channels",
+    } <= found
     assert RecurrentConfig in FAMILIES
     assert len(found) > 75
 

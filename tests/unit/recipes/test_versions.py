@@ -1,4 +1,4 @@
-"""Recipes of version 1 keep their meaning."""
+"""Recipes of version 1 keep their meaning; test_renamed.py is about names that later versions changed."""
 
 import pytest
 

@@ -194,7 +194,7 @@ def test_letters_stay_letters_in_a_file():
 
 def test_a_recipe_is_found_by_path_or_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine").write_text("task: language")
+    (tmp_path / "mine").write_text("task: language-modeling")
     assert find_recipe("mine").name == "mine"
     assert find_recipe("english-french") == shipped()["english-french"]
     assert find_recipe("not-there.yaml").name == "not-there.yaml", "its absence is told when it is read"
@@ -220,7 +220,7 @@ def test_recipes_are_files_of_a_moderate_size(tmp_path, monkeypatch, name):
     os.mkfifo("pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "large.yaml").write_text("# " + "x" * 2**16)
-    (tmp_path / "on.yaml").write_text(f"base: {name}\ntask: language")
+    (tmp_path / "on.yaml").write_text(f"base: {name}\ntask: language-modeling")
     message = (
         r"is a device or a pipe|is a folder, but a file|large\.yaml has more than 65,536 bytes, the most that a rec"
     )
@@ -230,8 +230,8 @@ def test_recipes_are_files_of_a_moderate_size(tmp_path, monkeypatch, name):
 
 
 def test_settings_keep_their_order_in_a_file():
-    assert to_yaml({"task": "language", "data": {"train": "b", "cache": "a"}}) == (
-        "task: language\ndata:\n  train: b\n  cache: a\n"
+    assert to_yaml({"task": "language-modeling", "data": {"train": "b", "cache": "a"}}) == (
+        "task: language-modeling\ndata:\n  train: b\n  cache: a\n"
     )
 
 

@@ -15,6 +15,9 @@ sys.path.insert(0, str(RESULTS))
 import archive  # noqa: E402
 import figures  # noqa: E402
 
+from saccade.recipes import parse_yaml  # noqa: E402
+from saccade.runs.recipe import parse_recipe  # noqa: E402
+
 
 def put(out, run, *, final=True, tag="", score=1.0):
     """Write the files of a run into its folder."""
@@ -122,3 +125,9 @@ def test_a_file_is_shown_and_all_are_listed(tmp_path, monkeypatch, capsys):
     assert run("show", "ptb/lstm/seed-1/recipe.yaml") == "task: x\n"
     with pytest.raises(SystemExit, match="there is no file 'ptb/gru'"):
         run("show", "ptb/gru")
+
+
+def test_recipes_of_all_measured_runs_are_read():
+    files = archive.read(RESULTS)
+    for name in (name for name in files if name.endswith("/recipe.yaml")):
+        parse_recipe(parse_yaml(files[name].decode("utf-8"), name))

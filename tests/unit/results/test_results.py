@@ -29,7 +29,7 @@ import table  # noqa: E402
 from plan import GROUPS  # noqa: E402
 
 NO_ATTENTION = AttentionMaps(NOTHING, NOTHING, {}, ())
-TINY = ["model.embedding=8", "model.width=8", "head.hidden=4", "train.steps=4", "train.validate_every=2"]
+TINY = ["model.embedding=8", "model.width=8", "classifier.hidden=4", "train.steps=4", "train.validate_every=2"]
 
 
 def run(folder, *words):
@@ -210,7 +210,11 @@ def test_rows_of_a_group_have_the_same_data_and_tokens():
         recipes = [load_recipe(row.recipe, list(row.set)) for row in group.rows]
         assert len({recipe.tokenizer.model_dump_json() for recipe in recipes}) == 1, name
         texts = {
-            str(recipe.data if recipe.data.corpus else [recipe.data.train[:2], recipe.data.valid, recipe.data.names])
+            str(
+                recipe.data
+                if recipe.data.corpus
+                else [recipe.data.train[:2], recipe.data.valid, recipe.data.placeholders]
+            )
             for recipe in recipes
         }
         assert len(texts) == 1, "but for links in a third file"

@@ -22,7 +22,7 @@ def texts(examples):
 def test_files_lie_in_their_folder_under_the_names_that_are_given(tmp_path):
     for side in ("en", "de", "fr"):
         write_lines(tmp_path / f"train.{side}", [f"one {side}", f"two {side}"])
-    found = corpus(folder=str(tmp_path), names={"source": "en", "target": "fr"}).examples("train")
+    found = corpus(folder=str(tmp_path), placeholders={"source": "en", "target": "fr"}).examples("train")
     assert texts(found) == [("one en", "one fr"), ("two en", "two fr")]
 
 
@@ -30,7 +30,7 @@ def test_a_compressed_file_stands_in_for_a_plain_one(tmp_path):
     write_lines(tmp_path / "train.en", ["plain"])
     for side in ("en", "de"):
         (tmp_path / f"train.{side}.gz").write_bytes(gzip.compress(f"packed {side}\n".encode()))
-    found = corpus(folder=str(tmp_path), names={"source": "en", "target": "de"}).examples("train")
+    found = corpus(folder=str(tmp_path), placeholders={"source": "en", "target": "de"}).examples("train")
     assert texts(found) == [("plain", "packed de")], "but a plain one is taken where there is one"
 
 
@@ -42,12 +42,14 @@ def test_the_folder_may_be_at_home(tmp_path, monkeypatch):
 
 def test_a_file_that_is_not_there_is_named_with_its_folder(tmp_path):
     with pytest.raises(DataError, match=r"/train\.en does not exist"):
-        list(corpus(folder=str(tmp_path), names={"source": "en", "target": "de"}).examples("train"))
+        list(corpus(folder=str(tmp_path), placeholders={"source": "en", "target": "de"}).examples("train"))
 
 
 def test_a_name_that_nobody_gave_is_a_fault():
-    with pytest.raises(ConfigError, match=r"train\.\{target\} needs a name for \{target\}, but names has source"):
-        corpus(names={"source": "en"})
+    with pytest.raises(
+        ConfigError, match=r"train\.\{target\} needs a value for \{target\}, but placeholders has source"
+    ):
+        corpus(placeholders={"source": "en"})
 
 
 def test_braces_without_names_are_letters(tmp_path):

@@ -60,14 +60,14 @@ def test_bins_of_short_sentences_are_scored_by_the_n_grams_they_have():
 def examples_of(kind: str) -> list[Example]:
     if kind == "classification":
         return [Example(source=text, label=label) for text, label in (("good cat", "good"), ("bad dog", "bad"))]
-    if kind == "language":
+    if kind == "language-modeling":
         return [Example(target=text) for text in ("the cat sat down .", "a dog ran .", "it is so .", "a cat .")]
     texts = sentences(6)
     links = [Links(frozenset((n, n) for n in range(len(text.split())))) for text in texts]
     return [Example(source=text, target=text.upper(), links=link) for text, link in zip(texts, links, strict=True)]
 
 
-@pytest.mark.parametrize("kind", ["translation", "language", "classification"])
+@pytest.mark.parametrize("kind", ["translation", "language-modeling", "classification"])
 def test_every_metric_with_a_band_has_the_value_that_its_sums_have(kind):
     found = untrained(kind, MODEL).evaluate(examples_of(kind), SearchConfig(max_length=5))
     assert found.statistics

@@ -1,4 +1,4 @@
-"""A model folder of version 1 loads, gives the same answers, and resumes training."""
+"""A model folder of an older version loads, gives the same answers, and resumes training."""
 
 import tarfile
 from pathlib import Path
@@ -6,26 +6,34 @@ from pathlib import Path
 import pytest
 
 import saccade
+from saccade.checksums import write_listed
 from saccade.recipes import RecipeText, override
 from saccade.runs.folder import read_folder_recipe
 from saccade.runs.recipe import parse_recipe
 from saccade.runs.training import train
 
-PACKED = Path(__file__).parents[2] / "folders" / "version-1.tar.xz"
+FOLDERS = Path(__file__).parents[2] / "folders"
+
+
+@pytest.fixture(params=[1, 2])
+def version(request):
+    return request.param
 
 
 @pytest.fixture
-def folder(tmp_path):
-    """The model folder, unpacked."""
-    with tarfile.open(PACKED) as tar:
+def folder(tmp_path, version):
+    """The model folder of version 1, unpacked, with a recipe of the version."""
+    with tarfile.open(FOLDERS / "version-1.tar.xz") as tar:
         tar.extractall(tmp_path, filter="data")
+    if version == 2:
+        write_listed(tmp_path / "version-1" / "recipe.yaml", (FOLDERS / "version-2.yaml").read_text())
     return tmp_path / "version-1"
 
 
-def test_its_terms_are_those_it_was_trained_with(folder):
+def test_its_terms_are_those_it_was_trained_with(folder, version):
     recipe = read_folder_recipe(folder)
     assert recipe.objective == {"guided_alignment": {"weight": 0.5, "after": 0.0, "site": None, "head": None}}
-    assert "version: 1\n" in (folder / "recipe.yaml").read_text()
+    assert f"version: {version}\n" in (folder / "recipe.yaml").read_text()
 
 
 def test_it_answers_as_it_did_then(folder):

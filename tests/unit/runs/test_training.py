@@ -28,8 +28,8 @@ def test_what_differs_is_named_by_its_path_with_both_values():
         ("model.new", None, 2),
     ]
     assert differences(was, was) == []
-    assert differences({"model": {"grid": None}}, {"model": {"grid": {"kind": "small"}}}) == [
-        ("model.grid", None, {"kind": "small"})
+    assert differences({"model": {"image_encoder": None}}, {"model": {"image_encoder": {"kind": "small"}}}) == [
+        ("model.image_encoder", None, {"kind": "small"})
     ]
 
 

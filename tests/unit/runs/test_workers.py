@@ -20,8 +20,8 @@ from saccade.search.search_config import SearchConfig
 def test_two_workers_answer_as_one_process_in_order(translator):
     model = saccade.load(translator)
     texts = ["ant bee", "", "cat", "dog ant bee cat", "bee bee"] * 20
-    alone = [prediction.text for prediction in model.stream(texts, batch=8)]
-    assert [prediction.text for prediction in model.stream(texts, batch=8, workers=2)] == alone
+    alone = [prediction.text for prediction in model.stream(texts, batch_size=8)]
+    assert [prediction.text for prediction in model.stream(texts, batch_size=8, workers=2)] == alone
     assert alone[0] == "ANT BEE"
     assert alone[1] == ""
 

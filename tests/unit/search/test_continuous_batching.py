@@ -67,11 +67,11 @@ def test_a_model_whose_sentences_cannot_be_replaced_does_not_flow():
 @pytest.mark.parametrize(
     "search",
     [
-        SearchConfig(batch=4, max_length=6),
-        SearchConfig(batch=4, max_length=6, beam=3, nbest=2),
-        SearchConfig(batch=4, max_length=6, beam=3, coverage_penalty=0.2),
-        SearchConfig(batch=4, max_length=6, sample=True),
-        SearchConfig(batch=4, max_length=6, min_length=2),
+        SearchConfig(batch_size=4, max_length=6),
+        SearchConfig(batch_size=4, max_length=6, beam=3, nbest=2),
+        SearchConfig(batch_size=4, max_length=6, beam=3, coverage_penalty=0.2),
+        SearchConfig(batch_size=4, max_length=6, sample=True),
+        SearchConfig(batch_size=4, max_length=6, min_length=2),
     ],
 )
 @pytest.mark.parametrize("limits", [{"attention": False}, {"attention": True}, {"attention": False, "prefix": True}])
@@ -94,7 +94,7 @@ def test_a_model_that_does_not_flow_reads_once():
     model.register_forward_hook(lambda *given: None)
     encode = model.encode
     model.encode = lambda *given, **options: (read.append(1), encode(*given, **options))[1]
-    decode(model, batch, SearchConfig(batch=8, max_length=4), lengths=[4] * 5, attention=False)
+    decode(model, batch, SearchConfig(batch_size=8, max_length=4), lengths=[4] * 5, attention=False)
     assert len(read) == 1
 
 

@@ -44,7 +44,7 @@ def test_what_is_asked_of_a_sentence_goes_with_it(model, together, lengths):
         "prefix": [[4 + row % 3] for row in range(SENTENCES)],
         "required": [[[4 + (row + 1) % 3, 5]] for row in range(SENTENCES)],
     }
-    search = SearchConfig(beam=2, batch=together)
+    search = SearchConfig(beam=2, batch_size=together)
     found = decode(model, batch, search, lengths=lengths, constraints=[MinimumLength(4)], **limits)
     for row, answers in enumerate(found):
         one, end = Batch(batch.source[row : row + 1], batch.source_mask[row : row + 1]), lengths[row : row + 1]
@@ -62,7 +62,7 @@ def test_a_rule_for_all_sentences_keeps_them_together(model):
         seen.append(len(logs))
         return logs
 
-    decode(model, sources(), SearchConfig(batch=2), lengths=[5] * SENTENCES, constraints=[rule])
+    decode(model, sources(), SearchConfig(batch_size=2), lengths=[5] * SENTENCES, constraints=[rule])
     assert set(seen) == {SENTENCES}
 
 
@@ -71,7 +71,7 @@ def test_pictures_are_cut_with_their_sentences():
     read, encode = [], model.encode
     model.encode = lambda batch, **options: read.append(batch.pictures) or encode(batch, **options)
     batch = Batch(batch.source, batch.source_mask, pictures=torch.arange(SENTENCES).view(-1, 1, 1, 1))
-    decode(model, batch, SearchConfig(batch=2), lengths=[5] * SENTENCES)
+    decode(model, batch, SearchConfig(batch_size=2), lengths=[5] * SENTENCES)
     assert torch.cat(read).flatten().tolist() == list(range(SENTENCES))
 
 
@@ -80,14 +80,14 @@ def test_the_parts_of_a_batch_have_no_columns_that_are_padding_throughout():
     encode = model.encode
     model.encode = lambda batch, **options: read.append(tuple(batch.source.shape)) or encode(batch, **options)
     batch = Batch.from_lists([[4, 5], [4], [4, 5, 6, 4], [5, 6, 4]])
-    decode(model, batch, SearchConfig(batch=2), lengths=[3] * 4)
+    decode(model, batch, SearchConfig(batch_size=2), lengths=[3] * 4)
     assert read == [(2, 2), (2, 4)]
 
 
 def test_a_language_model_continues_more_beginnings_than_are_searched_together():
     model, _ = lively_case("bahdanau", "language")
     prefix = [[4], [5, 6], [4, 4, 5]]
-    found = decode(model, Batch.blank(3), SearchConfig(batch=2), lengths=[7] * 3, prefix=prefix)
+    found = decode(model, Batch.blank(3), SearchConfig(batch_size=2), lengths=[7] * 3, prefix=prefix)
     assert [row[0].tokens[: len(start)] for row, start in zip(found, prefix, strict=True)] == prefix
     alone = [decode(model, Batch.blank(1), SearchConfig(), lengths=[7], prefix=[start])[0] for start in prefix]
     assert words(found) == words(alone)
@@ -115,7 +115,7 @@ BOUNDS = {
     "seed": ([0, 2**63 - 1], [-1, 2**63]),
     "max_length": ([1, 100_000, None], [0, 100_001]),
     "min_length": ([0, 100_000], [-1, 100_001]),
-    "batch": ([1, None], [0]),
+    "batch_size": ([1, None], [0]),
 }
 """Of each setting: the nearest values that are allowed, and those that are not."""
 
@@ -158,7 +158,7 @@ GPU = torch.device("cuda")
         ({"beam": 20, "nbest": 20}, 128),
         ({"sample": True, "nbest": 40}, 64),
         ({"beam": 500}, 32),
-        ({"batch": 7}, 7),
+        ({"batch_size": 7}, 7),
     ],
 )
 def test_a_gpu_is_filled_with_sentences(settings, wanted):
@@ -167,7 +167,7 @@ def test_a_gpu_is_filled_with_sentences(settings, wanted):
 
 def test_large_sentences_and_those_of_a_processor_are_few():
     assert SearchConfig().together(GPU, large=True) == SearchConfig().together(torch.device("cpu"), large=False) == 32
-    assert SearchConfig(batch=50).together(GPU, large=True) == 50
+    assert SearchConfig(batch_size=50).together(GPU, large=True) == 50
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_minimum_that_leaves_the_shortest_answer_no_end_is_refused(model):
 def test_no_answer_is_longer_than_the_model_has_places_for(model, together):
     batch = sources(4)
     for limits in ({}, {"attention": False}):
-        found = decode(model, batch, SearchConfig(batch=together), lengths=[9, 2, 9, 9], room=3, **limits)
+        found = decode(model, batch, SearchConfig(batch_size=together), lengths=[9, 2, 9, 9], room=3, **limits)
         assert [len(row[0].tokens) <= most for row, most in zip(found, (3, 2, 3, 3), strict=True)] == [True] * 4
 
 
@@ -216,7 +216,7 @@ SEARCHES = {
     "beam": lambda model, batch, **limits: beam(model, batch, 3, **limits),
     "sample": lambda model, batch, **limits: sample(model, batch, 2, **limits),
     "flow": lambda model, batch, max_length, stop: decode(
-        model, batch, SearchConfig(batch=2), lengths=[max_length] * batch.size, attention=False, stop=stop
+        model, batch, SearchConfig(batch_size=2), lengths=[max_length] * batch.size, attention=False, stop=stop
     ),
 }
 

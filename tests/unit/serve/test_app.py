@@ -55,7 +55,7 @@ def test_requests_that_arrive_together_are_decoded_together_if_they_want_the_sam
     model = Fake()
 
     async def test():
-        app = application(model, max_wait=300)
+        app = application(model, max_wait_ms=300)
         same = [{"input": f"w{n}", "options": {"beam": 2}} for n in range(6)]
         written_otherwise = {"input": "w6", "options": {"beam": 2, "nbest": 1}}
         others = [{"input": "x", "options": {"beam": 3}}, {"input": "y", "options": {"beam": 2}, "attention": True}]
@@ -156,7 +156,7 @@ def test_a_body_is_read_no_further_than_it_may_be_long():
 )
 def test_what_is_beyond_the_limits(asked, told):
     model = Fake()
-    got = run(post(application(model, max_inputs=4, max_input=10, max_beam=8), asked))
+    got = run(post(application(model, max_inputs=4, max_input_tokens=10, max_beam=8), asked))
     assert (got.status, got.json["error"]["code"]) == (422, "beyond_limits")
     assert told in got.error
     assert model.batches == []
@@ -182,7 +182,7 @@ def test_a_trace_has_the_same_limits():
     ],
 )
 def test_the_most_that_is_allowed_is_allowed(name, most):
-    app = application(max_input=10, max_beam=8)
+    app = application(max_input_tokens=10, max_beam=8)
     others = {"top_k": {"sample": True}, "seed": {"sample": True}, "min_length": {"max_length": 40}}.get(name, {})
     assert run(post(app, {"input": "a", "options": {name: most} | others})).status == 200
     got = run(post(app, {"input": "a", "options": {name: most + 1}}))
@@ -252,7 +252,7 @@ def test_a_full_queue():
     model = Fake()
 
     async def test():
-        app = application(model, queue=2, max_inputs=2, max_wait=0)
+        app = application(model, max_queue=2, max_inputs=2, max_wait_ms=0)
         model.hold()
         running = asyncio.create_task(post(app, TEXT))
         await until(model.begun.is_set)
@@ -288,7 +288,7 @@ def test_time_is_up_before_the_work_begins():
     model.stubborn = True
 
     async def test():
-        app = application(model, timeout=0.5, max_wait=0)
+        app = application(model, timeout=0.5, max_wait_ms=0)
         model.hold()
         begun = asyncio.create_task(post(app, {"input": "begun"}))
         await until(model.begun.is_set)
@@ -311,7 +311,7 @@ def test_a_client_that_is_gone_is_not_worked_for():
     model = Fake()
 
     async def test():
-        app = application(model, max_wait=0)
+        app = application(model, max_wait_ms=0)
         model.hold()
         begun, waits = asyncio.Event(), asyncio.Event()
         first = asyncio.create_task(post(app, {"input": "first"}, leave=begun))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from saccade.cli import main
 from saccade.cli.commands.serve import serve
 from saccade.errors import ConfigError
 from saccade.serve import run
@@ -37,21 +38,39 @@ def test_options_become_settings(served, tmp_path):
         token_file=tmp_path / "token",
         cors=["https://a.example"],
         allow_host=["b.example"],
-        queue=10,
+        max_queue=10,
         timeout=1,
         head_timeout=2,
         max_connections=50,
         max_body=5000,
-        max_picture=3000,
+        max_image_bytes=3000,
         max_pixels=2000,
-        max_held=6000,
+        max_inflight_bytes=6000,
     )
     settings = served[0][1]
     assert (settings.host, settings.port, settings.token) == ("0.0.0.0", 0, "secret")
     assert (settings.cors, settings.allowed_hosts) == (("https://a.example",), ("b.example",))
-    assert (settings.queue, settings.max_inputs, settings.timeout) == (10, 10, 1.0)
+    assert (settings.max_queue, settings.max_inputs, settings.timeout) == (10, 10, 1.0)
     assert (settings.head_timeout, settings.max_connections) == (2.0, 50)
-    assert (settings.max_body, settings.max_picture, settings.max_pixels, settings.max_held) == (5000, 3000, 2000, 6000)
+    assert (settings.max_body, settings.max_image_bytes, settings.max_pixels, settings.max_inflight_bytes) == (
+        5000,
+        3000,
+        2000,
+        6000,
+    )
+
+
+def test_options_by_their_old_names(served, capsys):
+    old = ("--max-wait", "7", "--queue=9", "--max-input", "6", "--max-picture", "5", "--max-held", "4")
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "a", *old])
+    assert ended.value.code == 0
+    settings = served[0][1]
+    assert (settings.max_wait_ms, settings.max_queue, settings.max_input_tokens) == (7.0, 9, 6)
+    assert (settings.max_image_bytes, settings.max_inflight_bytes) == (5, 4)
+    said = capsys.readouterr().err
+    assert "--max-wait is now --max-wait-ms; the old name goes with the next release." in said
+    assert said.count(" is now ") == 5
 
 
 def test_it_says_what_it_serves_and_who_may_ask(served, capsys):

@@ -44,7 +44,7 @@ def test_answers_are_those_that_the_model_gives_alone(translator, attention):
     (served,) = load_models([translator], device="cpu")
 
     async def test():
-        app = application(served, max_wait=100, max_batch=16)
+        app = application(served, max_wait_ms=100, max_batch=16)
         asked = [(text, number) for text in TEXTS for number in range(len(OPTIONS))]
         got = await asyncio.gather(
             *(post(app, {"input": text, "options": OPTIONS[n], "attention": attention}) for text, n in asked)
@@ -173,7 +173,7 @@ def test_a_long_search_ends_when_its_client_goes(folder):
     slow = {"input": "ant bee", "options": {"beam": 16, "min_length": 1000, "max_length": 1040}}
 
     async def test():
-        app = application(served, max_wait=0)
+        app = application(served, max_wait_ms=0)
         leave = asyncio.Event()
         first = asyncio.create_task(post(app, slow, leave=leave))
         await until(lambda: app.batcher._running)
@@ -210,7 +210,7 @@ def test_captions_are_those_that_the_model_gives_alone(seeing, pictures, options
     alone = [next(model.stream([data], attention=True, **options)).to_dict() for data in pictures]
 
     async def test():
-        app = application(served, max_wait=300)
+        app = application(served, max_wait_ms=300)
         asked = {"options": options, "attention": True}
         together = await post(app, asked | {"images": [b64encode(data).decode() for data in pictures]})
         apart = await asyncio.gather(*(post(app, asked | {"image": b64encode(data).decode()}) for data in pictures))
@@ -278,12 +278,12 @@ def test_without_pillow_a_model_for_pictures_is_not_served(monkeypatch):
     model = saccade.api.Model(captioning_task())
     monkeypatch.setitem(sys.modules, "PIL", None)
     monkeypatch.delitem(sys.modules, "PIL.Image", raising=False)
-    with pytest.raises(ConfigError, match=r"pip install 'saccade-attention\[pictures\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'saccade-attention\[images\]'"):
         Served("seeing", model)
 
 
 def test_other_tasks_are_served_too():
-    language = untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny})
+    language = untrained("language-modeling", {"preset": "lstmn", **MODELS["lstmn"].tiny})
     classes = untrained("classification", {"preset": "bahdanau", **MODELS["bahdanau"].tiny})
     for task in (language, classes):
         served = Served(task.name, saccade.api.Model(task))

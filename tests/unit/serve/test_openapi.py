@@ -18,7 +18,7 @@ from saccade.api import Model
 from saccade.serve.models import Served
 
 INPUTS = {"text": {"input", "inputs"}, "picture": {"image", "images"}}
-SMALL = {"max_input": 8, "max_inputs": 3, "max_beam": 3, "max_picture": 10_000, "max_pixels": 10_000}
+SMALL = {"max_input_tokens": 8, "max_inputs": 3, "max_beam": 3, "max_image_bytes": 10_000, "max_pixels": 10_000}
 VALID, INVALID = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
 GENERATED = [
     ("GET", "/healthz", VALID),  # which has nothing that could be invalid

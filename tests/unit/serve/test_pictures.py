@@ -55,7 +55,7 @@ def test_pictures_of_different_requests_are_decoded_together():
     model = Seeing()
 
     async def test():
-        app = application(model, max_wait=300)
+        app = application(model, max_wait_ms=300)
         asked = [post(app, {"image": text_of(WHOLE)}), sent(app, OTHER), sent(app, OTHER, query=b"beam=1")]
         return [got.json["predictions"] for got in await asyncio.gather(*asked)]
 
@@ -158,7 +158,7 @@ BROKEN = {
     "header is damaged or declares no pixels": png(0, 0),
 }
 TOO_LONG = WHOLE + bytes(5000)
-LIMITS = {"max_picture": 5000, "max_pixels": 10_000}
+LIMITS = {"max_image_bytes": 5000, "max_pixels": 10_000}
 
 
 @pytest.mark.parametrize("told", BROKEN)
@@ -186,7 +186,9 @@ def test_a_request_is_refused_as_a_whole_and_every_bad_picture_named():
     assert len(model.opened) == 8, "eight faults are enough, and what is too long is not even decoded"
 
 
-@pytest.mark.parametrize("limits", [{"max_picture": 5000}, {"max_body": 5000}, {"max_picture": 5000, "max_body": 9999}])
+@pytest.mark.parametrize(
+    "limits", [{"max_image_bytes": 5000}, {"max_body": 5000}, {"max_image_bytes": 5000, "max_body": 9999}]
+)
 def test_a_picture_as_the_body_is_read_no_further_than_it_may_be_long(limits):
     taken = []
 
@@ -278,7 +280,7 @@ def test_a_full_queue_opens_nothing():
     model = Seeing()
 
     async def test():
-        app = application(model, queue=2, max_inputs=2, max_wait=0)
+        app = application(model, max_queue=2, max_inputs=2, max_wait_ms=0)
         model.hold()
         first = asyncio.create_task(sent(app, WHOLE))
         await until(model.begun.is_set)
@@ -339,7 +341,7 @@ def test_the_servers_own_end_gives_up_pictures_and_batches():
     model, said = Seeing(), []
 
     async def test():
-        app = application(model, max_wait=0)
+        app = application(model, max_wait_ms=0)
         end = asyncio.Event()
 
         async def receive():
@@ -374,7 +376,7 @@ def test_requests_hold_no_more_than_they_may_together():
 
     async def test():
         size = 2 * (len(WHOLE) + 8 * 12 * 3) + 10
-        app = application(model, max_held=size, max_wait=0)
+        app = application(model, max_inflight_bytes=size, max_wait_ms=0)
         model.hold()
         waiting = [asyncio.create_task(sent(app, WHOLE)) for _ in range(2)]
         await until(lambda: app.uploads.held == size - 10)
@@ -395,7 +397,7 @@ def test_requests_hold_no_more_than_they_may_together():
 def test_what_opened_pictures_take_is_held_too():
     """A few bytes may be a large picture."""
     model = Seeing()
-    app = application(model, max_held=20_000)
+    app = application(model, max_inflight_bytes=20_000)
     pictures = [text_of(encoded(quarters(40, 40)))] * 8  # 4,800 bytes each once opened
     told = refused(app, {"images": pictures}, 429)
     assert told == "All requests together may hold 0.02 MB, which is used up. Try again later."

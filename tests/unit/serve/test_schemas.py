@@ -19,7 +19,7 @@ def refused(body, kind=Predict):
 
 def test_options_are_those_of_a_recipe():
     assert set(Options.model_fields) == set(SearchConfig.model_fields) - {
-        "batch",
+        "batch_size",
         "precision",
     }  # the server's own business
 
@@ -103,7 +103,7 @@ def test_what_is_not_an_object_is_refused(body):
             b'{"input": "a", "options": {"beem": 2}}',
             "options.beem: setting 'beem' does not exist. Did you mean 'beam'?",
         ),
-        (b'{"input": "a", "options": {"batch": 2}}', "options.batch: setting 'batch' does not exist."),
+        (b'{"input": "a", "options": {"batch_size": 2}}', "options.batch_size: setting 'batch_size' does not exist."),
         (b'{"input": "a", "options": {"beam": "2"}}', "options.beam: Input should be a valid integer (it is '2')"),
         (b'{"input": "a", "options": {"beam": true}}', "options.beam: Input should be a valid integer"),
         (b'{"input": "a", "attention": 1}', "attention: Input should be a valid boolean"),

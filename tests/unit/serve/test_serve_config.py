@@ -28,17 +28,18 @@ def test_what_is_not_said_is_as_documented():
         "cors": (),
         "allowed_hosts": (),
         "max_batch": 32,
-        "max_wait": 5.0,
-        "queue": 1024,
+        "max_wait_ms": 5.0,
+        "max_queue": 1024,
         "timeout": 30.0,
         "head_timeout": 10.0,
         "max_connections": None,
         "max_body": None,
         "max_inputs": 128,
-        "max_input": 512,
-        "max_picture": 8_000_000,
+        "max_input_tokens": 512,
+        "max_turns": 200,
+        "max_image_bytes": 8_000_000,
         "max_pixels": 25_000_000,
-        "max_held": 256_000_000,
+        "max_inflight_bytes": 256_000_000,
         "max_beam": 16,
         "precision": None,
         "threads": None,
@@ -47,7 +48,18 @@ def test_what_is_not_said_is_as_documented():
 
 @pytest.mark.parametrize(
     "name",
-    ["max_batch", "queue", "max_body", "max_inputs", "max_input", "max_picture", "max_pixels", "max_held", "max_beam"],
+    [
+        "max_batch",
+        "max_queue",
+        "max_body",
+        "max_inputs",
+        "max_input_tokens",
+        "max_turns",
+        "max_image_bytes",
+        "max_pixels",
+        "max_inflight_bytes",
+        "max_beam",
+    ],
 )
 def test_limits_are_at_least_one(name):
     assert f"{name}: Input should be greater than or equal to 1" in refused(**{"max_inputs": 1} | {name: 0})
@@ -55,13 +67,13 @@ def test_limits_are_at_least_one(name):
 
 
 def test_ports_and_waits_have_their_bounds():
-    assert (Settings(port=0).port, Settings(port=65535).port, Settings(max_wait=0.0).max_wait) == (0, 65535, 0.0)
+    assert (Settings(port=0).port, Settings(port=65535).port, Settings(max_wait_ms=0.0).max_wait_ms) == (0, 65535, 0.0)
     assert "port: Input should be" in refused(port=65536)
     assert "port: Input should be" in refused(port=-1)
-    assert "max_wait: Input should be" in refused(max_wait=-0.1)
-    assert Settings(queue=5, max_inputs=5).queue == 5
-    assert "raise queue to 6 or lower max_inputs" in refused(queue=5, max_inputs=6)
-    assert Settings(max_held=5, max_body=5).max_body == 5
+    assert "max_wait_ms: Input should be" in refused(max_wait_ms=-0.1)
+    assert Settings(max_queue=5, max_inputs=5).max_queue == 5
+    assert "raise max_queue to 6 or lower max_inputs" in refused(max_queue=5, max_inputs=6)
+    assert Settings(max_inflight_bytes=5, max_body=5).max_body == 5
     assert "token: " in refused(token="")
 
 
@@ -79,7 +91,7 @@ def test_the_token_is_not_shown():
 
 
 def test_faults_are_told():
-    assert "raise queue to 128 or lower max_inputs" in refused(queue=10)
+    assert "raise max_queue to 128 or lower max_inputs" in refused(max_queue=10)
     assert "name the allowed origins" in refused(cors=("*",))
     assert "max_batch: Input should be greater than or equal to 1 (it is 0)" in refused(max_batch=0)
     assert "timeout: Input should be greater than 0" in refused(timeout=0.0)
@@ -89,15 +101,19 @@ def test_faults_are_told():
 
 def test_a_body_has_room_for_pictures_where_they_are_served():
     assert Settings().body(pictures=False) == 1 << 20
-    assert Settings(max_picture=3000).body(pictures=True) == (1 << 20) + 4 * 4000
+    assert Settings(max_image_bytes=3000).body(pictures=True) == (1 << 20) + 4 * 4000
     assert 43_000_000 < Settings().body(pictures=True) < 44_000_000
     assert Settings(max_body=7).body(pictures=True) == Settings(max_body=7).body(pictures=False) == 7
-    assert Settings(max_held=100).body(pictures=True) == Settings(max_held=100).body(pictures=False) == 100
-    assert "raise max_held to 101 or lower max_body" in refused(max_held=100, max_body=101)
+    assert (
+        Settings(max_inflight_bytes=100).body(pictures=True)
+        == Settings(max_inflight_bytes=100).body(pictures=False)
+        == 100
+    )
+    assert "raise max_inflight_bytes to 101 or lower max_body" in refused(max_inflight_bytes=100, max_body=101)
 
 
 def test_the_longest_input_may_have_its_longest_answer():
-    assert Settings(max_input=100).max_output == 220
+    assert Settings(max_input_tokens=100).max_output == 220
 
 
 def test_a_token_comes_from_a_file_or_the_environment(tmp_path, monkeypatch):

@@ -41,7 +41,7 @@ def texts_of(found):
 
 def test_answers_come_in_the_order_of_inputs_and_batches_are_of_like_lengths():
     task, texts = Echo(), sentences(5000)
-    assert texts_of(stream(task, texts, SearchConfig(batch=8))) == [text.upper() for text in texts]
+    assert texts_of(stream(task, texts, SearchConfig(batch_size=8))) == [text.upper() for text in texts]
     assert all(len(batch) <= 8 for batch in task.asked)
     spread = [max(map(len, batch)) - min(map(len, batch)) for batch in task.asked]
     assert sum(spread) / len(spread) < 8
@@ -56,8 +56,8 @@ def test_answers_come_in_the_order_of_inputs_and_batches_are_of_like_lengths():
         ("cuda", False, {"beam": 40, "nbest": 40}, 64),
         ("cuda", False, {"beam": 1000}, 32),
         ("cuda", True, {}, 32),
-        ("cuda", True, {"batch": 100}, 100),
-        ("cpu", False, {"batch": 100}, 100),
+        ("cuda", True, {"batch_size": 100}, 100),
+        ("cpu", False, {"batch_size": 100}, 100),
     ],
 )
 def test_a_gpu_is_filled_unless_somebody_says_how_many_or_wants_to_see_attention(device, attention, settings, most):
@@ -77,7 +77,7 @@ def test_few_pictures_at_a_time():
 def test_a_batch_has_no_more_tokens_than_memory_is_meant_for():
     task = Echo()
     task.longest = 10_000
-    in_batches(task, ["w " * 4000] * 5 + ["w"] * 40, SearchConfig(batch=32))
+    in_batches(task, ["w " * 4000] * 5 + ["w"] * 40, SearchConfig(batch_size=32))
     assert sorted(len(batch) for batch in task.asked) == [1, 2, 2, 8, 32]
 
 
@@ -122,7 +122,7 @@ def test_what_is_too_long_is_refused_by_its_number():
 def test_memory_stays_flat():
     def peak(count):
         tracemalloc.start()
-        for _ in stream(Forgetful(), (f"input {number} " * 5 for number in range(count)), SearchConfig(batch=4)):
+        for _ in stream(Forgetful(), (f"input {number} " * 5 for number in range(count)), SearchConfig(batch_size=4)):
             pass
         found = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

@@ -40,9 +40,9 @@ SMALL = {
 def recipe_of(cache, preset="show-attend-tell-soft", **changes):
     settings = {
         "task": "captioning",
-        "data": {"corpus": "scenes", "size": 30, "held_out": 8, "picture_size": 32, "cache": str(cache)},
+        "data": {"corpus": "scenes", "size": 30, "held_out": 8, "image_size": 32, "cache": str(cache)},
         "tokenizer": {"kind": "word"},
-        "model": {"preset": preset, "grid": GRID, **SMALL[preset]},
+        "model": {"preset": preset, "image_encoder": GRID, **SMALL[preset]},
         "train": {
             "steps": 3,
             "tokens_per_batch": 100,
@@ -97,7 +97,7 @@ def test_evaluation_tells_captions_and_pointing(trained, cache):
     task = load_task(trained)
     recipe = recipe_of(cache, task.recipe.preset)
     examples = list(Corpus(recipe).examples("valid"))
-    found = task.evaluate(examples, SearchConfig(batch=5, max_length=8))
+    found = task.evaluate(examples, SearchConfig(batch_size=5, max_length=8))
     assert next(iter(found.metrics)) == "cider_d"
     assert {"bleu4", "rouge_l", "meteor_lite", "exact", "pointing", "mass_inside"} <= set(found.metrics)
     assert found.details == {"pictures": 8, "captions": 32}
@@ -252,7 +252,7 @@ def test_a_grid_begins_with_the_weights_of_a_file(cache, tmp_path):
     torch.save(published.state_dict(), tmp_path / "grid.pth")
     settings = {"preset": "show-attend-tell-soft", **SMALL["show-attend-tell-soft"]}
     grid = {**GRID, "weights": str(tmp_path / "grid.pth"), "frozen": True}
-    recipe = recipe_of(cache, model={**settings, "grid": grid})
+    recipe = recipe_of(cache, model={**settings, "image_encoder": grid})
     train(recipe, tmp_path / "model")
     (tmp_path / "grid.pth").unlink()  # the folder is the model
     kept = load_task(tmp_path / "model").model.encoder.grid.state_dict()
@@ -269,7 +269,7 @@ def test_a_grid_begins_with_the_weights_of_a_file(cache, tmp_path):
 )
 def test_recipes_that_cannot_be(cache, changes, match):
     if "model" in changes:
-        changes = {"model": {**changes["model"], "grid": None}}
+        changes = {"model": {**changes["model"], "image_encoder": None}}
         settings = {"task": "captioning", "data": {"corpus": "scenes"}, "model": {"preset": "bahdanau"}}
         with pytest.raises(ConfigError, match=match):
             parse_recipe(RecipeText(settings, "test"))
@@ -348,6 +348,8 @@ def test_a_caption_is_exact_whatever_its_case_and_signs(untaught, album, monkeyp
 def test_a_frozen_vgg_needs_weights(cache, tmp_path):
     with pytest.raises(ConfigError, match="features would be random"):
         train(
-            recipe_of(cache, model={"preset": "show-attend-tell-soft", "grid": {"kind": "vgg16", "frozen": True}}),
+            recipe_of(
+                cache, model={"preset": "show-attend-tell-soft", "image_encoder": {"kind": "vgg16", "frozen": True}}
+            ),
             tmp_path,
         )

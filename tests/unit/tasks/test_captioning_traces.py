@@ -97,7 +97,9 @@ def test_regions_are_blocked_and_weights_pulled(preset, path):
 
 
 def test_a_model_without_attention_has_steps_and_nothing_to_block(path):
-    model = captioner(attention=None, decoder={"width": 12, "gated": False, "start": "mean-deep", "summary": True})
+    model = captioner(
+        attention=None, decoder={"width": 12, "gated": False, "initial_state": "mean-deep", "fixed_context": True}
+    )
     trace = model.trace(path, max_length=4)
     assert trace.sites == []
     assert trace.steps

@@ -72,7 +72,7 @@ def test_what_stands_beside_a_text_does_not_change_its_label(task):
 @pytest.mark.parametrize("pooling", ["mean", "last"])
 def test_without_attention_pooling_there_is_nothing_to_show(pooling):
     model = {"preset": "bahdanau", **MODELS["bahdanau"].tiny}
-    task = untrained("classification", model, head={"pooling": pooling})
+    task = untrained("classification", model, classifier={"pooling": pooling})
     (found,) = task.predict(["good cat"], SearchConfig())
     assert not found.attention
 
@@ -83,7 +83,9 @@ def test_mistakes_are_told(task, tmp_path):
     tokenizer = Tokenizer.train(TokenizerConfig(kind="word"), ["a"], "text")
     with pytest.raises(DataError, match=r"have the labels \['only'\], but there must be two or more"):
         Classification(task.recipe, Tokenizers(tokenizer, None, ["only"]))
-    with pytest.raises(ConfigError, match=r"models of different tasks cannot be compared: classification, language"):
-        check_comparable([task, untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny})])
+    with pytest.raises(
+        ConfigError, match=r"models of different tasks cannot be compared: classification, language-modeling"
+    ):
+        check_comparable([task, untrained("language-modeling", {"preset": "lstmn", **MODELS["lstmn"].tiny})])
     (tmp_path / "test.tsv").write_text("good\tcat\nbad\tdog\n")
     assert [e.label for e in examples_to_test(task.recipe, [tmp_path / "test.tsv"])] == ["good", "bad"]

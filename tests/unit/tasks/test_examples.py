@@ -3,6 +3,7 @@
 import pytest
 
 from helpers.captioning import captioner
+from helpers.chat import chat
 from helpers.recipes import MODEL, untrained
 from saccade.recipes.schema import DataConfig
 
@@ -18,12 +19,19 @@ def test_a_model_of_files_has_the_examples_of_its_recipe():
     assert examples(task, examples=["one", "two"]) == [{"input": "one"}, {"input": "two"}]
 
 
-@pytest.mark.parametrize(("name", "corpus"), [("translation", "english-french"), ("language", "reading")])
+@pytest.mark.parametrize(("name", "corpus"), [("translation", "english-french"), ("language-modeling", "reading")])
 def test_a_model_of_a_built_in_corpus_has_those_of_the_corpus(name, corpus):
     task = untrained(name, MODEL)
     data = DataConfig(corpus=corpus)
     assert len(examples(task, data=data)) >= 3
     assert examples(task, data=data, examples=["mine"]) == [{"input": "mine"}]
+
+
+def test_examples_of_talk_are_dialogues():
+    found = examples(chat(), data=DataConfig(corpus="talk"))
+    assert all(one["input"].keys() == {"turns"} for one in found)
+    assert len(found) >= 3
+    assert examples(chat(), examples=["mine"]) == [{"input": "mine"}]
 
 
 def test_a_captioner_of_scenes_draws_images_that_it_has_not_seen():

@@ -18,7 +18,7 @@ TEXTS = ["the cat sat down .", "a dog ran .", "the end"]
 
 @pytest.fixture(scope="module")
 def task():
-    return untrained("language", {"preset": "lstmn", **MODELS["lstmn"].tiny})
+    return untrained("language-modeling", {"preset": "lstmn", **MODELS["lstmn"].tiny})
 
 
 def nats_by_hand(task, text):
@@ -57,7 +57,7 @@ def test_a_text_goes_on(task):
 
 def test_learned_positions_leave_room_for_so_many_tokens():
     tiny = MODELS["transformer-base"].tiny | {"positions": "learned", "max_length": 9}
-    task = untrained("language", {"preset": "transformer-base", **tiny})
+    task = untrained("language-modeling", {"preset": "transformer-base", **tiny})
     (found,) = task.predict(["the cat sat"], SearchConfig())
     assert len(found.tokens) <= 9
     (found,) = task.predict(["the cat sat down . a dog ran"], SearchConfig())

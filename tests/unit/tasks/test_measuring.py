@@ -62,16 +62,18 @@ def test_models_are_compared_with_the_first_by_metrics_that_both_have():
 
 
 def test_only_models_of_one_task_can_be_compared():
-    one, other = untrained("translation", MODEL), untrained("language", MODEL)
+    one, other = untrained("translation", MODEL), untrained("language-modeling", MODEL)
     check_comparable([one, one])
-    with pytest.raises(ConfigError, match="models of different tasks cannot be compared: language, translation"):
+    with pytest.raises(
+        ConfigError, match="models of different tasks cannot be compared: language-modeling, translation"
+    ):
         check_comparable([one, other])
 
 
 def test_the_split_to_test_is_test_where_there_is_one():
-    both = recipe_of({"task": "language", "data": {"train": "a", "test": "b"}})
-    files = recipe_of({"task": "language", "data": {"train": "a"}})
-    built_in = recipe_of({"task": "language", "data": {"corpus": "reading"}})
+    both = recipe_of({"task": "language-modeling", "data": {"train": "a", "test": "b"}})
+    files = recipe_of({"task": "language-modeling", "data": {"train": "a"}})
+    built_in = recipe_of({"task": "language-modeling", "data": {"corpus": "reading"}})
     assert [split_to_test(each) for each in (both, files, built_in)] == ["test", "valid", "test"]
     assert split_to_test(both, "train") == "train"
     with pytest.raises(ConfigError, match=r"split 'tset' does not exist\. Did you mean 'test'"):
@@ -82,7 +84,7 @@ def test_examples_without_a_label_or_without_text_cannot_be_measured(tmp_path, m
     recipe = classify(tmp_path, ["good\ta cat", "bad\ta dog"])
     file = tmp_path / "train.tsv"
     assert [example.label for example in examples_to_test(recipe, [file])] == ["good", "bad"]
-    language = recipe_of({"task": "language", "data": {"train": "unused"}})
+    language = recipe_of({"task": "language-modeling", "data": {"train": "unused"}})
     with pytest.raises(DataError, match="there is nothing to evaluate on: no example has any text"):
         examples_to_test(language, [write_lines(tmp_path / "blank.txt", ["", "  "])])
     found = [Example(source="a cat", label="good"), Example(source="a dog")]
@@ -140,7 +142,7 @@ def test_a_model_that_is_measured_goes_on_as_it_was(training):
     pair = Example(source="ant bee", target="ANT BEE")
     for kind, measure in (
         ("translation", lambda task: task.attend([pair])),
-        ("language", lambda task: task.evaluate([Example(target="a dog ran .")], SearchConfig())),
+        ("language-modeling", lambda task: task.evaluate([Example(target="a dog ran .")], SearchConfig())),
         ("classification", lambda task: task.predict(["good cat"], SearchConfig())),
     ):
         task = untrained(kind, {"preset": "bahdanau", **MODELS["bahdanau"].tiny})
@@ -153,7 +155,7 @@ def test_a_model_that_is_measured_goes_on_as_it_was(training):
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "most"), [("translation", "ant bee", 2 * 3 + 20), ("language", "a dog", 2 + 100)]
+    ("kind", "text", "most"), [("translation", "ant bee", 2 * 3 + 20), ("language-modeling", "a dog", 2 + 100)]
 )
 def test_an_answer_that_does_not_end_has_so_many_tokens_and_no_more(kind, text, most):
     """The limit is twice the source tokens including EOS, plus 20; for language models, 100 after the prefix."""
@@ -169,6 +171,6 @@ def test_an_answer_that_does_not_end_has_so_many_tokens_and_no_more(kind, text, 
 
 def test_tokens_of_an_input_are_counted_with_its_end():
     texts = ["ant bee cat", "dog"]
-    for kind in ("translation", "classification", "language"):
+    for kind in ("translation", "classification", "language-modeling"):
         task = untrained(kind, MODEL)
         assert (task.lengths(texts), task.length(texts[0])) == ([4, 2], 4)

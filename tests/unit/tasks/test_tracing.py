@@ -80,7 +80,9 @@ def test_what_is_never_written_is_no_candidate():
         assert len(step.candidates) == min(10, len(model.task.target) - 2)
 
 
-@pytest.mark.parametrize(("name", "task", "seeds"), [("transformer-base", "translation", 0), ("lstmn", "language", 0)])
+@pytest.mark.parametrize(
+    ("name", "task", "seeds"), [("transformer-base", "translation", 0), ("lstmn", "language-modeling", 0)]
+)
 def test_what_a_decoder_started_from_is_marked(name, task, seeds):
     trace = Model(untrained(task, preset(name))).trace("the cat", max_length=5)
     written = trace.sides["written"]
@@ -149,7 +151,7 @@ def test_inputs_that_cannot_be(model):
 
 @pytest.mark.parametrize("name", ["lstmn", "self-attentive-rnn", "transformer-base", "bahdanau"])
 def test_language_models_look_back_at_what_they_wrote(name):
-    trace = Model(untrained("language", preset(name))).trace("the cat", max_length=5)
+    trace = Model(untrained("language-modeling", preset(name))).trace("the cat", max_length=5)
     assert trace.text.startswith("the cat")
     assert "source" not in trace.sides
     for site in trace.sites:
@@ -161,7 +163,7 @@ def test_language_models_look_back_at_what_they_wrote(name):
 
 @pytest.mark.parametrize("pooling", ["mean", "attention"])
 def test_classifiers_weigh_their_labels(pooling):
-    model = Model(untrained("classification", preset("lstmn"), head={"pooling": pooling}))
+    model = Model(untrained("classification", preset("lstmn"), classifier={"pooling": pooling}))
     trace = model.trace("good ant")
     (step,) = trace.steps
     assert {text for _, text, _ in step.candidates} == {"bad", "good", "so-so"}

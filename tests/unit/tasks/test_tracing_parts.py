@@ -49,7 +49,7 @@ def test_the_last_step_can_be_pulled_and_none_after_it():
 
 
 def test_options_are_told_where_they_are_not_the_plainest():
-    search = SearchConfig(beam=3, batch=7)
+    search = SearchConfig(beam=3, batch_size=7)
     assert TraceOptions().options(search) == {"beam": 3}
     told = TraceOptions(force=(1,), block=(2,), pull=((0, 1, 0.5),)).options(SearchConfig())
     assert told == {"force": [1], "block": [2], "pull": [[0, 1, 0.5]]}

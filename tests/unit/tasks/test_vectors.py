@@ -9,7 +9,7 @@ from torch import nn
 from helpers.commands import run
 from helpers.recipes import recipe_of, write_lines, write_recipe
 from saccade.errors import ConfigError
-from saccade.recipes.schema import VectorsConfig
+from saccade.recipes.schema import EmbeddingsConfig
 from saccade.runs.folder import load_task
 from saccade.runs.training import train
 from saccade.tasks.vectors import load_vectors
@@ -24,7 +24,10 @@ def settings(folder, *, tune, task="classification", **model):
         "task": task,
         "data": {"train": str(write_lines(folder / "train.txt", lines)), "cache": str(folder / "cache")},
         "tokenizer": {"kind": "word"},
-        "vectors": {"file": str(write_lines(folder / "v.txt", ["cat 1 2 3 4", "dog -4 -3 -2 -1"])), "tune": tune},
+        "embeddings": {
+            "file": str(write_lines(folder / "v.txt", ["cat 1 2 3 4", "dog -4 -3 -2 -1"])),
+            "trainable": tune,
+        },
         "model": {"embedding": 4, "encoder": {"width": 6}, "decoder": {"width": 6}, **model},
         "train": {"steps": 5, "lr": 0.01, "precision": "fp32", "accelerator": "cpu", "validate_every": 5},
     }
@@ -35,7 +38,7 @@ class Facts(TrainingCallback):
         self.facts = facts
 
 
-@pytest.mark.parametrize("task", ["classification", "language"])
+@pytest.mark.parametrize("task", ["classification", "language-modeling"])
 @pytest.mark.parametrize("tune", [True, False])
 def test_training_begins_with_the_vectors_and_tunes_them_or_not(tmp_path, task, tune):
     watcher = Facts()
@@ -66,7 +69,7 @@ def test_words_without_a_vector_have_the_spread_of_those_with_one(tmp_path):
     torch.manual_seed(0)
     lines = [f"{word} {' '.join(f'{x:.4f}' for x in (torch.randn(8) * 0.3).tolist())}" for word in words]
     embedding = nn.Embedding(len(vocabulary), 8)
-    laid = load_vectors(embedding, vocabulary, VectorsConfig(file=str(write_lines(tmp_path / "v.txt", lines))))
+    laid = load_vectors(embedding, vocabulary, EmbeddingsConfig(file=str(write_lines(tmp_path / "v.txt", lines))))
     assert laid.found == 500
     assert embedding.weight[504:].std().item() == pytest.approx(0.3, rel=0.1)
     assert embedding.weight.requires_grad
@@ -75,8 +78,8 @@ def test_words_without_a_vector_have_the_spread_of_those_with_one(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"task": "translation"}, r"vectors\.file: translation does not start from word vectors"),
-        ({"tokenizer": {"kind": "char"}}, r"vectors\.file: word vectors are of whole words: set tokenizer\.kind"),
+        ({"task": "translation"}, r"embeddings\.file: translation does not start from word vectors"),
+        ({"tokenizer": {"kind": "char"}}, r"embeddings\.file: word vectors are of whole words: set tokenizer\.kind"),
     ],
 )
 def test_vectors_that_fit_nothing_are_refused(tmp_path, change, message):

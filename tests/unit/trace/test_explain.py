@@ -84,7 +84,7 @@ def test_text_that_would_act_is_shown():
 
 
 def test_language_models_and_classifiers_are_explained():
-    assert "Step 3" in told(made("lstmn", "language").trace("the cat", max_length=3, detail=True))
+    assert "Step 3" in told(made("lstmn", "language-modeling").trace("the cat", max_length=3, detail=True))
     assert "The 3 most likely next tokens" in told(made("lstmn", "classification").trace("good ant", detail=True))
 
 

@@ -56,7 +56,7 @@ def test_who_agrees_with_himself_is_left_alone():
 @pytest.mark.parametrize("name", ["bahdanau", "transformer-base", "lstmn"])
 def test_a_batch_is_read_twice_and_the_readings_compared(name):
     model = tiny(name, dropout=0.3) if name != "bahdanau" else tiny(name, decoder={"dropout": 0.3})
-    objective = WordLoss(model, label_smoothing=0.1, agreement=5.0).train()
+    objective = WordLoss(model, label_smoothing=0.1, r_drop=5.0).train()
     torch.manual_seed(3)
     losses = losses_of(objective, ragged())
     torch.manual_seed(3)
@@ -75,8 +75,8 @@ def test_a_batch_is_read_twice_and_the_readings_compared(name):
 def test_without_dropout_and_in_evaluation_it_changes_nothing():
     model = tiny("transformer-base")
     usual = losses_of(WordLoss(model), ragged())
-    assert_close(losses_of(WordLoss(model, agreement=5.0).train(), ragged()), usual)
-    objective = WordLoss(model, agreement=5.0).eval()
+    assert_close(losses_of(WordLoss(model, r_drop=5.0).train(), ragged()), usual)
+    objective = WordLoss(model, r_drop=5.0).eval()
     sizes = set()
     model.encoder.register_forward_hook(lambda part, given, made: sizes.add(len(given[0])))
     assert_close(losses_of(objective, ragged()), usual)
@@ -89,7 +89,7 @@ def test_gold_attention_is_doubled_with_the_batch():
     model, links = tiny("bahdanau"), torch.rand(3, 5, 4)
     usual = losses_of(WordLoss(model, terms=[GuidedAlignment(weight=2.0)]), replace(ragged(), links=links))
     assert_close(
-        losses_of(WordLoss(model, terms=[GuidedAlignment(weight=2.0)], agreement=1.0), replace(ragged(), links=links)),
+        losses_of(WordLoss(model, terms=[GuidedAlignment(weight=2.0)], r_drop=1.0), replace(ragged(), links=links)),
         usual,
     )
 
@@ -97,7 +97,7 @@ def test_gold_attention_is_doubled_with_the_batch():
 def test_classes():
     model = build_classifier("bahdanau", 11, 4, head_dropout=0.5, **MODELS["bahdanau"].tiny)
     batch = Batch.from_lists([[4, 5], [6], [7, 8]], labels=[1, NO_LABEL, 3])
-    objective = ClassLoss(model, agreement=2.0).train()
+    objective = ClassLoss(model, r_drop=2.0).train()
     torch.manual_seed(5)
     losses = losses_of(objective, batch)
     torch.manual_seed(5)
@@ -109,24 +109,24 @@ def test_classes():
     assert_close(losses.plain, usual / 2)
 
 
-@pytest.mark.parametrize("agreement", [0.0, 1.0])
-def test_a_batch_of_classes_is_read_twice_only_where_it_learns_to_agree(agreement):
+@pytest.mark.parametrize("r_drop", [0.0, 1.0])
+def test_a_batch_of_classes_is_read_twice_only_where_it_learns_to_agree(r_drop):
     model, sizes = build_classifier("bahdanau", 11, 4, **MODELS["bahdanau"].tiny), []
     model.register_forward_hook(lambda part, given, made: sizes.append(len(made)))
-    objective = ClassLoss(model, agreement=agreement)
+    objective = ClassLoss(model, r_drop=r_drop)
     for training in (True, False):
         losses_of(objective.train(training), Batch.from_lists([[4, 5], [6], [7, 8]], labels=[1, 0, 3]))
-    assert sizes == [6 if agreement else 3, 3]
+    assert sizes == [6 if r_drop else 3, 3]
 
 
-@pytest.mark.parametrize("name", ["translation", "language", "classification", "captioning"])
+@pytest.mark.parametrize("name", ["translation", "language-modeling", "classification", "captioning"])
 def test_a_recipe_asks_for_it(name):
     task = captioner().task if name == "captioning" else untrained(name, MODEL)
-    assert task.objective().agreement == 0
-    task.recipe = task.recipe.model_copy(update={"train": task.recipe.train.model_copy(update={"agreement": 2.0})})
-    assert task.objective().agreement == 2
+    assert task.objective().r_drop == 0
+    task.recipe = task.recipe.model_copy(update={"train": task.recipe.train.model_copy(update={"r_drop": 2.0})})
+    assert task.objective().r_drop == 2
 
 
 def test_hard_attention_has_draws_of_its_own():
     with pytest.raises(ConfigError, match="hard attention samples too"):
-        HardLoss(tiny("bahdanau", attention={"align": "hard"}), agreement=1.0)
+        HardLoss(tiny("bahdanau", attention={"align": "hard"}), r_drop=1.0)

@@ -13,12 +13,14 @@ from helpers.attention import ENTRIES, Shape, make_case
 from helpers.models import CLASSIFIERS, ENGINES, VOCABULARY
 from helpers.question_models import asked
 from saccade.batch import Batch
+from saccade.data.points import padded_points
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.models import build_captioner, presets_for
 from saccade.recipes import RecipeText, shipped
 from saccade.runs.folder import build_task
 from saccade.runs.recipe import load_recipe, parse_recipe
 from saccade.tasks.inputs import IMAGE
+from saccade.tasks.ordering import Ordering
 from saccade.tasks.questions import Questions
 from saccade.train.hard import HardLoss, learns_by_reward
 from saccade.train.objective import ClassLoss, WordLoss, losses_of
@@ -92,11 +94,15 @@ def smaller(settings):
 def test_every_parameter_of_a_shipped_recipe_takes_part(name):
     settings = load_recipe(name).dump()
     settings["model"] = smaller(settings["model"])
-    settings["vectors"] = {}  # their file is not there
+    settings["embeddings"] = {}  # their file is not there
     sides = Tokenizers(MANY_TOKENS, MANY_TOKENS, ["bad", "good", "so-so"])
     task = build_task(parse_recipe(RecipeText(settings, name)), sides)
     if isinstance(task, Questions):
         given = replace(asked(SOURCES, TARGETS), spans=torch.tensor([[[1, 2]], [[0, 0]]]))
+    elif isinstance(task, Ordering):
+        words = batch()
+        points = padded_points([[[0.5] * task.recipe.points.dimensions] * 4] * 2, task.recipe.points.dimensions, 2)
+        given = Batch(**points, target=words.target, target_mask=words.target_mask)
     else:
         given = batch(pictures=task.reads is IMAGE, labels="labels" in task.parts)
         given = replace(given, copies=given.source)  # an output that copies needs them

@@ -29,7 +29,7 @@ SMALL = {
     "sutskever": {"embedding": 8, "encoder.width": 8, "decoder.width": 8},
     "transformer-base": {"width": 16, "feed_forward": 32, "layers": 1, "attention.heads": 2},
     "show-attend-tell-soft": {
-        "grid": {"kind": "small", "width": 8, "channels": (8,), "frozen": False},
+        "image_encoder": {"kind": "small", "width": 8, "channels": (8,), "frozen": False},
         "embedding": 8,
         "decoder.width": 8,
         "decoder.dropout": 0.0,
@@ -59,7 +59,10 @@ def trained(preset, graphs):
         target[last] = value
     seeing = preset in CAPTIONERS
     model = build_captioner(preset, WORDS, **settings) if seeing else build_seq2seq(preset, WORDS, WORDS, **settings)
-    config, fabric = TrainConfig(lr=0.01, graphs=graphs), Fabric(accelerator="cuda", devices=1, precision="bf16-mixed")
+    config, fabric = (
+        TrainConfig(lr=0.01, cuda_graphs=graphs),
+        Fabric(accelerator="cuda", devices=1, precision="bf16-mixed"),
+    )
     assert graphs_fit(config, fabric) is graphs
     objective = WordLoss(model)
     optimizer = build_optimizer(objective, config, fabric.device if graphs else None)

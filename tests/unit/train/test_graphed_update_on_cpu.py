@@ -155,9 +155,9 @@ class OneGpu(SimpleNamespace):
         return nn.utils.clip_grad_norm_(module.parameters(), max_norm)
 
 
-def trained(kind, clip, recorded):
+def trained(kind, norm, recorded):
     module, told = Far(), []
-    config = TrainConfig(optimizer=kind, lr=0.1, clip=clip, weight_decay=0.01, momentum=0.5)
+    config = TrainConfig(optimizer=kind, lr=0.1, max_grad_norm=norm, weight_decay=0.01, momentum=0.5)
     optimizer = build_optimizer(module, config, CPU if recorded else None)
     graphs = Graphs(CPU) if recorded else None
     updater = Updater(OneGpu(), module, optimizer, config, told.append, graphs)
@@ -169,11 +169,11 @@ def trained(kind, clip, recorded):
     return module, told, graphs, versions
 
 
-@pytest.mark.parametrize("clip", [0.5, None])
+@pytest.mark.parametrize("norm", [0.5, None])
 @pytest.mark.parametrize("kind", ["adam", "adamw", "sgd"])
-def test_replayed_updates_are_the_updates(kind, clip):
-    plain, wanted, _, _ = trained(kind, clip, recorded=False)
-    replayed, found, graphs, versions = trained(kind, clip, recorded=True)
+def test_replayed_updates_are_the_updates(kind, norm):
+    plain, wanted, _, _ = trained(kind, norm, recorded=False)
+    replayed, found, graphs, versions = trained(kind, norm, recorded=True)
     assert [made.graph.replays for made in graphs._captured.values()] == [5]
     torch.testing.assert_close(replayed.weight, plain.weight)
     for one, other in zip(found, wanted, strict=True):
@@ -185,7 +185,7 @@ def test_replayed_updates_are_the_updates(kind, clip):
 
 def test_what_came_of_an_update_is_told_with_the_next_one():
     module, told = Far(), []
-    config = TrainConfig(optimizer="sgd", clip=None)
+    config = TrainConfig(optimizer="sgd", max_grad_norm=None)
     updater = Updater(OneGpu(), module, build_optimizer(module, config, CPU), config, told.append, Graphs(CPU))
     known = []
     for step in (1, 2, 3):
@@ -199,7 +199,7 @@ def test_what_came_of_an_update_is_told_with_the_next_one():
 
 def test_batches_that_are_added_up_are_not_recorded():
     module, told = Far(), []
-    config = TrainConfig(optimizer="sgd", clip=None)
+    config = TrainConfig(optimizer="sgd", max_grad_norm=None)
     graphs = Graphs(CPU)
     updater = Updater(OneGpu(), module, build_optimizer(module, config, CPU), config, told.append, graphs)
     for step in (1, 2, 3):
@@ -224,7 +224,7 @@ def test_numbers_are_read_when_the_device_has_written_them(monkeypatch):
             said.append(f"waited {self.number}")
 
     monkeypatch.setattr(torch.cuda, "Event", Event)
-    module, config = Far(), TrainConfig(optimizer="sgd", clip=None)
+    module, config = Far(), TrainConfig(optimizer="sgd", max_grad_norm=None)
     learnt = lambda news: said.append(f"told {news.step - 1}")  # noqa: E731
     updater = Updater(OneGpu(), module, build_optimizer(module, config, CPU), config, learnt, Graphs(CPU))
     for step in (1, 2):

@@ -100,9 +100,9 @@ def test_measuring_moves_no_baseline_and_rewards_nothing():
     assert model.baseline.value.item() == pytest.approx(BASELINE)
 
 
-@pytest.mark.parametrize("task", ["translation", "language"])
+@pytest.mark.parametrize("task", ["translation", "language-modeling"])
 def test_tasks_without_a_reward_refuse_attention_that_learns_by_it(task):
-    preset = {"translation": "bahdanau", "language": "lstmn"}[task]
+    preset = {"translation": "bahdanau", "language-modeling": "lstmn"}[task]
     settings = {"preset": preset, **MODELS[preset].tiny, "attention": {"align": "hard"}}
     with pytest.raises(
         ConfigError, match=r"hard attention learns by reward \(REINFORCE\), which this task has no objective for"

@@ -33,7 +33,7 @@ from saccade.train.objective import losses_of
 
 
 def test_half_batches_added_up_are_one_batch(tmp_path):
-    options = {"optimizer": "sgd", "clip": None}
+    options = {"optimizer": "sgd", "max_grad_norm": None}
     whole = weights_after(Sentences([[0, 1, 2, 3]]), tmp_path / "whole", **options)
     halves = weights_after(Sentences([[0, 1], [2, 3]]), tmp_path / "halves", accumulate=2, **options)
     started = checkpoint.weights_of(Sentences([]).model)
@@ -45,7 +45,7 @@ def test_half_batches_added_up_are_one_batch(tmp_path):
 
 def test_the_longest_gradient_is_kept_to(tmp_path):
     before = checkpoint.weights_of(Sentences([]).model)
-    after = weights_after(Sentences([[0, 1, 2, 3]]), tmp_path, optimizer="sgd", lr=1.0, clip=0.01)
+    after = weights_after(Sentences([[0, 1, 2, 3]]), tmp_path, optimizer="sgd", lr=1.0, max_grad_norm=0.01)
     moved = math.sqrt(sum(float((after[name] - before[name]).square().sum()) for name in before))
     assert moved == pytest.approx(0.01, rel=1e-3)
 
@@ -155,14 +155,14 @@ def test_plateaus_halve_the_rate(tmp_path):
 
 
 def test_only_the_last_checkpoints_stay(tmp_path):
-    run(Sentences([[0]]), tmp_path, steps=7, checkpoint_every=2, keep=3)
+    run(Sentences([[0]]), tmp_path, steps=7, checkpoint_every=2, keep_checkpoints=3)
     kept = [path.name for path in checkpoint.checkpoints(tmp_path / "checkpoints")]
     assert kept == ["step-00000004", "step-00000006", "step-00000007"]
 
 
 def test_the_average_of_the_last_is_exported(tmp_path):
     job = Sentences([[0, 1]])
-    run(job, tmp_path, steps=6, checkpoint_every=2, keep=3, average=2)
+    run(job, tmp_path, steps=6, checkpoint_every=2, keep_checkpoints=3, average=2)
     paths = checkpoint.checkpoints(tmp_path / "checkpoints")[-2:]
     one, other = (checkpoint.read_weights(path / "weights.safetensors") for path in paths)
     for name, tensor in job.exported[-1].items():
@@ -233,13 +233,13 @@ def test_a_run_that_diverges_tells_where_and_keeps_the_last_good_checkpoint(tmp_
     assert all(bool(tensor.isfinite().all()) for tensor in state.weights.values())
 
 
-@pytest.mark.parametrize("clip", [1.0, None])
-def test_a_gradient_without_end_changes_no_weight(tmp_path, clip):
+@pytest.mark.parametrize("norm", [1.0, None])
+def test_a_gradient_without_end_changes_no_weight(tmp_path, norm):
     job = Sentences([[0, 1]])
     before = checkpoint.weights_of(job.model)["output.weight"].clone()
     job.model.output.weight.register_hook(lambda grad: torch.full_like(grad, math.inf))
     with pytest.raises(NumericsError, match=r"diverged at step 1: the loss is [\d.]+ and the gradient norm inf"):
-        run(job, tmp_path, clip=clip)
+        run(job, tmp_path, max_grad_norm=norm)
     assert torch.equal(checkpoint.weights_of(job.model)["output.weight"], before)
 
 
@@ -273,7 +273,13 @@ def test_weights_that_are_no_numbers_are_neither_saved_nor_exported(tmp_path, mo
 def test_a_huge_rate_is_found_out(tmp_path):
     with pytest.raises(NumericsError, match=r"training diverged at step \d+.*sentences \d+, .*No checkpoint.*1e\+06"):
         train_here(
-            tmp_path, lr=1e6, optimizer="sgd", schedule="constant", clip=1e6, checkpoint_every=100, validate_every=9
+            tmp_path,
+            lr=1e6,
+            optimizer="sgd",
+            schedule="constant",
+            max_grad_norm=1e6,
+            checkpoint_every=100,
+            validate_every=9,
         )
 
 
@@ -395,7 +401,7 @@ def test_a_run_that_began_on_a_gpu_goes_on_without(tmp_path, monkeypatch):
 def test_every_update_goes_along_its_own_gradient_alone(tmp_path):
     """Two steps of SGD, computed manually."""
     job, twin = Sentences([[0], [1]]), Sentences([[0], [1]])
-    run(job, tmp_path, steps=2, optimizer="sgd", clip=None, lr=0.5)
+    run(job, tmp_path, steps=2, optimizer="sgd", max_grad_norm=None, lr=0.5)
     for number in (0, 1):
         load = twin._load([number], Cursor())
         loss = losses_of(twin.objective.train(), load.batch).total / load.tokens
@@ -426,12 +432,13 @@ def test_a_place_beyond_the_data_is_refused(tmp_path):
 def test_a_changed_recipe_is_refused_with_all_that_changed(tmp_path):
     train_here(tmp_path, steps=2)
     with pytest.raises(ConfigError) as told:
-        train_here(tmp_path, model={"embedding": 9}, steps=4, lr=0.5, clip=None, resume=True)
-    assert "- model.embedding: was 8, is 9\n- train.lr: was 0.01, is 0.5\n- train.clip: was 1.0, is None\n" in str(
-        told.value
+        train_here(tmp_path, model={"embedding": 9}, steps=4, lr=0.5, max_grad_norm=None, resume=True)
+    assert (
+        "- model.embedding: was 8, is 9\n- train.lr: was 0.01, is 0.5\n- train.max_grad_norm: was 1.0, is None\n"
+        in str(told.value)
     )
     assert "steps" not in str(told.value)
-    assert train_here(tmp_path, steps=3, log_every=7, keep=5, resume=True).progress.step == 3
+    assert train_here(tmp_path, steps=3, log_every=7, keep_checkpoints=5, resume=True).progress.step == 3
 
 
 def test_a_model_is_not_overwritten(tmp_path):
@@ -449,7 +456,7 @@ def test_a_classifier_and_a_language_model_are_trained_too(tmp_path):
         "".join(f"{'even' if len(line.split()) % 2 == 0 else 'odd'}\t{line}\n" for line in lines)
     )
     made = settings(tmp_path, steps=3)
-    for task, files in (("classification", str(tmp_path / "labels.tsv")), ("language", source)):
+    for task, files in (("classification", str(tmp_path / "labels.tsv")), ("language-modeling", source)):
         recipe = recipe_of(made | {"task": task, "data": made["data"] | {"train": files}})
         assert train(recipe, tmp_path / task).progress.best is not None
 

@@ -114,7 +114,7 @@ def test_every_place_of_a_source_is_to_get_its_share_from_real_words_alone():
 
 @pytest.mark.parametrize("form", ["bytes (B, H, W, 3)", "numbers (B, 3, H, W)"])
 def test_pictures_are_mirrored_from_left_to_right(form):
-    objective = WordLoss(tiny("bahdanau"), mirror=1.0).train()
+    objective = WordLoss(tiny("bahdanau"), horizontal_flip=1.0).train()
     pictures = torch.arange(2 * 2 * 5 * 3, dtype=torch.uint8).view(2, 2, 5, 3)
     wanted = torch.stack([pictures[:, :, 4 - column] for column in range(5)], 2)
     if form.startswith("numbers"):
@@ -125,7 +125,7 @@ def test_pictures_are_mirrored_from_left_to_right(form):
 
 
 def test_some_pictures_are_mirrored_and_others_not():
-    objective = WordLoss(tiny("bahdanau"), mirror=0.3).train()
+    objective = WordLoss(tiny("bahdanau"), horizontal_flip=0.3).train()
     pictures = torch.arange(5, dtype=torch.uint8).view(1, 1, 5, 1).expand(400, 2, 5, 3)
     fed = objective._augmented(Batch(pictures=pictures)).pictures
     turned = fed[:, 0, 0, 0] == 4
@@ -141,7 +141,7 @@ def test_what_is_asked_of_attention_needs_some(term):
 
 def test_a_recipe_that_mirrors_pictures_leaves_batches_without_them_alone():
     batch = ragged()
-    assert torch.equal(WordLoss(tiny("bahdanau"), mirror=1.0).train()._augmented(batch).source, batch.source)
+    assert torch.equal(WordLoss(tiny("bahdanau"), horizontal_flip=1.0).train()._augmented(batch).source, batch.source)
 
 
 def test_pictures_that_are_not_mirrored_cost_no_random_numbers():

@@ -108,8 +108,8 @@ def test_a_rate_is_that_of_the_start_unless_told_what_happened():
 
 
 def test_what_a_recipe_does_not_ask_for_is_off():
-    asked = ("label_smoothing", "word_dropout", "agreement", "scheduled_sampling", "momentum")
-    more = ("mirror", "weight_decay", "average", "warmup", "halve_after")
+    asked = ("label_smoothing", "word_dropout", "r_drop", "scheduled_sampling", "momentum")
+    more = ("horizontal_flip", "weight_decay", "average", "warmup", "halve_after")
     config = TrainConfig()
     assert {name: getattr(config, name) for name in (*asked, *more)} == dict.fromkeys((*asked, *more), 0)
     assert (config.accumulate, config.devices, config.nodes) == (1, 1, 1)
@@ -119,7 +119,10 @@ def test_what_a_recipe_does_not_ask_for_is_off():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"average": 3, "keep": 2}, "average is 3, but only 2 checkpoints are kept: raise keep"),
+        (
+            {"average": 3, "keep_checkpoints": 2},
+            "average is 3, but only 2 checkpoints are kept: raise keep_checkpoints",
+        ),
         ({"average": 2, "ema": 0.9}, "average and ema both average weights: choose one"),
         ({"strategy": "fsdp", "ema": 0.9}, "ema keeps whole weights, which fsdp spreads over devices"),
         ({"schedule": "noam"}, "noam schedule needs warmup steps"),
@@ -145,18 +148,18 @@ BOUNDS = {
     "halve_after": ([0], [-1]),
     "halve_every": ([1], [0]),
     "plateau_patience": ([0], [-1]),
-    "clip": ([1e-9, None], [0.0]),
+    "max_grad_norm": ([1e-9, None], [0.0]),
     "label_smoothing": ([0.0, 0.99], [-0.1, 1.0]),
     "word_dropout": ([0.0, 0.99], [-0.1, 1.0]),
-    "agreement": ([0.0, 9.0], [-0.1]),
+    "r_drop": ([0.0, 9.0], [-0.1]),
     "scheduled_sampling": ([0.0, 1.0], [-0.1, 1.1]),
-    "mirror": ([0.0, 1.0], [-0.1, 1.1]),
+    "horizontal_flip": ([0.0, 1.0], [-0.1, 1.1]),
     "ema": ([0.01, 0.99, None], [0.0, 1.0]),
     "average": ([0, 1], [-1]),
     "validate_every": ([1], [0]),
     "patience": ([1, None], [0]),
     "checkpoint_every": ([1], [0]),
-    "keep": ([1], [0]),
+    "keep_checkpoints": ([1], [0]),
     "log_every": ([1], [0]),
     "seed": ([0], [-1]),
     "devices": ([1], [0]),

@@ -57,7 +57,9 @@ def gradients(groups, world_size):
         told.append(news.loss)
         found.update({name: parameter.grad.clone() for name, parameter in model.named_parameters()})
 
-    updater = Updater(fabric, objective, torch.optim.SGD(model.parameters(), 0.0), TrainConfig(clip=None), learnt)
+    updater = Updater(
+        fabric, objective, torch.optim.SGD(model.parameters(), 0.0), TrainConfig(max_grad_norm=None), learnt
+    )
     updater.update(groups, 1, 0.0)
     assert fabric.waits == [True] * (len(groups) - 1) + [False], "processes share gradients once, with the last batch"
     return found, fabric.summed[0] if fabric.summed else told[0]

@@ -25,7 +25,9 @@ def data(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the corpus generator.")] = 1,
     lengths: Annotated[
         tuple[int, int] | None,
-        typer.Option(help="Minimum and maximum words of a text; default: 3 20, for articles 60 160."),
+        typer.Option(
+            help="Minimum and maximum words of a text, turns of talk; default: 3 20, articles 60 160, talk 2 14."
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     clear_cache: Annotated[bool, typer.Option("--clear-cache", help="Delete all cached tokenized data.")] = False,
@@ -58,7 +60,8 @@ def data(
     low, high = lengths or entry.lengths
     if out is None:
         for example in entry.generate("train", size, seed, min_length=low, max_length=high):
-            parts = (example.source, example.target, None if example.links is None else str(example.links))
+            links = None if example.links is None else str(example.links)
+            parts = (example.source, *example.turns, example.target, links)
             echo("\t".join(part for part in parts if part is not None))
         return
     written: list[Path] = []

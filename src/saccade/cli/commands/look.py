@@ -41,8 +41,8 @@ def look(
     style: Annotated[
         str | None,
         typer.Option(
-            help="Figure: matrix, overlay, ribbons, steps, reading, arcs or heads; default: overlay for images, else "
-            "matrix."
+            help="Figure: matrix, overlay, ribbons, steps, reading, arcs, heads or points; default: overlay for "
+            "images, else matrix."
         ),
     ] = None,
     site: Annotated[
@@ -51,7 +51,7 @@ def look(
     head: Annotated[
         int | None, typer.Option(min=0, help="One attention head, counted from 0; default: the mean, or all.")
     ] = None,
-    pieces: Annotated[bool, typer.Option("--pieces", help="Show subwords instead of words.")] = False,
+    subwords: Annotated[bool, typer.Option("--subwords", help="Show subwords instead of words.")] = False,
     gold: Annotated[
         str | None,
         typer.Option(help='Gold links to outline, such as "0-0 1-2": source word or region, then target word.'),
@@ -76,8 +76,9 @@ def look(
 
     The figures: an attention matrix (matrix); for image inputs, the image with the attention of each word (overlay);
     two lanes of words joined by ribbons (ribbons), also as frames for a lecture (steps); self-attention step by step
-    (reading); the heads of a site as curves between words (arcs); all heads side by side (heads). A .html file is a
-    page to explore everything. A .json file is the trace, which can replace the model later.
+    (reading); the heads of a site as curves between words (arcs); all heads side by side (heads); points in the plane
+    with the answer drawn through them (points). A .html file is a page to explore everything. A .json file is the
+    trace, which can replace the model later.
 
     Example: saccade look runs/demo "the European Economic Area" -o area.png
     """
@@ -86,7 +87,7 @@ def look(
 
     _check_ending(out, style)
     links = sorted(Links.parse(gold, "--gold").possible) if gold is not None else None
-    view = FigureSpec(style, site, head, not pieces, links or (), not no_sinks, size, outline)
+    view = FigureSpec(style, site, head, not subwords, links or (), not no_sinks, size, outline)
     _check_options(out, view, title)
     trace = _trace(model, inputs or [], {"device": device, "trust_code": trust_code}, beam, links)
     if out is not None and out.suffix.lower() in _WHOLE:
@@ -123,7 +124,7 @@ def _check_options(out: Path | None, view: FigureSpec, title: str | None) -> Non
             ("--style", view.style != plain.style),
             ("--site", view.site is not None),
             ("--head", view.head is not None),
-            ("--pieces", not view.words),
+            ("--subwords", not view.words),
             ("--no-sinks", not view.sinks),
             ("--size", view.size != plain.size),
             ("--outline", view.outline),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import queue
 import threading
-import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from saccade.cli.terminal import echo, print_error
+from saccade.cli.terminal import echo, one_line, print_error
 
 if TYPE_CHECKING:
     from saccade.tasks.inputs import Modality
@@ -24,7 +23,9 @@ def predict(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(help="Texts, image paths, or a question and its passage; default: lines of --file or stdin."),
+        typer.Argument(
+            help="Texts, image paths, dialogues, or a question and its passage; default: lines of --file or stdin."
+        ),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="File to read lines from; also .gz, .xz or .zst.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
@@ -49,7 +50,7 @@ def predict(
     length_penalty: Annotated[
         float | None, typer.Option(help="Beam length penalty; above 0 favors longer answers.")
     ] = None,
-    batch: Annotated[int | None, typer.Option(min=1, help="Batch size, in inputs.")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="Batch size, in inputs.")] = None,
     precision: Annotated[
         Literal["full", "int8"] | None, typer.Option(help="Precision; int8 is faster on a CPU, but less exact.")
     ] = None,
@@ -93,7 +94,7 @@ def predict(
         "min_length": min_length,
         "no_repeat_ngram": no_repeat_ngram,
         "length_penalty": length_penalty,
-        "batch": batch,
+        "batch_size": batch_size,
         "precision": precision,
     }
     chosen = {name: value for name, value in options.items() if value is not None}
@@ -110,14 +111,9 @@ def predict(
         if format == "jsonl":
             echo(json.dumps(prediction.to_dict(), ensure_ascii=False))
         else:
-            echo("\t".join(_one_line(part.text) for part in (prediction, *prediction.alternatives)))
+            echo("\t".join(one_line(part.text) for part in (prediction, *prediction.alternatives)))
     if refused:
         raise typer.Exit(1)
-
-
-def _one_line(text: str) -> str:
-    """Replace line breaks and control characters by spaces; jsonl keeps them."""
-    return "".join(" " if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter for letter in text)
 
 
 def _lines(reads: Modality, inputs: list[str] | None, file: Path | None) -> Iterator[Any]:

@@ -27,10 +27,10 @@ def serve(
         list[str] | None, typer.Option(help="Host name to accept, behind a reverse proxy; repeatable.")
     ] = None,
     max_batch: Annotated[int, typer.Option(min=1, help="Maximum inputs in a batch.")] = 32,
-    max_wait: Annotated[
+    max_wait_ms: Annotated[
         float, typer.Option(min=0, help="Maximum milliseconds that a batch waits for more inputs.")
     ] = 5,
-    queue: Annotated[int, typer.Option(min=1, help="Maximum queued inputs; beyond it, 429.")] = 1024,
+    max_queue: Annotated[int, typer.Option(min=1, help="Maximum queued inputs; beyond it, 429.")] = 1024,
     timeout: Annotated[float, typer.Option(help="Maximum seconds for a request; beyond it, 504.")] = 30,
     head_timeout: Annotated[
         float, typer.Option(help="Maximum seconds for a request head; beyond it, the connection is closed.")
@@ -43,12 +43,13 @@ def serve(
         int | None, typer.Option(min=1, help="Maximum bytes of a request body; default: 1 MiB, more for images.")
     ] = None,
     max_inputs: Annotated[int, typer.Option(min=1, help="Maximum inputs of a request.")] = 128,
-    max_input: Annotated[int, typer.Option(min=1, help="Maximum tokens of an input.")] = 512,
-    max_picture: Annotated[int, typer.Option(min=1, help="Maximum bytes of an image file.")] = 8_000_000,
+    max_input_tokens: Annotated[int, typer.Option(min=1, help="Maximum tokens of an input.")] = 512,
+    max_turns: Annotated[int, typer.Option(min=1, help="Maximum turns of a dialogue.")] = 200,
+    max_image_bytes: Annotated[int, typer.Option(min=1, help="Maximum bytes of an image file.")] = 8_000_000,
     max_pixels: Annotated[int, typer.Option(min=1, help="Maximum pixels of an image, width times height.")] = (
         25_000_000
     ),
-    max_held: Annotated[
+    max_inflight_bytes: Annotated[
         int, typer.Option(min=1, help="Maximum bytes that all requests hold; beyond it, 429.")
     ] = 256_000_000,
     max_beam: Annotated[int, typer.Option(min=1, help="Maximum beam width and answers to an input.")] = 16,
@@ -83,17 +84,18 @@ def serve(
         "cors": tuple(cors or ()),
         "allowed_hosts": tuple(allow_host or ()),
         "max_batch": max_batch,
-        "max_wait": float(max_wait),
-        "queue": queue,
+        "max_wait_ms": float(max_wait_ms),
+        "max_queue": max_queue,
         "timeout": float(timeout),
         "head_timeout": float(head_timeout),
         "max_connections": max_connections,
         "max_body": max_body,
-        "max_inputs": min(max_inputs, queue),
-        "max_input": max_input,
-        "max_picture": max_picture,
+        "max_inputs": min(max_inputs, max_queue),
+        "max_input_tokens": max_input_tokens,
+        "max_turns": max_turns,
+        "max_image_bytes": max_image_bytes,
         "max_pixels": max_pixels,
-        "max_held": max_held,
+        "max_inflight_bytes": max_inflight_bytes,
         "max_beam": max_beam,
         "precision": precision,
         "threads": threads,

@@ -51,7 +51,7 @@ PUBLIC: dict[str, PublicSet] = {
         "translation",
         "https://github.com/multi30k/dataset",
         "not stated there; generally taken as CC BY-NC-SA 4.0, English from Flickr30k, for research",
-        "Clone it; DIR is its folder data/task1/raw. Other directions: --set data.names.target=fr.",
+        "Clone it; DIR is its folder data/task1/raw. Other directions: --set data.placeholders.target=fr.",
         "multi30k-transformer",
     ),
     "tatoeba": PublicSet(
@@ -65,7 +65,7 @@ PUBLIC: dict[str, PublicSet] = {
     ),
     "ptb": PublicSet(
         "The Penn Treebank as Mikolov prepared it for language models: 10,000 words, lower case.",
-        "language",
+        "language-modeling",
         "http://www.fit.vutbr.cz/~imikolov/rnnlm/simple-examples.tgz",
         "the text belongs to the LDC (LDC99T42): for experiments only",
         "Unpack it; DIR is its folder data, with ptb.train.txt.",
@@ -86,7 +86,7 @@ PUBLIC: dict[str, PublicSet] = {
         "https://forms.illinois.edu/sec/1713398",
         "for non-commercial research and education; the photographs belong to those who took them",
         "Request it there, and unpack Flickr8k_Dataset.zip and Flickr8k_text.zip; DIR is the folder with both. Larger "
-        "images: --set data.picture_size=224.",
+        "images: --set data.image_size=224.",
         "flickr8k",
         convert_flickr8k,
     ),
@@ -107,6 +107,15 @@ PUBLIC: dict[str, PublicSet] = {
         "Apache 2.0",
         "Clone it; DIR is its folder SciTLDR-Data/SciTLDR-A, with train.jsonl and dev.jsonl.",
         "scitldr-pointer",
+    ),
+    "dailydialog": PublicSet(
+        "Dialogues of everyday English, 13,118 of about 8 turns each.",
+        "chat",
+        "http://yanran.li/dailydialog",
+        "CC BY-NC-SA 4.0",
+        "Unpack it and the archives in it; DIR is a folder with dialogues_train.txt, dialogues_validation.txt and "
+        "dialogues_test.txt. Splits of the original share dialogues.",
+        "dailydialog",
     ),
     "alignment": PublicSet(
         "English-French sentences of multi30k and tatoeba, tokenized like the Hansards' gold alignments.",

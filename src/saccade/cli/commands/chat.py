@@ -1,0 +1,86 @@
+"""saccade chat."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from saccade.cli.terminal import echo, print_status
+
+__all__ = ["chat"]
+
+
+def chat(
+    model: Annotated[Path, typer.Argument(help="A model folder whose task is chat.")],
+    beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
+    sample: Annotated[
+        bool | None, typer.Option("--sample/--search", help="Sample tokens, or search for the most likely reply.")
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="Sampling temperature; below 1 favors likely tokens.")
+    ] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Sample only from the most likely tokens with this total probability.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Sampling seed.")] = None,
+    max_length: Annotated[int | None, typer.Option(min=1, help="Maximum tokens of a reply.")] = None,
+    no_repeat_ngram: Annotated[
+        int | None, typer.Option(min=1, max=100, help="Length of token runs that must not repeat in a reply.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
+    ] = False,
+) -> None:
+    """Talk to a chat model: one line is one turn. /help lists the commands; Ctrl-D ends the dialogue.
+
+    Example: saccade chat runs/talk --sample
+    """
+    from saccade.api import load
+    from saccade.cli.conversation import Conversation
+    from saccade.errors import ConfigError
+    from saccade.tasks.inputs import DIALOGUE
+
+    loaded = load(model, device=device, trust_code=trust_code)
+    if loaded.task.reads is not DIALOGUE:
+        raise ConfigError(f"{model} is a model of the task {loaded.task.name}, but this command needs one of chat.")
+    options: dict[str, Any] = {
+        "beam": beam,
+        "sample": sample,
+        "temperature": temperature,
+        "top_p": top_p,
+        "seed": seed,
+        "max_length": max_length,
+        "no_repeat_ngram": no_repeat_ngram,
+    }
+    chosen = {name: value for name, value in options.items() if value is not None}
+    loaded.search(**chosen)  # fail before the first turn
+    talk = Conversation(loaded, echo, print_status, **chosen)
+    for line in _lines():
+        if not talk.answer(line):
+            break
+
+
+def _lines() -> Iterator[str]:
+    """Yield lines of standard input until it ends; with a prompt and line editing on a terminal."""
+    if not sys.stdin.isatty():
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+        yield from sys.stdin
+        return
+    with suppress(ImportError):  # input() edits lines and remembers them if it is loaded
+        import_module("readline")
+    print_status("/help lists the commands; Ctrl-D ends.")
+    while True:
+        try:
+            yield input("> ")
+        except (EOFError, KeyboardInterrupt):
+            print_status()
+            return
