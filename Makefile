@@ -1,11 +1,16 @@
 # make test   environment, linters, types and the whole test-suite
 # make demo   environment, then a translator learns English-French in two minutes and shows where it looked
+# make site   the documentation as pages: build/site/index.html
+# make release   dist/ with the wheel and the sdist, the wheel tried in a clean environment
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.developing
 DEMO := .venv/.installed
+LOWEST := .venv-lowest
+# `make fast CONSTRAINTS=/dev/null` tests the newest versions of all dependencies
+CONSTRAINTS ?= constraints.txt
 
-.PHONY: demo test check fast format growth clean
+.PHONY: demo test check fast test-lowest release site format growth clean
 
 test: check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -22,6 +27,24 @@ check: $(STAMP)
 fast: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/unit tests/reference
 
+# The fast tests with the lowest versions that pyproject.toml allows. torch 2.6 from PyPI brings gigabytes of CUDA libraries;
+# `make test-lowest TORCH=` leaves torch at the version of constraints.txt. schemathesis needs a newer rich than we do.
+TORCH ?= lowest
+test-lowest:
+	$(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) tools/lowest.py $(if $(TORCH),,--without torch --without triton) > $(LOWEST)/constraints.txt
+	$(if $(TORCH),,grep -E "^(torch|triton)==" constraints.txt >> $(LOWEST)/constraints.txt)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt \
+	  -e '.[hub,images,metrics,scenes,serve,zstd]' entmax hypothesis pytest pytest-timeout pytest-xdist triton
+	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal tests/unit tests/reference -W default::DeprecationWarning \
+	  --ignore tests/unit/serve/test_openapi.py
+
+release: $(STAMP)
+	tools/release.sh $(BIN)/python
+
+site: $(STAMP)
+	$(BIN)/python -m sphinx -b html -q -W --keep-going -c docs -d build/doctrees . build/site
+
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -32,13 +55,13 @@ growth: $(STAMP)
 # both reinstall only when what is installed could have changed
 $(DEMO): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch -c constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[images,serve]' -c constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch -c $(CONSTRAINTS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[images,serve]' -c $(CONSTRAINTS)
 	touch $(DEMO)
 
 $(STAMP): $(DEMO)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c $(CONSTRAINTS)
 	touch $(STAMP)
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv $(LOWEST) dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Write the references of recipe keys and of the command line from the code.
+"""Write the references from the code: recipe keys, the command line, the HTTP and Python interfaces, metrics.
 
     python docs/reference/make.py
 
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import runpy
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,8 +20,10 @@ import typer
 
 from saccade.cli.main import app
 from saccade.config import Config
+from saccade.metrics import METRICS
 from saccade.models import MODELS
 from saccade.recipes.schema import DataConfig, Sections
+from saccade.tasks.table import TASKS
 from saccade.train.terms import TERMS
 
 HERE = Path(__file__).parent
@@ -111,7 +114,30 @@ def command_line() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-PAGES = {"recipe-keys.md": recipe_keys, "cli.md": command_line}
+def metrics() -> str:
+    tasks = {name: [task for task, kind in sorted(TASKS.items()) if name in kind.metrics] for name in METRICS}
+    lines = ["# Metrics", "", "Written by `python docs/reference/make.py` from the table `METRICS`.", ""]
+    lines += ["`train.metric` names one of these, for a task that reports it.", ""]
+    lines += ["| name | title | better | unit | tasks |", "|---|---|---|---|---|"]
+    for name, metric in METRICS.items():
+        shown = ", ".join(tasks[name])
+        lines.append(f"| `{name}` | {metric.title} | {metric.better} | {metric.unit} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def written_by(name: str) -> Callable[[], str]:
+    """Return the function of a module in this folder that writes the page of its name."""
+    found: Callable[[], str] = runpy.run_path(str(HERE / f"{name}.py"))[name]
+    return found
+
+
+PAGES = {
+    "recipe-keys.md": recipe_keys,
+    "cli.md": command_line,
+    "http-api.md": written_by("http_api"),
+    "python-api.md": written_by("python_api"),
+    "metrics.md": metrics,
+}
 
 if __name__ == "__main__":
     for name, write in PAGES.items():

@@ -18,7 +18,7 @@ def warn_of_namesake(places: list[str] | None = None) -> None:
             if _SUMMARY not in found.read_text(encoding="utf-8", errors="replace"):
                 warnings.warn(
                     f"another package called saccade is installed ({found.parent}). Its modules mix with those of "
-                    "saccade-attention. Run: pip uninstall saccade, then install saccade-attention again.",
+                    "saccade-attention. Run: pip uninstall saccade, then install the clone or the wheel again.",
                     stacklevel=2,
                 )
                 return

@@ -182,12 +182,14 @@ class AskedBatch(Batch):
 
     question (B, Q) tokens. matches (B, S, F): features of the passage's tokens, from 0 to 1. spans (B, K, 2): first and
     last token of each acceptable answer, -1 for padding. The passage's EOS is the answer of a question that has none.
+    evidence (B, E, 2): the same of each sentence that the answer follows from, in the order of reasoning.
     """
 
     question: Tensor | None = read("question")
     question_mask: Tensor | None = read("question", counts=False)
     matches: Tensor | None = read("source", None, counts=False)  # both texts determine it
     spans: Tensor | None = None
+    evidence: Tensor | None = None
 
 
 def _is_read(part: Any) -> bool:

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 __all__ = [
+    "UPGRADE",
     "CheckpointError",
     "ConfigError",
     "DataError",
@@ -20,11 +21,13 @@ __all__ = [
     "NumericsError",
     "SaccadeError",
     "ShapeError",
+    "install_extra",
     "lookup",
     "unknown_name",
 ]
 
 Entry = TypeVar("Entry")
+UPGRADE = "Upgrade saccade: git pull in its clone, or install a newer wheel."
 
 
 class SaccadeError(Exception):
@@ -61,6 +64,14 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> ConfigError:
     near = get_close_matches(str(name), names, n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return ConfigError(f"{kind} {name!r} does not exist.{hint} Known: {', '.join(names) or 'none'}.")
+
+
+def install_extra(extra: str) -> str:
+    """Return the commands that install an extra, from a clone and from a wheel: no package index has saccade."""
+    return (
+        f"In the clone of saccade: python -m pip install -e '.[{extra}]'. "
+        f"From a wheel: python -m pip install 'WHEEL.whl[{extra}]'."
+    )
 
 
 def lookup(kind: str, name: str, table: Mapping[str, Entry]) -> Entry:

@@ -206,7 +206,12 @@ def _questions(folder):
     for split, count in (("train", 120), ("test", 20)):
         lines = [line.split() for line in sentences(count) if len(line.split()) > 2]
         records = [
-            {"passage": " ".join(words), "question": f"what follows {words[1]}", "answers": [words[2]]}
+            {
+                "passage": (passage := " ".join(words)),
+                "question": f"what follows {words[1]}",
+                "answers": [words[2]],
+                "evidence": [[0, len(passage)]],
+            }
             for words in lines
         ]
         rows = [json.dumps(record) for record in records]
@@ -214,13 +219,18 @@ def _questions(folder):
     data = {**splits, "held_out": 4, "cache": str(folder / "cache")}
     reader = {"hops": 1, "every_word": True, "window": 6}
     task = {"task": "questions", "tokenizer": {"kind": "word"}, "reader": reader}
-    return {**task, "data": data, "model": MODEL, "train": TRAIN}
+    return {**task, "data": data, "model": MODEL, "objective": {"guided_hops": {"weight": 0.5}}, "train": TRAIN}
 
 
 def _answerable(folder):
     short = {"question": "what follows bee", "passage": "ant bee cat"}
     long = {"question": "what follows elk", "passage": "ant bee cat dog elk fox gnu hen ant bee cat"}
     return [json.dumps(short), json.dumps(long), json.dumps({"question": "zorblax", "passage": "dog"})]
+
+
+def _answering(folder):
+    settings = {name: part for name, part in _questions(folder).items() if name not in ("reader", "objective")}
+    return {**settings, "task": "answering", "output": "pointer", "tokenizer": {"kind": "word", "shared": True}}
 
 
 def ordering(folder: Path, count: int = 120) -> dict[str, Any]:
@@ -276,6 +286,7 @@ CASES = {
     "classification": Case(_classification, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "summarization": Case(_summarization, lambda folder: ["ant bee cat dog elk fox", "dog", "elk zorblax gnu hen"]),
     "questions": Case(_questions, _answerable, "no passage"),
+    "answering": Case(_answering, _answerable, "no passage"),
     "ordering": Case(ordering, _points, "0.1,0.2 0.3"),
     "chat": Case(_chat, _histories, "{}"),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from saccade.errors import ShapeError
 
-__all__ = ["coverage_loss", "doubly_stochastic_loss", "guided_loss"]
+__all__ = ["coverage_loss", "doubly_stochastic_loss", "guided_loss", "hop_loss"]
 
 
 def coverage_loss(weights: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -35,6 +35,22 @@ def guided_loss(weights: Tensor, gold: Tensor) -> Tensor:
     if weights.shape != gold.shape:
         raise ShapeError(f"weights are {tuple(weights.shape)}, but the gold alignment is {tuple(gold.shape)}.")
     return -(gold * weights.clamp_min(1e-9).log()).sum()
+
+
+def hop_loss(weights: Tensor, spans: Tensor) -> Tensor:
+    """Compute how little attention each hop pays to its sentence, summed over hops and examples.
+
+        - Σ_k log Σ_{s in span k} a[k, s]        the last span for hops beyond it
+
+    weights (B, K, S); spans (B, E, 2), the first and last position of each sentence, -1 for padding -> a scalar. An
+    example without spans counts 0.
+    """
+    last = (spans[..., 0] >= 0).sum(1, keepdim=True) - 1  # (B, 1)
+    places = torch.arange(weights.shape[1], device=spans.device).minimum(last).clamp_min(0)  # (B, K)
+    own = spans.gather(1, places[..., None].expand(-1, -1, 2))
+    positions = torch.arange(weights.shape[2], device=spans.device)
+    inside = (positions >= own[..., :1]) & (positions <= own[..., 1:])
+    return -((weights * inside).sum(-1).clamp_min(1e-9).log() * (last >= 0)).sum()
 
 
 def doubly_stochastic_loss(weights: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -16,7 +16,7 @@ from saccade.prediction import Prediction
 __all__ = ["COMMANDS", "Conversation"]
 
 COMMANDS = {
-    "/look": "show the turns and words that the last reply looked at",
+    "/look": "show the turns and words that the last reply attended to",
     "/undo": "take back your last turn and its reply",
     "/retry": "sample another reply to your last turn",
     "/save FILE": "write the dialogue to a .jsonl file, which training can read",

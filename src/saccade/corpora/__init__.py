@@ -17,10 +17,12 @@ from saccade.corpora.points import (
 )
 from saccade.corpora.reading import reading
 from saccade.corpora.scenes import SMALLEST, scenes
+from saccade.corpora.stories import BOUNDS as STORY_BOUNDS
+from saccade.corpora.stories import stories
 from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.corpora.talk import TURNS, talk
 from saccade.data.example import Example
-from saccade.data.forms import CAPTIONS, DIALOGUES, ORDERS, PAIRS, SUMMARIES, TEXT, Form
+from saccade.data.forms import CAPTIONS, DIALOGUES, ORDERS, PAIRS, QUESTIONS, SUMMARIES, TEXT, Form
 
 __all__ = [
     "CORPORA",
@@ -33,6 +35,7 @@ __all__ = [
     "salesman",
     "scenes",
     "sorting",
+    "stories",
     "talk",
 ]
 
@@ -58,7 +61,7 @@ class Corpus(NamedTuple):
     sides: tuple[str, ...]
     files: tuple[str, ...] = ()
     options: Callable[[Any], dict[str, Any]] = lambda data: {}
-    examples: tuple[str, ...] = ()
+    examples: tuple[str | dict[str, str], ...] = ()
     bounds: tuple[int, int] = (SHORTEST, LONGEST)
     lengths: tuple[int, int] = (3, 20)
 
@@ -126,6 +129,45 @@ CORPORA: dict[str, Corpus] = {
         ),
         bounds=BOUNDS,
         lengths=(60, 160),
+    ),
+    "stories": Corpus(
+        stories,
+        "Stories of people who carry things around, and questions whose answers follow from one to three sentences.",
+        "questions",
+        QUESTIONS,
+        ("en",),
+        ("text.jsonl",),
+        options=lambda data: {"unanswerable": data.unanswerable},
+        examples=(
+            {
+                "question": "Where would you find the bag?",
+                "passage": (
+                    "Daniel never liked the garage. Julia grabbed the bag. Julia went to the wine cellar. Mary took "
+                    "the letter. Mary picked up the hat. Julia walked into the garage. Julia put the bag down in the "
+                    "garage. Daniel walked into the living room. Then Julia moved to the wine cellar. Mary went to the "
+                    "library. Then Julia moved to the kitchen."
+                ),
+            },
+            {
+                "question": "Where is the key?",
+                "passage": (
+                    "Victor grabbed the key. Then Victor moved to the bathroom. Sandra never liked the bathroom. Then "
+                    "Victor moved to the living room. Emily grabbed the basket. Sandra sang a song for Emily. It began "
+                    "to rain. Sandra picked up the letter. Victor walked into the kitchen. Then Emily moved to the "
+                    "kitchen. Then Emily moved to the living room. Then Emily moved to the office."
+                ),
+            },
+            {
+                "question": "Where is the apple?",
+                "passage": (
+                    "Mary grabbed the spoon. Sandra grabbed the drawer. Sandra picked up the apple. Sandra put the "
+                    "apple into the drawer. Bill went to the guest room. Sandra walked into the hallway. Sandra went "
+                    "to the guest room. Then Mary moved to the wine cellar."
+                ),
+            },
+        ),
+        bounds=STORY_BOUNDS,
+        lengths=(40, 120),
     ),
     "sorting": Corpus(
         sorting,

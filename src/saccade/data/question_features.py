@@ -95,26 +95,34 @@ class SpanFeature(Feature):
 
     def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
         offsets = self.tokenizer.offsets(texts_of(chunk, "source"))
-        return [_flat(example, own) for (_, example), own in zip(chunk, offsets, strict=True)]
+        pairs = zip(chunk, offsets, strict=True)
+        return [[place for span in self._spans(example, own)[:_MOST] for place in span] for (_, example), own in pairs]
+
+    def _spans(self, example: Example, offsets: Offsets) -> list[tuple[int, int]]:
+        return token_spans(offsets, example.spans) if example.spans else [(len(offsets), len(offsets))]
 
     def collate(
         self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]
     ) -> dict[str, Tensor]:
         values, sizes = column.rows(rows)
         parts = np.split(values.reshape(-1, 2), np.cumsum(sizes // 2)[:-1])
-        spans = torch.full((count, _MOST_SPANS, 2), -1)
+        spans = torch.full((count, _MOST, 2), -1)
         for row, part in enumerate(parts):
             spans[row, : len(part)] = torch.from_numpy(part)
-        return {"spans": spans}
+        return {self.name: spans}
 
 
-_MOST_SPANS = 4
-"""Maximum acceptable answers to learn from; a fixed number, so that batches have few shapes."""
+_MOST = 4
+"""Maximum acceptable answers, and sentences, to learn from; a fixed number, so that batches have few shapes."""
 
 
-def _flat(example: Example, offsets: Offsets) -> list[int]:
-    spans = token_spans(offsets, example.spans) if example.spans else [(len(offsets), len(offsets))]
-    return [place for span in spans[:_MOST_SPANS] for place in span]
+class EvidenceFeature(SpanFeature):
+    """First and last token of each sentence that the answer follows from."""
+
+    name = "evidence"
+
+    def _spans(self, example: Example, offsets: Offsets) -> list[tuple[int, int]]:
+        return token_spans(offsets, example.evidence)
 
 
 class MatchFeature(Feature):
@@ -145,7 +153,9 @@ def _words(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[str]]:
     return [[text[begin:end] for begin, end in own] for text, own in zip(texts, offsets, strict=True)]
 
 
-def question_features(tokenizer: Tokenizer, *, with_matches: bool) -> list[Feature]:
+def question_features(tokenizer: Tokenizer, *, with_matches: bool, with_evidence: bool = False) -> list[Feature]:
     """Return the features of questions on passages."""
-    texts: list[Feature] = [TokenFeature("source", tokenizer), QuestionTokens(tokenizer), SpanFeature(tokenizer)]
-    return [*texts, MatchFeature(tokenizer)] if with_matches else texts
+    found: list[Feature] = [TokenFeature("source", tokenizer), QuestionTokens(tokenizer), SpanFeature(tokenizer)]
+    if with_evidence:
+        found.append(EvidenceFeature(tokenizer))
+    return [*found, MatchFeature(tokenizer)] if with_matches else found

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from saccade.errors import ConfigError, DataError
+from saccade.errors import ConfigError, DataError, install_extra
 from saccade.files import file_error, open_to_read
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def import_extra(module: str, extra: str, purpose: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != module:  # the module exists, but one of its imports does not
             raise
-        raise ConfigError(f"{purpose} needs the extra {extra!r}: pip install 'saccade-attention[{extra}]'.") from error
+        raise ConfigError(f"{purpose} needs the extra {extra!r}. {install_extra(extra)}") from error
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from saccade.config import Config, Count
 from saccade.data.spelling import shown, spell_bytes, text_of_bytes, word_numbers
 from saccade.data.text import check_encodable, shorten
 from saccade.data.tokenizer_parts import Kind, empty, in_pieces, rebuilt, specials
-from saccade.errors import CheckpointError, ConfigError, DataError
+from saccade.errors import UPGRADE, CheckpointError, ConfigError, DataError
 from saccade.files import read_text
 
 __all__ = [
@@ -319,9 +319,7 @@ class Tokenizers:
             state = json.loads(text)
             version = state["saccade_tokenizer"]
             if version > _VERSION:
-                raise CheckpointError(
-                    f"{where} was written by a newer saccade. Upgrade with pip install -U saccade-attention."
-                )
+                raise CheckpointError(f"{where} was written by a newer saccade. {UPGRADE}")
             return cls._of(state)
         except CheckpointError:
             raise

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.errors import ConfigError
+from saccade.errors import ConfigError, install_extra
 from saccade.look import text_width
 from saccade.look.design import INK, MUTED, TEXT, mixed
 from saccade.look.fonts import draws_joined_letters, families, knows
@@ -51,9 +51,7 @@ def drawing(*, outline: bool = False) -> Iterator[None]:
     try:
         import matplotlib
     except ImportError as error:
-        raise ConfigError(
-            "figures need matplotlib, which is not installed. pip install 'saccade-attention[images]'"
-        ) from error
+        raise ConfigError(f"figures need matplotlib, which is not installed. {install_extra('images')}") from error
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)

@@ -1,7 +1,7 @@
 """Arabic shaping and right-to-left ordering, for renderers that draw letters one by one from left to right.
 
-The form of an Arabic letter depends on its neighbors. Unicode has the four forms of each as presentation forms; the
-table below is built from their decompositions. This is enough for single words and short phrases in Arabic, Persian,
+The form of an Arabic letter depends on its neighbors. Unicode encodes these forms as presentation forms; `_table`
+is built from their decompositions. This is enough for single words and short phrases in Arabic, Persian,
 Urdu and Hebrew, not for nested quotations in several directions.
 """
 
@@ -16,7 +16,7 @@ from saccade.look.text_width import clusters
 __all__ = ["shaped"]
 
 _ALEFS = "\u0622\u0623\u0625\u0627"
-"""The forms of alef that make a ligature with lam: plain, with madda, with hamza above or below."""
+"""The alefs that form a ligature with lam: with madda, with hamza above or below, plain."""
 _FORMS = [*range(0xFB50, 0xFDF0), *range(0xFE70, 0xFEFD)]
 _LAM = "\u0644"
 _STRETCH, _JOINER, _APART = "\u0640", "\u200d", "\u200c"
@@ -40,10 +40,10 @@ def _backwards(character: str) -> bool:
 
 
 def _directions(text: str, leftward: bool) -> list[bool]:
-    """Return for each character whether it runs to the left.
+    """Return for each character whether it is written from right to left.
 
-    A combining mark follows its letter. A neutral character, such as a space, follows its neighbors if they agree, else
-    the whole text.
+    A combining mark has the direction of its letter. A neutral character, such as a space, has that of its neighbors if
+    they agree, else that of the text.
     """
     found: list[bool | None] = []
     for character in text:
@@ -105,7 +105,7 @@ def _with_ligatures(text: str) -> list[str]:
 
 
 def _neighbour(letters: list[str]) -> str:
-    """Return the first letter that is not a combining mark, which does not interrupt joining."""
+    """Return the first letter; skip combining marks, since they do not interrupt joining."""
     return next((letter for letter in letters if unicodedata.category(letter[0]) != "Mn"), "")
 
 

@@ -21,7 +21,7 @@ _END = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]”’»]*+(?=\s)|[。！？]+
 _SHORT = "al approx cf co corp dept dr e.g eq etc fig gen gov i.e inc jr ltd mr mrs ms nos prof rep sen sr st vs"
 _ABBREVIATIONS = frozenset(_SHORT.split())
 """Words, without their final period, that seldom end a sentence."""
-_NEAR = 40  # characters around a mark that are looked at
+_NEAR = 40  # characters around a mark that are read
 
 
 def split_sentences(text: str) -> list[str]:

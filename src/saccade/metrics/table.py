@@ -51,5 +51,7 @@ METRICS: dict[str, Metric] = {
     "dull": Metric("dull replies", "lower", "share"),
     "reply_length": Metric("reply length", "neither", "words"),
     "pointing": Metric("pointing accuracy"),
+    "support": Metric("supporting sentences attended to", "higher", "share"),
+    "support_precision": Metric("hops to supporting sentences", "higher", "share"),
     "mass_inside": Metric("attention inside the box"),
 }

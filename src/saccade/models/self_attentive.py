@@ -19,11 +19,11 @@ __all__ = ["SelfAttentiveConfig"]
 
 
 class SelfAttentiveConfig(ReaderConfig):
-    """The family of the RNN with self-attention over its own states."""
+    """Settings of RNNs with self-attention over their own states."""
 
     cell: CellName = "tanh"
     keep_state: bool = False
-    """Whether a step reads the last state in addition to the context."""
+    """Whether a step reads the previous state as well as the context."""
     output: Literal["state", "context", "both"] = "both"
     attention: SelfAttentionConfig = SelfAttentionConfig(score="concat")
     """Self-attention over the states so far."""

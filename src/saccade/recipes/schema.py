@@ -26,6 +26,7 @@ from saccade.train.train_config import TrainConfig
 __all__ = ["DataConfig", "EmbeddingsConfig", "Recipe", "Sections", "complete_model"]
 
 Files = str | list[str]
+_Text = Annotated[str, Field(min_length=1, max_length=2000)]
 
 
 class DataConfig(Config):
@@ -37,7 +38,7 @@ class DataConfig(Config):
     """Number of training examples of a built-in corpus."""
     seed: Seed = 1
     lengths: Annotated[tuple[Count, Count], Field(strict=False)] = (3, 20)
-    """Minimum and maximum words of a text of a built-in corpus, turns of talk; articles: 60 to 160, talk: 2 to 14."""
+    """Least and most words, turns of talk; default of articles: 60 to 160, of stories: 40 to 120, of talk: 2 to 14."""
     train: Files | None = None
     """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
     valid: Files | None = None
@@ -59,6 +60,8 @@ class DataConfig(Config):
     """Maximum tokens on a side of a training example; longer examples are left out."""
     captions: int = Field(4, ge=1, le=8)
     """For scenes: captions per image. The first is the plain one; with 1, each image has one correct caption."""
+    unanswerable: Share = 0.0
+    """For stories: share of the questions that the story does not answer."""
     image_size: int = Field(64, ge=8, le=1024)
     """For captioning: image size in pixels; all images become squares of this side."""
     image_fit: Literal["crop", "pad", "squash"] = "crop"
@@ -144,8 +147,8 @@ class Sections(Config):
     objective: dict[str, Any] = Field(default_factory=dict)
     """Terms added to the cross-entropy, by name, each with a weight and its own settings."""
     search: SearchConfig = SearchConfig()
-    examples: list[Annotated[str, Field(min_length=1, max_length=500)]] = Field(default_factory=list, max_length=12)
-    """Inputs that the explorer page offers to try; default: those of the built-in corpus."""
+    examples: list[_Text | dict[str, _Text]] = Field(default_factory=list, max_length=12)
+    """Inputs that the explorer page offers to try, as {question: …, passage: …} or text; default: the corpus's."""
     note: str | None = None
     """Purpose of the recipe, shown by `saccade recipes`."""
     version: Count = VERSION

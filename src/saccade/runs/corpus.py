@@ -82,7 +82,8 @@ class Corpus:
         """Return the cache folder of a built-in corpus, written once: reading is much faster than generating."""
         data = self._data
         corpus, size = CORPORA[str(data.corpus)], data.size if split == "train" else data.held_out
-        folder = self.cache / fingerprint("corpus", _grammar(), data.corpus, split, size, data.seed, *data.lengths)
+        key = [data.corpus, split, size, data.seed, *data.lengths, *corpus.options(data).values()]
+        folder = self.cache / fingerprint("corpus", _grammar(), *key)
         if not folder.exists():
             with writing_folder(folder, replace=False) as draft:
                 corpus.form.write(self._generated(split), draft, "text", corpus.sides)

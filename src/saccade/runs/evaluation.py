@@ -65,6 +65,11 @@ def summarise(evaluation: Evaluation) -> dict[str, Any]:
         "metrics": evaluation.metrics,
         "bands": intervals,
         "by_length": [asdict(entry) for entry in evaluation.by_length()],
+        **(
+            {"by_group": {title: evaluation.by_group(title) for title in evaluation.groups}}
+            if evaluation.groups
+            else {}
+        ),
         **evaluation.details,
         **({"notes": evaluation.notes} if evaluation.notes else {}),
     }

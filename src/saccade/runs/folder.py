@@ -13,7 +13,7 @@ import torch
 
 from saccade import checksums
 from saccade.data.tokenizer import Tokenizers
-from saccade.errors import CheckpointError, ConfigError, SaccadeError
+from saccade.errors import UPGRADE, CheckpointError, ConfigError, SaccadeError
 from saccade.recipes import read_yaml, to_yaml
 from saccade.recipes.schema import Recipe
 from saccade.recipes.versions import VERSION
@@ -65,7 +65,7 @@ def read_folder_recipe(folder: Path) -> Recipe:
     if isinstance(version, int) and version > VERSION:
         raise CheckpointError(
             f"{folder} was written by a newer saccade (its recipe has version {version}, this one knows {VERSION}). "
-            "Upgrade with pip install -U saccade-attention."
+            f"{UPGRADE}"
         )
     try:
         return parse_recipe(text)

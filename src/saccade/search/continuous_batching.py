@@ -1,7 +1,7 @@
 """Continuous batching: the rows of finished sentences are refilled with other sentences.
 
-A batch that runs until its longest answer is done spends half its steps on a few rows. Such a step costs hardly less
-than a full one, because it reads all weights, too. Here the rows stay full until no sentence is waiting.
+A batch that runs until its longest answer is done spends half its steps on a few rows. Such a step costs almost
+as much as a full one, because it also reads all parameters. Here the batch stays nearly full while sentences wait.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from saccade.search.step_scores import StepScores
 __all__ = ["continuous_search"]
 
 _SHARE = 8
-"""Free rows are refilled once they are 1/(_SHARE · width) of all; if no sentence waits, removed at 1/_SHARE."""
+"""Refill free rows once they are 1/(_SHARE · beam width) of all; if no sentence waits, remove them at 1/_SHARE."""
 
 
 @torch.no_grad()
@@ -37,9 +37,9 @@ def continuous_search(
     precision: Precision = "full",
     stop: Stop | None = None,
 ) -> list[list[Hypothesis]] | None:
-    """Search all sentences with `rows` of them at a time; return None if the model's engine cannot replace them.
+    """Decode all sentences, `rows` at a time; return None if the model's engine cannot replace rows.
 
-    `lengths`: the maximum words of each, the end included. `stop`: see `limits.Stop`. No attention is returned.
+    `lengths`: maximum tokens of each answer, EOS included. `stop`: see `limits.Stop`. No attention is returned.
     """
     longest = max(lengths)
     check_search(model, batch, make(), longest, ())
@@ -95,7 +95,7 @@ class _Stream:
                 tokens = tokens.index_fill(0, torch.tensor(self._free, device=device), PAD)
 
     def _first_words(self, rows: int) -> Tensor:
-        """Return the words for the first step; PAD marks inactive rows, which an engine can skip."""
+        """Return the words for the first step; PAD marks unused places of a beam, which an engine can skip."""
         assert self._batch.source is not None
         words = torch.full((rows, self._strategy.width), BOS, device=self._batch.source.device)
         if self._strategy.begins_with_one:
@@ -103,7 +103,7 @@ class _Stream:
         return words
 
     def _begin(self, sentences: list[int]) -> tuple[DecodingState, Strategy]:
-        """Begin a decoding state and a strategy for these sentences, trimmed to their longest source."""
+        """Begin a decoding state and a strategy for these sentences, padded only to their longest source."""
         assert self._batch.source is not None
         device = self._batch.source.device
         part = self._batch.take(torch.tensor(sentences, device=device)).trimmed()
@@ -112,7 +112,7 @@ class _Stream:
         return self._engine.read(part, strategy.width, self._longest), strategy
 
     def _finish(self) -> None:
-        """Collect the answers of sentences that need or may have no further step."""
+        """Collect the answers of sentences that are finished or have reached their maximum length."""
         now = len(self._tokens)
         done = [
             row
@@ -124,7 +124,7 @@ class _Stream:
         self._free += done
 
     def _follow(self, row: int, ending: Ending) -> Hypothesis:
-        """Backtrack the words of an ending."""
+        """Follow the back-pointers of an ending to its first word."""
         slot, words = ending.slot, [] if ending.last is None else [ending.last]
         slots = [] if ending.last is None else [slot]
         for step in range(self._begun[row] + ending.steps - 1, self._begun[row] - 1, -1):

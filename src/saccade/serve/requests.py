@@ -15,7 +15,7 @@ __all__ = ["read_request"]
 
 Asked = TypeVar("Asked", Predict, TraceOf)
 _MARKS = 100_000
-"""Maximum commas and brackets in a body of images. Each may start a JSON value, which takes more memory than text."""
+"""Maximum commas and brackets in a body of images. Each may begin a value, which takes more memory once parsed."""
 
 
 async def read_request(kind: type[Asked], request: Request, settings: Settings, hold: Hold, *, pictures: bool) -> Asked:
@@ -23,10 +23,10 @@ async def read_request(kind: type[Asked], request: Request, settings: Settings, 
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     raw = pictures and content_type.startswith("image/")
     if not raw and content_type != "application/json":
-        # This also blocks cross-site requests. Without a CORS preflight, a browser sends plain text and forms for a
-        # page of another site, but neither JSON nor image/ types.
-        other = "; or an image, with its own type, such as image/jpeg" if pictures else ""
-        raise Problem(415, f"The body must be JSON and say so: send the header Content-Type: application/json{other}.")
+        # This also blocks cross-site requests: for a page of another site, a browser sends text and forms without a
+        # CORS preflight, but not JSON or image/ types.
+        other = ", or an image with its own type, such as image/jpeg" if pictures else ""
+        raise Problem(415, f"The request must be JSON with the header Content-Type: application/json{other}.")
     if raw:
         picture = await _read(request, min(settings.max_image_bytes, settings.body(pictures=True)), hold, "image")
         return parse_picture(kind, bytes(picture), request.query_params)
@@ -34,16 +34,19 @@ async def read_request(kind: type[Asked], request: Request, settings: Settings, 
     most = settings.body(pictures=False)
     if len(body) <= most:
         return parse_body(kind, body)
-    # The larger limit is for images, which are few and long, not for texts.
+    # The larger limit is for images, which are few and long; texts keep the smaller one.
     asked = parse_body(kind, body) if sum(map(body.count, b",[{")) <= _MARKS else None
     if asked is None or asked.texts is not None:
-        raise Problem(413, f"The body has more than {most:,} bytes that are not images. Send fewer inputs at a time.")
+        raise Problem(
+            413,
+            f"The body has more than {most:,} bytes, but only images may take so many. Send fewer inputs at a time.",
+        )
     return asked
 
 
 async def _read(request: Request, most: int, hold: Hold, what: Literal["body", "image"]) -> bytearray:
-    """Read the body; raise 413 before reading if Content-Length exceeds `most`, else once the data does."""
-    remedy = {"body": "Send fewer inputs at a time.", "image": "Save it smaller."}[what]
+    """Read the body; raise 413 once Content-Length or the data read exceeds `most`."""
+    remedy = {"body": "Send fewer inputs at a time.", "image": "Compress or shrink it."}[what]
     refusal = Problem(413, f"The {what} has more than {most:,} bytes. {remedy}", CLOSE)
     if _content_length(request) > most:
         raise refusal

@@ -56,18 +56,41 @@ class Options(Config):
     recipe, and against the limits of the server.
     """
 
-    beam: int | None = Field(None, json_schema_extra={"minimum": 1})
-    nbest: int | None = Field(None, json_schema_extra={"minimum": 1})
-    length_penalty: float | None = Field(None, json_schema_extra={"minimum": 0})
-    coverage_penalty: float | None = Field(None, json_schema_extra={"minimum": 0})
-    sample: bool | None = None
-    temperature: float | None = Field(None, json_schema_extra={"minimum": 0.001})
-    top_k: int | None = Field(None, json_schema_extra={"minimum": 1})
-    top_p: float | None = Field(None, json_schema_extra={"exclusiveMinimum": 0, "maximum": 1})
-    seed: int | None = Field(None, json_schema_extra={"minimum": 0})
-    max_length: int | None = Field(None, json_schema_extra={"minimum": 1})
-    min_length: int | None = Field(None, json_schema_extra={"minimum": 0})
-    no_repeat_ngram: int | None = Field(None, json_schema_extra={"minimum": 1})
+    beam: int | None = Field(None, description="Beam width; 1 is greedy search.", json_schema_extra={"minimum": 1})
+    nbest: int | None = Field(None, description="Answers to an input, best first.", json_schema_extra={"minimum": 1})
+    length_penalty: float | None = Field(
+        None, description="For beam search: 0 prefers short answers.", json_schema_extra={"minimum": 0}
+    )
+    coverage_penalty: float | None = Field(
+        None,
+        description="For beam search: above 0, answers that attend to the whole source rank higher.",
+        json_schema_extra={"minimum": 0},
+    )
+    sample: bool | None = Field(None, description="Whether to sample instead of to search.")
+    temperature: float | None = Field(
+        None, description="For sampling: below 1 likely tokens become likelier.", json_schema_extra={"minimum": 0.001}
+    )
+    top_k: int | None = Field(
+        None, description="For sampling: only the k likeliest tokens.", json_schema_extra={"minimum": 1}
+    )
+    top_p: float | None = Field(
+        None,
+        description="For sampling: only the likeliest tokens that together have this probability.",
+        json_schema_extra={"exclusiveMinimum": 0, "maximum": 1},
+    )
+    seed: int | None = Field(None, description="For sampling.", json_schema_extra={"minimum": 0})
+    max_length: int | None = Field(None, description="Maximum tokens of an answer.", json_schema_extra={"minimum": 1})
+    min_length: int | None = Field(None, description="Minimum tokens of an answer.", json_schema_extra={"minimum": 0})
+    no_repeat_ngram: int | None = Field(
+        None,
+        description="Length of runs of tokens that an answer may contain only once.",
+        json_schema_extra={"minimum": 1},
+    )
+    no_answer: float | None = Field(
+        None,
+        description="For questions: nats by which no answer must be likelier than the best one.",
+        json_schema_extra={"minimum": -1000},
+    )
 
     def given(self) -> dict[str, Any]:
         """Return the options that the request sets."""
@@ -76,6 +99,10 @@ class Options(Config):
 
 Given = str | dict[str, Any]
 """A text; or several fields by name, such as {"question": …, "passage": …} or {"turns": […]}."""
+
+
+_INPUT: Any = Field(None, description="A text, or an object with the fields that the model reads.")
+_OPTIONS: Any = Field(Options(), description="Search options; default: those of the model's recipe.")
 
 
 class Predict(Config):
@@ -93,11 +120,11 @@ class Predict(Config):
         }
     )
     model: str | None = Field(None, description="A name from GET /v1/models; default: the first.")
-    input: Given | None = None
-    inputs: list[Given] | None = Field(None, fail_fast=True)
+    input: Given | None = _INPUT
+    inputs: list[Given] | None = Field(None, fail_fast=True, description="Several inputs, in place of one.")
     image: Picture | None = _IMAGE
-    images: list[Picture] | None = Field(None, fail_fast=True)
-    options: Options = Options()
+    images: list[Picture] | None = Field(None, fail_fast=True, description="Several images, in place of one.")
+    options: Options = _OPTIONS
     attention: bool = Field(False, description="Whether to return all attention weights.")
 
     @model_validator(mode="after")
@@ -137,9 +164,9 @@ class TraceOf(Config):
         }
     )
     model: str | None = Field(None, description="A name from GET /v1/models; default: the first.")
-    input: Given | None = None
+    input: Given | None = _INPUT
     image: Picture | None = _IMAGE
-    options: Options = Options()
+    options: Options = _OPTIONS
     force: list[int] = Field(default=[], max_length=_MOST, description="Token ids that the answer must begin with.")
     block: list[int] = Field(
         default=[], max_length=_MOST, description="Positions of source tokens that no attention may attend to."
@@ -169,9 +196,9 @@ class TraceOf(Config):
 class Attended(Config):
     """Attention weights: for every site (heads, target tokens, source tokens or regions)."""
 
-    source: list[str]
-    target: list[str]
-    sites: dict[str, list[Any]]
+    source: list[str] = Field(description="Source tokens.")
+    target: list[str] = Field(description="Target tokens.")
+    sites: dict[str, list[Any]] = Field(description="Weights, by the name of the site.")
     grid: list[int] | None = Field(None, description="Rows and columns of an image's regions, in row-major order.")
     turn_of: list[int] | None = Field(None, description="For a dialogue: the turn of each source token.")
     extra_sides: dict[str, list[str]] | None = Field(None, description="Tokens of further sources, by name.")
@@ -183,13 +210,13 @@ class Attended(Config):
 class Predicted(Config):
     """One prediction."""
 
-    source: str | None = None
-    text: str
-    score: float
-    tokens: list[str]
+    source: str | None = Field(None, description="The input, if it is a text.")
+    text: str = Field(description="The output.")
+    score: float = Field(description="Log-probability, after the penalties of beam search.")
+    tokens: list[str] = Field(description="Output tokens, such as subwords.")
     notes: list[str] = Field(default=[], description="What the model did not read of its input.")
     span: list[int] | None = Field(None, description="Characters [begin, end) of the passage that are the answer.")
-    attention: Attended | None = None
+    attention: Attended | None = Field(None, description="Only if the request asks for it.")
     others: list[Predicted] = Field(default=[], description="The next best predictions, if nbest is above 1.")
 
 
@@ -213,8 +240,8 @@ class Predictions(Config):
             ]
         }
     )
-    model: str
-    predictions: list[Predicted]
+    model: str = Field(description="The name of the model.")
+    predictions: list[Predicted] = Field(description="One for each input, in order.")
 
 
 class Known(Config):
@@ -223,13 +250,13 @@ class Known(Config):
     `examples` have the fields of a trace request, `input` or `image`; images have a `name` too.
     """
 
-    name: str
-    task: str
-    input: str
-    preset: str
-    parameters: int
-    attention: bool
-    examples: list[dict[str, Given]] = Field(default=[])
+    name: str = Field(description="What `model` in a request refers to.")
+    task: str = Field(description="The task of its recipe.")
+    input: str = Field(description="What it reads: text, picture or question.")
+    preset: str = Field(description="The preset of its recipe.")
+    parameters: int = Field(description="Number of parameters.")
+    attention: bool = Field(description="Whether it has attention.")
+    examples: list[dict[str, Given]] = Field(default=[], description="Inputs to try.")
 
 
 class Models(Config):
@@ -254,21 +281,21 @@ class Models(Config):
             ]
         }
     )
-    models: list[Known]
+    models: list[Known] = Field(description="The first is the default.")
 
 
 class Health(Config):
     """Whether the server accepts requests."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ok"}]})
-    status: str
+    status: str = Field(description="Always `ok`.")
 
 
 class Fault(Config):
     """An error: a code for programs and a message for people."""
 
-    code: str
-    message: str
+    code: str = Field(description="For programs; see the table of errors.")
+    message: str = Field(description="For people: what is wrong, and what to do.")
 
 
 class Failure(Config):
@@ -279,7 +306,7 @@ class Failure(Config):
             "examples": [{"error": {"code": "not_found", "message": "There is no model 'dema'. Known: demo."}}]
         }
     )
-    error: Fault
+    error: Fault = Field(description="What went wrong.")
 
 
 def parse_body(kind: type[Kind], body: bytes | bytearray) -> Kind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -19,7 +20,7 @@ from saccade.data.example import Example
 from saccade.data.features import Feature, text_features
 from saccade.data.forms import Form
 from saccade.data.tokenizer import TokenizerConfig, Tokenizers
-from saccade.metrics import LengthBin, score_by_length
+from saccade.metrics import LengthBin, score_by_length, sums_interval
 from saccade.models.size import build_within, memory_here
 from saccade.prediction import Prediction
 from saccade.search import SearchConfig, Stop
@@ -77,6 +78,7 @@ class Evaluation:
     metrics: values by name, the most important first. details: other entries for report.json.
     statistics: for metrics computed from sums over examples; their `value` is also in `metrics`.
     lengths: (N,) the number of source words, for quality against length.
+    groups: by title, the group of each example; the metrics of each group are reported, too.
     """
 
     metrics: dict[str, float]
@@ -85,6 +87,21 @@ class Evaluation:
     lengths: list[int]
     predictions: list[Prediction] = field(default_factory=list, repr=False)
     notes: list[str] = field(default_factory=list)
+    groups: dict[str, list[str]] = field(default_factory=dict, repr=False)
+
+    def by_group(self, title: str) -> dict[str, dict[str, Any]]:
+        """Return the examples, the metrics and their confidence intervals of each group; the largest group first."""
+        labels = np.array(self.groups[title])
+        found = {}
+        for name, count in Counter(self.groups[title]).most_common():
+            parts = {metric: part.counts[labels == name] for metric, part in self.statistics.items()}
+            bands = {metric: sums_interval(part, self.statistics[metric].score) for metric, part in parts.items()}
+            found[name] = {
+                "examples": count,
+                "metrics": {metric: band.score for metric, band in bands.items()},
+                "bands": {metric: [band.lower, band.upper] for metric, band in bands.items()},
+            }
+        return found
 
     def by_length(self, metric: str | None = None, bounds: Sequence[int] | None = None) -> list[LengthBin]:
         """Return a metric by source length, with confidence intervals; the most important metric by default."""
@@ -149,8 +166,8 @@ class Task(ABC):
     def examples(self) -> list[dict[str, Any]]:
         """Return inputs to try, with the fields of a trace request: the recipe's, or else the built-in corpus's."""
         corpus = self.recipe.data.corpus
-        texts = self.recipe.examples or (CORPORA[corpus].examples if corpus else ())
-        return [] if self.reads.large else [{"input": self.reads.of_line(text)} for text in texts]
+        found = self.recipe.examples or (CORPORA[corpus].examples if corpus else ())
+        return [] if self.reads.large else [{"input": self.reads.listed(given)} for given in found]
 
     @abstractmethod
     def _build(self) -> nn.Module:

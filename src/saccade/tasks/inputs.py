@@ -81,6 +81,10 @@ class Modality(ABC):
         """Return the input that a line of a file holds."""
         return line
 
+    def listed(self, given: Any) -> Any:
+        """Return the input that an entry of a recipe's list of examples holds: a line, or the input itself."""
+        return self.of_line(given) if isinstance(given, str) else given
+
     def of_words(self, words: Sequence[str]) -> list[Any]:
         """Return the inputs that arguments of a command hold."""
         return [self.of_line(word) for word in words]

@@ -37,7 +37,7 @@ def class_loss(task: Task) -> ClassLoss:
 
 def span_loss(task: Task) -> SpanLoss:
     """Return the objective of a task that points at spans."""
-    return SpanLoss(task.model, word_dropout=task.recipe.train.word_dropout)
+    return SpanLoss(task.model, word_dropout=task.recipe.train.word_dropout, terms=list(task.terms.values()))
 
 
 def _common(task: Task) -> dict[str, Any]:

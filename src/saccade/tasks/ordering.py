@@ -74,7 +74,7 @@ class Ordering(GenerationTask):
         choose = self.recipe.points.choose
         return [PointFeature(self._dimensions), OrderFeature(repeated=choose == "any", whole=choose == "every")]
 
-    def examples(self) -> list[dict[str, str]]:
+    def examples(self) -> list[dict[str, Any]]:
         corpus = self.recipe.data.corpus
         return [{"input": text} for text in self.recipe.examples or (CORPORA[corpus].examples if corpus else ())]
 

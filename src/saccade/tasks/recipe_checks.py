@@ -33,6 +33,9 @@ def recipe_faults(task: type[Task], recipe: Recipe) -> Iterator[Fault]:
     for name, term in terms_of(recipe.objective).items():
         if term.weight and term.needs not in task.offers:
             yield Fault(("objective", name), f"{recipe.task} has no {term.needs}: leave it out")
+    for number, given in enumerate(recipe.examples):
+        if not task.reads.large and (why := task.reads.fault(task.reads.listed(given))) is not None:
+            yield Fault(("examples", str(number)), f"an example {why}")
     if recipe.output.kind == "pointer":
         if "source words to copy" not in task.offers:
             yield Fault(("output",), f"{recipe.task} has no source words to copy: leave it out")

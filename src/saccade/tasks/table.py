@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from saccade.errors import ConfigError, lookup
 from saccade.outside import find_factory, is_outside
+from saccade.tasks.answering import Answering
 from saccade.tasks.base import Task
 from saccade.tasks.captioning import Captioning
 from saccade.tasks.chat import Chat
@@ -18,7 +19,17 @@ __all__ = ["TASKS", "find_task"]
 
 TASKS: dict[str, type[Task]] = {
     kind.name: kind
-    for kind in (Translation, Language, Classification, Captioning, Summarization, Questions, Chat, Ordering)
+    for kind in (
+        Translation,
+        Language,
+        Classification,
+        Captioning,
+        Summarization,
+        Questions,
+        Answering,
+        Chat,
+        Ordering,
+    )
 }
 
 

@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from saccade.config import Config, check, refuse
 from saccade.data.pictures import open_picture
-from saccade.errors import DataError
+from saccade.errors import UPGRADE, DataError
 from saccade.files import read_text, write_atomically
 from saccade.look.picture import Picture
 from saccade.prediction import AttentionMaps
@@ -234,8 +234,7 @@ class Trace(Config):
             raise DataError(f"{where} has the trace version {version}, which does not exist. The first is {VERSION}.")
         if version > VERSION:
             raise DataError(
-                f"{where} was written by a newer saccade (trace version {version}, this one knows {VERSION}). Upgrade "
-                "with pip install -U saccade-attention."
+                f"{where} was written by a newer saccade (trace version {version}, this one knows {VERSION}). {UPGRADE}"
             )
         check_total(_shapes(found), f"{where} cannot be shown.")
         trace, faults = check(cls, found)

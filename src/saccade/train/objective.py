@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -216,11 +216,28 @@ class ClassLoss(Objective):
 
 
 class SpanLoss(Objective):
-    """Negative log-likelihood that the model points at an acceptable answer: -log Σ_k start[i_k] · end[j_k]."""
+    """Negative log-likelihood that the model points at an acceptable answer, plus weighted terms.
 
-    def __init__(self, model: nn.Module, *, word_dropout: float = 0.0) -> None:
+    -log Σ_k start[i_k] · end[j_k]
+    """
+
+    def __init__(self, model: Any, *, word_dropout: float = 0.0, terms: Sequence[Term] = ()) -> None:
         super().__init__()
-        self.model, self.word_dropout = model, word_dropout
+        self.terms = [term for term in terms if term.weight]
+        for term in self.terms:
+            term.check(model)
+        self.model, self.word_dropout, self.share = model, word_dropout, 0.0
+
+    def progress(self, share: float) -> None:
+        self.share = share
+
+    @property
+    def phase(self) -> Hashable:
+        return tuple(term.name for term in self._active)
+
+    @property
+    def _active(self) -> list[Term]:
+        return [term for term in self.terms if self.share >= term.after]
 
     def count(self, store: Store, rows: Rows) -> int:
         return count_rows(store, rows)
@@ -231,11 +248,17 @@ class SpanLoss(Objective):
         spans, real = batch.spans.clamp_min(0), batch.spans[..., 0] >= 0  # (B, K, 2), (B, K)
         if self.training and self.word_dropout and batch.source is not None:
             batch = replace(batch, source=_unknown(batch.source, self.word_dropout))
-        logs = self.model(batch)  # (B, 2, S)
+        terms = [term for term in self._active if term.applies(batch)]
+        tape = Tape() if terms else None
+        logs = self.model(batch, tape=tape)  # (B, 2, S)
         both = logs[:, 0].gather(1, spans[..., 0]) + logs[:, 1].gather(1, spans[..., 1])
         likelihood = torch.logsumexp(both.masked_fill(~real, _NEVER), 1)
-        total = -likelihood.masked_fill(~real.any(1), 0.0).sum()
-        return Losses(total, total.detach())
+        plain = -likelihood.masked_fill(~real.any(1), 0.0).sum()
+        total = plain
+        for term in terms:
+            assert tape is not None
+            total = total + term.weight * term.loss(self.model, batch, tape)
+        return Losses(total, plain.detach())
 
 
 _NEVER = -1e4

@@ -12,12 +12,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
+import torch
 from pydantic import Field
 from torch import Tensor
 
-from saccade.attention.losses import coverage_loss, doubly_stochastic_loss, guided_loss
+from saccade.attention.losses import coverage_loss, doubly_stochastic_loss, guided_loss, hop_loss
 from saccade.attention.tape import Tape
-from saccade.batch import Batch
+from saccade.batch import AskedBatch, Batch
 from saccade.config import Config, Fault, Index, Share, Weight, check
 from saccade.errors import ConfigError, lookup, unknown_name
 from saccade.models.base import Seq2Seq
@@ -28,6 +29,7 @@ __all__ = [
     "Coverage",
     "DoublyStochastic",
     "GuidedAlignment",
+    "GuidedHops",
     "Reinforce",
     "Term",
     "complete_terms",
@@ -52,7 +54,9 @@ class Term(Config):
     def check(self, model: Seq2Seq) -> None:
         """Raise ConfigError if the term cannot be computed for a model."""
         if not model.source_sites:
-            raise ConfigError(f"{self.name} needs attention to the source, but this model has none. Leave it out.")
+            raise ConfigError(
+                f"{self.name} needs attention to the source, but this model has none. Remove it from the objective."
+            )
 
     def applies(self, batch: Batch) -> bool:
         """Return whether a batch has what the term needs."""
@@ -60,7 +64,7 @@ class Term(Config):
 
     @abstractmethod
     def loss(self, model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
-        """Compute the loss, summed over the batch, from the attention on the tape; the caller applies `weight`."""
+        """Compute the loss, summed over the batch, from the attention in `tape`; the caller applies `weight`."""
 
 
 class GuidedAlignment(Term):
@@ -105,20 +109,44 @@ class Coverage(Term):
         return coverage_loss(mean_weights(model, tape)[:, None], batch.expected_mask).sum()
 
 
+class GuidedHops(Term):
+    """Pulls the hops of a reader of questions to the sentences that the answer follows from, one after the other.
+
+    A hop beyond the last sentence stays there. Paper: Weston et al. 2015, arXiv:1410.3916, who call it strong
+    supervision; theirs ranks whole sentences.
+    """
+
+    name = "guided_hops"
+    needs = "sentences that answers follow from"
+
+    def check(self, model: Any) -> None:
+        if not len(model.hops):
+            raise ConfigError(f"{self.name} needs a reader with hops, but this one has none. Raise reader.hops.")
+
+    def applies(self, batch: Batch) -> bool:
+        return isinstance(batch, AskedBatch) and batch.evidence is not None
+
+    def loss(self, model: Any, batch: Batch, tape: Tape) -> Tensor:
+        assert isinstance(batch, AskedBatch)
+        assert batch.evidence is not None
+        weights = torch.cat([tape[hop.site][:, 0].float() for hop in model.hops], 1)  # (B, hops, S)
+        return hop_loss(weights, batch.evidence)
+
+
 class Reinforce(Term):
     """Settings of REINFORCE for hard attention (Xu et al. 2015); `train/hard.py` computes the loss."""
 
     name = "reinforce"
 
     weight: Weight = 0.1
-    """Weight of the REINFORCE term; it scales the reward, the log-likelihood of the words."""
+    """Weight of the REINFORCE term. The reward is the log-likelihood of the words."""
     entropy: Weight = 0.002
     """Weight of the entropy of the attention distribution."""
     expected: float = Field(0.5, ge=0, le=1)
-    """Share of the sentences in an update that use soft attention instead of draws."""
+    """Share of the sentences of an update with expected (soft) instead of sampled attention."""
 
     def check(self, model: Seq2Seq) -> None:
-        raise ConfigError("reinforce is for models whose hard attention learns by reward. Leave it out.")
+        raise ConfigError("reinforce is for models with hard attention, trained with REINFORCE. Leave it out.")
 
     def loss(self, model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
         raise AssertionError("train/hard.py computes this term")
@@ -135,7 +163,9 @@ def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int 
     return tape.mean(sites, head)
 
 
-TERMS: dict[str, type[Term]] = {kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, Reinforce)}
+TERMS: dict[str, type[Term]] = {
+    kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, Reinforce)
+}
 
 
 def find_term(name: str) -> type[Term]:
@@ -144,19 +174,19 @@ def find_term(name: str) -> type[Term]:
         return lookup("term", name, TERMS)
     found = find_factory("term", name)
     if not (isinstance(found, type) and issubclass(found, Term)):
-        raise ConfigError(f"{name!r} is no term. Derive it from saccade.train.terms.Term.")
+        raise ConfigError(f"{name!r} is not a term: it must be a subclass of saccade.train.terms.Term.")
     return found
 
 
 def terms_of(objective: dict[str, Any]) -> dict[str, Term]:
-    """Return the terms of a recipe whose settings `complete_terms` has checked."""
+    """Return the terms of an objective that `complete_terms` has checked."""
     return {name: find_term(name).model_validate(settings) for name, settings in objective.items()}
 
 
 def complete_terms(objective: Any) -> tuple[dict[str, Any] | None, list[Fault]]:
-    """Return the settings of all terms with defaults filled in, and the faults in them."""
+    """Return the settings of all terms with defaults filled in, or None; and the faults found."""
     if not isinstance(objective, dict):
-        return None, []  # reported with the other sections
+        return None, []  # the recipe's schema reports the wrong type
     made: dict[str, Any] = {}
     faults: list[Fault] = []
     for name, settings in objective.items():

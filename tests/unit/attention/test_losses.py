@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from saccade.attention import Attention, DotScore, Hard, MovingBaseline, Tape, coverage_loss, reinforce_loss
-from saccade.attention.losses import doubly_stochastic_loss, guided_loss
+from saccade.attention.losses import doubly_stochastic_loss, guided_loss, hop_loss
 from saccade.errors import ShapeError
 
 
@@ -171,3 +171,20 @@ def test_moving_baseline_stands_still_when_evaluating_and_is_saved():
 
 def test_moving_baseline_passes_no_gradient():
     assert not MovingBaseline()(torch.tensor([1.0], requires_grad=True)).requires_grad
+
+
+def test_hop_loss_wants_each_hop_in_its_sentence_and_further_hops_in_the_last():
+    weights = torch.tensor([[[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25]]])
+    spans = torch.tensor([[[2, 3], [0, 0], [-1, -1]]])
+    assert hop_loss(weights, spans).item() == pytest.approx(-math.log(0.7) - math.log(0.4) - math.log(0.25))
+    one = torch.tensor([[[1, 2], [-1, -1], [-1, -1]]])
+    assert hop_loss(weights, one).item() == pytest.approx(-3 * math.log(0.5), rel=1e-5)
+
+
+def test_hop_loss_leaves_out_examples_without_evidence():
+    weights = torch.softmax(torch.randn(2, 2, 5), -1)
+    spans = torch.tensor([[[1, 2], [3, 3]], [[-1, -1], [-1, -1]]])
+    assert_close(hop_loss(weights, spans), hop_loss(weights[:1], spans[:1]))
+    assert hop_loss(weights, torch.full((2, 2, 2), -1)).item() == 0
+    more = torch.tensor([[[1, 2], [3, 3], [4, 4]]])  # more sentences than hops
+    assert_close(hop_loss(weights[:1], more), hop_loss(weights[:1], spans[:1]))

@@ -13,7 +13,8 @@ import saccade
 from helpers.commands import run
 from helpers.recipes import MODEL, untrained, write_folder, write_lines, write_recipe
 from saccade.cli.commands.evaluate import _trained_to
-from saccade.data.forms import CAPTIONS, PAIRS, TEXT
+from saccade.corpora import stories
+from saccade.data.forms import CAPTIONS, PAIRS, QUESTIONS, TEXT
 from saccade.models import MODELS
 from saccade.runs.recipe import load_recipe
 from saccade.trace import Trace
@@ -195,6 +196,17 @@ def test_data_are_printed(capsys):
     rows = [line.split("\t") for line in out_of(run(capsys, "data", "english-french", "--size", 5)).splitlines()]
     assert [len(row) for row in rows] == [3] * 5
     assert len(out_of(run(capsys, "data", "reading", "--size", 3, "--seed", 4)).splitlines()) == 3
+
+
+def test_questions_are_printed_and_written_with_their_evidence(capsys, tmp_path):
+    rows = [line.split("\t") for line in out_of(run(capsys, "data", "stories", "--size", 3)).splitlines()]
+    assert [row[1][-1] for row in rows] == ["?"] * 3
+    assert all(row[2] in row[0] for row in rows)
+    run(capsys, "data", "stories", "--size", 4, "--held-out", 2, "--lengths", 30, 60, "--out", tmp_path)
+    for split, count in (("train", 4), ("test", 2)):
+        found = list(QUESTIONS.read([tmp_path / f"{split}.jsonl"]))
+        assert found == list(stories(split, count, min_length=30, max_length=60))
+        assert all(example.evidence for example in found)
 
 
 def test_data_that_are_written_read_back(capsys, tmp_path):

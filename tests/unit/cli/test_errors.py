@@ -123,14 +123,14 @@ def test_extras_that_are_not_installed(capsys, recipe, copied, tmp_path, monkeyp
         monkeypatch.setitem(sys.modules, name, None)
     changes = ("--set", "data.train=null", "--set", "data.test=null", "--set", "data.hub=some/set")
     said = refused(capsys, "train", recipe, *changes, "--out", tmp_path / "out")
-    assert "the data set 'some/set' of the Hub needs the extra 'hub': pip install 'saccade-attention[hub]'." in said
+    assert "the data set 'some/set' of the Hub needs the extra 'hub'. In the clone" in said
     (tmp_path / "lines.zst").write_bytes(b"\x28\xb5\x2f\xfd")
     said = refused(capsys, "predict", copied, "--file", tmp_path / "lines.zst")
-    assert "needs the extra 'zstd': pip install 'saccade-attention[zstd]'." in said
+    assert "needs the extra 'zstd'. In the clone" in said
     said = refused(capsys, "look", copied, "ant", "-o", tmp_path / "x.png")
-    assert "figures need matplotlib, which is not installed. pip install 'saccade-attention[images]'" in said
+    assert "figures need matplotlib, which is not installed. In the clone" in said
     said = refused(capsys, "demo", "--out", tmp_path / "demo")
-    assert "pip install 'saccade-attention[images]'" in said
+    assert "pip install -e '.[images]'" in said
     assert not (tmp_path / "demo").exists(), "told before minutes of training"
     ran = run(capsys, "evaluate", copied)
     assert ran.code == 0, "numbers need no pictures"
@@ -167,7 +167,7 @@ def test_a_model_of_a_newer_version(capsys, copied):
     path.write_text(path.read_text().replace(f"version: {VERSION}", f"version: {VERSION + 1}") + "future: {a: 1}\n")
     said = refused(capsys, "predict", copied, "ant")
     known = f"its recipe has version {VERSION + 1}, this one knows {VERSION}"
-    assert f"was written by a newer saccade ({known}). Upgrade with pip" in said
+    assert f"was written by a newer saccade ({known}). Upgrade saccade: git pull" in said
 
 
 def test_a_model_whose_recipe_is_spoiled(capsys, copied):

@@ -17,6 +17,8 @@ DIGESTS = {
     ("scenes", 3, 20): "46bd3f312b027236b4d1cf04a186b98a",
     ("articles", 60, 160): "4d4c870ca9c26302bb92ffe5bb9239e6",
     ("articles", 200, 300): "e1c2b9ea5c0e525e9228e20915521a22",
+    ("stories", 40, 120): "8498d06d1bd44e8fd46210a525e7fed4",
+    ("stories", 200, 320): "10b21dc374e4f662aa1a6341539feaa9",
     ("sorting", 5, 10): "ca92c0752e29203a94455d9b261f1974",
     ("convex-hull", 5, 50): "fc00718802bc3cb598e6be37edb01ada",
     ("salesman", 5, 10): "98a7db67e11c8f6416279ae5bc29ea43",
@@ -31,6 +33,7 @@ SIZES = {
     "sorting": 1000,
     "convex-hull": 1000,
     "salesman": 400,
+    "stories": 1000,
     "talk": 2000,
 }
 
@@ -38,7 +41,8 @@ SIZES = {
 def written(example):
     """Everything an example says, as text; links are sets, so they are sorted."""
     links = None if example.links is None else str(example.links)
-    return repr((example.source, *example.turns, example.target, example.references, links, example.boxes))
+    asked = () if example.question is None else (example.question, example.spans, example.evidence)
+    return repr((example.source, *example.turns, example.target, example.references, links, example.boxes, *asked))
 
 
 @pytest.mark.parametrize(("name", "low", "high"), DIGESTS)

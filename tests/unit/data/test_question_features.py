@@ -91,3 +91,22 @@ def test_batches_of_questions(tmp_path):
     expected = matches(words, ["Where", "did", "Ada", "go", "?"])
     torch.testing.assert_close(batch.matches[0, : len(words)], torch.tensor(expected), atol=0.003, rtol=0)
     assert not batch.matches[0, len(words) :].any()
+
+
+def test_evidence_is_batched_in_the_order_of_reasoning(tmp_path):
+    dot = PASSAGE.index(".") + 1
+    found = [(dot + 1, len(PASSAGE)), (0, dot)]
+    examples = [
+        Example(source=PASSAGE, question=QUESTION, target="Rome", spans=((12, 16),), evidence=tuple(found)),
+        Example(source=PASSAGE, question="Why?", target=""),
+    ]
+    features = question_features(tokenizer(), with_matches=False, with_evidence=True)
+    store = Store.open(tmp_path, "key", examples, features, batch=AskedBatch)
+    batch = collate(store, np.arange(2), (3, 20, 8))
+    words = PASSAGE.replace(".", " .").replace(",", " ,").split()
+    end = words.index(".")
+    assert batch.evidence.shape == (3, 4, 2)
+    assert batch.evidence[0, :2].tolist() == [[end + 1, len(words) - 1], [0, end]]
+    assert (batch.evidence[0, 2:] == -1).all()
+    assert (batch.evidence[1:] == -1).all()
+    assert batch.matches is None

@@ -319,7 +319,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ConfigError, match=r"pip install 'saccade-attention\[images\]'"):
+    with pytest.raises(ConfigError, match=r"pip install -e '\.\[images\]'"):
         save(AREA, tmp_path / "map.png")
 
 

@@ -96,9 +96,7 @@ def test_faults_of_the_options_are_told(served):
 @pytest.mark.parametrize("module", ["fastapi", "uvicorn"])
 def test_without_the_extra_it_names_it(monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(
-        ConfigError, match=r"saccade serve needs the extra 'serve': pip install 'saccade-attention\[serve\]'"
-    ):
+    with pytest.raises(ConfigError, match=r"saccade serve needs the extra 'serve'\. .* -e '\.\[serve\]'"):
         serve([Path("a")])
 
 

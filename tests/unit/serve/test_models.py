@@ -278,7 +278,7 @@ def test_without_pillow_a_model_for_pictures_is_not_served(monkeypatch):
     model = saccade.api.Model(captioning_task())
     monkeypatch.setitem(sys.modules, "PIL", None)
     monkeypatch.delitem(sys.modules, "PIL.Image", raising=False)
-    with pytest.raises(ConfigError, match=r"pip install 'saccade-attention\[images\]'"):
+    with pytest.raises(ConfigError, match=r"pip install -e '\.\[images\]'"):
         Served("seeing", model)
 
 

@@ -130,7 +130,7 @@ def test_what_other_pages_can_send_unasked_is_not_read(kind):
     """Of these browsers do not ask whether they may; of pictures and JSON they do."""
     got = run(sent(application(Seeing()), WHOLE, kind=kind))
     assert got.status == 415
-    assert got.error.endswith("Content-Type: application/json; or an image, with its own type, such as image/jpeg.")
+    assert got.error.endswith("Content-Type: application/json, or an image with its own type, such as image/jpeg.")
 
 
 def test_a_server_of_texts_takes_no_picture():
@@ -200,7 +200,7 @@ def test_a_picture_as_the_body_is_read_no_further_than_it_may_be_long(limits):
     app = application(Seeing(), **limits)
     got = run(sent(app, parts()))
     assert (got.status, got.json["error"]["code"]) == (413, "too_large")
-    assert got.error == "The image has more than 5,000 bytes. Save it smaller."
+    assert got.error == "The image has more than 5,000 bytes. Compress or shrink it."
     assert got.headers["connection"] == "close"
     assert len(taken) == 52
     assert run(sent(app, bytes(5000))).status == 422, "which is all that may be, but no picture"
@@ -210,7 +210,7 @@ def test_a_picture_as_the_body_is_read_no_further_than_it_may_be_long(limits):
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        ("image/png", "The image has more than 8,000,000 bytes. Save it smaller."),
+        ("image/png", "The image has more than 8,000,000 bytes. Compress or shrink it."),
         ("application/json", "The body has more than 43,715,248 bytes. Send fewer inputs at a time."),
     ],
 )
@@ -409,7 +409,9 @@ def test_there_is_room_for_pictures_but_not_for_endless_texts():
     app = application(Seeing(), Fake())
     texts = {"inputs": ["a " * 600_000], "model": "fake"}
     told = refused(app, texts, 413)
-    assert told == "The body has more than 1,048,576 bytes that are not images. Send fewer inputs at a time."
+    assert (
+        told == "The body has more than 1,048,576 bytes, but only images may take so many. Send fewer inputs at a time."
+    )
     most = b'{"input": "a", "model": "fake"}'.ljust(1 << 20)
     assert run(ask(app, "POST", "/v1/predict", body=most, headers=JSON)).status == 200
     assert run(ask(app, "POST", "/v1/predict", body=most + b" ", headers=JSON)).error == told

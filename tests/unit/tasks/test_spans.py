@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saccade.tasks.spans import Span, best_spans
+from saccade.tasks.spans import Span, best_spans, no_answer, ranked
 
 
 def reference(logs, longest, first=None, last=None):
@@ -17,8 +17,6 @@ def reference(logs, longest, first=None, last=None):
         for j in range(i, size)
         if (j < i + longest or last is not None) and (first is None or i == first) and (last is None or j == last)
     ]
-    if first is None and last is None:
-        found.append(Span(float(logs[0, size] + logs[1, size]), None, None))
     return sorted(found, key=lambda span: -span.score)
 
 
@@ -39,8 +37,26 @@ def test_fixed_ends(size, seed):
     assert best_spans(logs, 3, 1, last=1)[0][1:] == reference(logs, 3, last=1)[0][1:]
 
 
-@pytest.mark.parametrize("null", [0.0, -50.0])
-def test_no_answer_is_an_answer_with_its_own_probability(null):
-    logs = np.array([[-1.0, -2.0, null], [-1.0, -2.0, null]], np.float32)
-    (best,) = best_spans(logs, 5, 1)
-    assert (best.first is None) == (null == 0.0)
+def test_no_answer_has_the_probability_of_the_last_position():
+    logs = np.array([[-1.0, -2.0, -3.0], [-1.0, -2.0, -4.0]], np.float32)
+    assert no_answer(logs) == Span(-7.0, None, None)
+    assert all(span.first is not None for span in best_spans(logs, 5, 10))
+
+
+ONE, OTHER, NONE = Span(-2.0, 0, 1), Span(-3.0, 4, 4), Span(-2.5, None, None)
+
+
+@pytest.mark.parametrize(
+    ("margin", "expected"),
+    [(0.0, [ONE, NONE, OTHER]), (1.0, [ONE, OTHER, NONE]), (-0.4, [ONE, NONE, OTHER]), (-0.6, [NONE, ONE, OTHER])],
+)
+def test_no_answer_must_be_more_likely_by_the_margin(margin, expected):
+    found = [(NONE, 0), (OTHER, 0), (ONE, 0)]
+    assert [span for span, _ in ranked(found, 3, margin)] == expected
+    assert [span for span, _ in ranked(found, 1, margin)] == expected[:1]
+
+
+def test_a_passage_has_no_answer_only_if_none_of_its_parts_has_one():
+    sure, unsure = Span(-0.1, None, None), Span(-4.0, None, None)
+    assert ranked([(sure, 0), (unsure, 1), (ONE, 1)], 5, 0.0) == [(ONE, 1), (unsure, 1)]
+    assert ranked([(sure, 0), (OTHER, 0), (Span(-0.2, None, None), 1)], 1, 0.0) == [(Span(-0.2, None, None), 1)]

@@ -9,12 +9,13 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from helpers.models import tiny
+from helpers.question_models import asked, reader
 from saccade.attention import Tape
 from saccade.batch import BOS, EOS, PAD, UNK, Batch
 from saccade.errors import ConfigError
 from saccade.models import MODELS, build_classifier
-from saccade.train.objective import ClassLoss, WordLoss, losses_of
-from saccade.train.terms import Coverage, DoublyStochastic, GuidedAlignment, Reinforce
+from saccade.train.objective import ClassLoss, SpanLoss, WordLoss, losses_of
+from saccade.train.terms import Coverage, DoublyStochastic, GuidedAlignment, GuidedHops, Reinforce
 
 SOURCES = [[4, 5, 6, EOS], [7, EOS], [8, 9, EOS]]
 TARGETS = [[5, 4], [6, 7, 8, 9], [10]]
@@ -258,7 +259,7 @@ def test_a_term_without_weight_is_left_out():
 
 
 def test_reward_is_for_hard_attention_alone():
-    with pytest.raises(ConfigError, match="reinforce is for models whose hard attention learns by reward"):
+    with pytest.raises(ConfigError, match="reinforce is for models with hard attention"):
         WordLoss(tiny("bahdanau"), terms=[Reinforce()])
 
 
@@ -278,3 +279,46 @@ def test_a_term_may_begin_late():
     assert_close(totals[3], totals[2])
     assert phases[0] == phases[1] == ("doubly_stochastic",)
     assert phases[2] == phases[3] == ("coverage", "doubly_stochastic")
+
+
+def questions():
+    """Two acceptable answers, one, and none; evidence of the first alone."""
+    spans = torch.tensor([[[1, 2], [3, 3]], [[0, 1], [-1, -1]], [[-1, -1], [-1, -1]]])
+    evidence = torch.tensor([[[0, 1], [3, 4]], [[-1, -1], [-1, -1]], [[-1, -1], [-1, -1]]])
+    batch = asked([[5, 6, 7, 8, 9, 2], [10, 11, 2], [6, 2]], [[4, 5, 2], [12, 13, 14, 15, 2], [7, 2]])
+    return replace(batch, spans=spans, evidence=evidence)
+
+
+def test_any_acceptable_answer_counts_and_a_padding_row_counts_nothing():
+    model, batch = reader("recurrent", hops=2).eval(), questions()
+    logs = model(batch).detach().double()
+    wanted = [
+        math.log(math.exp(logs[0, 0, 1] + logs[0, 1, 2]) + math.exp(logs[0, 0, 3] + logs[0, 1, 3])),
+        float(logs[1, 0, 0] + logs[1, 1, 1]),
+    ]
+    losses = losses_of(SpanLoss(model), batch)
+    assert losses.plain.item() == pytest.approx(-sum(wanted), rel=1e-4)
+    assert losses.total.item() == losses.plain.item()
+
+
+def test_guided_hops_add_what_it_costs_to_look_elsewhere():
+    model, batch = reader("recurrent", hops=3).eval(), questions()
+    objective = SpanLoss(model, terms=[GuidedHops(weight=0.5, after=0.6)])
+    assert losses_of(objective, batch).total == losses_of(objective, batch).plain
+    before = objective.phase
+    objective.progress(0.7)
+    assert objective.phase != before
+    losses, tape = losses_of(objective, batch), Tape(detach=True)
+    model(batch, tape=tape)
+    hops = [tape[f"hops.{number}"][0, 0, 0] for number in range(3)]
+    cost = -sum(float(part.log()) for part in (hops[0][:2].sum(), hops[1][3:5].sum(), hops[2][3:5].sum()))
+    assert (losses.total - losses.plain).detach().item() == pytest.approx(0.5 * cost, rel=1e-4)
+    losses.total.backward()
+    assert model.hops[0].score.weight.grad.abs().sum() > 0
+
+
+def test_guided_hops_need_evidence():
+    model, batch = reader("recurrent", hops=1).eval(), replace(questions(), evidence=None)
+    losses = losses_of(SpanLoss(model, terms=[GuidedHops()]), batch)
+    assert losses.total == losses.plain
+    assert not GuidedHops().applies(ragged())

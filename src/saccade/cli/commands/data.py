@@ -26,7 +26,7 @@ def data(
     lengths: Annotated[
         tuple[int, int] | None,
         typer.Option(
-            help="Minimum and maximum words of a text, turns of talk; default: 3 20, articles 60 160, talk 2 14."
+            help="Minimum and maximum words, turns of talk; default: 3 20, articles 60 160, stories 40 120, talk 2 14."
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -61,7 +61,7 @@ def data(
     if out is None:
         for example in entry.generate("train", size, seed, min_length=low, max_length=high):
             links = None if example.links is None else str(example.links)
-            parts = (example.source, *example.turns, example.target, links)
+            parts = (example.source, example.question, *example.turns, example.target, links)
             echo("\t".join(part for part in parts if part is not None))
         return
     written: list[Path] = []

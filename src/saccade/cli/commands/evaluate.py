@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,12 +57,19 @@ def evaluate(
             low, high = report["bands"].get(name, (None, None))
             rows.append((name, number(value), "" if low is None else f"{number(low)} to {number(high)}"))
         table(f"{model}: {len(found.lengths):,} examples", ("metric", "value", "95 % interval"), rows)
+        for title, groups in report.get("by_group", {}).items():
+            head = (title, "examples", *found.metrics)
+            table(f"by {title}", head, [_row(name, group, head[2:]) for name, group in groups.items()])
     for note in found.notes:
         print_status(f"note: {note}", style="yellow")
     folder = out or model  # written last, so that a write error loses no result
     write_report(folder, report)
     drawn = _draw(folder / "lengths.png", model.name, found, _trained_to(loaded.task.recipe))
     print_status(f"Wrote {' and '.join(str(path) for path in (folder / 'report.json', *drawn))}")
+
+
+def _row(name: str, group: Any, metrics: Sequence[str]) -> tuple[str, ...]:
+    return name, f"{group['examples']:,}", *(number(group["metrics"][metric]) for metric in metrics)
 
 
 def _draw(path: Path, name: str, found: Any, trained_to: int | None) -> list[Path]:

@@ -50,6 +50,9 @@ def predict(
     length_penalty: Annotated[
         float | None, typer.Option(help="Beam length penalty; above 0 favors longer answers.")
     ] = None,
+    no_answer: Annotated[
+        float | None, typer.Option(help='Nats by which "no answer" must be more likely than an answer to a question.')
+    ] = None,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Batch size, in inputs.")] = None,
     precision: Annotated[
         Literal["full", "int8"] | None, typer.Option(help="Precision; int8 is faster on a CPU, but less exact.")
@@ -94,6 +97,7 @@ def predict(
         "min_length": min_length,
         "no_repeat_ngram": no_repeat_ngram,
         "length_penalty": length_penalty,
+        "no_answer": no_answer,
         "batch_size": batch_size,
         "precision": precision,
     }

@@ -108,6 +108,15 @@ PUBLIC: dict[str, PublicSet] = {
         "Clone it; DIR is its folder SciTLDR-Data/SciTLDR-A, with train.jsonl and dev.jsonl.",
         "scitldr-pointer",
     ),
+    "squad": PublicSet(
+        "SQuAD 1.1: 100,000 questions on paragraphs of Wikipedia, each answered by a span of its paragraph.",
+        "questions",
+        "https://rajpurkar.github.io/SQuAD-explorer/",
+        "CC BY-SA 4.0",
+        "Download the training and the development set, version 1.1; DIR has train-v1.1.json and dev-v1.1.json. "
+        "Version 2.0 has unanswerable questions: --set data.train=train-v2.0.json --set data.valid=dev-v2.0.json.",
+        "squad",
+    ),
     "dailydialog": PublicSet(
         "Dialogues of everyday English, 13,118 of about 8 turns each.",
         "chat",

@@ -184,5 +184,5 @@ export function drawInspector(scene, app, light) {
   pick ? [scene.answers.length > 1 && el("p", { class: "quiet" }, visible(pick.answer.label)),
     ...(pick.row === null ? column(pick, act) : row(pick, act, numbers))] : idle(scene, app),
   pick && app.engine.live && !pick.answer.hand.possible && pick.answer.model === null
-    && el("p", { class: "quiet" }, "This is a saved answer: it can be looked at, not changed."));
+    && el("p", { class: "quiet" }, "This is a saved answer: it can be viewed, not changed."));
 }

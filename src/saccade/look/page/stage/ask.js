@@ -62,7 +62,7 @@ function imageField(app) {
 function row(app, open) {
   if (!app.engine.live) {
     return el("p", { class: "quiet", id: "no-model" },
-      "A saved answer: everything can be looked at, but nothing new can be asked. ",
+      "A saved answer: everything can be viewed, but nothing new can be asked. ",
       "For that, open the explorer with ", el("code", {}, "saccade serve MODEL"), ".");
   }
   return el("div", { class: "ask" },

@@ -62,7 +62,7 @@ function cutNote({ trace, site }) {
   return el("span", { class: "cut" }, `… cut at ${Number.isInteger(most) ? most : trace.steps.length} tokens`);
 }
 
-/** What attention looks at: a lane of words, or an image. */
+/** What is attended to: a lane of words, or an image. */
 function readLane(answer, scene, app, light) {
   const { figure, site, of, hand } = answer;
   const picked = scene.pick && scene.pick.row === null ? scene.pick.column : null;
