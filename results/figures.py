@@ -12,8 +12,9 @@ from smaller import smaller
 
 from saccade.files import write_atomically
 from saccade.look import Curve, Point, save_lengths
-from saccade.look.canvas import drawing, write
+from saccade.look.canvas import drawing
 from saccade.look.curves import clear, draw_line, name_ends
+from saccade.look.output import write
 
 NAMES = {"bleu": "BLEU", "perplexity_per_word": "perplexity", "accuracy": "accuracy", "aer": "alignment error rate"}
 

@@ -15,6 +15,8 @@ FONTS = "'DejaVu Sans',Verdana,sans-serif"
 """Verdana has letters of nearly the same width, for computers without matplotlib's font."""
 DEFAULT = {"stroke-dashoffset:0", "text-anchor:start", "stroke-linejoin:miter"}
 """Parts of a style that change nothing; corners of markers are too small for their join to be seen."""
+KEPT = {f"{SVG}{name}" for name in ("text", "title", "desc")}
+"""Elements whose text is shown or read aloud."""
 NUMBERS = ("x", "y", "width", "height", "viewBox", "transform")
 
 
@@ -54,7 +56,7 @@ def _tidy(element: Element) -> None:
     clips = [f"clip-path:{clip}" for clip in [element.attrib.pop("clip-path", None)] if clip]
     if kept or clips:
         element.set("style", ";".join([*kept, *clips]))
-    if element.tag != f"{SVG}text":
+    if element.tag not in KEPT:
         element.text = None
     element.tail = None
     if LINK in element.attrib:

@@ -20,9 +20,11 @@ from matplotlib.patches import FancyArrowPatch, PathPatch
 from matplotlib.path import Path as Outline
 from numpy.typing import NDArray
 
-from saccade.look.canvas import FAINT, GOLD, INK, MUTED, SCALE, Sheet, drawing, shade, write
+from saccade.look.canvas import Sheet, drawing, shade
+from saccade.look.design import FAINT, GOLD, MUTED, TEXT
+from saccade.look.output import write
 
-BLUE = SCALE[3]
+BLUE = shade(0.75)
 KEY, QUERY, SUM, PLAIN = ("#dbe6f4", BLUE), ("#fdebd3", GOLD), ("#e7e9ee", MUTED), ("#ffffff", MUTED)
 """Fill and edge of boxes."""
 HIDDEN = "#eceef2"
@@ -58,7 +60,7 @@ class Board(Sheet):
     def shape(self, points: Sequence[Point], look: Look) -> None:
         self._add(PathPatch(Outline(points), facecolor=look[0], edgecolor=look[1], lw=1.2), True)
 
-    def dot(self, x: float, y: float, colour: str = INK) -> None:
+    def dot(self, x: float, y: float, colour: str = TEXT) -> None:
         turn = np.linspace(0, 2 * np.pi, 13)
         self.shape([(x + 2.2 * np.cos(a), y + 2.2 * np.sin(a)) for a in turn], (colour, "none"))
 
@@ -123,14 +125,14 @@ def fixed(board: Board) -> None:
     board.text(262, state + 25, "$c = h_{l_1}$", 10, side="center")
     board.arrow((280, state), (304, state))
     board.node(322, state, "$s_0$", QUERY)
-    board.line((262, state - 12), (262, rail), (516, rail), colour=INK, width=1.6)
+    board.line((262, state - 12), (262, rail), (516, rail), colour=TEXT, width=1.6)
     for x, index, before in ((382, "1", "0"), (442, "2", "1"), (526, "l_2", "l_2-1")):
         board.text(x, word, f"$y_{{{before}}}$", 11, side="center")
         board.arrow((x, word - 11), (x, state + 12))
         board.node(x, state, f"$s_{{{index}}}$", QUERY)
         board.node(x, output, f"$p(y_{{{index}}})$", PLAIN, 48)
-        board.arrow((x - 10, rail), (x - 10, state - 12), colour=INK)
-        board.arrow((x - 10, rail), (x - 10, output + 12), colour=INK)
+        board.arrow((x - 10, rail), (x - 10, state - 12), colour=TEXT)
+        board.arrow((x - 10, rail), (x - 10, output + 12), colour=TEXT)
         board.dot(x - 10, rail)
         board.arrow((x + 10, state - 12), (x + 10, output + 12))
     board.arrow((340, state), (364, state))

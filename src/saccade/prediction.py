@@ -76,7 +76,7 @@ class AttentionMaps(DrawnAttention):
 
     `matrix()` folds tokens to words: it sums over the tokens of an attended word, and averages over the tokens of an
     attending word. The end tokens are kept as the last row and column. By default it averages over all sites that
-    attend to the source, and over their heads.
+    attend to the source, and over their heads; figures show the last of these sites.
     """
 
     source: Side
@@ -92,6 +92,8 @@ class AttentionMaps(DrawnAttention):
     """Further sides by name, for a model with several sources."""
     picture: Picture | None = field(default=None, repr=False)
     """The input image, if the source tokens are image regions."""
+    model: str = ""
+    """The name of the model, for captions of figures."""
 
     def __bool__(self) -> bool:
         return bool(self.weights)

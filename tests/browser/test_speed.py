@@ -20,8 +20,8 @@ HEAVIEST = 160_000
 
 
 def slack():
-    """How much slower a busy machine may be: the processes that wait for each processor."""
-    return 1.5 + 2 * os.getloadavg()[0] / (os.cpu_count() or 1)
+    """How much slower a busy machine may be: by the processes that wait for a processor."""
+    return min(4.0, 1.5 + os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def test_the_page_is_light_and_its_readme_says_how_light():
@@ -62,8 +62,8 @@ POINT = """async () => {
 
 
 def test_pointing_lights_ribbons_within_a_frame(explorer):
-    shown, _ = explorer(f"text={TEXT}", traces={"one": long(60)})
-    expect(wrote(shown)).to_have_count(60)
+    shown, _ = explorer(f"text={TEXT}", traces={"one": long(30)})
+    expect(wrote(shown)).to_have_count(30)
     assert median(shown.evaluate(POINT)) < 16 * slack()
 
 

@@ -126,7 +126,7 @@ def test_a_text_that_is_read():
 
 def test_every_head_by_itself():
     attention = two_sites()
-    assert [(site.name, len(site.maps)) for site in attention.heads()] == [("one", 2), ("two", 4)]
+    assert [(site.name, len(site.maps)) for site in attention.heads()] == [("One", 2), ("Two", 4)]
     (site,) = attention.heads("encoder.self", words=False)
     np.testing.assert_allclose(np.array(site.maps[2].weights), attention.weights["encoder.self"][2], atol=1e-6)
 
@@ -138,7 +138,7 @@ def test_gold_links_of_words_join_all_their_pieces():
     assert attention.map(gold=[(0, 0)], words=False).gold == {(0, 0), (1, 0), (0, 1), (1, 1)}
 
 
-@pytest.mark.parametrize("style", [style for style in STYLES if style != "overlay"])
+@pytest.mark.parametrize("style", [style for style in STYLES if style not in ("overlay", "points")])
 def test_every_picture_is_drawn_and_saved(style, tmp_path):
     attention = two_sites()
     view = FigureSpec(style, words=False, sinks=False)
@@ -173,11 +173,11 @@ def test_of_a_picture_an_overlay_is_drawn_unless_something_else_is_asked_for(tmp
     attention = of_a_picture()
     overlay = attention.overlay()
     assert [panel.name for panel in overlay.panels[1:]] == ["a", "ring", EOS]
-    mean = (attention.matrix("cross.0") + attention.matrix("cross.1")) / 2
-    np.testing.assert_allclose(overlay.panels[2].weights.ravel(), mean[1], atol=1e-6)
+    np.testing.assert_allclose(overlay.panels[2].weights.ravel(), attention.matrix("cross.1")[1], atol=1e-6)
     attention.save(tmp_path / "x.svg")
     assert (tmp_path / "x.svg").read_text().count("<use ") == 4
     assert attention.draw(60) == attention.draw(60, view=FigureSpec("overlay"))
+    assert attention.draw(60).splitlines()[0] == "Wrote  a ring"
     assert attention._repr_html_().count("<image ") == 4
     for gold in ([(4, 1)], iter([(4, 1)])):
         assert attention.overlay(FigureSpec(gold=gold)).panels[2].boxes == ((1 / 3, 0.5, 2 / 3, 1.0),)
@@ -194,8 +194,8 @@ def test_of_a_picture_a_site_a_head_pieces_and_words_alone_can_be_chosen():
 def test_of_a_picture_heads_are_panels_and_words_that_look_at_words_a_matrix(tmp_path):
     attention = of_a_picture()
     heads = attention.draw(60, view=FigureSpec("heads"))
-    assert heads.startswith("cross.1\na\n")
-    assert all(name in heads for name in ("head 0", "head 1", "mean"))
+    assert heads.splitlines()[2:4] == ["Layer 2 of 2", "a"]
+    assert all(name in heads for name in ("head 1", "head 2", "mean"))
     attention.save(tmp_path / "x.svg", view=FigureSpec("heads", site="cross.0", sinks=False))
     assert EOS not in (tmp_path / "x.svg").read_text()
     assert attention.draw(60, view=FigureSpec(site="decoder.self")) == attention.draw(
@@ -369,15 +369,23 @@ def test_colours_are_drawn_where_they_are_asked_for():
         assert "\x1b" in attention.draw(60, colour=True)
 
 
-def test_arcs_are_of_the_last_site_and_named_after_it(tmp_path):
+@pytest.mark.parametrize("style", ["matrix", "arcs", "ribbons"])
+def test_figures_are_of_the_last_site_and_say_so(style, tmp_path):
     attention, path = two_sites(), tmp_path / "x.svg"
-    for title, wanted in ((None, "two"), ("here", "here")):
-        attention.save(path, title=title, view=FigureSpec("arcs"))
-        assert ("two" in path.read_text(), "here" in path.read_text()) == (wanted == "two", wanted == "here")
+    attention.save(path, title="here", view=FigureSpec(style))
+    chosen = path.read_text()
+    assert "cross-attention, two, " in chosen
+    assert ">here</title>" in chosen
+    attention.save(path, title="here", view=FigureSpec(style, site="two"))
+    assert path.read_text() == chosen
+
+
+def test_arcs_name_their_heads():
+    attention = two_sites()
     assert attention.draw(60, view=FigureSpec("arcs")) == attention.draw(60, view=FigureSpec("arcs", site="two"))
     one = attention.draw(60, view=FigureSpec("arcs", head=3))
-    assert "(head 3)" in one
-    assert "(head 0)" not in one
+    assert "(head 4)" in one
+    assert "(head 1)" not in one
 
 
 @pytest.mark.parametrize("sources", [(), ("decoder.self",)])
@@ -387,17 +395,21 @@ def test_a_model_with_one_site_shows_that(sources):
     attention = AttentionMaps(target, target, {"decoder.self": weights}, sources)
     np.testing.assert_array_equal(attention.matrix(words=False), weights.mean(0))
     assert attention.map() == attention.map("decoder.self")
-    assert [(site.name, len(site.maps)) for site in attention.heads()] == [("decoder.self", 2)]
+    assert [(site.name, len(site.maps)) for site in attention.heads()] == [
+        ("Cross-attention" if sources else "Decoder self-attention", 2)
+    ]
     assert attention.draw(60) == attention.draw(60, view=FigureSpec("matrix", "decoder.self"))
 
 
-def test_a_model_that_looks_at_no_source_shows_its_first_site():
+def test_a_model_that_looks_at_no_source_shows_its_last_site():
     target = side(["a", "b"], ["ab"], [0, 0], EOS)
     weights = {"first": random_weights(3, 3), "second": random_weights(3, 3, seed=2), "seeded": random_weights(3, 4)}
     attention = AttentionMaps(Side([], [], []), target, weights, ())
     np.testing.assert_array_equal(attention.matrix(words=False), weights["first"].mean(0))
-    assert attention.map() == attention.map("first")
-    assert [site.name for site in attention.heads()] == ["first", "second"], "those that look at the same"
+    assert attention.map() == attention.map("seeded")
+    assert [site.name for site in attention.heads()] == ["Decoder self-attention"], "those that look at the same"
+    del weights["seeded"]
+    assert [site.name for site in attention.heads()] == ["First", "Second"]
     with pytest.raises(ConfigError, match=r"of a site that attends to the source: this model has none\. Leave"):
         attention.draw(view=FigureSpec(gold=[(0, 0)]))
 

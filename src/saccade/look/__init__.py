@@ -1,30 +1,37 @@
 """Attention figures for the terminal, papers and web pages, from plain words and numbers; needs no torch.
 
-`draw…` draws a figure for the terminal, `save…` writes one as a file. The figures are the alignment matrix, a text with
-a line for each word read (`…_reading`), heads as lines between words (`…_arcs`), a small matrix for each head
-(`…_heads`), heatmaps over an input image (`…_overlay`), and points in the plane with the answer drawn through them
-(`…_points`). `report` makes one HTML page of a whole evaluation.
+`draw…` draws a figure for the terminal, `save…` writes one as a file. The figures are the alignment matrix, two lanes
+of words joined by ribbons (`…_ribbons`), also one written word at a time (`…_steps`), a text with a line for each word
+read (`…_reading`), heads as curves between words (`…_arcs`), a small matrix for each head (`…_heads`), heatmaps over an
+input image (`…_overlay`), and points in the plane with the answer drawn through them (`…_points`). `report` makes one
+HTML page of a whole evaluation.
 """
 
 from saccade.deprecated import renamed
 from saccade.look.arcs import draw_arcs, save_arcs
 from saccade.look.curves import Curve, Point, save_lengths
+from saccade.look.design import SIZES, Size
 from saccade.look.figure import save
 from saccade.look.figure_spec import STYLES, FigureSpec
 from saccade.look.heads import Heads, draw_heads, save_heads
 from saccade.look.html import Sample, Table, report
 from saccade.look.map import Link, Map, Marks
+from saccade.look.output import Format
 from saccade.look.overlay import Overlay, save_overlay, save_overlay_heads
 from saccade.look.overlay_terminal import draw_overlay, draw_overlay_heads
 from saccade.look.picture import Picture
 from saccade.look.points import draw_points, save_points
 from saccade.look.reading import draw_reading, save_reading
+from saccade.look.ribbons import save_ribbons
+from saccade.look.steps import save_steps
 from saccade.look.terminal import draw
 
 __all__ = [
+    "SIZES",
     "STYLES",
     "Curve",
     "FigureSpec",
+    "Format",
     "Heads",
     "Link",
     "Map",
@@ -33,6 +40,7 @@ __all__ = [
     "Picture",
     "Point",
     "Sample",
+    "Size",
     "Table",
     "draw",
     "draw_arcs",
@@ -50,6 +58,8 @@ __all__ = [
     "save_overlay_heads",
     "save_points",
     "save_reading",
+    "save_ribbons",
+    "save_steps",
 ]
 
 __getattr__ = renamed(__name__, {"View": ("saccade.look", "FigureSpec")})

@@ -1,7 +1,8 @@
-"""Heads as lines between words, like figures 3 to 5 of Vaswani et al. 2017, arXiv:1706.03762.
+"""Heads as curves between words, like figures 3 to 5 of Vaswani et al. 2017, arXiv:1706.03762.
 
-The attending words are at the left, the attended words at the right. A line's opacity is its weight. Each head has a
-color from a palette for color-blind readers, and from the ninth head on also a dash pattern.
+The words read are at the left, the words written at the right, as the matrix and the explorer page have them before
+each other. A curve's opacity is its weight, and the strongest one of each attending word is bold. Each of several heads
+has a color from a palette for color-blind readers, and from the ninth head on also a dash pattern.
 """
 
 from __future__ import annotations
@@ -11,19 +12,21 @@ from pathlib import Path
 
 from saccade.errors import ShapeError
 from saccade.look import terminal, text_width
-from saccade.look.canvas import INK, MUTED, Sheet, sheet
-from saccade.look.figure import NOTES, UNKNOWN, check_content
+from saccade.look.canvas import Sheet, sheet
+from saccade.look.design import FAINTEST_LINK, INK, MUTED, TEXT
+from saccade.look.figure import UNKNOWN, check_content
 from saccade.look.map import Map
+from saccade.look.output import Format
 
-__all__ = ["check_heads", "draw_arcs", "save_arcs"]
+__all__ = ["check_heads", "draw_arcs", "head_names", "save_arcs"]
 
 # after Okabe and Ito, without the yellow, which is too faint on white
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0528a", "#56b4e9", "#e69f00", "#4d4d4d", "#7a5c00")
 DASHES = ("-", (0, (4, 2.5)), (0, (1, 2)))
-SIZE = 10.5
-LINE = 17.0
-FAINTEST = 0.02
-"""Lower weights are not drawn: thousands of invisible lines make a file too large to open."""
+LINE = 1.6
+"""The height of a line, in letters."""
+PLAIN, BOLD = 0.11, 0.24
+"""The width of a curve, and of the strongest one of a word, in letters."""
 WORTH_NAMING = 0.1
 """In the terminal, weights after a word's first are listed from here on."""
 
@@ -35,66 +38,96 @@ def check_heads(heads: Sequence[Map]) -> None:
     for number, map in enumerate(heads):
         check_content(map, len(heads))
         if (map.source, map.target) != (heads[0].source, heads[0].target):
-            raise ShapeError(f"head {number} has other words than head 0. Pass the heads of one sentence.")
+            raise ShapeError(f"head {number + 1} has other words than head 1. Pass the heads of one sentence.")
 
 
 def save_arcs(
-    heads: Sequence[Map], path: Path | str, *, title: str | None = None, names: Sequence[str] | None = None
+    heads: Sequence[Map],
+    path: Path | str,
+    *,
+    title: str | None = None,
+    names: Sequence[str] | None = None,
+    format: Format | None = None,
 ) -> None:
-    """Write the heads as lines, in the format of the suffix of `path`; `names` default to the heads' numbers."""
-    with sheet(path) as page:
+    """Write the heads as curves, in the format of the suffix of `path`; `names` default to the heads' numbers."""
+    with sheet(path, format or Format(title)) as page:
         check_heads(heads)
-        names = names or [f"head {number}" for number in range(len(heads))]
-        reach = max(130.0, min(260.0, 14.0 * max(len(heads[0].source), len(heads[0].target))))
-        _columns(page, heads[0], reach)
+        drawn = _Arcs(page, heads[0], [page.label(name) for name in names or head_names(len(heads))])
+        drawn.words()
         for number, map in enumerate(heads):
-            _head(page, map, number, len(heads), reach)
-        if title:
-            side = max(page.width(page.label(word), SIZE) for word in heads[0].target) + 8
-            page.text(-side, -34, page.label(title, 90), 12, bold=True)
-        _key(page, names, LINE * max(len(heads[0].source), len(heads[0].target)) + 10, reach)
+            drawn.head(map, number)
+        drawn.key()
 
 
-def _columns(page: Sheet, map: Map, reach: float) -> None:
-    page.text(-8, -12, "word", NOTES, colour=MUTED, side="right")
-    page.text(reach + 8, -12, "attends to", NOTES, colour=MUTED)
-    for t, word in enumerate(map.target):
-        colour = MUTED if t in map.marks.target else INK
-        page.text(-8, _middle(t), page.label(word), SIZE, colour=colour, side="right")
-    for s, word in enumerate(map.source):
-        colour = MUTED if s in map.marks.source else INK
-        page.text(reach + 8, _middle(s), page.label(word), SIZE, colour=colour)
+def head_names(count: int) -> list[str]:
+    """Return the names of heads, which count from 1 as on the explorer page."""
+    return [f"head {number + 1}" for number in range(count)]
 
 
-def _middle(place: int) -> float:
-    return LINE * (place + 0.5)
+class _Arcs:
+    """Two columns of words with room for curves between them."""
 
+    def __init__(self, page: Sheet, map: Map, names: Sequence[str]) -> None:
+        self.page, self.map, self.names = page, map, names
+        self.letters, self.notes = page.size.letters, page.size.notes
+        self.line, self.lines = LINE * self.letters, max(len(map.source), len(map.target))
+        sides = [max(page.width(page.label(word), self.letters) for word in side) for side in (map.source, map.target)]
+        self.left = -sides[0] - 0.8 * self.letters
+        most = page.size.widths[0] + self.left - sides[1] - 1.6 * self.letters
+        self.reach = max(8 * self.letters, min(24 * self.letters, 1.3 * self.letters * self.lines, most))
 
-def _head(page: Sheet, map: Map, number: int, heads: int, reach: float) -> None:
-    """Draw the lines of a head, weak ones first; shift each head down a little so that heads do not overlap."""
-    lower = (number - (heads - 1) / 2) * min(1.6, (LINE - 7) / heads)
-    drawn = [(weight, t, s) for t, row in enumerate(map.weights) for s, weight in enumerate(row) if weight >= FAINTEST]
-    ends = [(-3.0, _middle(t) + lower, reach + 3, _middle(s) + lower) for _, t, s in sorted(drawn)]
-    colours = [(COLOURS[number % len(COLOURS)], min(1.0, weight)) for weight, _, _ in sorted(drawn)]
-    page.lines(ends, colours, DASHES[number // len(COLOURS) % len(DASHES)])
+    def words(self) -> None:
+        page, beside = self.page, 0.8 * self.letters
+        page.text(-beside, -0.7 * self.line, page.format.lanes[0].lower(), self.notes, colour=MUTED, side="right")
+        page.text(self.reach + beside, -0.7 * self.line, page.format.lanes[1].lower(), self.notes, colour=MUTED)
+        for s, word in enumerate(self.map.source):
+            colour = MUTED if s in self.map.marks.source else TEXT
+            page.text(-beside, self._middle(s), page.label(word), self.letters, colour=colour, side="right")
+        for t, word in enumerate(self.map.target):
+            colour = MUTED if t in self.map.marks.target else TEXT
+            page.text(self.reach + beside, self._middle(t), page.label(word), self.letters, colour=colour)
 
+    def _middle(self, place: int) -> float:
+        return self.line * (place + 0.5)
 
-def _key(page: Sheet, names: Sequence[str], top: float, reach: float) -> None:
-    """Draw the legend below: the color of each head, and the threshold for drawing a line."""
-    labels = [page.label(name) for name in names]
-    step = max(page.width(label, NOTES) for label in labels) + 34
-    across = max(1, int((reach + 140) // step))
-    for number, label in enumerate(labels if len(labels) > 1 else []):
-        x, y = -60 + step * (number % across), top + 12 * (number // across)
-        dash = DASHES[number // len(COLOURS) % len(DASHES)]
-        page.lines([(x, y, x + 16, y)], [(COLOURS[number % len(COLOURS)], 1.0)], dash)
-        page.box((x, y, 16, 1))
-        page.text(x + 21, y, label, NOTES, colour=MUTED)
-    below = top + (12 * ((len(labels) - 1) // across + 1) if len(labels) > 1 else 0)
-    note = f"the more opaque a line, the higher the weight; below {text_width.percent(FAINTEST)} none is drawn"
-    page.text(-60, below + 2, note, NOTES, colour=MUTED)
-    if page.boxes:
-        page.text(-60, below + 14, UNKNOWN, NOTES, colour=MUTED)
+    def head(self, map: Map, number: int) -> None:
+        """Draw the curves of a head, weak ones first; shift each head down a little so that heads do not overlap."""
+        count = len(self.names)
+        lower = (number - (count - 1) / 2) * min(0.15 * self.letters, 0.9 * self.letters / count)
+        drawn = sorted(
+            (weight, t, s) for t, row in enumerate(map.weights) for s, weight in enumerate(row)
+            if weight >= FAINTEST_LINK
+        )  # fmt: skip
+        best = [map.strongest(t)[0] for t in range(len(map.target))]
+        self.page.curves(
+            [(-3.0, self._middle(s) + lower, self.reach + 3, self._middle(t) + lower) for _, t, s in drawn],
+            [(self._colour(number), weight) for weight, _, _ in drawn],
+            [self._width(best[t] == s) for _, t, s in drawn],
+            dashes=DASHES[number // len(COLOURS) % len(DASHES)],
+        )
+
+    def _colour(self, number: int) -> str:
+        return INK if len(self.names) == 1 else COLOURS[number % len(COLOURS)]
+
+    def _width(self, bold: bool) -> float:
+        """Return the width of a curve; many heads have thinner ones, so that they stand beside each other."""
+        return self.letters * (BOLD if bold else PLAIN) * min(1.0, 5 / len(self.names))
+
+    def key(self) -> None:
+        """Draw the legend below: the color of each head, and the threshold for drawing a curve."""
+        page, notes = self.page, self.notes
+        top, labels = self.line * self.lines + 1.4 * notes, self.names if len(self.names) > 1 else []
+        step = max((page.width(label, notes) for label in labels), default=0) + 4.5 * notes
+        across = max(1, int((self.reach - 2 * self.left) // step))
+        for number, label in enumerate(labels):
+            x, y = self.left + step * (number % across), top + 1.6 * notes * (number // across)
+            dashes = DASHES[number // len(COLOURS) % len(DASHES)]
+            page.curves([(x, y, x + 2.1 * notes, y)], [(self._colour(number), 1.0)], [self._width(True)], dashes=dashes)
+            page.box((x, y, 2.1 * notes, 1))
+            page.text(x + 2.8 * notes, y, label, notes, colour=MUTED)
+        if page.boxes:
+            below = top + 1.6 * notes * -(-len(labels) // across)
+            page.text(self.left, below, UNKNOWN, notes, colour=MUTED)
 
 
 def draw_arcs(heads: Sequence[Map], *, width: int | None = None, names: Sequence[str] | None = None) -> str:
@@ -103,7 +136,7 @@ def draw_arcs(heads: Sequence[Map], *, width: int | None = None, names: Sequence
     A line names at most three source words, of any head, and as many as fit into `width`.
     """
     check_heads(heads)
-    names = names or [f"head {number}" for number in range(len(heads))]
+    names = names or head_names(len(heads))
     sources = [
         text_width.kept_in_order(name) for name in text_width.numbered(terminal.label(word) for word in heads[0].source)
     ]

@@ -6,7 +6,6 @@ import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,56 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.errors import ConfigError, install_extra
-from saccade.files import write_atomically
 from saccade.look import text_width
+from saccade.look.design import INK, MUTED, TEXT, mixed
 from saccade.look.fonts import draws_joined_letters, families, knows
+from saccade.look.output import Format, check_suffix, write
 from saccade.look.shaping import shaped
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.figure import Figure
 
-__all__ = [
-    "BOX",
-    "FAINT",
-    "GOLD",
-    "INK",
-    "MUTED",
-    "RED",
-    "Sheet",
-    "Side",
-    "check_suffix",
-    "drawing",
-    "shade",
-    "sheet",
-    "write",
-]
+__all__ = ["BOX", "GRID", "Sheet", "Side", "drawing", "shade", "sheet"]
 
-INK = "#1f2430"
-MUTED = "#666d7a"
-FAINT = "#d5d9e0"
-GOLD = "#e8820c"
-RED = "#c4122f"
-# one hue, ever darker: readable in grayscale and with any color blindness
-SCALE = ("#ffffff", "#c9d9ee", "#85a9d6", "#3f74b5", "#12305e")
-
+GRID = "#e2e6ec"
 BOX = "□"
 IGNORABLE = "\u200c\u200d\ufe0e\ufe0f"  # joiners and variation selectors, which have no glyph of their own
-DOTS_PER_INCH = 200
-# without these, matplotlib would write the date or its version into the file
-METADATA: dict[str, dict[str, Any]] = {
-    ".png": {"Software": None},
-    ".pdf": {"CreationDate": None, "Producer": None, "Creator": "saccade"},
-    ".svg": {"Date": None, "Creator": "saccade"},
-}
 STYLE: dict[Any, Any] = {
-    "text.color": INK,
-    "axes.labelcolor": INK,
+    "text.color": TEXT,
+    "axes.labelcolor": TEXT,
     "axes.edgecolor": MUTED,
     "xtick.color": MUTED,
     "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
+    "xtick.labelcolor": TEXT,
+    "ytick.labelcolor": TEXT,
     "text.parse_math": False,  # show dollar signs as they are
     "svg.hashsalt": "saccade",  # makes element ids reproducible
     "svg.fonttype": "none",  # keep text as text: selectable, searchable, readable by screen readers
@@ -72,8 +43,11 @@ STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def drawing() -> Iterator[None]:
-    """Apply our matplotlib style inside the context, and restore the caller's settings afterwards."""
+def drawing(*, outline: bool = False) -> Iterator[None]:
+    """Apply our matplotlib style inside the context, and restore the caller's settings afterwards.
+
+    With `outline`, an SVG has the outlines of letters instead of text.
+    """
     try:
         import matplotlib
     except ImportError as error:
@@ -82,42 +56,17 @@ def drawing() -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
         matplotlib.rcParams["font.family"] = families()
+        if outline:
+            matplotlib.rcParams["svg.fonttype"] = "path"
         # a character missing from all fonts is drawn as a box; do not warn
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         yield
 
 
-def check_suffix(path: Path) -> str:
-    """Return the suffix .png, .pdf or .svg; raise ConfigError for any other."""
-    suffix = path.suffix.lower()
-    if suffix not in METADATA:
-        raise ConfigError(f"{path.name} ends in {suffix or 'nothing'}. Choose a name that ends in .png, .pdf or .svg.")
-    return suffix
-
-
-def write(figure: Figure, path: Path) -> None:
-    """Write the figure in the format of the suffix of `path`, cropped to its content with a small margin."""
-    suffix = check_suffix(path)
-    file = BytesIO()
-    figure.savefig(
-        file,
-        format=suffix[1:],
-        dpi=DOTS_PER_INCH,
-        bbox_inches="tight",
-        pad_inches=0.15,
-        facecolor="white",
-        metadata=METADATA[suffix],
-    )
-    write_atomically(path, file.getvalue())
-
-
 def shade(weight: float) -> str:
-    """Return the color of a weight: white for 0, dark for 1."""
-    place = max(0.0, min(1.0, weight)) * (len(SCALE) - 1)
-    lower = min(int(place), len(SCALE) - 2)
-    ends = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in SCALE[lower : lower + 2]]
-    return "#" + "".join(f"{round(a + (b - a) * (place - lower)):02x}" for a, b in zip(*ends, strict=True))
+    """Return the color of a weight: white for 0, the ink of attention for 1."""
+    return mixed(INK, weight)
 
 
 Box = tuple[float, float, float, float]
@@ -128,17 +77,23 @@ Side = Literal["left", "center", "right"]
 class Sheet:
     """A page that grows with its content. All sizes are points; y increases downward."""
 
-    def __init__(self, suffix: str) -> None:
+    def __init__(self, suffix: str, format: Format | None = None) -> None:
         from matplotlib.backends.backend_agg import RendererAgg
         from matplotlib.figure import Figure
         from matplotlib.transforms import Affine2D
 
+        self.format = format or Format()
+        self.size = self.format.size
         self.figure = Figure(figsize=(1, 1))  # one inch, so that 72 points are one unit; `write` crops
         self._points = Affine2D().scale(1 / 72, -1 / 72) + self.figure.transFigure
         self._ruler = RendererAgg(1, 1, 72)  # type: ignore[no-untyped-call]
-        self._viewer_shapes_text = suffix == ".svg"  # a browser has its own fonts, ligatures and bidirectional order
+        self._viewer_shapes_text = (
+            suffix == ".svg" and not self.format.outline
+        )  # a browser has its own fonts, ligatures and bidirectional order
         self.boxes = False
         """Whether a character was drawn as a box because no installed font has it."""
+        self.group: str | None = None
+        """The name that the parts drawn next have in an SVG."""
 
     def label(self, word: str, longest: int = 32) -> str:
         """Return a word as drawable text: sanitized, NFC, cut if long, with boxes for characters without a font."""
@@ -168,7 +123,7 @@ class Sheet:
         label: str,
         size: float,
         *,
-        colour: str = INK,
+        colour: str = TEXT,
         side: Side = "left",
         turn: float = 0,
         bold: bool = False,
@@ -192,7 +147,7 @@ class Sheet:
             fontweight="bold" if bold else "normal",
             transform=self._points,
         )
-        made.set_in_layout(counts)
+        self._join(made, counts)
 
     def box(
         self,
@@ -229,32 +184,78 @@ class Sheet:
         left, top, width, height = box
         place = TransformedBbox(Bbox([[left, top + height], [left + width, top]]), self._points)
         made = BboxImage(place, interpolation="bicubic", origin="lower", data=pixels)
-        made.set_in_layout(False)
+        self._join(made, False)
         self.figure.add_artist(made)
 
-    def lines(
-        self, ends: Sequence[tuple[float, float, float, float]], colours: Sequence[tuple[str, float]], dashes: Any = "-"
+    def curves(
+        self,
+        ends: Sequence[Box],
+        colours: Sequence[tuple[str, float]],
+        widths: Sequence[float],
+        *,
+        dashes: Any = "-",
+        bend: Literal["level", "upright", "straight"] = "level",
     ) -> None:
-        """Draw many straight lines at once, each with a color and an opacity, without growing the page."""
-        from matplotlib.collections import LineCollection
-        from matplotlib.colors import to_rgba
+        """Draw curves from (x1, y1) to (x2, y2), each with a color, an opacity and a width, without growing the page.
 
-        paths = [[(x1, y1), (x2, y2)] for x1, y1, x2, y2 in ends]
-        rgba = [to_rgba(colour, opacity) for colour, opacity in colours]
-        self._add(LineCollection(paths, colors=rgba, linewidths=1.5, linestyles=dashes, capstyle="round"), False)
+        They leave and arrive level, or "upright", as the ribbons of the explorer page do.
+        """
+        from matplotlib.collections import PathCollection
+        from matplotlib.colors import to_rgba
+        from matplotlib.path import Path as Outline
+
+        codes = [Outline.MOVETO, Outline.CURVE4, Outline.CURVE4, Outline.CURVE4]
+        paths = []
+        for x1, y1, x2, y2 in ends:
+            x, y = (x1 + x2) / 2, (y1 + y2) / 2
+            bends = {"level": [(x, y1), (x, y2)], "upright": [(x1, y), (x2, y)], "straight": [(x, y)] * 2}[bend]
+            paths.append(Outline([(x1, y1), *bends, (x2, y2)], codes))
+        rgba = [to_rgba(colour, min(1.0, opacity)) for colour, opacity in colours]
+        made = PathCollection(paths, facecolors="none", edgecolors=rgba, linewidths=widths, linestyles=dashes)
+        self._add(made, False)
+
+    def extent(self) -> tuple[float, float, float, float]:
+        """Return left, top, right and bottom of what the page has grown for."""
+        box = self.figure.get_tightbbox()
+        return 72 * box.x0, -72 * box.y1, 72 * box.x1, -72 * box.y0
+
+    def finish(self) -> None:
+        """Draw the title above and the caption below what was drawn."""
+        left, top, right, bottom = self.extent()
+        notes, heading = self.size.notes, self.size.heading
+        room = max(right - left, 0.8 * self.size.widths[0])
+        if self.format.title:
+            self.text(left, top - 1.3 * heading, self.label(self.format.title, 90), heading, bold=True)
+        for number, line in enumerate(self._lines(self.format.caption, notes, room)):
+            self.text(left, bottom + notes * (1.6 + 1.4 * number), line, notes, colour=MUTED)
+
+    def _lines(self, text: str, size: float, room: float) -> list[str]:
+        """Break a text into lines that fit."""
+        lines: list[str] = []
+        for word in self.label(text, 1000).split():
+            if lines and self.width(f"{lines[-1]} {word}", size) <= room:
+                lines[-1] += f" {word}"
+            else:
+                lines.append(word)
+        return lines
 
     def _add(self, artist: Artist, counts: bool) -> None:
         artist.set_transform(self._points)
-        artist.set_in_layout(counts)
+        self._join(artist, counts)
         self.figure.add_artist(artist)
+
+    def _join(self, artist: Artist, counts: bool) -> None:
+        artist.set_in_layout(counts)
+        artist.set_gid(self.group)
 
 
 @contextmanager
-def sheet(path: Path | str) -> Iterator[Sheet]:
-    """Open a page to draw on, and write it on exit in the format of the suffix of `path`."""
+def sheet(path: Path | str, format: Format | None = None) -> Iterator[Sheet]:
+    """Open a page to draw on. On exit, add title and caption, and write it in the format of the suffix of `path`."""
     path = Path(path)
     suffix = check_suffix(path)
-    with drawing():
-        made = Sheet(suffix)
+    with drawing(outline=format is not None and format.outline):
+        made = Sheet(suffix, format)
         yield made
-        write(made.figure, path)
+        made.finish()
+        write(made.figure, path, made.format)

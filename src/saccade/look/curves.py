@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from saccade.errors import NumericsError, ShapeError
 from saccade.look import text_width
-from saccade.look.canvas import FAINT, MUTED, check_suffix, drawing, write
+from saccade.look.canvas import drawing
+from saccade.look.design import FAINT, MUTED
+from saccade.look.output import Format, check_suffix, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,7 +105,16 @@ def save_lengths(
         name_ends(axes, [(curve.name, curve.points[-1].score) for curve in curves])
         if title:
             axes.set_title(text_width.visible(title), loc="left", fontsize=12, fontweight="bold", pad=14)
-        write(figure, path)
+        write(figure, path, Format(title, f"{score} by the length of the input", _told(curves)))
+
+
+def _told(curves: list[Curve]) -> str:
+    """Return the points in words."""
+    told = (
+        f"{curve.name}: " + ", ".join(f"{point.score:.1f} ({point.low:g} to {point.high:g})" for point in curve.points)
+        for curve in curves
+    )
+    return text_width.visible("; ".join(told)) + "."
 
 
 def _curve(axes: Axes, curve: Curve, number: int) -> None:

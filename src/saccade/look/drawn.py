@@ -32,7 +32,11 @@ from saccade.look import (
     save_overlay_heads,
     save_points,
     save_reading,
+    save_ribbons,
+    save_steps,
 )
+from saccade.look.caption import Shown, formatted, headed, layer_of
+from saccade.look.design import way_of
 from saccade.look.map import check_cells
 from saccade.look.overlay_svg import OverlayDrawing
 from saccade.look.passage import draw_long
@@ -41,6 +45,14 @@ from saccade.look.svg import Drawing
 __all__ = ["DrawnAttention"]
 
 Weights = NDArray[Any]
+_SAVE = {
+    "matrix": save,
+    "points": save_points,
+    "reading": save_reading,
+    "ribbons": save_ribbons,
+    "steps": save_steps,
+}
+"""Styles of one map."""
 
 
 class DrawnSide(Protocol):
@@ -53,6 +65,10 @@ class DrawnSide(Protocol):
     @property
     def word_of(self) -> list[int]:
         """The word index of each token."""
+
+    @property
+    def words(self) -> list[str]:
+        """The words."""
 
     @property
     def names(self) -> list[str]:
@@ -76,6 +92,7 @@ class DrawnAttention(ABC):
     weights: Mapping[str, Weights]
     source_sites: tuple[str, ...]
     picture: Picture | None
+    model: str
 
     @abstractmethod
     def matrix(self, site: str | None = None, head: int | None = None, *, words: bool = True) -> Weights:
@@ -84,6 +101,10 @@ class DrawnAttention(ABC):
     @abstractmethod
     def _sides(self, site: str) -> tuple[DrawnSide, DrawnSide]:
         """Return the attending side (rows) and the attended side (columns) of a site."""
+
+    @abstractmethod
+    def _names(self, site: str) -> tuple[str, str]:
+        """Return the names of the sides of a site's rows and columns."""
 
     @abstractmethod
     def _is_self_attention(self, site: str) -> bool:
@@ -97,11 +118,15 @@ class DrawnAttention(ABC):
     def map(
         self, site: str | None = None, head: int | None = None, gold: Iterable[Link] = (), *, words: bool = True
     ) -> Map:
-        """Return `matrix` as a Map to draw. Gold links join words; without `words`, all subwords of linked words."""
+        """Return the weights of a site as a Map to draw; by default, of the last site that attends to the source.
+
+        Gold links join words; without `words`, all subwords of linked words.
+        """
+        site = self._default(site)
         weights = self.matrix(site, head, words=False)
         check_cells(weights.size)  # before folding, which is slow for many cells
         weights = self.matrix(site, head) if words else weights
-        rows, columns = self._sides(site or (self.source_sites or (next(iter(self.weights)),))[0])
+        rows, columns = self._sides(site)
         if words:
             return Map(columns.names, rows.names, weights, gold)
         links = [(s, t) for read, written in gold for s in columns.pieces_of(read) for t in rows.pieces_of(written)]
@@ -126,14 +151,13 @@ class DrawnAttention(ABC):
     def heads(self, site: str | None = None, *, words: bool = True) -> list[Heads]:
         """Return the maps of each head of a site; by default, of all sites with the sides of the first one shown."""
         if site is None and self.weights:
-            first = (self.source_sites or (next(iter(self.weights)),))[0]
-            chosen = [name for name in self.weights if self._sides(name) == self._sides(first)]
+            chosen = self._like(self._default(None))
         else:
             self.matrix(site)  # raises for a site that does not exist, or if there is no attention
             chosen = [site] if site is not None else []
         check_cells(sum(self.weights[name].size for name in chosen))
         return [
-            Heads(name, [self.map(name, head, words=words) for head in range(len(self.weights[name]))])
+            Heads(self._title(name), [self.map(name, head, words=words) for head in range(len(self.weights[name]))])
             for name in chosen
         ]
 
@@ -147,13 +171,19 @@ class DrawnAttention(ABC):
         return Overlay.of(image, map, word_of=None if view.words else self.target.word_of, sinks=view.sinks)
 
     def draw(self, width: int | None = None, *, colour: bool = False, view: FigureSpec | None = None) -> str:
-        """Return the figure as text for a terminal of `width` cells."""
+        """Return the figure as text for a terminal of `width` cells, between what was read and what it shows."""
         view = self._with_style(view)
+        shown = self._shown(view)
+        rows, columns = self._sides(shown.site)
+        texts = [() if shown.pictured else columns.words, () if rows is columns else rows.words]
+        return headed(self._drawn(view, width, colour), shown, texts, width, painted=colour)
+
+    def _drawn(self, view: FigureSpec, width: int | None, colour: bool) -> str:
         if view.style == "overlay":
             return draw_overlay(self.overlay(view), width=width, colour=colour)
         sites = self._selected(view)
         first = sites[0].maps
-        if view.style == "matrix":
+        if view.style in ("matrix", "ribbons", "steps"):
             return draw_long(first[0], width=width, colour=colour)
         if view.style == "points":
             return draw_points(first[0], width=width)
@@ -166,25 +196,51 @@ class DrawnAttention(ABC):
         return draw_heads(sites, width=width, colour=colour)
 
     def save(self, path: str | Path, *, title: str | None = None, view: FigureSpec | None = None) -> None:
-        """Write the figure as a .png, .svg or .pdf file."""
-        view = self._with_style(view)
+        """Write the figure as a .png, .svg or .pdf file; steps as a folder, .svg or .gif."""
+        path, view = Path(path), self._with_style(view)
+        shown = self._shown(view)
         if view.style == "overlay":
-            save_overlay(self.overlay(view), Path(path), title=title)
+            overlay = self.overlay(view)
+            save_overlay(overlay, path, format=formatted(shown, view, title, overlay=overlay))
             return
         sites = self._selected(view)
         first = sites[0].maps
-        if view.style == "matrix":
-            save(first[0], Path(path), title=title)
-        elif view.style == "points":
-            save_points(first[0], Path(path), title=title)
-        elif view.style == "reading":
-            save_reading(first[0], Path(path), title=title)
-        elif view.style == "arcs":
-            save_arcs(first, Path(path), title=title or sites[0].name, names=_names(view))
+        format = formatted(shown, view, title, maps=first)
+        if view.style == "arcs":
+            save_arcs(first, path, names=_names(view), format=format)
+        elif view.style != "heads":
+            _SAVE[view.style or "matrix"](first[0], path, format=format)
         elif self._attends_to_image(view.site):
-            save_overlay_heads(self._attended_image(view.site), sites[0], Path(path), title=title)
+            save_overlay_heads(self._attended_image(view.site), sites[0], path, format=format)
         else:
-            save_heads(sites, Path(path), title=title)
+            save_heads(sites, path, format=format)
+
+    def _default(self, site: str | None) -> str:
+        """Return the named site; by default the last one that attends to the source, else the last one."""
+        return site or (self.source_sites or tuple(self.weights) or ("",))[-1]
+
+    def _like(self, site: str) -> list[str]:
+        """Return the sites with the same sides, which are layers of one kind of attention."""
+        return [name for name in self.weights if self._sides(name) == self._sides(site)]
+
+    def _title(self, site: str) -> str:
+        """Return "Layer 2 of 6" for one of several layers, else what the site does."""
+        name = layer_of(site, self._like(site)) or way_of(*self._names(site))
+        return name[:1].upper() + name[1:]
+
+    def _shown(self, view: FigureSpec) -> Shown:
+        """Return what the figure shows, in words."""
+        own = [name for name in self.weights if self._is_self_attention(name)]
+        site = view.site or (own[-1] if view.style == "reading" and own else self._default(None))
+        return Shown(
+            self.model,
+            self._names(site),
+            site,
+            self._like(site),
+            len(self.weights[site]),
+            self._attends_to_image(site),
+            view,
+        )
 
     def _with_style(self, view: FigureSpec | None) -> FigureSpec:
         """Fill in the default style, and raise ConfigError if the style or the gold links do not fit the site."""
@@ -197,7 +253,7 @@ class DrawnAttention(ABC):
                 f"gold links join source and target and are outlined in {where} of a site that attends to the source: "
                 f"{', '.join(self.source_sites) or 'this model has none'}. Leave them out here."
             )
-        if style in ("matrix", "arcs") and self._attends_to_image(view.site):
+        if style in ("matrix", "arcs", "ribbons", "steps") and self._attends_to_image(view.site):
             regions = len(self.source.tokens)
             raise ConfigError(
                 f"{style} cannot show this: the model attends to {regions} regions of an image, which have no words. "
@@ -211,7 +267,7 @@ class DrawnAttention(ABC):
         """Return True if a site attends to image regions; None stands for the sites shown by default."""
         if self.picture is None or not self.weights:
             return False
-        return self._sides(site or (self.source_sites or tuple(self.weights))[0])[1] == self.source
+        return self._sides(self._default(site))[1] == self.source
 
     def _attended_image(self, site: str | None) -> Picture:
         """Return the input image; raise ConfigError if the site's rows are not words or its columns not regions."""
@@ -234,7 +290,7 @@ class DrawnAttention(ABC):
                 raise ConfigError(f"heads are drawn side by side, but head {view.head} was asked for. Draw a matrix.")
             sites = self.heads(view.site, words=view.words)
         elif view.style == "arcs":
-            site = self._single_site(view.site, list(self.source_sites) or list(self.weights), "arcs")
+            site = self._default(view.site)
             heads = range(len(self.weights[site])) if view.head is None else [view.head]
             sites = [Heads(site, [self.map(site, head, words=view.words) for head in heads])]
         elif view.style == "reading":
@@ -277,4 +333,4 @@ class DrawnAttention(ABC):
 
 
 def _names(view: FigureSpec) -> list[str] | None:
-    return None if view.head is None else [f"head {view.head}"]
+    return None if view.head is None else [f"head {view.head + 1}"]

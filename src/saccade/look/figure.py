@@ -12,40 +12,48 @@ from math import sqrt
 from pathlib import Path
 
 from saccade.errors import ShapeError
-from saccade.look.canvas import BOX, FAINT, GOLD, INK, MUTED, Sheet, Side, shade, sheet
+from saccade.look.canvas import BOX, GRID, Sheet, Side, shade, sheet
+from saccade.look.design import FAINT, GOLD, MUTED, TEXT
 from saccade.look.layout import folds, positions
 from saccade.look.map import Map
+from saccade.look.output import Format
 
-__all__ = ["NOTES", "UNKNOWN", "check_content", "key", "save"]
+__all__ = ["UNKNOWN", "check_content", "key", "save"]
 
-GRID = "#e2e6ec"
-SMALLEST, LARGEST, PAGE = 16.0, 30.0, 648.0
-"""Points: the smallest and largest cell, and the width of a map that cells are sized to fill."""
+SMALLEST, LARGEST, FULL = 0.75, 2.75, 1.6
+"""Cells, in letters: the smallest, the largest, and the smallest one with labels of full size."""
 MOST = 150_000
 """Maximum cells: 387 × 387 already take 15 seconds to draw, and are hard to read."""
-NOTES = 7.5
 UNKNOWN = f"{BOX}  no font here has this letter"
 SLANT = sqrt(0.5)
 
 
-def save(map: Map, path: Path | str, *, title: str | None = None) -> None:
+def save(map: Map, path: Path | str, *, title: str | None = None, format: Format | None = None) -> None:
     """Write the map as a matrix of square cells, darker for higher weights, in the format of the suffix of `path`.
 
     Gold links are outlined. Equal maps give equal bytes on one machine.
     """
-    with sheet(path) as page:
+    with sheet(path, format or Format(title)) as page:
         check_content(map)
         columns, rows = folds(len(map.source)), folds(len(map.target))
-        cell = max(SMALLEST, min(LARGEST, PAGE / max(len(map.source), len(map.target))))
+        cell = _cell(page, map, max(len(places) for places in (*columns, *rows)))
         top = 0.0
         for written in rows:
             for read in columns:
                 panel = _Panel(page, map, read, written, cell)
                 panel.draw(top + panel.head, folded=len(rows) * len(columns) > 1)
-                if title and (top, read.start) == (0, 0):
-                    page.text(-panel.side, -16, page.label(title, 90), 12, bold=True)
                 top += panel.head + panel.height + 18
         key(page, 0, top - 7, gold=bool(map.gold))
+
+
+def _cell(page: Sheet, map: Map, count: int) -> float:
+    """Return the size of cells with which `count` of them and their labels fill the page."""
+    letters = page.size.letters
+    beside = 2 + max(page.width(page.label(word), letters) for word in map.target) / letters
+    fits = (width / (count + min(beside, 0.5 * count)) for width in page.size.widths)
+    cells = [width for width in fits if width >= FULL * letters] or [page.size.widths[-1] / (count + beside)]
+    largest = FULL if page.size.page else LARGEST  # larger ones would make the labels of a slide smaller
+    return max(SMALLEST * letters, min(largest * letters, cells[0]))
 
 
 def check_content(map: Map, times: int = 1) -> None:
@@ -67,19 +75,21 @@ class _Panel:
 
     def __init__(self, page: Sheet, map: Map, read: range, written: range, cell: float) -> None:
         self.page, self.map, self.read, self.written, self.cell = page, map, read, written, cell
-        self.size = min(11.0, cell * 0.62)
+        self.size = min(page.size.letters, cell / FULL)
         self.sources = [page.label(map.source[s]) for s in read]
         self.targets = [page.label(map.target[t]) for t in written]
         self.xs = positions(read, map.marks.source, cell)
         self.ys = positions(written, map.marks.target, cell)
         self.head = (max(page.width(word, self.size) for word in self.sources) + self.size) * SLANT + 4
         self.side = max(page.width(word, self.size) for word in self.targets) + 6
+        self.corner = [f"{name.lower()} {arrow}" for name, arrow in zip(page.format.lanes, "→↓", strict=True)]
         self.height = self.ys[-1]
 
     def draw(self, top: float, *, folded: bool) -> None:
         self._cells(top)
         self._labels(top)
         self._gold(top)
+        self._corner(top)
         if folded:
             self._place(top)
 
@@ -96,10 +106,10 @@ class _Panel:
     def _labels(self, top: float) -> None:
         lean = 0.19 * self.size  # centers the slanted labels on their columns
         for s, x, word in zip(self.read, self.xs, self.sources, strict=False):
-            colour = MUTED if s in self.map.marks.source else INK
+            colour = MUTED if s in self.map.marks.source else TEXT
             self.page.text(x + self.cell / 2 + lean, top - 4, word, self.size, colour=colour, turn=45)
         for t, y, word in zip(self.written, self.ys, self.targets, strict=False):
-            colour = MUTED if t in self.map.marks.target else INK
+            colour = MUTED if t in self.map.marks.target else TEXT
             self.page.text(-6, top + y + self.cell / 2, word, self.size, colour=colour, side="right")
 
     def _gold(self, top: float) -> None:
@@ -108,30 +118,42 @@ class _Panel:
             if s in self.read and t in self.written:
                 x, y = self.xs[s - self.read.start], top + self.ys[t - self.written.start]
                 side = self.cell - 2 * inset
-                self.page.box((x + inset, y + inset, side, side), edge=GOLD, line=1.4, counts=False)
+                for colour, line in (("#ffffff", 2.6), (GOLD, 1.4)):  # white sets the gold off from a dark cell
+                    self.page.box((x + inset, y + inset, side, side), edge=colour, line=line, counts=False)
+
+    def _corner(self, top: float) -> None:
+        """Write above the words of the rows what rows and columns are."""
+        notes = self.page.size.notes
+        for name, line in zip(self.corner, (2.3, 1.0), strict=True):
+            self.page.text(-6, top - line * notes, name, notes, colour=MUTED, side="right")
 
     def _place(self, top: float) -> None:
         """Write into the corner which rows and columns of the whole map this panel shows."""
         parts = (("columns", self.read, len(self.map.source)), ("rows", self.written, len(self.map.target)))
         for line, (name, places, count) in enumerate(parts):
             note = f"{name} {places.start + 1}–{places.stop} of {count}"
-            self.page.text(-6, top - 17 + 10 * line, note, NOTES, colour=MUTED, side="right")
+            notes = self.page.size.notes
+            self.page.text(-6, top - (4.9 - 1.3 * line) * notes, note, notes, colour=MUTED, side="right")
 
 
 def key(page: Sheet, left: float, top: float, *, gold: bool = False, notes: Sequence[tuple[str, str]] = ()) -> None:
     """Draw the legend below a figure: the color scale, the outline of gold links, and notes, each with its color."""
-    width, height, steps = 66.0, 6.5, 64
+    notes_size = page.size.notes
+    width, height, steps = 8.8 * notes_size, 0.87 * notes_size, 64
     strip = [(left + width * step / steps, top, width / steps + 0.2, height) for step in range(steps)]
     page.cells(strip, [shade(step / (steps - 1)) for step in range(steps)])
     page.box((left, top, width, height), edge=FAINT, line=0.6)
     scale: tuple[tuple[float, str, Side], ...] = ((0, "0", "left"), (0.5, "attention", "center"), (1, "1", "right"))
     for share, name, side in scale:
-        page.text(left + share * width, top + height + 8, name, NOTES, colour=MUTED, side=side)
-    here = left + width + 14
+        page.text(left + share * width, top + 2.1 * height, name, notes_size, colour=MUTED, side=side)
+    here = left + width + 1.9 * notes_size
     if gold:
         page.box((here, top, height, height), edge=GOLD, line=1.3)
-        here += 12
+        here += 1.6 * notes_size
     notes = [*([("gold link", MUTED)] if gold else []), *notes, *([(UNKNOWN, MUTED)] if page.boxes else [])]
+    middle = top + height / 2
     for note, colour in notes:
-        page.text(here, top + height / 2, note, NOTES, colour=colour)
-        here += page.width(note, NOTES) + 14
+        if here + page.width(note, notes_size) > left + page.size.widths[0]:  # a column of a paper is narrow
+            here, middle = left, max(middle, top + 2.1 * height) + 1.4 * notes_size
+        page.text(here, middle, note, notes_size, colour=colour)
+        here += page.width(note, notes_size) + 1.9 * notes_size

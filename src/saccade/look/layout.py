@@ -7,7 +7,7 @@ from math import ceil
 
 __all__ = ["folds", "positions"]
 
-MOST = 40
+MOST = 80
 """Maximum rows or columns of a panel: longer texts are split into several panels of equal size."""
 GAP = 0.35
 """Cells: the gap between words and marks."""

@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 
 from saccade.errors import ShapeError
 from saccade.look import text_width
-from saccade.look.canvas import FAINT, GOLD, INK, MUTED, Sheet, check_suffix, sheet
-from saccade.look.heads import Heads, mean
+from saccade.look.arcs import head_names
+from saccade.look.canvas import Sheet, sheet
+from saccade.look.design import FAINT, GOLD, MUTED, SIZES, TEXT
+from saccade.look.heads import MEAN, Heads, mean
 from saccade.look.heatmap import heatmap
 from saccade.look.map import Map
+from saccade.look.output import Format, check_suffix
 from saccade.look.picture import Box, Picture
 
 __all__ = ["NAME", "Overlay", "Panel", "Tiles", "head_columns", "key_notes", "save_overlay", "save_overlay_heads"]
@@ -32,11 +35,10 @@ MOST = 500
 """Maximum panels: a caption has about twenty words."""
 ACROSS = 6
 """Maximum panels in a row."""
-SIZE, GAP, LABEL, BELOW = 104.0, 12.0, 17.0, 9.0
-"""Points: the width of a panel, the gap beside it, the height of the word above it, and the gap below."""
-SMALL, NARROW = 58.0, 5.0
-"""Points: width and gap of panels in a figure of all heads."""
-LETTERS, NOTES = 10.5, 7.5
+SIZE, GAP, LABEL, BELOW = 9.9, 1.15, 1.6, 0.85
+"""In letters: the width of a panel, the gap beside it, the height of the word above it, and the gap below."""
+SMALL, NARROW = 5.5, 0.5
+"""In letters: width and gap of panels in a figure of all heads."""
 PIXELS = 3.0
 """Heatmap pixels per point of a panel."""
 
@@ -56,6 +58,13 @@ class Panel:
     def share(self) -> str:
         """The highest weight, as a percentage."""
         return "" if self.weights is None else text_width.percent(float(self.weights.max()))
+
+    @property
+    def strongest(self) -> str:
+        """The highest weight and its region."""
+        assert self.weights is not None
+        row, column = divmod(int(self.weights.argmax()), self.weights.shape[1])
+        return f"{self.share} at row {row + 1}, column {column + 1}"
 
 
 @dataclass(frozen=True)
@@ -108,62 +117,67 @@ def key_notes(overlay: Overlay, *, shares: bool = True) -> str:
 class Tiles:
     """The layout of panels: in rows of about equal length, each panel below its word."""
 
-    def __init__(self, picture: Picture, count: int, *, size: float = SIZE, gap: float = GAP) -> None:
+    def __init__(self, picture: Picture, count: int, letters: float, room: float | None = None) -> None:
         high, wide = picture.pixels.shape[:2]
+        size, gap, self.label, below = (letters * share for share in (SIZE, GAP, LABEL, BELOW))
         self.width, self.height = size, size * high / wide
-        self.across = ceil(count / ceil(count / ACROSS))
         self.step = size + gap
-        self.line = self.height + LABEL + BELOW
+        most = ACROSS if room is None else max(1, min(ACROSS, int((room + gap) // self.step)))
+        self.across = ceil(count / ceil(count / most))
+        self.line = self.height + self.label + below
         self.right = self.across * self.step - gap
-        self.bottom = ceil(count / self.across) * self.line - BELOW
+        self.bottom = ceil(count / self.across) * self.line - below
 
     def place(self, number: int) -> tuple[float, float]:
         """Return left and top of a panel; its word is written above."""
         row, column = divmod(number, self.across)
-        return column * self.step, row * self.line + LABEL
+        return column * self.step, row * self.line + self.label
 
 
-def save_overlay(overlay: Overlay, path: Path | str, *, title: str | None = None) -> None:
-    """Write the panels in the format of the suffix of `path`; SVG does not need matplotlib."""
-    if check_suffix(Path(path)) == ".svg":
+def save_overlay(overlay: Overlay, path: Path | str, *, title: str | None = None, format: Format | None = None) -> None:
+    """Write the panels in the format of the suffix of `path`; SVG of the default size does not need matplotlib."""
+    format = format or Format(title)
+    if check_suffix(Path(path)) == ".svg" and format.size is SIZES["screen"] and not format.outline:
         from saccade.look.overlay_svg import write_svg
 
-        write_svg(overlay, Path(path), title=title)
+        write_svg(overlay, Path(path), format)
         return
-    with sheet(path) as page:
-        tiles = Tiles(overlay.picture, len(overlay.panels))
-        if title:
-            page.text(0, -14, page.label(title, 90), 12, bold=True)
+    with sheet(path, format) as page:
+        room = page.size.widths[-1] if page.size.exact else None
+        tiles = Tiles(overlay.picture, len(overlay.panels), page.size.letters, room)
         for number, panel in enumerate(overlay.panels):
             left, top = tiles.place(number)
             _draw(page, overlay.picture, panel, (left, top, tiles.width, tiles.height))
-            _name(page, panel, left, top, tiles.width)
-        _key(page, overlay, tiles.bottom + 14)
+            _name(page, panel, left, top - 0.42 * tiles.label, tiles.width)
+        _key(page, overlay, tiles.bottom + 1.3 * page.size.letters)
 
 
-def save_overlay_heads(picture: Picture, site: Heads, path: Path | str, *, title: str | None = None) -> None:
-    """Write a row of panels for each word: one for each head, and their mean."""
+def save_overlay_heads(
+    picture: Picture, site: Heads, path: Path | str, *, title: str | None = None, format: Format | None = None
+) -> None:
+    """Write a row of panels for each word: one for each head, and set apart, their mean."""
     columns = head_columns(picture, site)
-    with sheet(path) as page:
+    with sheet(path, format or Format(title or site.name)) as page:
         high, wide = picture.pixels.shape[:2]
-        height, first = SMALL * high / wide, columns[0][1]
-        page.text(0, -32, page.label(title or site.name, 90), 12, bold=True)
+        letters, notes, first = page.size.letters, page.size.notes, columns[0][1]
+        width, gap = SMALL * letters, NARROW * letters
+        height = width * high / wide
         for c, (name, overlay) in enumerate(columns):
-            left = c * (SMALL + NARROW)
-            page.text(left + SMALL / 2, -9, name, NOTES + 1, colour=MUTED, side="center")
+            left = c * (width + gap) + (2 * gap if c and name == MEAN else 0)
+            page.text(left + width / 2, -1.2 * notes, name, notes, colour=MUTED, side="center")
             for r, panel in enumerate(overlay.panels[1:]):
-                _draw(page, picture, panel, (left, r * (height + NARROW), SMALL, height))
+                _draw(page, picture, panel, (left, r * (height + gap), width, height))
         for r, panel in enumerate(first.panels[1:]):
-            colour = MUTED if panel.quiet else INK
-            middle = r * (height + NARROW) + height / 2
-            page.text(-8, middle, page.label(panel.name, 20), LETTERS, colour=colour, side="right")
-        _key(page, first, len(first.panels[1:]) * (height + NARROW) + 9, shares=False)
+            colour = MUTED if panel.quiet else TEXT
+            middle = r * (height + gap) + height / 2
+            page.text(-0.75 * letters, middle, page.label(panel.name, 20), letters, colour=colour, side="right")
+        _key(page, first, len(first.panels[1:]) * (height + gap) + 1.2 * notes, shares=False)
 
 
 def head_columns(picture: Picture, site: Heads) -> list[tuple[str, Overlay]]:
     """Return the overlay of each head of a site, with its name, and of their mean."""
-    maps = [(f"head {number}", map) for number, map in enumerate(site.maps)]
-    maps = maps if len(maps) == 1 else [*maps, ("mean", mean(site.maps))]
+    maps = list(zip(head_names(len(site.maps)), site.maps, strict=True))
+    maps = maps if len(maps) == 1 else [*maps, (MEAN, mean(site.maps))]
     return [(name, Overlay.of(picture, map)) for name, map in maps]
 
 
@@ -179,23 +193,23 @@ def _draw(page: Sheet, picture: Picture, panel: Panel, box: tuple[float, float, 
     page.box(box, edge=FAINT, line=0.6)  # separates a light image from the white page
 
 
-def _name(page: Sheet, panel: Panel, left: float, top: float, width: float) -> None:
-    middle, share = top - 0.42 * LABEL, panel.share
+def _name(page: Sheet, panel: Panel, left: float, middle: float, width: float) -> None:
+    letters, notes, share = page.size.letters, page.size.notes, panel.share
     if panel.weights is None:
-        page.text(left, middle, panel.name, NOTES + 0.5, colour=MUTED)
+        page.text(left, middle, panel.name, notes, colour=MUTED)
         return
-    page.text(left + width, middle, share, NOTES, colour=MUTED, side="right")
-    room = width - page.width(share, NOTES) - 6
-    letters = 32
-    while letters > 1 and page.width(page.label(panel.name, letters), LETTERS) > room:
-        letters -= 1
-    page.text(left, middle, page.label(panel.name, letters), LETTERS, colour=MUTED if panel.quiet else INK)
+    page.text(left + width, middle, share, notes, colour=MUTED, side="right")
+    room = width - page.width(share, notes) - 0.6 * letters
+    length = 32
+    while length > 1 and page.width(page.label(panel.name, length), letters) > room:
+        length -= 1
+    page.text(left, middle, page.label(panel.name, length), letters, colour=MUTED if panel.quiet else TEXT)
 
 
 def _key(page: Sheet, overlay: Overlay, top: float, *, shares: bool = True) -> None:
-    left = 0.0
+    left, notes = 0.0, page.size.notes
     if overlay.knows_boxes:
-        page.box((left, top - 3.5, 7, 7), edge=GOLD, line=1.3)
-        page.text(left + 12, top, BOXES, NOTES, colour=MUTED)
-        left += 26 + page.width(BOXES, NOTES)
-    page.text(left, top, key_notes(overlay, shares=shares), NOTES, colour=MUTED)
+        page.box((left, top - 0.47 * notes, 0.93 * notes, 0.93 * notes), edge=GOLD, line=1.3)
+        page.text(left + 1.6 * notes, top, BOXES, notes, colour=MUTED)
+        left += 3.5 * notes + page.width(BOXES, notes)
+    page.text(left, top, key_notes(overlay, shares=shares), notes, colour=MUTED)

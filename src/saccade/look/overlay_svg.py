@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
+import textwrap
 import zlib
 from html import escape
 from pathlib import Path
 
 from saccade.files import write_atomically
 from saccade.look import text_width
+from saccade.look.design import GOLD, MUTED, TEXT
 from saccade.look.heatmap import heatmap
-from saccade.look.overlay import BOXES, LABEL, NAME, Overlay, Panel, Tiles, key_notes
+from saccade.look.output import Format, described
+from saccade.look.overlay import BOXES, NAME, Overlay, Panel, Tiles, key_notes
 from saccade.look.picture import data_address
 
 __all__ = ["OverlayDrawing", "write_svg"]
 
-SIZE, GAP = 132.0, 14.0
 FONT, NOTES = 14, 10.5
 TYPICAL = 0.6
 """Assumed letter width per font size. It is generous, because the viewer's font is not known."""
 MARGIN = 14.0
 HEATMAP = 132
 """Pixel width of a heatmap; the viewer smooths it."""
-INK, MUTED, GOLD, PAPER = "#1f2430", "#666d7a", "#e8820c", "#ffffff"
+PAPER = "#ffffff"
 
 
-def write_svg(overlay: Overlay, path: Path, *, title: str | None = None) -> None:
+def write_svg(overlay: Overlay, path: Path, format: Format) -> None:
     """Write the overlay as an SVG file with a white background."""
-    write_atomically(path, str(OverlayDrawing(overlay, title=title, paper=True)) + "\n")
+    drawing = OverlayDrawing(overlay, title=format.title, caption=format.caption, paper=True)
+    write_atomically(path, described(f"{drawing}\n", format))
 
 
 class OverlayDrawing:
     """The SVG element, as `str()`. With `paper` it has a white background; else text has the color of the page."""
 
-    def __init__(self, overlay: Overlay, *, title: str | None = None, paper: bool = False) -> None:
+    def __init__(self, overlay: Overlay, *, title: str | None = None, caption: str = "", paper: bool = False) -> None:
         self.overlay, self.title, self.paper = overlay, title, paper
-        self.tiles = Tiles(overlay.picture, len(overlay.panels), size=SIZE, gap=GAP)
+        self.tiles = Tiles(overlay.picture, len(overlay.panels), FONT)
         self.margin = MARGIN if paper else 0.0
         self.top = self.margin + (34 if title else 0)
         self.width = round(max(self.tiles.right, TYPICAL * NOTES * len(key_notes(overlay))) + 2 * self.margin)
-        self.height = round(self.top + self.tiles.bottom + 26 + (18 if overlay.knows_boxes else 0) + self.margin)
+        letters = int((self.width - 2 * self.margin) / (0.52 * NOTES))
+        self.lines = textwrap.wrap(text_width.visible(caption), letters) if caption else []
+        notes = 18 * (len(self.lines) + overlay.knows_boxes)
+        self.height = round(self.top + self.tiles.bottom + 26 + notes + self.margin)
         self._pixels = overlay.picture.address
         # the id depends on the pixels, since a page may contain several drawings
         self._name = f"saccade-picture-{zlib.crc32(self._pixels.encode()):08x}"
@@ -49,7 +55,7 @@ class OverlayDrawing:
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" '
             f'viewBox="0 0 {self.width} {self.height}" width="{self.width}" height="{self.height}" '
-            f'font-family="system-ui, sans-serif" fill="{INK if self.paper else "currentColor"}">',
+            f'font-family="system-ui, sans-serif" fill="{TEXT if self.paper else "currentColor"}">',
             f'<defs><image id="{self._name}" width="{_n(self.tiles.width)}" height="{_n(self.tiles.height)}" '
             f'preserveAspectRatio="none" href="{self._pixels}"/></defs>',
         ]
@@ -80,7 +86,7 @@ class OverlayDrawing:
             size = f'width="{_n((x1 - x0) * width)}" height="{_n((y1 - y0) * height)}"'
             parts.append(f'<rect {corner} {size} fill="none" stroke="{PAPER}" stroke-width="3.4"/>')
             parts.append(f'<rect {corner} {size} fill="none" stroke="{GOLD}" stroke-width="1.8"/>')
-        return "<g>" + self._words(panel, left, top - 0.36 * LABEL) + "".join(parts) + "</g>"
+        return "<g>" + self._words(panel, left, top - 0.36 * self.tiles.label) + "".join(parts) + "</g>"
 
     def _words(self, panel: Panel, left: float, line: float) -> str:
         place = f'x="{_n(left)}" y="{_n(line)}"'
@@ -88,18 +94,13 @@ class OverlayDrawing:
             return f'<text {place} font-size="{NOTES + 0.5}" {self._muted()}>{NAME}</text>'
         room = self.tiles.width - len(panel.share) * TYPICAL * NOTES - 6
         name = text_width.clip(text_width.visible(panel.name), max(1, int(room / (TYPICAL * FONT))))
-        tooltip = f"{text_width.visible(panel.name)}: {self._strongest(panel)}"
+        tooltip = f"{text_width.visible(panel.name)}: {panel.strongest}"
         quiet = f" {self._muted()}" if panel.quiet else ""
         end = f'x="{_n(left + self.tiles.width)}" y="{_n(line)}" text-anchor="end"'
         return (
             f'<title>{escape(tooltip)}</title><text {place} font-size="{FONT}"{quiet}>{escape(name)}</text>'
             f'<text {end} font-size="{NOTES}" {self._muted()}>{panel.share}</text>'
         )
-
-    def _strongest(self, panel: Panel) -> str:
-        assert panel.weights is not None
-        row, column = divmod(int(panel.weights.argmax()), self.overlay.picture.columns)
-        return f"{panel.share} at row {row + 1}, column {column + 1}"
 
     def _key(self) -> list[str]:
         line = self.top + self.tiles.bottom + 20
@@ -111,6 +112,10 @@ class OverlayDrawing:
             place = f'x="{_n(self.margin + 16)}" y="{_n(line)}" font-size="{NOTES}" {self._muted()}'
             parts.append(f'<rect {box} fill="none" stroke="{GOLD}" stroke-width="1.8"/>')
             parts.append(f"<text {place}>{BOXES}</text>")
+        for told in self.lines:
+            line += 18
+            place = f'x="{_n(self.margin)}" y="{_n(line)}" font-size="{NOTES}" {self._muted()}'
+            parts.append(f"<text {place}>{escape(told)}</text>")
         return parts
 
 

@@ -14,40 +14,40 @@ from numpy.typing import NDArray
 
 from saccade.errors import ConfigError
 from saccade.look import text_width
-from saccade.look.canvas import GOLD, INK, MUTED, SCALE, sheet
-from saccade.look.figure import NOTES
+from saccade.look.canvas import sheet
+from saccade.look.design import FAINTEST_LINK, GOLD, INK, MUTED, TEXT
 from saccade.look.map import Map
+from saccade.look.output import Format
 
 __all__ = ["draw_points", "save_points"]
 
-SIDE = 300.0
-DOT = 3.0
-FAINTEST = 0.02
-"""Lower weights are not drawn."""
+SIDE, DOT, LINE = 27.0, 0.27, 0.14
+"""In letters: the side of the plane, the radius of a point, and the width of a line."""
 ROWS, COLUMNS = 16, 60
 """Cells of the terminal's plane, at most."""
 
 
-def save_points(map: Map, path: Path | str, *, title: str | None = None) -> None:
+def save_points(map: Map, path: Path | str, *, title: str | None = None, format: Format | None = None) -> None:
     """Write the points and the answer, in the format of the suffix of `path`."""
-    with sheet(path) as page:
+    with sheet(path, format or Format(title)) as page:
+        side, dot, line = (page.size.letters * share for share in (SIDE, DOT, LINE))
+        notes = page.size.notes
         places, answer = _places(map), _answer(map)
-        spots = [(x * SIDE, (1 - y) * SIDE) for x, y in places.tolist()]
-        page.box((0, 0, SIDE, SIDE), edge=MUTED, line=0.5)
+        spots = [(x * side, (1 - y) * side) for x, y in places.tolist()]
+        page.box((0, 0, side, side), edge=MUTED, line=0.5)
         looks = zip(answer, map.weights[1:], strict=False)  # the first point is chosen from none
-        found = [
-            (min(w, 1.0), last, s) for last, row in looks for s, w in enumerate(row[: len(spots)]) if w >= FAINTEST
-        ]
-        lines = [(*spots[last], *spots[s]) for _, last, s in sorted(found)]
-        page.lines(lines, [(SCALE[3], weight) for weight, _, _ in sorted(found)])
+        found = sorted(
+            (w, last, s) for last, row in looks for s, w in enumerate(row[: len(spots)]) if w >= FAINTEST_LINK
+        )
+        lines = [(*spots[last], *spots[s]) for _, last, s in found]
+        page.curves(lines, [(INK, weight) for weight, _, _ in found], [line] * len(lines), bend="straight")
         way = [(*spots[a], *spots[b]) for a, b in zip(answer, [*answer[1:], *answer[:1]], strict=True)]
-        page.lines(way, [(GOLD, 1.0)] * len(way))
+        page.curves(way, [(GOLD, 1.0)] * len(way), [line] * len(way), bend="straight")
         for s, (x, y) in enumerate(spots):
-            page.box((x - DOT, y - DOT, 2 * DOT, 2 * DOT), fill=GOLD if s in answer else INK, corner=DOT)
-            page.text(x + DOT + 2, y - DOT - 4, str(s + 1), NOTES, colour=INK)
-        if title:
-            page.text(0, -26, page.label(title, 90), 12, bold=True)
-        page.text(0, SIDE + 12, "gold: the answer; blue: attention from the point chosen last", NOTES, colour=MUTED)
+            page.box((x - dot, y - dot, 2 * dot, 2 * dot), fill=GOLD if s in answer else TEXT, corner=dot)
+            page.text(x + 1.7 * dot, y - 2.3 * dot, str(s + 1), notes, colour=TEXT)
+        told = "gold: the answer; blue: attention from the point chosen last"
+        page.text(0, side + 1.6 * notes, told, notes, colour=MUTED)
 
 
 def draw_points(map: Map, *, width: int | None = None) -> str:

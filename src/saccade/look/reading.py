@@ -7,26 +7,21 @@ words it attends to are bluer for higher weights. It is for self-attention of la
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
 from saccade.errors import ConfigError
 from saccade.look import terminal, text_width
-from saccade.look.canvas import INK, MUTED, RED, Sheet, shade, sheet
+from saccade.look.canvas import Sheet, shade, sheet
+from saccade.look.design import FAINTEST, MUTED, TEXT, YOURS
 from saccade.look.figure import check_content, key
 from saccade.look.map import Map
+from saccade.look.output import Format
 
 __all__ = ["check_reading", "draw_reading", "painted", "save_reading", "shaded", "wrapped"]
 
-SIZE = 10.5
-PAGE = 600.0
-LINE = 19.0
-"""Points: the font size, the length of a line, and its height."""
-INDENT = 18.0
-PAD = 3.0
-FAINTEST = 0.005
-"""Lower weights, which round to 0 %, are not drawn."""
+LINE, INDENT, PAD = 1.75, 1.65, 0.28
+"""The height of a line, the indent of a wrapped one, and the room beside a word, in letters."""
 DARK = 0.68
 """From this weight on, letters are white, to be readable on the dark shade."""
 _SHADES = ((0.7, "█"), (0.4, "▓"), (0.2, "▒"), (0.05, "░"))
@@ -45,19 +40,17 @@ def check_reading(map: Map) -> int:
     return first
 
 
-def save_reading(map: Map, path: Path | str, *, title: str | None = None) -> None:
+def save_reading(map: Map, path: Path | str, *, title: str | None = None, format: Format | None = None) -> None:
     """Write a line of text for each row of the map, in the format of the suffix of `path`.
 
     The rows must be the words of the columns, all or the last ones. If no word attends to later words, each line ends
     with the word being read. A strip below that word shows its weight on itself.
     """
-    with sheet(path) as page:
+    with sheet(path, format or Format(title)) as page:
         check_content(map)
         text = _Text(page, map, check_reading(map))
-        if title:
-            page.text(0, -22, page.label(title, 90), 12, bold=True)
         bottom = text.draw()
-        notes = [("the word being read", RED)]
+        notes = [("the word being read", YOURS)]
         if text.looks_at_itself:
             notes.append(("below it, its weight on itself", MUTED))
         key(page, 0, bottom + 8, notes=notes)
@@ -69,10 +62,11 @@ class _Text:
     def __init__(self, page: Sheet, map: Map, first: int) -> None:
         self.page, self.map, self.first = page, map, first
         self.labels = [page.label(word) for word in map.source]
-        self.widths = [page.width(label, SIZE) + 2 * PAD for label in self.labels]
+        self.size, self.line, self.pad = (page.size.letters * share for share in (1, LINE, PAD))
+        self.widths = [page.width(label, self.size) + 2 * self.pad for label in self.labels]
         self.places = list(self._places())
         self.right = max(x + width for (x, _), width in zip(self.places, self.widths, strict=True))
-        if _runs_left(map.source):
+        if text_width.runs_left(map.source):
             mirrored = zip(self.places, self.widths, strict=True)
             self.places = [(self.right - x - width, line) for (x, line), width in mirrored]
         self.ahead = _looks_ahead(map, first)
@@ -80,12 +74,12 @@ class _Text:
 
     def _places(self) -> Iterator[tuple[float, int]]:
         """Yield the x coordinate and the line of each word."""
-        x, line = 0.0, 0
+        x, line, indent = 0.0, 0, INDENT * self.size
         for width in self.widths:
-            if x + width > PAGE and x > INDENT:
-                x, line = INDENT, line + 1
+            if x + width > self.page.size.widths[-1] and x > indent:
+                x, line = indent, line + 1
             yield x, line
-            x += width + 1.5
+            x += width + 0.5 * self.pad
 
     def draw(self) -> float:
         """Draw the text for each row, and return the y coordinate of its end."""
@@ -95,29 +89,25 @@ class _Text:
             shown = len(self.labels) if self.ahead else current + 1
             for s in range(shown):
                 self._word(s, top, row[s], current)
-            top += LINE * (self.places[shown - 1][1] + 1) + (5 if self.places[-1][1] else 0)
+            top += self.line * (self.places[shown - 1][1] + 1) + (self.size / 2 if self.places[-1][1] else 0)
         self.page.box((0, 0, self.right, top))  # grow the page for the whole text at once, which is faster
         return top
 
     def _word(self, s: int, top: float, weight: float, current: int) -> None:
         x, line = self.places[s]
-        y = top + line * LINE
-        width, height = self.widths[s], LINE - 3
-        colour = MUTED if s in self.map.marks.source else INK
+        y, pad = top + line * self.line, self.pad
+        width, height = self.widths[s], self.line - pad
+        colour = MUTED if s in self.map.marks.source else TEXT
         if s == current:
-            colour = RED
+            colour = YOURS
             if weight >= FAINTEST:
-                self.page.box((x + PAD, y + height - 1, width - 2 * PAD, 2.4), fill=shade(weight), counts=False)
+                self.page.box((x + pad, y + height - 1, width - 2 * pad, 0.8 * pad), fill=shade(weight), counts=False)
         elif weight >= FAINTEST:
-            self.page.box((x, y, width, height), fill=shade(weight), corner=3, counts=False)
-            colour = "#ffffff" if weight >= DARK else INK if weight >= 0.3 else colour
-        self.page.text(x + width / 2, y + height / 2, self.labels[s], SIZE, colour=colour, side="center", counts=False)
-
-
-def _runs_left(texts: tuple[str, ...]) -> bool:
-    """Return True if most letters run from right to left; then the lines do too."""
-    kinds = [unicodedata.bidirectional(character) for text in texts for character in text]
-    return sum(kind in {"R", "AL"} for kind in kinds) > kinds.count("L")
+            self.page.box((x, y, width, height), fill=shade(weight), corner=pad, counts=False)
+            colour = "#ffffff" if weight >= DARK else TEXT if weight >= 0.3 else colour
+        self.page.text(
+            x + width / 2, y + height / 2, self.labels[s], self.size, colour=colour, side="center", counts=False
+        )
 
 
 def _looks_ahead(map: Map, first: int) -> bool:

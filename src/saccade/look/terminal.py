@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from itertools import groupby
+from collections.abc import Sequence
+from itertools import groupby, zip_longest
 
 from saccade.look import text_width
+from saccade.look.design import FAINTEST
 from saccade.look.map import Map
 
-__all__ = ["RESET", "colour", "draw", "label", "shade", "strongest"]
+__all__ = ["RESET", "beside", "colour", "draw", "label", "scale", "shade", "strongest"]
 
 SHADES = " ░▒▓█"
 # from the 256-color palette: dark to bright, so that it is readable without hue
 COLOURS = (234, 17, 24, 30, 36, 78, 114, 149, 191, 227)
 RESET = "\x1b[0m"
+_CODES = re.compile(r"\x1b\[[\d;]*m")
 LONGEST = 20
 """Maximum terminal cells of a word; longer words are cut."""
 WORTH_NAMING = 0.1
@@ -87,10 +91,8 @@ class _Matrix:
         return "".join(shade(weight) * self.cell for weight in row)
 
     def _painted(self, row: tuple[float, ...]) -> str:
-        runs = (
-            paint + " " * self.cell * len(list(equal)) for paint, equal in groupby(colour(weight) for weight in row)
-        )
-        return "".join(runs) + RESET
+        paints = (colour(weight) if weight >= FAINTEST else RESET for weight in row)
+        return "".join(paint + " " * self.cell * len(list(equal)) for paint, equal in groupby(paints)) + RESET
 
 
 def label(word: str) -> str:
@@ -111,3 +113,28 @@ def colour(weight: float) -> str:
 
 def _step(weight: float, steps: int) -> int:
     return min(steps - 1, int(steps * max(0.0, min(1.0, weight))))
+
+
+def scale(*, painted: bool) -> str:
+    """Return the legend of a matrix: what its shades, or its colors from 0 to 1, stand for."""
+    if painted:
+        return f"0 {''.join(f'{colour(step / len(COLOURS))}  ' for step in range(len(COLOURS)))}{RESET} 1"
+    return ", ".join(
+        f"{shade} from {text_width.percent(step / len(SHADES))}" for step, shade in enumerate(SHADES) if step
+    )
+
+
+def beside(drawings: Sequence[str], width: int | None, gap: int = 3) -> str:
+    """Put drawings of equal height beside each other, as many as fit into `width`, and the others below."""
+    blocks = [drawing.splitlines() for drawing in drawings]
+    wide = max(text_width.width(_CODES.sub("", line)) for lines in blocks for line in lines)
+    across = max(1, (width + gap) // (wide + gap)) if width is not None else len(blocks)
+    rows = []
+    for start in range(0, len(blocks), across):
+        lines = zip_longest(*blocks[start : start + across], fillvalue="")
+        rows.append("\n".join((" " * gap).join(_padded(part, wide) for part in line).rstrip(" ") for line in lines))
+    return "\n\n".join(rows)
+
+
+def _padded(line: str, cells: int) -> str:
+    return line + " " * (cells - text_width.width(_CODES.sub("", line)))

@@ -6,7 +6,18 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["clip", "clusters", "is_mark", "kept_in_order", "numbered", "pad_left", "percent", "visible", "width"]
+__all__ = [
+    "clip",
+    "clusters",
+    "is_mark",
+    "kept_in_order",
+    "numbered",
+    "pad_left",
+    "percent",
+    "runs_left",
+    "visible",
+    "width",
+]
 
 _JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji need them
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
@@ -139,6 +150,12 @@ def numbered(words: Iterable[str]) -> list[str]:
         seen[word] = seen.get(word, 0) + 1
         names.append(word if words.count(word) == 1 else word + str(seen[word]).translate(_SUBSCRIPTS))
     return names
+
+
+def runs_left(texts: Iterable[str]) -> bool:
+    """Return True if most letters run from right to left; then lines of these words do too."""
+    kinds = [unicodedata.bidirectional(character) for text in texts for character in text]
+    return sum(kind in {"R", "AL"} for kind in kinds) > kinds.count("L")
 
 
 def percent(weight: float) -> str:

@@ -254,11 +254,16 @@ class Task(ABC):
         """The device of the model."""
         return next(self.model.parameters()).device  # type: ignore[no-any-return]
 
+    @property
+    def model_name(self) -> str:
+        """The preset of the model, which captions of figures name."""
+        return self.recipe.preset or "recurrent"
+
     def facts(self) -> dict[str, Any]:
         """Return facts on the model: preset, number of parameters, loaded word vectors."""
         parameters = sum(parameter.numel() for parameter in self.model.parameters())
         vectors = {} if self.vectors is None else {"vectors": asdict(self.vectors)}
-        return {"model": self.recipe.preset or "recurrent", "parameters": parameters, **vectors}
+        return {"model": self.model_name, "parameters": parameters, **vectors}
 
     def _to_batch(self, sources: list[list[int]]) -> Batch:
         return Batch.from_lists(sources).to(self.device)

@@ -119,9 +119,10 @@ class Classification(Task):
             own = {site: values[row][:, :size, :size] for site, values in weights.items()}
             labels = [self.labels[place] for place in best.indices[row].tolist()]
             targets = [Side([label], [label], [0]) for label in labels]
+            maps = [AttentionMaps(side, target, own, pooling, between, model=self.model_name) for target in targets]
             first, *alternatives = [
-                Prediction(label, score, [label], AttentionMaps(side, target, own, pooling, between), name)
-                for label, score, target in zip(labels, best.values[row].tolist(), targets, strict=True)
+                Prediction(label, score, [label], attention, name)
+                for label, score, attention in zip(labels, best.values[row].tolist(), maps, strict=True)
             ][: max(1, search.nbest)]
             found.append(Prediction(first.text, first.score, first.tokens, first.attention, name, alternatives))
         return found

@@ -95,11 +95,12 @@ class GenerationTask(Task):
         """Return the attention maps of an answer; `example`: the reference that was forced, if any."""
         found, model = dict(weights), self.model
         if not found:
-            return AttentionMaps(sides.get("source", NOTHING), target, found, ())
+            return AttentionMaps(sides.get("source", NOTHING), target, found, (), model=self.model_name)
         cross = tuple(site for site in model.source_sites if site in found)
         between = {site: model.sides(site) for site in found}
         others = {name: side for name, side in sides.items() if name != "source"}
-        return AttentionMaps(sides.get("source", NOTHING), target, found, cross, between, others)
+        source = sides.get("source", NOTHING)
+        return AttentionMaps(source, target, found, cross, between, others, model=self.model_name)
 
     def objective(self) -> WordLoss:
         return word_loss(self)

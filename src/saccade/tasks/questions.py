@@ -160,7 +160,8 @@ class Questions(Task):
             own[site] = part[row][:, : len(sides[rows].tokens), : len(sides[columns].tokens)]
         between = {site: self.model.sides(site) for site in own}
         extra = {name: sides[name] for name in ("question", "summary")} if own else {}
-        attention = AttentionMaps(sides["source"], target, own, self.model.source_sites if own else (), between, extra)
+        source_sites = self.model.source_sites if own else ()
+        attention = AttentionMaps(sides["source"], target, own, source_sites, between, extra, model=self.model_name)
         place = window.characters(span)
         text = "" if place is None else asked.passage[slice(*place)]
         return Prediction(text, span.score, target.tokens, attention, asked.question, span=place)

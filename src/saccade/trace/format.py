@@ -205,7 +205,7 @@ class Trace(Config):
         others = {name: side.plain() for name, side in self.sides.items() if name not in ("source", "target")}
         between = {site.name: (site.rows, site.columns) for site in self.sites}
         picture = self.sides["source"].picture() if "source" in self.sides else None
-        return AttentionMaps(source, target, weights, cross, between, others, picture)
+        return AttentionMaps(source, target, weights, cross, between, others, picture, self.model.preset)
 
     def dump(self) -> str:
         """Return the trace as JSON text."""

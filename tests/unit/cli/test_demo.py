@@ -29,7 +29,7 @@ def test_it_shows_numbers_pictures_and_what_comes_next(capsys, tmp_path, small):
     ran = run(capsys, "demo", *small, "--out", out)
     assert ran.code == 0, ran
     assert re.search(r"BLEU \d+\.\d   chrF \d+\.\d   alignment error rate \d\.\d{3}   on 20 unseen sentences", ran.out)
-    assert "the European Economic Area\n→" in ran.out
+    assert " Read  the European Economic Area\nWrote  " in ran.out
     assert f"saccade predict {out}" in ran.out
     assert f"saccade demo --compare --out {out}\n" in ran.out
     assert f"\nFigures    {out / 'alignment.png'}  {out / 'report.html'}\nThe model  {out}\n" in ran.out

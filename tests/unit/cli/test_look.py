@@ -1,11 +1,13 @@
 """saccade look: every picture of every kind of model, and what it says to what does not fit."""
 
 import json
+import re
 
 import pytest
 
 from helpers.commands import refused, run
 from helpers.recipes import untrained, write_folder
+from saccade.look.design import GOLD
 from saccade.models import MODELS
 from saccade.trace import Trace
 
@@ -47,7 +49,10 @@ def looked(capsys, *words):
 
 def test_the_terminal(capsys, translator):
     shown = looked(capsys, translator, "ant bee cat").out
-    assert [line.split()[0] for line in shown.splitlines()[-4:]] == ["ANT", "BEE", "CAT", "<eos>"]
+    lines = shown.splitlines()
+    assert lines[:2] == [" Read  ant bee cat", "Wrote  ANT BEE CAT"]
+    assert [line.split()[0] for line in lines[-7:-3]] == ["ANT", "BEE", "CAT", "<eos>"]
+    assert lines[-2:] == ["bahdanau, cross-attention", "░ from 20 %, ▒ from 40 %, ▓ from 60 %, █ from 80 %"]
     assert "\x1b" not in shown, "no colour where nobody sees it"
 
 
@@ -68,7 +73,7 @@ def test_a_trace_can_be_looked_at_later(capsys, translator, tmp_path, monkeypatc
     assert Trace.open(tmp_path / "x.json").text == "ANT BEE"
 
 
-@pytest.mark.parametrize("style", ["matrix", "arcs", "heads"])
+@pytest.mark.parametrize("style", ["matrix", "ribbons", "steps", "arcs", "heads"])
 def test_pictures_of_a_translator(capsys, trace, tmp_path, style):
     assert "CAT" in looked(capsys, trace, "--style", style, "--site", "attention").out
     looked(capsys, trace, "--style", style, "-o", tmp_path / "x.svg", "--title", "Ants")
@@ -78,7 +83,7 @@ def test_pictures_of_a_translator(capsys, trace, tmp_path, style):
 
 
 @pytest.mark.parametrize("task", ["translation", "language-modeling", "classification"])
-@pytest.mark.parametrize("style", ["matrix", "reading", "arcs", "heads"])
+@pytest.mark.parametrize("style", ["matrix", "ribbons", "reading", "arcs", "heads"])
 def test_every_picture_of_every_task(capsys, folders, tmp_path, task, style):
     text = {"translation": "ant bee", "language-modeling": "the cat", "classification": "good cat"}[task]
     looked(capsys, folders[task], text, "--style", style, "-o", tmp_path / "x.svg")
@@ -89,9 +94,9 @@ def test_every_picture_of_every_task(capsys, folders, tmp_path, task, style):
 
 def test_a_language_model_is_seen_reading(capsys, folders):
     lines = looked(capsys, folders["language-modeling"], "the cat", "--style", "reading", "--head", 0).out.splitlines()
-    assert lines[0] == "[█<bos>]"
-    assert lines[1].endswith("the]")
-    assert "[█cat" in lines[2]
+    first = lines.index("[█<bos>]")
+    assert lines[first + 1].endswith("the]")
+    assert "[█cat" in lines[first + 2]
 
 
 def test_gold_links_are_outlined(capsys, trace, tmp_path):
@@ -99,10 +104,39 @@ def test_gold_links_are_outlined(capsys, trace, tmp_path):
     chosen = (("--subwords",), ("--no-sinks",), ("--site", "attention"), ("--style", "matrix"), ("--head", "0"))
     for words, count in (((), 3), (("--gold", "1-1"), 2), *((words, 3) for words in chosen)):
         looked(capsys, trace, *words, "-o", path)
-        assert path.read_text().count("#e8820c") == count, "and one in the key"
+        assert path.read_text().count(GOLD) == count, "and one in the key"
     for words in (("--style", "heads"), ("--style", "arcs")):
         looked(capsys, trace, *words, "-o", path)
-        assert "#e8820c" not in path.read_text()
+        assert GOLD not in path.read_text()
+
+
+def test_a_file_says_what_it_shows(capsys, trace, tmp_path):
+    looked(capsys, trace, "-o", tmp_path / "x.svg")
+    text = (tmp_path / "x.svg").read_text()
+    told = re.search("<desc>(.*?)</desc>", text)[1]
+    assert told.startswith(
+        "Bahdanau, cross-attention. Read: ant bee cat &lt;eos&gt;. Wrote: ANT BEE CAT &lt;eos&gt;. Strongest"
+    )
+    assert len(re.findall(r"(?:ANT|BEE|CAT|&lt;eos&gt;) ← \S+ \d+ %", told)) == 4
+    assert "bahdanau, cross-attention; a cell is the share of attention that the written word pays to" in text
+    looked(capsys, trace, "--style", "ribbons", "--subwords", "-o", tmp_path / "x.svg")
+    assert "a ribbon is the share" in (tmp_path / "x.svg").read_text()
+    assert "the read subword; below 4 %" in " ".join(re.findall(">([^<]+)</text>", (tmp_path / "x.svg").read_text()))
+
+
+def test_steps_are_a_folder_or_move(capsys, trace, tmp_path):
+    for name in ("steps", "x.svg", "x.GIF"):
+        looked(capsys, trace, "--style", "steps", "-o", tmp_path / name)
+    assert len(list((tmp_path / "steps").iterdir())) == 4
+    assert "@keyframes" in (tmp_path / "x.svg").read_text()
+    assert (tmp_path / "x.GIF").read_bytes()[:3] == b"GIF"
+
+
+def test_sizes_and_letters_as_shapes(capsys, trace, tmp_path):
+    looked(capsys, trace, "--size", "slide", "--outline", "-o", tmp_path / "x.svg")
+    text = (tmp_path / "x.svg").read_text()
+    assert 'width="960pt" height="540pt"' in text
+    assert "<text" not in text
 
 
 def test_gold_links_go_into_the_trace(capsys, trace, tmp_path):
@@ -115,7 +149,7 @@ def test_gold_links_of_a_trace_are_left_out_where_they_cannot_be(capsys, folders
     linked = json.loads((tmp_path / "x.json").read_text()) | {"gold": [[0, 0]]}
     (tmp_path / "x.json").write_text(json.dumps(linked))
     looked(capsys, tmp_path / "x.json", "--site", "encoder.layers.0.self_attention", "-o", tmp_path / "x.svg")
-    assert "#e8820c" not in (tmp_path / "x.svg").read_text()
+    assert GOLD not in (tmp_path / "x.svg").read_text()
 
 
 def test_a_trace_holds_the_vectors_too(capsys, translator, tmp_path):
@@ -176,6 +210,12 @@ def test_pieces(capsys, folders):
         (("--style", "arcs", "--title", "T", "-o", "x.json"), "--style, --title: a trace holds everything"),
         (("--head", "0", "--no-sinks", "-o", "x.HTML"), "--head, --no-sinks: a page shows every site"),
         (("--title", "T"), "--title is for files. Name one with -o."),
+        (("--size", "paper"), "--size is for files. Name one with -o."),
+        (("--outline",), "--outline is for files. Name one with -o."),
+        (("--outline", "-o", "x.pdf"), "--outline is for SVG: .pdf contains its letters or its fonts anyway"),
+        (("--size", "a4", "-o", "x.svg"), "size 'a4' does not exist"),
+        (("--size", "slide", "--outline", "-o", "x.html"), "--size, --outline: a page shows every site"),
+        (("--style", "steps", "-o", "x.png"), "x.png ends in .png, but steps are several frames. Choose a folder"),
         (("--beam", "2"), "is a trace, which has its answer already: leave the text and --beam out"),
         (("a text",), "is a trace, which has its answer already"),
     ],

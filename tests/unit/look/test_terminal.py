@@ -92,7 +92,7 @@ def test_a_matrix_too_wide_becomes_a_list():
 def test_a_second_word_is_named_from_a_tenth_on(weight, named):
     one = Map(["a", "b"], ["x"], [[0.8, weight]])
     assert strongest(one) == ["x ← a 80 %, b 10 %" if named else "x ← a 80 %"]
-    assert draw_arcs([one]) == ("x ← a 80 % (head 0), b 10 % (head 0)" if named else "x ← a 80 % (head 0)")
+    assert draw_arcs([one]) == ("x ← a 80 % (head 1), b 10 % (head 1)" if named else "x ← a 80 % (head 1)")
 
 
 def test_the_list_tells_equal_words_apart():

@@ -41,7 +41,7 @@ def demo(
         return
     width, colour = shutil.get_terminal_size().columns, sys.stdout.isatty()
     for sample in shown.samples:
-        echo(f"\n{sample.source}\n→ {sample.text}\n")
+        echo("")
         echo(sample.attention.draw(width, colour=colour))
     echo(
         f"\nBLEU {metrics['bleu']:.1f}   chrF {metrics['chrf']:.1f}   alignment error rate {metrics['aer']:.3f}   "

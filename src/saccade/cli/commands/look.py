@@ -32,19 +32,25 @@ def look(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="Output file: .png, .svg, .pdf, .html or .json (a trace); default: the terminal."
+            "--out",
+            "-o",
+            help="Output file: .png, .svg, .pdf, .html or .json (a trace); for steps, a folder, .svg or .gif; default: "
+            "the terminal.",
         ),
     ] = None,
     style: Annotated[
         str | None,
         typer.Option(
-            help="Figure: matrix, overlay, reading, arcs, heads or points; default: overlay for images, else matrix."
+            help="Figure: matrix, overlay, ribbons, steps, reading, arcs, heads or points; default: overlay for "
+            "images, else matrix."
         ),
     ] = None,
     site: Annotated[
-        str | None, typer.Option(help="One attention site; default: those that attend to the source.")
+        str | None, typer.Option(help="One attention site; default: the last that attends to the source.")
     ] = None,
-    head: Annotated[int | None, typer.Option(min=0, help="One attention head; default: the mean, or all.")] = None,
+    head: Annotated[
+        int | None, typer.Option(min=0, help="One attention head, counted from 0; default: the mean, or all.")
+    ] = None,
     subwords: Annotated[bool, typer.Option("--subwords", help="Show subwords instead of words.")] = False,
     gold: Annotated[
         str | None,
@@ -52,6 +58,12 @@ def look(
     ] = None,
     no_sinks: Annotated[
         bool, typer.Option("--no-sinks", help="Leave out sentence start, sentence end and punctuation.")
+    ] = False,
+    size: Annotated[
+        str, typer.Option(help="Type and page: screen, paper (width of a column) or slide (16:9, large type).")
+    ] = "screen",
+    outline: Annotated[
+        bool, typer.Option("--outline", help="Draw the letters of an SVG as shapes, so that it needs no font.")
     ] = False,
     title: Annotated[str | None, typer.Option(help="Title of the figure.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
@@ -63,18 +75,19 @@ def look(
     """Draw the attention of a model while it answers one input.
 
     The figures: an attention matrix (matrix); for image inputs, the image with the attention of each word (overlay);
-    self-attention step by step (reading); the heads of a site as lines between words (arcs); all heads side by side
-    (heads); points in the plane with the answer drawn through them (points). A .html file is a page to explore
-    everything. A .json file is the trace, which can replace the model later.
+    two lanes of words joined by ribbons (ribbons), also as frames for a lecture (steps); self-attention step by step
+    (reading); the heads of a site as curves between words (arcs); all heads side by side (heads); points in the plane
+    with the answer drawn through them (points). A .html file is a page to explore everything. A .json file is the
+    trace, which can replace the model later.
 
     Example: saccade look runs/demo "the European Economic Area" -o area.png
     """
     from saccade.data.example import Links
     from saccade.look import FigureSpec
 
-    _check_ending(out)
+    _check_ending(out, style)
     links = sorted(Links.parse(gold, "--gold").possible) if gold is not None else None
-    view = FigureSpec(style, site, head, not subwords, links or (), not no_sinks)
+    view = FigureSpec(style, site, head, not subwords, links or (), not no_sinks, size, outline)
     _check_options(out, view, title)
     trace = _trace(model, inputs or [], {"device": device, "trust_code": trust_code}, beam, links)
     if out is not None and out.suffix.lower() in _WHOLE:
@@ -85,10 +98,13 @@ def look(
         print_status(f"Wrote {out}")
 
 
-def _check_ending(out: Path | None) -> None:
+def _check_ending(out: Path | None, style: str | None) -> None:
     from saccade.errors import ConfigError
+    from saccade.look.steps import check_steps_suffix
 
-    if out is not None and out.suffix.lower() not in (*_FIGURES, *_WHOLE):
+    if out is not None and style == "steps" and out.suffix.lower() not in _WHOLE:
+        check_steps_suffix(out)
+    elif out is not None and out.suffix.lower() not in (*_FIGURES, *_WHOLE):
         raise ConfigError(
             f"{out.name} ends in {out.suffix or 'nothing'}. Choose a name that ends in .png, .svg or .pdf for a "
             "figure, .html for a page to explore, or .json for the trace."
@@ -110,6 +126,8 @@ def _check_options(out: Path | None, view: FigureSpec, title: str | None) -> Non
             ("--head", view.head is not None),
             ("--subwords", not view.words),
             ("--no-sinks", not view.sinks),
+            ("--size", view.size != plain.size),
+            ("--outline", view.outline),
             ("--title", title is not None and ending == ".json"),
         )
         if given
@@ -119,8 +137,15 @@ def _check_options(out: Path | None, view: FigureSpec, title: str | None) -> Non
         raise ConfigError(
             f"{', '.join(chosen)}: {whole}, so there is nothing to choose. These options are for figures."
         )
-    if out is None and title is not None:
-        raise ConfigError("--title is for files. Name one with -o.")
+    for name, given in (
+        ("--title", title is not None),
+        ("--size", view.size != plain.size),
+        ("--outline", view.outline),
+    ):
+        if out is None and given:
+            raise ConfigError(f"{name} is for files. Name one with -o.")
+    if view.outline and ending not in ("", ".svg"):
+        raise ConfigError(f"--outline is for SVG: {ending} contains its letters or its fonts anyway. Leave it out.")
 
 
 def _trace(

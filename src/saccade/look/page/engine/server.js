@@ -7,7 +7,7 @@ export class Refusal extends Error {
     this.status = status;
   }
 
-  /** True if asking again may help: no server answered, or the server is busy or starting. */
+  /** True if asking again may help: the server did not answer, is busy, or starts. */
   get passing() {
     return PASSING.includes(this.status);
   }

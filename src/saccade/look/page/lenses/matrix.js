@@ -3,7 +3,7 @@ import { el, svg } from "saccade/base/dom";
 import { inkOf } from "saccade/base/theme";
 import { breadth, clip, visible } from "saccade/base/format";
 
-const FAINTEST = 0.004;
+const FAINTEST = 0.005;
 const MANY = 2500;
 /** Cells: a larger matrix is painted on a canvas, one pixel per cell. */
 const LETTERS = 18;

@@ -142,9 +142,9 @@ export function groupsOf(trace) {
   return groups;
 }
 
-/** The site with that name; else the first cross-attention site; else the first site. */
+/** The site with that name; else the last cross-attention site; else the last site. */
 export function siteOf(trace, name) {
   return trace.sites.find((site) => site.name === name)
-    ?? trace.sites.find((site) => site.rows === "target" && site.columns === "source")
-    ?? trace.sites[0] ?? null;
+    ?? trace.sites.findLast((site) => site.rows === "target" && site.columns === "source")
+    ?? trace.sites.at(-1) ?? null;
 }
