@@ -46,6 +46,11 @@ WAYS = {
     ("source", "source"): "Encoder self-attention",
     ("target", "written"): "Decoder self-attention",
     ("target", "target"): "Decoder self-attention",
+    ("question", "source"): "Question to passage",
+    ("source", "question"): "Passage to question",
+    ("summary", "source"): "Whole question to passage",
+    ("summary", "question"): "Weights of the question's words",
+    ("question", "question"): "Question self-attention",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from saccade.look import terminal, text_width
 from saccade.look.map import Map
-from saccade.look.reading import painted, shaded, wrapped
+from saccade.look.reading import painted, wrapped
 
 __all__ = ["draw_long"]
 
@@ -21,7 +21,11 @@ def draw_long(map: Map, *, width: int | None = None, colour: bool = False) -> st
     if len(map.source) <= LONG or drawn != "\n".join(terminal.strongest(map, width)):
         return drawn
     covered = [min(1.0, sum(row[s] for row in map.weights)) for s in range(len(map.source))]
-    make = painted if colour else shaded
+    make = painted if colour else _shaded
     words = [text_width.kept_in_order(terminal.label(word)) for word in map.source]
     passage = wrapped([make(word, weight) for word, weight in zip(words, covered, strict=True)], width, indent="")
     return "\n".join([*(line.rstrip() for line in passage), "", drawn])
+
+
+def _shaded(word: str, weight: float) -> str:
+    return f"{terminal.shade(weight).strip()}{word}"

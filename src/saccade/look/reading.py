@@ -18,7 +18,7 @@ from saccade.look.figure import check_content, key
 from saccade.look.map import Map
 from saccade.look.output import Format
 
-__all__ = ["check_reading", "draw_reading", "painted", "save_reading", "shaded", "wrapped"]
+__all__ = ["check_reading", "draw_reading", "painted", "save_reading", "wrapped"]
 
 LINE, INDENT, PAD = 1.75, 1.65, 0.28
 """The height of a line, the indent of a wrapped one, and the room beside a word, in letters."""
@@ -128,13 +128,12 @@ def draw_reading(map: Map, *, width: int | None = None, colour: bool = False) ->
     for t, row in enumerate(map.weights):
         current = t + first
         shown = range(len(labels) if ahead else current + 1)
-        make = painted if colour else shaded
+        make = painted if colour else _shaded
         lines.extend(wrapped([make(labels[s], row[s], s == current) for s in shown], width))
     return "\n".join(lines)
 
 
-def shaded(word: str, weight: float, current: bool = False) -> str:
-    """Return a word with the shade of its weight before it; in brackets if it is the one being read."""
+def _shaded(word: str, weight: float, current: bool) -> str:
     mark = next((shade for least, shade in _SHADES if weight >= least), "")
     return f"[{mark}{word}]" if current else f"{mark}{word}"
 

@@ -29,7 +29,7 @@ def test_coverage_adds_up_over_target_words():
     text = draw_long(Map([f"read{s}" for s in range(COUNT)], ["one", "two", "three"], rows), width=60)
     assert "█read5 " in text
     alone = draw_long(Map([f"read{s}" for s in range(COUNT)], ["one"], rows[:1]), width=60)
-    assert "▒read5 " in alone
+    assert "░read5 " in alone
 
 
 def test_colors_paint_the_words():
