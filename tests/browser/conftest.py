@@ -6,6 +6,8 @@ import shutil
 import pytest
 
 from helpers.page_server import Answers
+from helpers.pages import TEXT
+from helpers.traces import fixed, transformer, translation
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -74,3 +76,17 @@ def serve():
     yield start
     for server in running:
         server.close()
+
+
+@pytest.fixture
+def explorer(serve, visit):
+    """explorer(hash) is a page and its server, with three models; the first has two examples."""
+
+    def start(hash="", page=None, **options):
+        server = serve({"one": translation("one"), "two": transformer("two"), "fixed": fixed("fixed")})
+        server.examples = {"one": [{"input": TEXT}, {"input": "another law"}]}
+        for name, value in options.items():
+            setattr(server, name, value)
+        return visit(f"{server.address}#{hash}", **(page or {})), server
+
+    return start

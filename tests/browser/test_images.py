@@ -328,6 +328,7 @@ def test_a_region_is_hidden_and_shown_again(explorer, file):
     expect_asked(shown, server, "block", [5])
     expect(shown.locator(".what-happened")).to_contain_text("“row 2, column 2” is hidden")
     assert "hide=5" in shown.url
+    shown.locator(".image").click(position=at(shown, 5))
     shown.get_by_role("button", name="Show again").click()
     expect(shown.locator(".outlines .closed")).to_have_count(0)
     shown.locator(".image").click(position=at(shown, 5))

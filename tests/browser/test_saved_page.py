@@ -167,7 +167,7 @@ def test_the_words_lens_of_self_attention_is_the_reading_figure(saved):
 def test_a_head_of_the_grid_becomes_the_matrix_and_the_ribbons(saved):
     shown = saved(transformer(), hash="lens=heads")
     assert shown.locator(".thumbnail").count() == 24
-    shown.get_by_role("button", name="decoder.cross.1, head 3").click()
+    shown.get_by_role("button", name="Cross-attention: Layer 2, head 3").click()
     assert shown.locator(".matrix").is_visible()
     assert "site=decoder.cross.1&head=2" in shown.url
     assert shown.get_by_label("Head", exact=True).input_value() == "2"
@@ -315,7 +315,7 @@ def test_links_that_make_no_sense_are_ignored_and_said(hash, saved):
 
 def test_numbers_beyond_the_trace_do_no_harm(saved):
     shown = saved(translation(), hash="lens=step&step=999&head=7&site=none&trace=9&pick=99.99.9&hide=77")
-    assert shown.locator(".where").inner_text() == "Step 15 of 15: <eos>"
+    assert shown.locator(".where").inner_text() == "Step 15 of 15: end"
 
 
 def test_several_traces_stand_side_by_side(saved):

@@ -129,9 +129,23 @@ def test_two_hundred_words_stay_responsive(explorer):
         assert time.perf_counter() - began < 3, view
 
 
+def test_the_tree_ends_with_the_end_of_the_answer(explorer):
+    shown = explorer(lens="search", beam=3)
+    best = shown.locator(".node.best text:not(.score)")
+    expect(best).to_have_text(CAPITALS)
+    expect(shown.locator(".node").last).to_have_attribute("aria-label", re.compile("Step 5: "))
+    assert shown.locator(".node.alive").count() <= 2 * len(CAPITALS), "what was kept beside the answer"
+
+
+def test_the_same_words_have_the_same_number_with_and_without_a_beam(explorer):
+    facts = [explorer(**more).locator(".facts").inner_text() for more in ({}, {"beam": 3})]
+    assert "log-probability" in facts[0]
+    assert facts[0] == facts[1]
+
+
 def test_inputs_beyond_the_limits_are_told_in_a_sentence(address, visit):
     shown = visit(f"{address}#{urllib.parse.urlencode({'text': 'ant ' * 600})}")
-    expect(shown.locator(".fault")).to_contain_text("tokens")
+    expect(shown.locator(".fault")).to_contain_text("The text has 601 tokens")
     assert all("422" in fault for fault in visit.faults), "which the browser writes down"
     visit.faults.clear()
 

@@ -10,10 +10,10 @@ PAGE = Path(__file__).parents[2] / "src" / "saccade" / "look" / "page"
 
 
 def test_types():
-    """Skipped without `tsc`: the suite needs only git, make and Python. The public workflow installs it."""
+    """Skipped without `tsc`: the suite needs only git, make and Python. .ci/run installs it where there is npm."""
     compiler = shutil.which("tsc")
     if compiler is None:
-        pytest.skip("tsc is not installed: npm install --global typescript")
+        pytest.skip("tsc is not installed: .ci/run does it where there is npm")
     found = subprocess.run([compiler, "-p", str(PAGE / "jsconfig.json")], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout
 

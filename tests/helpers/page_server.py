@@ -12,8 +12,8 @@ from saccade.look import page
 from saccade.trace import pack
 
 
-def altered(trace, asked):
-    """The trace as the model would write it with these interventions: weights move, and words with them."""
+def altered(trace, asked, kept=()):
+    """The trace as the model would write it with these interventions: weights move, and words but those kept."""
     block, force, pull = (asked.get(name, []) for name in ("block", "force", "pull"))
     if not trace.sites or not (block or force or pull):
         return trace
@@ -25,7 +25,8 @@ def altered(trace, asked):
         if (site.rows, site.columns) == ("target", "source"):
             best = weights.mean(0).argmax(-1)
             for row in np.flatnonzero(np.isin(best, block)) if whole else ():
-                texts[row] = "autre" if row not in target.marks else texts[row]
+                texts[row] = texts[row] if row in target.marks or texts[row] in kept else "autre"
+            weights += 1e-6  # what had nothing gets the share of what is hidden
             weights[..., block] = 0
             weights /= weights.sum(-1, keepdims=True)
             for step, place, weight in pull:
@@ -37,7 +38,11 @@ def altered(trace, asked):
         known = {number: text for number, text, _ in trace.steps[step].candidates}
         texts[step] = known.get(token, texts[step])
     side = {"tokens": texts, "words": texts[: len(target.words)] if whole else target.words}
-    steps = [step.model_copy(update={"text": text}) for step, text in zip(trace.steps, texts, strict=True)]
+    chosen = [*force, *(step.token for step in trace.steps[len(force) :])]
+    steps = [
+        step.model_copy(update={"text": text, "token": token})
+        for step, text, token in zip(trace.steps, texts, chosen, strict=True)
+    ]
     return trace.model_copy(
         update={
             "sites": sites,
@@ -51,12 +56,13 @@ def altered(trace, asked):
 class Answers:
     """A server with the page and canned traces: it keeps what it was asked.
 
-    `refuse` is a status and a sentence to answer with, `delays` are seconds by input, `token` what must be sent.
+    `refuse` is a status and a sentence to answer with, `delays` are seconds by input, `token` what must be sent, and
+    while `starting` there are no models yet. A word in `kept` stays, whatever it attends to.
     """
 
     def __init__(self, traces):
         self.traces, self.asked, self.refuse, self.delays, self.token = traces, [], None, {}, None
-        self.examples = {}
+        self.examples, self.starting, self.kept = {}, False, []
         answers = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -69,6 +75,8 @@ class Answers:
                 elif self.path.startswith("/static/") and self.path[8:] in files:
                     kind = "text/css" if self.path.endswith(".css") else "text/javascript"
                     self.reply(200, files[self.path[8:]], f"{kind}; charset=utf-8")
+                elif self.path == "/v1/models" and answers.starting:
+                    self.reply(503, json.dumps({"error": {"code": "starting", "message": "The server is starting."}}))
                 elif self.path == "/v1/models" and self.allowed():
                     self.reply(
                         200,
@@ -102,7 +110,7 @@ class Answers:
                         answers.refuse[0], json.dumps({"error": {"code": "refused", "message": answers.refuse[1]}})
                     )
                     return
-                trace = altered(answers.traces[asked["model"]], asked)
+                trace = altered(answers.traces[asked["model"]], asked, answers.kept)
                 options = asked["options"] | {name: asked[name] for name in ("force", "block", "pull") if name in asked}
                 vectors = trace.vectors if asked.get("detail") else {}
                 update = {"options": options, "vectors": vectors, "text": f"{trace.text} ({text})"}

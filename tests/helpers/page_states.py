@@ -1,16 +1,10 @@
-"""Twelve states of the explorer page, and their contact sheets in docs/images.
+"""Twelve states of the explorer page, and their contact sheets; docs/images/make.py takes them again."""
 
-python tests/helpers/page_states.py    take the pictures again and write the sheets
-"""
-
-import sys
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 
-from PIL import Image
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
+from PIL import Image, ImageDraw, ImageFont
 
 from helpers.page_server import Answers
 from helpers.pages import lens, read, wrote
@@ -22,9 +16,10 @@ VARIANTS = {
     "dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
 }
-TILE = {"light": (320, 200), "dark": (320, 200), "phone": (156, 338)}
-ACROSS = {"light": 4, "dark": 4, "phone": 6}
-GAP = 10
+TILE = {"light": (480, 300), "dark": (480, 300), "phone": (156, 338)}
+ACROSS = {"light": 3, "dark": 3, "phone": 6}
+GAP, TITLE = 8, 24
+"""Pixels between tiles, and those of the title below each."""
 TEXT = " ".join(ENGLISH)
 
 
@@ -71,15 +66,23 @@ STATES = {
     "step": ("lens=step&step=4", None),
     "refused": ("", refuse),
 }
+IN_DARK = ["start", "a word selected", "a word hidden", "matrix", "search", "refused"]
+"""The states whose colors are not those of the others."""
+
+
+def states(variant):
+    """The names of the states that are kept of a variant."""
+    return IN_DARK if variant == "dark" else list(STATES)
 
 
 def take(browser, variant):
-    """Pictures of all states, by name."""
+    """Pictures of the states of a variant, by name."""
     traces = {"one": translation("one"), "two": transformer("two"), "fixed": fixed("fixed"), "doubt": in_doubt()}
     found = {}
     with closing(Answers(traces)) as server:
         server.examples = {"one": [{"input": TEXT}, {"input": "the European Economic Area"}]}
-        for name, (hash, act) in STATES.items():
+        for name in states(variant):
+            hash, act = STATES[name]
             context = browser.new_context(**VARIANTS[variant], reduced_motion="reduce")
             shown = context.new_page()
             text = f"&text={TEXT.replace(' ', '+')}" if hash else ""
@@ -98,18 +101,21 @@ def places(variant):
     """The upper left corner of each state's tile in the sheet."""
     wide, high = TILE[variant]
     return {
-        name: (GAP + (number % ACROSS[variant]) * (wide + GAP), GAP + (number // ACROSS[variant]) * (high + GAP))
-        for number, name in enumerate(STATES)
+        name: (GAP + (number % ACROSS[variant]) * (wide + GAP), GAP + (number // ACROSS[variant]) * (high + TITLE))
+        for number, name in enumerate(states(variant))
     }
 
 
 def sheet(tiles, variant):
     corners = places(variant)
     wide, high = TILE[variant]
-    size = max(x for x, _ in corners.values()) + wide + GAP, max(y for _, y in corners.values()) + high + GAP
+    size = max(x for x, _ in corners.values()) + wide + GAP, max(y for _, y in corners.values()) + high + TITLE
     made = Image.new("RGB", size, (120, 126, 138))
+    pen, font = ImageDraw.Draw(made), ImageFont.load_default(14)
     for name, tile in tiles.items():
         made.paste(tile, corners[name])
+        x, y = corners[name]
+        pen.text((x + 2, y + high + 3), name, fill=(255, 255, 255), font=font)
     return made
 
 
@@ -118,19 +124,3 @@ def golden(variant):
     kept = Image.open(SHEETS / f"explorer-{variant}.webp").convert("RGB")
     wide, high = TILE[variant]
     return {name: kept.crop((x, y, x + wide, y + high)) for name, (x, y) in places(variant).items()}
-
-
-def main():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=sys.argv[1] if sys.argv[1:] else None, args=["--no-sandbox"]
-        )
-        for variant in VARIANTS:
-            sheet(take(browser, variant), variant).save(SHEETS / f"explorer-{variant}.webp", quality=64, method=6)
-        browser.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -18,6 +18,28 @@ SHOWN = {
 """What each lens consists of."""
 
 
+TEXT = "the law"
+CHANGED = ["autre" if word == "zone" else word for word in [*FRENCH, "end"]]
+"""The answer of the small server if Area (word 6) is hidden."""
+
+
+def hide(shown, place):
+    read(shown).nth(place).click()
+    shown.get_by_role("button", name="Hide", exact=True).click()
+
+
+def drag(slider, *values):
+    """Move a slider through these values, without letting it go."""
+    for value in values:
+        slider.evaluate(
+            "(one, to) => { one.value = to; one.dispatchEvent(new Event('input', { bubbles: true })); }", value
+        )
+
+
+def let_go(slider):
+    slider.evaluate("one => one.dispatchEvent(new Event('change', { bubbles: true }))")
+
+
 def lens(shown, name):
     shown.locator(".tabs").get_by_role("button", name=name, exact=True).click()
 

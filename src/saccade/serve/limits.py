@@ -59,10 +59,10 @@ async def check_texts(model: Answering, texts: Sequence[Any], settings: Settings
     check_count(len(texts), settings)
     for number, given in enumerate(texts, 1):
         if (why := model.fault(given)) is not None:
-            raise Problem(422, f"Input {number} {why}")
+            raise Problem(422, f"{_name(number, texts)} {why}")
         if isinstance(given, dict) and (turns := len(given.get("turns", ()))) > settings.max_turns:
             why = f"has {turns:,} turns, but this server reads at most {settings.max_turns:,}. Send the newest ones."
-            raise Problem(422, f"Input {number} {why}")
+            raise Problem(422, f"{_name(number, texts)} {why}")
     if sum(map(_characters, texts)) > _INLINE:  # longer texts would block the event loop
         return await asyncio.to_thread(_count, model, texts, settings)
     return _count(model, texts, settings)
@@ -91,12 +91,16 @@ def _count(model: Answering, texts: Sequence[Any], settings: Settings) -> int:
     for number, text in enumerate(texts, 1):
         tokens = model.length(text)
         if tokens > settings.max_input_tokens:
-            raise Problem(
-                422,
-                f"Input {number} has {tokens:,} tokens, but this server reads at most {settings.max_input_tokens:,}.",
-            )
+            most = f"but this server reads at most {settings.max_input_tokens:,}."
+            raise Problem(422, f"{_name(number, texts)} has {tokens:,} tokens, {most}")
         total += tokens
     return total
+
+
+def _name(number: int, texts: Sequence[Any]) -> str:
+    if len(texts) > 1:
+        return f"Input {number}"
+    return "The text" if isinstance(texts[0], str) else "The input"
 
 
 def _short(value: Any) -> str:

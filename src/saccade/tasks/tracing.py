@@ -24,6 +24,7 @@ from saccade.errors import ConfigError
 from saccade.models.base import Seq2Seq
 from saccade.prediction import Side as PlainSide
 from saccade.search import Hypothesis, SearchConfig
+from saccade.search.history import Kept
 from saccade.trace import About, Beams, BeamStep, Packed, Side, Site, Step, pack
 from saccade.trace.packed import COARSE, COARSER, FINE, check_total
 
@@ -302,16 +303,32 @@ def _vectors(
 def _beams(tokenizer: Spelling, found: Hypothesis) -> Beams | None:
     if not found.beams or len(found.beams[0].tokens) < 2:
         return None
+    kept, slots = found.beams[: len(found.tokens)], list(found.slots)
+    if found.finished:
+        kept[-1] = _with_end(kept[-1], found)
+        slots.append(0)
     steps = []
-    for kept in found.beams:
-        alive = [log > -torch.inf for log in kept.logs]
-        texts = tokenizer.pieces(kept.tokens)
+    for step in kept:
+        alive = [log > -torch.inf for log in step.logs]
+        texts = tokenizer.pieces(step.tokens)
         steps.append(
             BeamStep(
-                tokens=[token if live else -1 for token, live in zip(kept.tokens, alive, strict=True)],
+                tokens=[token if live else -1 for token, live in zip(step.tokens, alive, strict=True)],
                 texts=[text if live else "" for text, live in zip(texts, alive, strict=True)],
-                parents=kept.parents,
-                scores=[log if live else 0.0 for log, live in zip(kept.logs, alive, strict=True)],
+                parents=step.parents,
+                scores=[log if live else 0.0 for log, live in zip(step.logs, alive, strict=True)],
             )
         )
-    return Beams(width=len(found.beams[0].tokens), steps=steps, best=found.slots)
+    return Beams(width=len(kept[0].tokens), steps=steps, best=slots)
+
+
+def _with_end(last: Kept, found: Hypothesis) -> Kept:
+    """Return the last step with the answer's end first, without the worst hypothesis.
+
+    A search keeps apart what has ended, so its own steps hold only hypotheses that go on.
+    """
+    worst = min(range(len(last.logs)), key=last.logs.__getitem__)
+    ends = (found.tokens[-1], found.slots[-1] if found.slots else 0, found.log_probability)
+    others = [entry for place, entry in enumerate(zip(*last, strict=True)) if place != worst]
+    tokens, parents, logs = zip(ends, *others, strict=True)
+    return Kept(list(tokens), list(parents), list(logs))

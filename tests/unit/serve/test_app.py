@@ -141,7 +141,7 @@ def test_a_body_is_read_no_further_than_it_may_be_long():
     [
         ({"inputs": ["a"] * 5}, "There are 5 inputs, but this server takes at most 4 at a time."),
         ({"inputs": ["a", "a " * 10]}, "Input 2 has 11 tokens, but this server reads at most 10."),
-        ({"input": "a" + " a" * 5000}, "Input 1 has 5,002 tokens, but this server reads at most 10."),
+        ({"input": "a" + " a" * 5000}, "The text has 5,002 tokens, but this server reads at most 10."),
         ({"input": "a", "options": {"beam": 9}}, "beam is 9, but this server allows at most 8."),
         ({"input": "a", "options": {"nbest": 10**30}}, "nbest is 10000000000000000000…, but this server allows"),
         ({"input": "a", "options": {"sample": True, "nbest": 9}}, "nbest is 9, but this server allows at most 8."),

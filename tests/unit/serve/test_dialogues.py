@@ -38,7 +38,7 @@ def test_too_many_turns_are_one_paragraph(model, path):
     got = asked(model, {"input": {"turns": ["ant"] * 500}}, path)
     assert got.status == 422
     message = got.json["error"]["message"]
-    assert message == "Input 1 has 500 turns, but this server reads at most 200. Send the newest ones."
+    assert message == "The input has 500 turns, but this server reads at most 200. Send the newest ones."
     assert asked(model, {"input": {"turns": ["ant"] * 200}}, path).status == 200
     assert asked(model, {"input": {"turns": ["ant"] * 500}}, path, max_turns=500).status == 200
 
@@ -54,7 +54,7 @@ def test_a_turn_of_any_length_keeps_its_end(model):
 def test_what_is_no_dialogue_is_refused(model, turns):
     got = asked(model, {"input": {"turns": turns}})
     assert got.status == 422
-    assert "Input 1 is" in got.json["error"]["message"]
+    assert "The input is" in got.json["error"]["message"]
 
 
 def test_the_model_says_what_it_reads(model):

@@ -90,7 +90,7 @@ class Letters:
 
 
 def beams(*steps):
-    return tracing._beams(Letters(), Hypothesis([1, 2], -1.0, -1.0, True, slots=[0, 1], beams=list(steps)))
+    return tracing._beams(Letters(), Hypothesis([1, 2], -1.0, -1.0, False, slots=[0, 1], beams=list(steps)))
 
 
 def test_places_of_a_beam_that_hold_nothing_are_empty():
@@ -100,6 +100,14 @@ def test_places_of_a_beam_that_hold_nothing_are_empty():
     assert (first.tokens, first.texts, first.scores) == ([1, -1], ["b", ""], [-0.5, 0.0])
     assert (second.tokens, second.texts, second.scores) == ([3, 2], ["d", "c"], [-2.0, -1.0])
     assert second.parents == [0, 0]
+
+
+def test_the_end_of_the_answer_takes_the_place_of_the_worst_hypothesis():
+    steps = [Kept([1, 4], [0, 0], [-0.5, -0.7]), Kept([2, 3], [0, 0], [-1.5, -2.0]), Kept([5, 5], [0, 1], [-3.0, -3.0])]
+    found = tracing._beams(Letters(), Hypothesis([4, 0], -1.0, -0.9, True, slots=[1], beams=steps))
+    assert (len(found.steps), found.best) == (2, [1, 0])
+    last = found.steps[-1]
+    assert (last.tokens, last.parents, last.scores) == ([0, 2], [1, 0], [-0.9, -1.5])
 
 
 def test_a_search_that_kept_one_hypothesis_has_no_beams():

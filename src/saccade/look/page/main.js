@@ -1,6 +1,7 @@
 // Start of the page: with a server and its models, or with the traces saved in the page.
 import { buildTools, drawModels, present, showHelp } from "saccade/base/header";
 import { byId, find, findAll } from "saccade/base/dom";
+import { visible } from "saccade/base/format";
 import { drawBanner, say } from "saccade/base/notice";
 import { themeButton } from "saccade/base/theme";
 import { saved, served } from "saccade/engine/engine";
@@ -11,11 +12,12 @@ import { positions } from "saccade/lenses/step";
 import { startImages } from "saccade/share/images";
 import { labelOf, startDropping } from "saccade/share/open";
 import { edit } from "saccade/stage/ask";
+import { sentenceOf } from "saccade/stage/diff";
 import { Light } from "saccade/stage/light";
 import { drawStage } from "saccade/stage/stage";
 import { App } from "saccade/state/app";
 import { LENSES } from "saccade/state/link";
-import { sceneOf } from "saccade/state/scene";
+import { changedPick, sceneOf } from "saccade/state/scene";
 import { openTrace } from "saccade/trace/open";
 
 const alone = document.documentElement.dataset.mode === "saved";
@@ -35,11 +37,19 @@ async function savedTraces() {
   return found;
 }
 
-/** The server's engine; if the server requires a token, ask for it first. */
-async function server() {
+const RETRY = 2000;
+/** Milliseconds until the server is asked again for its models. */
+
+/** The server's engine; if the server requires a token, ask for it first. One that is away is asked until it is back. */
+async function server(told = null) {
   try {
     return await served();
   } catch (error) {
+    if (error.passing) {
+      if (error.message !== told) say(`${error.message} The page tries again by itself.`);
+      await new Promise((resolve) => { setTimeout(resolve, RETRY); });
+      return server(error.message);
+    }
     if (error.status !== 401) {
       say(error.message);
       return { ...saved(), live: true };
@@ -56,20 +66,50 @@ async function server() {
   return server();
 }
 
-/** Draws the page; several changes before the next frame are drawn once. */
+/** Say to those who cannot see it what was answered, and what a change did. */
+function tell(answer, state) {
+  const done = answer.diff ? ` ${sentenceOf(answer, state)}` : "";
+  byId("status").textContent = `${visible(answer.label)}: ${visible(answer.trace.text)}${done}`;
+}
+
+/** On a small screen the inspector is a sheet over the page: scroll until it does not hide an element. */
+function reveal(element) {
+  const sheet = byId("inspector");
+  if (!element || getComputedStyle(sheet).position !== "fixed") return;
+  const [box, top] = [element.getBoundingClientRect(), sheet.getBoundingClientRect().top - 12];
+  if (box.bottom > top || box.top < 0) scrollBy({ top: Math.min(box.bottom - top, box.top - 12) });
+}
+
+/** Draws the page. */
 class Page {
   light = new Light();
   scene = null;
   #player = null;
+  #picked = "";
 
   start(app) {
     this.app = app;
   }
 
-  draw() {
+  /** Draw everything; `answered` is the model whose answer has just arrived, if one has. */
+  draw(answered = null) {
     const { app, light } = this;
     if (!app) return;
     this.scene = sceneOf(app);
+    if (answered && app.acted && this.scene.answers.every((answer) => !answer.busy)) {
+      app.acted = false;
+      app.update({ pick: changedPick(this.scene) });
+      light.clear(); // the focus stays on the word that was changed, but what follows from it is to be seen
+      reveal(find(".changes:last-of-type"));
+    } else this.#drawScene();
+    const answer = this.scene.answers.find((each) => each.model === answered && each.trace);
+    if (!answered || !answer) return;
+    tell(answer, app.state);
+    performance.mark("answer");
+  }
+
+  #drawScene() {
+    const { app, light } = this;
     light.reset(this.#home());
     drawModels(app);
     drawStage(this.scene, app, light);
@@ -79,6 +119,9 @@ class Page {
     drawBanner(this.scene, app);
     light.tell();
     document.body.classList.toggle("waiting", this.scene.answers.some((answer) => answer.slow));
+    const picked = JSON.stringify(this.scene.pick && app.state.pick);
+    if (picked !== this.#picked && this.#picked) reveal(find('.word[aria-pressed="true"]'));
+    this.#picked = picked;
   }
 
   /** What is lit without a pointer: the step shown, or the selected word. */
@@ -132,10 +175,15 @@ function otherLane(page, key) {
   return true;
 }
 
+/** Select the word with the focus, so that the inspector can act on it. */
+function pickFocused() {
+  if (document.activeElement?.matches('.word[aria-pressed="false"]')) find(":focus").click();
+}
+
 const ACTS = {
   "/": (page) => edit(page.app), p: (page) => present(page.app), "?": () => showHelp(), z: (page) => page.app.undo(),
-  h: (page) => find('#inspector [data-key="hide"]')?.click(),
-  i: () => find("#instead button:not(:disabled)")?.focus(),
+  h: () => { pickFocused(); find('#inspector [data-key="hide"]')?.click(); },
+  i: () => { pickFocused(); find("#instead button:not(:disabled)")?.focus(); },
   Escape: (page) => {
     if (document.body.classList.contains("present")) present(page.app, false);
     else if (page.app.state.pick) page.app.update({ pick: null });
@@ -164,7 +212,7 @@ function startKeys(page) {
 async function start() {
   const page = new Page();
   const [engine, traces] = alone ? [saved(), await savedTraces()] : [await server(), []];
-  const app = new App(engine, traces, { draw: () => page.draw(), say });
+  const app = new App(engine, traces, { draw: (answered) => page.draw(answered), say });
   page.start(app);
   buildTools(app, themeButton(() => page.draw()));
   startDropping(app);

@@ -5,7 +5,7 @@ import { openField } from "saccade/share/open";
 import { savers } from "saccade/share/save";
 
 const KEYS = [["← →", "the word before, the word after"], ["↑ ↓", "the other lane"], ["Enter", "select a word"],
-  ["H", "hide or show the selected word"], ["I", "say another word instead"], ["Z", "undo"], ["1 – 5", "lenses"],
+  ["H", "hide or show this word"], ["I", "say another word instead"], ["Z", "undo"], ["1 – 5", "lenses"],
   ["/", "edit the text"], ["P", "present: large, without controls"], ["Esc", "back"], ["?", "this list"]];
 
 /** A box that opens below its button and closes with Escape or a click elsewhere. */

@@ -6,7 +6,14 @@ export class Refusal extends Error {
     super(sentence);
     this.status = status;
   }
+
+  /** True if asking again may help: the server did not answer, is busy, or starts. */
+  get passing() {
+    return PASSING.includes(this.status);
+  }
 }
+
+const PASSING = [0, 429, 502, 503, 504];
 
 const KEY = "saccade-token";
 let token = null;

@@ -2,6 +2,10 @@
 import { UNTOUCHED } from "saccade/state/link";
 import { entriesOf } from "saccade/trace/fold";
 
+const listed = (value) => (Array.isArray(value) ? value : []);
+const PACE = 50;
+/** Least milliseconds between requests while a slider moves. */
+
 export class Hand {
   constructor(app, answer, site) {
     this.app = app;
@@ -20,7 +24,7 @@ export class Hand {
   }
 
   /** Drop what was done by token number to another model, whose token numbers differ. */
-  #change(changes, how = { push: true }) {
+  #change(changes, how) {
     const mine = this.state.on === null || this.state.on === this.model;
     const own = mine ? this.state : { ...this.state, ...UNTOUCHED, hide: this.state.hide };
     this.app.update({ force: own.force, block: own.block, pull: own.pull, ...changes(own), on: this.model }, how);
@@ -34,13 +38,27 @@ export class Hand {
 
   /** The source tokens that no attention may attend to: hidden now, or when the trace was saved. */
   hidden(column) {
-    if (this.model === null) {
-      const { block } = this.trace.options;
-      return Array.isArray(block) && column.places.some((place) => block.includes(place));
-    }
+    if (this.model === null) return column.places.some((place) => listed(this.trace.options.block).includes(place));
     const mine = this.state.on === null || this.state.on === this.model;
     return this.state.hide.includes(this.wordOf(column))
       || (mine && column.places.some((place) => this.state.block.includes(place)));
+  }
+
+  /** The weights set by hand in this answer, [step, token, weight]. */
+  get pulls() {
+    return listed(this.trace.options.pull);
+  }
+
+  pulled(row, column) {
+    return this.pulls.some(([step, place]) => row.places.includes(step) && column.places.includes(place));
+  }
+
+  /** True for a word that the user gave, not for those that the model had written before it. */
+  yours(word) {
+    const given = listed(this.trace.options.force).length;
+    const likeliest = ({ candidates, token }) => candidates[0]?.[0] === token;
+    return word.places.some((place) => place < given
+      && (place === given - 1 || (this.trace.steps[place] && !likeliest(this.trace.steps[place]))));
   }
 
   hide(column) {
@@ -52,13 +70,13 @@ export class Hand {
     }
     const hide = [...new Set([...this.state.hide, this.wordOf(column)])].sort((one, two) => one - two);
     const pull = this.state.pull.filter(([, place]) => !column.places.includes(place));
-    this.app.update({ hide, pull }, { push: true });
+    this.app.update({ hide, pull }, { push: true, act: true });
   }
 
   show(column) {
     const number = this.wordOf(column);
     this.app.update({ hide: this.state.hide.filter((other) => other !== number),
-      block: this.state.block.filter((place) => !column.places.includes(place)) }, { push: true });
+      block: this.state.block.filter((place) => !column.places.includes(place)) }, { push: true, act: true });
   }
 
   toggle(column) {
@@ -69,22 +87,31 @@ export class Hand {
   /** Let the answer begin with the tokens up to a step, and then `token`. */
   say(step, token) {
     const tokens = [...this.trace.steps.slice(0, step).map((each) => each.token), token];
-    this.#change((own) => ({ force: tokens, pull: own.pull.filter(([at]) => at <= step) }));
+    this.#change((own) => ({ force: tokens, pull: own.pull.filter(([at]) => at <= step) }), { push: true, act: true });
   }
 
   begin(tokens) {
-    this.#change(() => ({ force: tokens, pull: [] }));
+    this.#change(() => ({ force: tokens, pull: [] }), { push: true, act: true });
   }
 
-  /** Set the weight of a column for a row; `more`: as a further movement of the same slider. */
-  pull(row, column, weight, more) {
-    const share = Math.round((1e4 * weight) / column.places.length) / 1e4;
+  #pull(row, column, weight, how) {
+    const share = Math.floor((1e4 * weight) / column.places.length + 1e-6) / 1e4;
     const fresh = row.places.flatMap((step) => column.places.map((place) => [step, place, share]));
     const touched = new Set(fresh.map(([step, place]) => `${step} ${place}`));
     this.#change((own) => {
       const others = own.pull.filter(([step, place]) => !touched.has(`${step} ${place}`));
       return { pull: [...fitted(others, row.places, 1 - weight), ...fresh] };
-    }, { push: !more, soon: 60 });
+    }, how);
+  }
+
+  /** Set the weight of a column for a row; `more`: as a further movement of the same slider. */
+  pull(row, column, weight, more) {
+    this.#pull(row, column, weight, { push: !more, soon: PACE, follow: true });
+  }
+
+  /** Let a row attend to nothing but a column. */
+  look(row, column) {
+    this.#pull(row, column, 1, { push: true, act: true });
   }
 }
 

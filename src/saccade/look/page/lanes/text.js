@@ -7,14 +7,14 @@ const LIT = 0.05;
 /**
  * A lane is {element, chips, rectOf(place), light(weights, pointed)}; `light` takes a weight for each word, or null.
  * `point(place)`, `leave()`, `pick(place)`: what pointing at a word, leaving it and choosing it do.
- * `look(word, place)`: {classes, told}, the state of a word as class names and for screen readers.
+ * `look(word, place)`: {classes, told, shift}, the state of a word as class names, for screen readers, and as a line below.
  */
 export function textLane({ key, label, words, picked, point, leave, pick, look, note = null }) {
   const chips = words.map((word, place) => {
-    const { classes, told } = look(word, place);
+    const { classes, told, shift = null } = look(word, place);
     return el("button", {
       type: "button", class: ["word", word.sink && "sink", ...classes].filter(Boolean).join(" "), dir: "auto",
-      "data-key": `${key}-${place}`, "aria-pressed": String(place === picked),
+      "data-key": `${key}-${place}`, "data-shift": shift, "aria-pressed": String(place === picked),
       "aria-label": [visible(word.name), ...told].join(", "),
       on: { pointerenter: () => point(place), focus: () => point(place), pointerleave: leave, blur: leave,
         click: () => pick(place) },

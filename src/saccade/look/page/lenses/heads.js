@@ -44,17 +44,18 @@ export function headGrid({ trace, site: chosen, head, of }, { state, light, choo
   const follows = (site) => pictured && site.rows === chosen.rows && site.columns === chosen.columns;
   const sites = trace.sites.filter((site) => !pictured || follows(site));
   const ways = [...new Set(sites.map(wayOf))];
-  const tile = (site, number) => button([follows(site) ? seen(trace, site, number, state, light)
-    : thumbnail(site, number), el("span", {}, `Head ${number + 1}`)],
+  const nameOf = (site, layer, number) => (site.layer === null ? `${visible(site.name)}, head ${number + 1}`
+    : `Layer ${layer + 1}, head ${number + 1}`);
+  const tile = (site, layer, number) => button([follows(site) ? seen(trace, site, number, state, light)
+    : thumbnail(site, number), el("span", {}, nameOf(site, layer, number))],
   () => choose(site.name, site.heads > 1 ? number : null), { class: "thumbnail",
     "aria-pressed": String(site === chosen && (head === number || site.heads === 1)),
     "data-key": `head-${of}-${site.name}-${number}`,
-    "aria-label": `${visible(site.name)}, head ${number + 1}` });
+    "aria-label": `${wayOf(site)}: ${nameOf(site, layer, number)}` });
   return el("div", { class: "heads-view" },
     el("p", { class: "quiet" }, pictured ? "What all words together attend to; point at a word to see its own."
       : "Rows attend, columns are attended to, token by token. Select one to see its ribbons and its matrix."),
     ways.map((way) => el("section", { class: "way" }, el("h3", {}, way),
-      sites.filter((site) => wayOf(site) === way).map((site, place) => el("div", { class: "head-row" },
-        el("h4", { title: visible(site.name) }, site.layer === null ? visible(site.name) : `Layer ${place + 1}`),
-        el("div", { class: "thumbnails" }, [...Array(site.heads).keys()].map((number) => tile(site, number))))))));
+      sites.filter((site) => wayOf(site) === way).map((site, place) => el("div", { class: "thumbnails" },
+        [...Array(site.heads).keys()].map((number) => tile(site, place, number)))))));
 }

@@ -8,7 +8,7 @@ import { stepLens } from "saccade/lenses/step";
 import { wordsLens } from "saccade/lenses/words";
 import { optionFields } from "saccade/lenses/options";
 import { LENSES } from "saccade/state/link";
-import { groupsOf, strongest } from "saccade/trace/fold";
+import { groupsOf, logProbability, strongest } from "saccade/trace/fold";
 
 const NAMES = { words: "Words", matrix: "Matrix", heads: "Heads", search: "Search", step: "Step" };
 const NO_ATTENTION = "This model has no attention: it reads everything into one vector. Search and Step show how it writes.";
@@ -77,7 +77,7 @@ function view(answer, context) {
   if (state.lens === "search") return searchLens(answer, { app });
   if (state.lens === "heads") return headGrid(answer, { state, light,
     choose: (site, head) => app.update({ site, head, lens: "matrix", pick: null }) });
-  if (state.lens === "matrix") return matrix(answer.figure, { light, of: answer.of, room: context.room,
+  if (state.lens === "matrix") return matrix(answer.figure, { light, of: answer.of, room: context.room, hand: answer.hand,
     pick: scene.pick?.of === answer.of && scene.pick.row !== null && scene.pick.column !== null ? scene.pick : null,
     open: (row, column) => choose({ row, column, of: answer.of }) });
   return wordsLens(answer, { light, select: choose, several: scene.answers.length > 1 });
@@ -97,9 +97,9 @@ function asText({ figure, site, of }) {
 function section(answer, context) {
   const several = context.scene.answers.length > 1;
   const { lens } = context.scene.state;
-  return el("article", { class: answer.slow ? "view busy" : "view",
+  return el("article", { class: answer.slow || answer.fault ? "view busy" : "view",
     "aria-label": `${NAMES[lens]}: ${visible(answer.trace.model.name)}` },
-  several && el("h2", {}, visible(answer.label), el("span", { class: "quiet" }, ` score ${decimal(answer.trace.score)}`)),
+  several && el("h2", {}, visible(answer.label), el("span", { class: "quiet" }, ` log-probability ${decimal(logProbability(answer.trace))}`)),
   view(answer, context), lens === "matrix" && asText(answer),
   answer.trace.leftOut.length > 0 && el("ul", { class: "left-out quiet", "aria-label": "Left out" },
     answer.trace.leftOut.map((sentence) => el("li", {}, visible(sentence)))));
@@ -113,7 +113,7 @@ export function drawLens(scene, app, light, act) {
   const tabs = el("div", { class: "tabs", role: "group", "aria-label": "Lenses" }, LENSES.map((lens, place) =>
     button(NAMES[lens], () => app.update({ lens }), { "aria-pressed": String(scene.state.lens === lens),
       "data-key": `lens-${lens}`, title: String(place + 1) })));
-  redraw(box, el("div", { class: "lens-bar" }, tabs, switches(scene, app)),
+  redraw(box, el("h2", { class: "hidden" }, NAMES[scene.state.lens]), el("div", { class: "lens-bar" }, tabs, switches(scene, app)),
     el("div", { class: shown.length > 1 ? "views several" : "views" },
       shown.map((answer) => section(answer, { scene, app, light, act, room }))));
 }

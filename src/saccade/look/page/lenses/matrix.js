@@ -7,6 +7,8 @@ const FAINTEST = 0.005;
 const MANY = 2500;
 /** Cells: a larger matrix is painted on a canvas, one pixel per cell. */
 const LETTERS = 18;
+const HATCH = 8;
+/** Pixels between the lines over a hidden column. */
 
 class Axis {
   /** Positions along one side, with a gap of one cell before the entries set apart. */
@@ -35,14 +37,16 @@ class Axis {
   }
 }
 
-const [SMALLEST, HANDY, LARGEST] = [12, 22, 44];
+const [SMALLEST, HANDY, LARGEST, WIDEST] = [12, 22, 44, 120];
+const longest = (entries) => Math.max(3, ...entries.map((entry) => breadth(clip(visible(entry.name), LETTERS))));
 
-/** Cells as large as the width allows, and the height of the window unless they would be small. */
+/** Width and height of the cells: the width that there is, and the height of the window unless they would be small. */
 function cellSize(figure, room) {
-  const names = Math.max(3, ...figure.rows.map((entry) => breadth(clip(visible(entry.name), LETTERS))));
-  const across = (room - 10 * names - 40) / (figure.columns.length + 2);
+  const across = (room - 11 * longest(figure.rows) - 20) / (figure.columns.length + 1);
   const down = Math.max(HANDY, (0.66 * innerHeight) / (figure.rows.length + 4));
-  return Math.floor(Math.max(SMALLEST, Math.min(LARGEST, across, down)));
+  const limits = (size, most) => Math.floor(Math.max(SMALLEST, Math.min(most, size)));
+  const high = limits(Math.min(across, down), LARGEST);
+  return [limits(across, Math.min(WIDEST, 3 * high)), high];
 }
 
 function painted(figure, across, down) {
@@ -80,7 +84,29 @@ function drawn(figure, across, down) {
   return shown;
 }
 
-function bands(figure, across, down, light, pick) {
+/** Marks of what was changed by hand: hidden columns are hatched, cells with a weight set by hand have a corner. */
+function touched(figure, across, down, hand) {
+  const marks = [];
+  figure.columns.forEach((entry, c) => {
+    if (!hand.hidden(entry)) return;
+    const [x, wide] = [across.start(c), across.cell];
+    const lines = Array.from({ length: Math.ceil((down.length + wide) / HATCH) }, (_, line) => {
+      const y = line * HATCH - wide;
+      const [from, to] = [Math.max(0, -y), Math.min(wide, down.length - y)];
+      return from < to ? `M${x + from} ${y + from}L${x + to} ${y + to}` : "";
+    });
+    marks.push(svg("path", { class: "hidden-column", d: lines.join("") }));
+  });
+  figure.rows.forEach((row, r) => figure.columns.forEach((column, c) => {
+    if (!hand.pulled(row, column)) return;
+    const [x, y, corner] = [across.start(c) + 1, down.start(r) + 1, Math.min(11, down.cell / 2)];
+    marks.push(svg("g", { class: "pulled" }, svg("rect", { x, y, width: across.cell - 2, height: down.cell - 2 }),
+      svg("path", { d: `M${x} ${y}h${corner}l${-corner} ${corner}z` })));
+  }));
+  return marks;
+}
+
+function bands(figure, across, down, light, pick, hand) {
   const band = (name) => svg("rect", { class: `band ${name}`, width: across.length, height: down.length,
     visibility: "hidden" });
   const [row, column] = [band("row-band"), band("column-band")];
@@ -88,11 +114,12 @@ function bands(figure, across, down, light, pick) {
   if (figure.hasGold) {
     figure.rows.forEach((_, r) => figure.columns.forEach((_column, c) => {
       if (!figure.gold(r, c)) return;
-      const inset = Math.max(1.5, across.cell * 0.12);
+      const inset = Math.max(1.5, Math.min(across.cell, down.cell) * 0.12);
       shown.append(svg("rect", { class: "gold", x: across.start(c) + inset, y: down.start(r) + inset,
         width: across.cell - 2 * inset, height: down.cell - 2 * inset }));
     }));
   }
+  if (!figure.own) shown.append(...touched(figure, across, down, hand));
   if (pick) {
     shown.append(svg("rect", { class: "picked", x: across.start(pick.column) + 1, y: down.start(pick.row) + 1,
       width: across.cell - 2, height: down.cell - 2 }));
@@ -113,15 +140,17 @@ function bands(figure, across, down, light, pick) {
 function labels(axis, kind, light, place) {
   const font = Math.min(16, axis.cell * 0.8);
   const names = axis.entries.map((entry) => clip(visible(entry.name), LETTERS));
-  const long = Math.max(2, ...names.map(breadth)) * font * 0.64 + 14; // room for a bold name
+  const long = Math.max(2, ...names.map(breadth)) * font * 0.68 + 14; // room for a bold name
   const upright = kind === "row";
+  const flat = !upright && long <= axis.cell;
   const lean = Math.sin(Math.PI / 3.6);
-  const [width, height] = upright ? [long, axis.length] : [axis.length + long * 0.7, long * lean + font];
+  const [width, height] = upright ? [long, axis.length] : flat ? [axis.length, 2 * font]
+    : [axis.length + long * 0.7, long * lean + font];
   const shown = svg("svg", { class: `labels ${kind}-labels`, width, height, "aria-hidden": "true" });
   const texts = names.map((name, number) => {
     const middle = axis.start(number) + axis.cell / 2;
     const where = upright ? { x: long - 8, y: middle, "text-anchor": "end", "dominant-baseline": "central" }
-      : { transform: `translate(${middle + font * 0.3} ${height - 6}) rotate(-50)` };
+      : flat ? { x: middle, y: height - 8, "text-anchor": "middle" } : { transform: `translate(${middle + font * 0.3} ${height - 6}) rotate(-50)` };
     return svg("text", { ...where, class: axis.entries[number].sink ? "sink" : null, "font-size": font,
       direction: /[\u0590-\u08ff]/.test(name) ? "rtl" : null }, name);
   });
@@ -154,29 +183,33 @@ function steer(box, figure, light, open) {
   box.addEventListener("blur", () => light.clear());
 }
 
-function legend(figure) {
+function legend(figure, marks) {
   const shades = Array.from({ length: 11 }, (_, step) =>
     svg("rect", { class: "cell", x: 10 * step, width: 10, height: 12, "fill-opacity": step / 10 }));
   const scale = svg("svg", { class: "scale", width: 110, height: 12, "aria-hidden": "true" }, shades);
   return el("p", { class: "legend" }, el("span", {}, "0"), scale, el("span", {}, "100 % of a row’s attention"),
     figure.hasGold && [el("span", { class: "gold-key", "aria-hidden": "true" }),
-      el("span", {}, "gold: where it should attend")]);
+      el("span", {}, "gold: where it should attend")],
+    marks.length > 0 && el("span", { class: "by-hand" }, "hatched: hidden; with a corner: set by hand"));
 }
 
-/** Draw the matrix; a click calls `open` with a row and a column. `room`: pixels of width; `of`: the answer's place. */
-export function matrix(figure, { light, of, room, open, pick }) {
+/**
+ * Draw the matrix; a click calls `open` with a row and a column. `room`: pixels of width; `of`: the answer's place;
+ * `hand` knows what was changed.
+ */
+export function matrix(figure, { light, of, room, open, pick, hand }) {
   if (!figure.rows.length || !figure.columns.length) return el("p", { class: "quiet" },
     "There are no words left to show. Show ends and punctuation again.");
-  const cell = cellSize(figure, room);
-  const across = new Axis(figure.columns, figure.columnsApart, cell);
-  const down = new Axis(figure.rows, figure.rowsApart, cell);
+  const [wide, high] = cellSize(figure, room);
+  const across = new Axis(figure.columns, figure.columnsApart, wide);
+  const down = new Axis(figure.rows, figure.rowsApart, high);
   const mine = { listen: (act) => light.listen((lit) => act(lit.of === of || lit.row === null ? lit
     : { row: null, column: lit.column })), set: (row, column) => light.set(row, column, of),
   clear: () => light.clear(), get row() { return light.of === of ? light.row : null; },
   get column() { return light.column; } };
   const large = across.count * down.count > MANY;
   const cells = el("div", { class: "cells", css: { width: `${across.length}px`, height: `${down.length}px` } },
-    (large ? painted : drawn)(figure, across, down), bands(figure, across, down, mine, pick));
+    (large ? painted : drawn)(figure, across, down), bands(figure, across, down, mine, pick, hand));
   const find = (event) => {
     const box = cells.getBoundingClientRect();
     return [down.find(event.clientY - box.top), across.find(event.clientX - box.left)];
@@ -195,5 +228,5 @@ export function matrix(figure, { light, of, room, open, pick }) {
   labels(across, "column", mine, (place) => [null, place]),
   labels(down, "row", mine, (place) => [place, null]), cells);
   steer(box, figure, mine, open);
-  return el("div", { class: "matrix-view" }, box, legend(figure));
+  return el("div", { class: "matrix-view" }, box, legend(figure, cells.querySelectorAll(".hidden-column, .pulled")));
 }

@@ -1,9 +1,11 @@
 // The search as a tree: kept hypotheses, dropped ones, and the path of the answer.
 import { button, el, svg } from "saccade/base/dom";
 import { breadth, clip, decimal, visible } from "saccade/base/format";
+import { shownToken } from "saccade/trace/fold";
 
 const ROW = 52;
 const LETTERS = 14;
+const END = "<eos>";
 
 /** The last step to draw: that of the answer's end, even if the search went on with other hypotheses. */
 const lastOf = (beams) => Math.min(beams.steps.length, beams.best.length) - 1;
@@ -36,7 +38,7 @@ export function pathTo(beams, step, slot) {
 function columnsOf(beams) {
   let x = 12;
   return beams.steps.map((step) => {
-    const width = 20 + 9.2 * Math.max(2, ...step.texts.map((text) => breadth(clip(visible(text), LETTERS))));
+    const width = 20 + 9.2 * Math.max(2, ...step.texts.map((text) => breadth(clip(visible(shownToken(text)), LETTERS))));
     const start = x;
     x += width + 34;
     return { start, width, end: start + width };
@@ -47,7 +49,7 @@ function node(beams, columns, step, slot, kind, choose) {
   const { texts, scores } = beams.steps[step];
   const { start, width } = columns[step];
   const y = ROW * slot + 8;
-  const name = visible(texts[slot]);
+  const name = visible(shownToken(texts[slot]));
   const told = { best: "part of the answer", alive: "kept to the end", dead: "dropped" }[kind];
   const act = (anchor) => choose(anchor, step, slot);
   return svg("g", { class: `node ${kind}`, transform: `translate(${start} ${y})`, tabindex: -1, role: "button",
@@ -85,7 +87,7 @@ function steer(shown, nodes) {
 /** Why a hypothesis ended: what it scored, beside the worst that was kept in the next step. */
 function fate(beams, step, slot, kind) {
   if (kind === "best") return "It is part of the answer.";
-  if (kind === "alive") return "It was kept to the end, with a lower score than the answer.";
+  if (kind === "alive") return "It was kept to the end, but the answer scored higher.";
   const next = beams.steps[step + 1];
   if (!next) return "It was complete, with a lower score than the answer.";
   const kept = next.tokens.map((token, place) => (token < 0 ? null : next.scores[place])).filter((each) => each !== null);
@@ -100,14 +102,14 @@ function chosen(beams, [step, slot], kind, { hand, close }) {
   const tokens = pathTo(beams, step, slot);
   const words = [];
   for (let at = step, place = slot; at >= 0; at -= 1) {
-    words.unshift(visible(beams.steps[at].texts[place]));
+    words.unshift(visible(shownToken(beams.steps[at].texts[place])));
     place = beams.steps[at].parents[place];
   }
   return el("div", { class: "chosen-node", role: "group", "aria-label": "Selected hypothesis" },
     el("p", {}, el("b", { dir: "auto" }, words.join(" ")), ` · log-probability ${decimal(beams.steps[step].scores[slot])}`),
     el("p", {}, fate(beams, step, slot, kind)),
     el("p", {}, hand.possible && button("Go on from here", () => hand.begin(tokens),
-      { disabled: !tokens || words.at(-1) === "<eos>", class: "main small", "data-key": "go-on" }), " ",
+      { disabled: !tokens || beams.steps[step].texts[slot] === END, class: "main small", "data-key": "go-on" }), " ",
     button("Close", close, { class: "small", "data-key": "close-node" })));
 }
 

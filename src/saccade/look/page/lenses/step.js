@@ -1,6 +1,6 @@
 // One decoding step explained, with the model's own numbers.
 import { button, el } from "saccade/base/dom";
-import { nameOf, tokenWeights } from "saccade/trace/fold";
+import { nameOf, shownToken, tokenWeights } from "saccade/trace/fold";
 import { rowOf } from "saccade/trace/packed";
 import { strip } from "saccade/lenses/strip";
 import { decimal, percent, visible } from "saccade/base/format";
@@ -27,9 +27,15 @@ function inOrder(cards) {
     [place > 0 && el("span", { class: "then", "aria-hidden": "true" }, "↓"), each]));
 }
 
-const SYMBOLS = [["q", "query: what the step asks for"], ["k", "key: what a word offers to be found by"],
-  ["v", "value: what a word hands over"], ["e", "score of query and key"], ["α", "attention weight, the share of a word"],
-  ["c", "context: the sum of weight × value"]];
+const SYMBOLS = [["q", "query: what the step asks for, made from the state s"],
+  ["k", "key: what a word offers to be found by, made from what was read, h"],
+  ["v", "value: what a word hands over. In v · tanh(…): a learned vector that makes one number of many"],
+  ["e", "score of query and key"], ["α", "attention weight, the share of a word"],
+  ["c", "context: the sum of weight × value"], ["s", "state of the decoder after a step"],
+  ["h", "what the encoder made of a word: its state"], ["W, U, L", "learned matrices, for the query, the key and f"],
+  ["b, w, β", "learned vectors and a learned number"], ["d, D, A", "how many numbers a query and a key have"],
+  ["f, F", "what a learned filter F sees in the weights of the step before"],
+  ["cov", "coverage: how much attention a word has had so far"]];
 /** The letters of the equations, explained once below the cards. */
 
 function bar(share) {
@@ -77,7 +83,7 @@ function candidates(step, choose, possible) {
     const chosen = token === step.token;
     const disabled = !possible || chosen || text === "<eos>";
     return el("li", { class: chosen ? "chosen" : null },
-      button(visible(text), () => choose(token),
+      button(visible(shownToken(text)), () => choose(token),
         { class: "small word", dir: "auto", disabled, "data-key": `candidate-${token}` }),
       bar(Math.exp(logarithm)), el("span", { class: "number" }, percent(Math.exp(logarithm))),
       chosen && el("span", { class: "quiet" }, "chosen"));
@@ -144,7 +150,7 @@ export function stepLens({ trace, site, head, hand }, { state, act }) {
   const at = Math.min(state.step, count - 1);
   const writes = writing(site);
   const step = writes ? trace.steps[at] : null;
-  const name = visible(step ? step.text : trace.sides.get(site.rows).tokens[at]);
+  const name = visible(shownToken(step ? step.text : trace.sides.get(site.rows).tokens[at]));
   const told = writes ? ["state", "context", "vector"] : [];
   const [own, context, joined] = told.map((vector) => vectorAt(trace, vector, at));
   const bare = !own && !context && !joined && writes;
@@ -157,7 +163,7 @@ export function stepLens({ trace, site, head, hand }, { state, act }) {
     joined && card("Joined with the state", strip("vector", joined,
       "state and context together; the next word is predicted from it")),
     step && card("The next word", candidates(step, choose, hand.possible),
-      el("p", {}, "Chosen: ", el("b", { dir: "auto" }, visible(step.text)),
+      el("p", {}, "Chosen: ", el("b", { dir: "auto" }, visible(shownToken(step.text))),
         ` with ${percent(Math.exp(step.log_probability))}.`)),
   ]), site && el("details", { class: "symbols" }, el("summary", { "data-key": "symbols" }, "The letters"),
     el("dl", {}, SYMBOLS.flatMap(([letter, text]) => [el("dt", { class: "formula" }, letter), el("dd", {}, text)]))),

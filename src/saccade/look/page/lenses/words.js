@@ -7,6 +7,8 @@ import { tiles } from "saccade/lenses/tiles";
 
 const MOST = 400;
 const LISTED = 3;
+const LEAST = 0.01;
+/** The least weight that is listed. */
 
 function bar(share) {
   return el("span", { class: "bar", "aria-hidden": "true" },
@@ -18,7 +20,7 @@ function listed(answer, { light, select, several }) {
   const writes = !site || site.rows === "target";
   const lines = figure.rows.slice(0, MOST).map((entry, row) => {
     const sure = writes ? sureness(trace, entry) : null;
-    const places = strongest(figure, row, several ? 1 : LISTED);
+    const places = strongest(figure, row, several ? 1 : LISTED, LEAST);
     return el("tr", { on: { pointerenter: () => light.set(row, null, of), pointerleave: () => light.clear() } },
       el("th", { scope: "row" }, button(visible(entry.name), () => select({ row, column: null, of }),
         { class: entry.sink ? "plain name sink" : "plain name", dir: "auto", "data-key": `line-${of}-${row}` })),

@@ -1,6 +1,7 @@
 // The input of the model: text that can be edited, an image, and examples to try.
 import { button, byId, el, redraw } from "saccade/base/dom";
 import { clip, visible } from "saccade/base/format";
+import { untouched } from "saccade/state/link";
 import { takeImage } from "saccade/share/images";
 
 const LABELS = { translation: "Sentence to translate", language: "Text to go on from",
@@ -45,6 +46,7 @@ function textField(app) {
 export function edit(app) {
   if (!app.engine.live || !app.readsText()) return;
   app.editing = true;
+  app.typing = false;
   app.draw();
   field?.focus();
   field?.select();
@@ -70,16 +72,19 @@ function row(app, open) {
     open ? textField(app)
       : text(app) && button([el("span", { "aria-hidden": "true" }, "✎"), " Edit the text"], () => edit(app),
         { class: "edit small", "data-key": "edit", title: "/" }),
+    !open && undoable(app) && button("Undo", () => app.undo(), { class: "small", "data-key": "undo-text", title: "Z" }),
     examples(app));
 }
 
+/** Another text can be taken back here; a change of the answer beside what came of it. */
+const undoable = (app) => app.depth > 0 && untouched(app.state);
 const text = (app) => app.readsText() || !app.readsImages();
 let drawn = null;
 
 /** Draw the row above the lanes. While one writes it stays as it is, so that the cursor stays too. */
 export function drawAsk(scene, app) {
   const open = text(app) && (app.editing || !scene.first || !app.state.text.trim());
-  const now = JSON.stringify([open, app.state.models, app.image?.name]);
+  const now = JSON.stringify([open, app.state.models, app.image?.name, !open && undoable(app)]);
   if (now !== drawn) {
     redraw(byId("ask"), row(app, open));
     drawn = now;

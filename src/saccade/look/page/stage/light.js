@@ -1,6 +1,8 @@
 // What is pointed at: a row (a word that attends) of one answer, a column (a word attended to), or a cell.
 // The stage, the lens and all models listen to it, so that they match.
 
+const itself = (of, row, to) => (of === to ? row : null);
+
 export class Light {
   #listeners = new Set();
   /** What is lit without a pointer: the selected word, or the step shown. */
@@ -8,6 +10,8 @@ export class Light {
   row = null;
   column = null;
   of = 0;
+  /** The word of the answer `to` that stands for a word of the answer `of`, or null. */
+  twin = itself;
 
   listen(act) {
     this.#listeners.add(act);
@@ -17,7 +21,15 @@ export class Light {
   reset(home) {
     this.#listeners.clear();
     this.home = home;
+    this.twin = itself;
     Object.assign(this, home);
+  }
+
+  /** Light this where nothing was chosen. */
+  rest(home) {
+    if (this.home.row !== null || this.home.column !== null) return;
+    this.home = home;
+    if (this.empty) this.clear();
   }
 
   set(row, column, of = this.of) {
@@ -32,6 +44,11 @@ export class Light {
 
   clear() {
     this.set(this.home.row, this.home.column, this.home.of);
+  }
+
+  /** The lit word of an answer: its own, or the counterpart of another answer's. */
+  rowOf(answer) {
+    return this.row === null ? null : this.twin(this.of, this.row, answer);
   }
 
   get empty() {

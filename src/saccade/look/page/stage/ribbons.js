@@ -5,7 +5,7 @@ const FAINTEST = 0.04;
 const MOST = 1500;
 const WIDEST = 11;
 
-/** The links to draw: all visible ones, or only those of the selected word. */
+/** The links to draw, the strongest last. */
 function linksOf(figure) {
   const links = [];
   figure.rows.forEach((_, row) => figure.columns.forEach((_column, column) => {
@@ -25,9 +25,9 @@ function curve(from, to, origin) {
 }
 
 /**
- * The drawing over `box`, which holds both lanes. `sparse`: too many words, so only ribbons of the lit word are drawn.
- * `below`: other lanes lie between, so they are drawn only for a word of this answer.
- * Returns {element, place()}: `place` measures the words again, as after a change of size.
+ * The drawing over `box`, which holds both lanes. `sparse`: so many words that only ribbons of the lit word are drawn, as
+ * they also are where lanes wrap. `below`: other lanes lie between, so they are drawn only for a word of this answer.
+ * Returns {element, place(), wraps()}: `place` measures the words again, as after a change of size.
  */
 export function ribbons(box, figure, upper, lower, { light, of, sparse, below }) {
   const links = linksOf(figure);
@@ -38,29 +38,29 @@ export function ribbons(box, figure, upper, lower, { light, of, sparse, below })
   let wraps = false;
   const lit = () => {
     const mine = light.of === of;
+    const chosen = links.map(({ row, column }) => (light.row === null || (mine && light.row === row))
+      && (light.column === null || light.column === column) && (!below || light.row !== null));
+    // nothing lit, a word of another answer, or one without links, as a hidden word: the whole picture
+    const whole = light.empty || (light.row !== null && !mine) || !chosen.includes(true);
     paths.forEach((path, number) => {
-      const { row, column, weight } = links[number];
-      const chosen = (light.row === null || (mine && light.row === row))
-        && (light.column === null || light.column === column);
-      const alone = light.empty || (light.row !== null && !mine);
-      const rest = sparse || below ? 0 : !alone ? 0.05 : wraps ? 0.3 * weight : 0.14 + 0.6 * weight;
-      const shown = !alone && chosen && (!below || light.row !== null) ? 0.3 + 0.7 * weight : rest;
-      path.setAttribute("stroke-opacity", shown.toFixed(3));
+      const { weight } = links[number];
+      // ribbons of wrapped lanes pass behind words, which have to stay legible
+      const strong = wraps ? 0.16 + 0.34 * weight : 0.3 + 0.7 * weight;
+      const rest = sparse || below || wraps ? 0 : whole ? 0.14 + 0.6 * weight : 0.05;
+      path.setAttribute("stroke-opacity", (!whole && chosen[number] ? strong : rest).toFixed(3));
     });
   };
   light.listen(lit);
   const place = () => {
-    const [first, last] = [figure.rows.length && lower(0), figure.rows.length && lower(figure.rows.length - 1)];
-    wraps = first.top !== last.top; // lanes of several lines: ribbons would hide one another
+    const [tops, bottoms] = [figure.columns.map((_, column) => upper(column)), figure.rows.map((_, row) => lower(row))];
+    wraps = [tops, bottoms].some((boxes) => boxes.length && Math.abs(boxes[0].top - boxes.at(-1).top) > boxes[0].height / 2);
     const origin = box.getBoundingClientRect();
     const [left, top] = [origin.left - box.scrollLeft, origin.top - box.scrollTop];
     element.setAttribute("width", box.scrollWidth);
     element.setAttribute("height", box.scrollHeight);
-    const [tops, bottoms] = [figure.columns.map((_, column) => upper(column)),
-      figure.rows.map((_, row) => lower(row))];
     paths.forEach((path, number) => path.setAttribute("d",
       curve(tops[links[number].column], bottoms[links[number].row], { left, top })));
     lit();
   };
-  return { element, place };
+  return { element, place, wraps: () => wraps };
 }

@@ -1,16 +1,19 @@
 // The stage: what was read and what was written, as lanes of words joined by ribbons.
 import { button, byId, el, redraw } from "saccade/base/dom";
-import { breadth, decimal, percent, visible } from "saccade/base/format";
+import { decimal, percent, visible } from "saccade/base/format";
 import { imageLane } from "saccade/lanes/image";
 import { plainLane, textLane } from "saccade/lanes/text";
 import { drawAsk } from "saccade/stage/ask";
 import { ribbons } from "saccade/stage/ribbons";
-import { sentenceOf } from "saccade/stage/diff";
-import { isImage, sureness, unknownTokens } from "saccade/trace/fold";
+import { counterparts, matches, sentenceOf, shiftOf } from "saccade/stage/diff";
+import { fit } from "saccade/stage/fit";
+import { isImage, logProbability, sureness, unknownTokens } from "saccade/trace/fold";
 
 const MANY = 30;
 /** Words in a lane; with more, the words wrap and only the ribbons of the word in question are drawn. */
 const UNSURE = 0.5;
+const SHIFT = 0.01;
+/** The least change of a probability that is shown. */
 const NAMES = { source: "Read", target: "Wrote", written: "Wrote before" };
 const nameOf = (side) => NAMES[side] ?? side;
 
@@ -25,20 +28,23 @@ function readLook(answer) {
   };
 }
 
-/** The states of a word that was written. */
-function wroteLook(answer) {
-  const { trace, diff, hand } = answer;
-  const fresh = diff ? new Set(diff.after.filter((_, place) => diff.kept[place] === null)
-    .flatMap((entry) => entry.places)) : new Set();
-  const forced = hand.model === null || hand.state.on !== hand.model ? 0 : hand.state.force.length;
+/** The states of a word that was written; `first` is the answer that others are compared with. */
+function wroteLook(answer, first) {
+  const { trace, diff, hand, figure } = answer;
+  const fresh = new Set(diff?.fresh.flatMap((entry) => entry.places));
+  const alike = answer === first ? null : matches(...[first, answer].map((each) => each.figure.rows.map(({ name }) => name)));
+  const differing = new Set(figure.rows.filter((_, row) => alike?.[row] === null));
   return (word) => {
     const sure = sureness(trace, word);
+    const shift = shiftOf(answer, word);
     const changed = word.places.some((place) => fresh.has(place));
-    const yours = word.places.some((place) => place === forced - 1);
+    const yours = hand.yours(word);
     const unsure = sure !== null && sure < UNSURE && !word.mark;
-    return { classes: [changed && "changed", yours && "yours", unsure && "unsure"],
-      told: [sure !== null && `${percent(sure)} sure`, yours && "written by you", changed && "changed"]
-        .filter(Boolean) };
+    const moved = shift && Math.abs(shift[1] - shift[0]) >= SHIFT;
+    return { classes: [changed && "changed", yours && "yours", unsure && "unsure", differing.has(word) && "differs"],
+      shift: moved ? `${Math.round(100 * shift[0])} → ${percent(shift[1])}` : null,
+      told: [sure !== null && `${percent(sure)} sure`, moved && `before ${percent(shift[0])}`, yours && "written by you",
+        changed && "changed", differing.has(word) && "the first answer has another word"].filter(Boolean) };
   };
 }
 
@@ -46,9 +52,10 @@ function wroteLook(answer) {
 function wroteLane(answer, scene, app, light, many) {
   const { figure, site, of } = answer;
   const source = (site?.rows ?? "target") === "source";
+  const look = source ? readLook(answer) : wroteLook(answer, scene.first);
   return textLane({ key: `wrote-${of}`, words: figure.rows,
     label: many ? visible(answer.label) : site?.rows === site?.columns && site ? "attends" : nameOf(site?.rows ?? "target"),
-    picked: scene.pick?.of === of ? scene.pick.row : null, look: source ? readLook(answer) : wroteLook(answer),
+    picked: scene.pick?.of === of ? scene.pick.row : null, look,
     point: (row) => light.set(row, null, of), leave: () => light.clear(),
     pick: (row) => app.update({ pick: { row, column: null, of }, step: figure.rows[row].places[0] }),
     note: cutNote(answer) });
@@ -86,17 +93,30 @@ function follow(light, read, wrote, answers) {
       // the weights of one image region are small, so they are divided by their maximum
       const most = same && figure.side ? Math.max(1e-9, ...figure.rows.map((_, place) => figure.at(place, column))) : 1;
       lane.light(same ? figure.rows.map((_, place) => figure.at(place, column) / most) : null,
-        answers[number].of === of ? row : null);
+        light.rowOf(answers[number].of));
     });
   });
+}
+
+/** The word of one answer that stands for a word of another, for pointing at both. */
+function twinsOf(answers) {
+  const known = new Map();
+  return (of, row, to) => {
+    if (of === to) return row;
+    const pair = [of, to].map((place) => answers.find((answer) => answer.of === place));
+    if (pair.some((answer) => !answer || (answer.site?.rows ?? "target") !== "target")) return null;
+    const key = `${of} ${to}`;
+    if (!known.has(key)) known.set(key, counterparts(...pair.map(({ figure }) => figure.rows.map(({ name }) => name))));
+    const found = known.get(key).indexOf(row);
+    return found < 0 ? null : found;
+  };
 }
 
 /** The answer before the changes, and what the changes did; after the `last` answer, how to take them back. */
 function changes(answer, app, last) {
   if (!answer.diff || answer.model === null) return null;
-  const { base, trace, site, diff } = answer;
-  return el("div", { class: "changes" }, plainLane({ label: "Was", words: diff.old }),
-    el("p", { class: "what-happened" }, el("span", {}, sentenceOf(base, trace, site, app.state, diff)),
+  return el("div", { class: "changes" }, answer.diff.changed > 0 && plainLane({ label: "Was", words: answer.diff.old }),
+    el("p", { class: "what-happened" }, el("span", {}, sentenceOf(answer, app.state)),
       last && app.depth > 0 && button("Undo", () => app.undo(), { class: "small", "data-key": "undo", title: "Z" }),
       last && button("Start over", () => app.startOver(), { class: "small", "data-key": "start-over" })));
 }
@@ -109,17 +129,18 @@ function savedChanges({ trace, model }) {
   return told.length > 0 && el("p", { class: "quiet" }, `Saved with changes: ${told.join(", ")}.`);
 }
 
-function factsOf({ trace, site }) {
+function factsOf({ trace, site, why }) {
   const { preset, parameters } = trace.model;
   return el("p", { class: "quiet facts" }, `${visible(preset)} · ${parameters.toLocaleString("en")} parameters · `
-    + `score ${decimal(trace.score)}`,
+    + `log-probability ${decimal(logProbability(trace))}`,
+  why && el("span", {}, ` · Not changed: ${visible(why)}.`),
   !site && el("span", {}, " · This model has no attention: it reads everything into one vector."));
 }
 
 /** Lanes of all answers that have a trace; measured and joined by ribbons after they are on the page. */
 function lanes(scene, app, light) {
-  const answers = scene.answers.filter((answer) => answer.trace);
-  const [first] = answers;
+  const { first } = scene;
+  const answers = [first, ...scene.answers.filter((answer) => answer.trace && answer !== first)];
   const several = scene.answers.length > 1;
   const read = first.figure.columns.length || first.figure.side ? readLane(first, scene, app, light) : null;
   const wrote = answers.map((answer) => wroteLane(answer, scene, app, light, several));
@@ -134,18 +155,21 @@ function lanes(scene, app, light) {
       && (number === 0 || answer.figure.columns.length === first.figure.columns.length))
       .map(([answer, number]) => ribbons(box, answer.figure, read.rectOf, wrote[number].rectOf,
         { light, of: answer.of, sparse, below: number > 0 })) : [];
-  const each = answers.map((answer, number) => el("div", { class: answer.slow ? "answer busy" : "answer" }, rows[number]?.element, changes(answer, app, number === answers.length - 1),
+  const each = answers.map((answer, number) => el("div", { class: answer.slow || answer.fault ? "answer busy" : "answer" }, rows[number]?.element, changes(answer, app, number === answers.length - 1),
   savedChanges(answer), factsOf(answer)));
   const source = first.trace.sides.get("source");
   const image = !first.figure.side && source && isImage(source)
     && el("img", { class: "read-image", src: source.image, alt: "The image that was read" });
   box.append(...[image, read?.element, el("div", { class: "answers" }, each), ...drawn.map(({ element }) => element)]
     .filter(Boolean));
+  light.twin = twinsOf(answers);
   if (read) follow(light, read, wrote, answers);
-  const lists = [first.figure.side ? [] : first.figure.columns, ...answers.map(({ figure }) => figure.rows)];
   return { box, place: () => {
-    if (!document.body.classList.contains("present") && !sparse) fit(box, lists);
+    if (!sparse) fit(box, document.body.classList.contains("present"));
     drawn.forEach(({ place }) => place());
+    const wraps = drawn.some((each) => each.wraps());
+    box.classList.toggle("lines", wraps);
+    if (wraps) light.rest({ row: 0, column: null, of: first.of }); // where lanes wrap, one word has ribbons at a time
   } };
 }
 
@@ -159,21 +183,6 @@ function waiting(answer, app) {
 
 let measure = null;
 const sizes = new ResizeObserver(() => measure?.());
-
-const [SMALLEST, LARGEST] = [17, 32];
-/** Pixels of a word's letters: as large as fits into one line. */
-const AROUND = 24;
-/** Pixels around a word: padding, border and gap. */
-
-/** Choose the size of the words, so that the longer lane fits into one line if it can. */
-function fit(box, lists) {
-  const room = box.querySelector(".words")?.clientWidth;
-  if (!room) return;
-  const sizes = lists.filter((words) => words.length).map((words) => (room - AROUND * words.length)
-    / (0.57 * words.reduce((sum, word) => sum + breadth(visible(word.name)), 0)));
-  const size = Math.min(...sizes, LARGEST);
-  if (size >= SMALLEST) box.style.setProperty("--word", `${size.toFixed(1)}px`);
-}
 
 /** Draw the stage. */
 export function drawStage(scene, app, light) {

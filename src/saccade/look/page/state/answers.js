@@ -2,6 +2,7 @@
 // nothing.
 import { Refusal } from "saccade/engine/server";
 import { UNTOUCHED, untouched } from "saccade/state/link";
+import { sharedChanges } from "saccade/state/shared";
 import { entriesOf } from "saccade/trace/fold";
 import { Fault, openTrace } from "saccade/trace/open";
 
@@ -11,6 +12,7 @@ const RETRY = 2000;
 /** Milliseconds between attempts while the server does not answer. */
 const SLOW = 150;
 /** Milliseconds after which the page shows that it waits. */
+const EMPTY = { trace: null, base: null, busy: false, slow: false, fault: null, why: null };
 
 /** The tokens of hidden words in one model's source; words that this model splits differently are left out. */
 export function hiddenTokens(trace, hide) {
@@ -20,16 +22,19 @@ export function hiddenTokens(trace, hide) {
   return hide.flatMap((number) => entries[number]?.places ?? []);
 }
 
-/** The body of a trace request. Interventions by token number are sent only to the model that they were made on. */
-export function requestOf(state, model, image, base) {
+/** True if interventions by token number are those of this model. */
+const owns = (state, model) => state.on === null || state.on === model;
+const numbered = (state) => state.force.length > 0 || state.pull.length > 0;
+
+/** The body of a trace request; `own` are the interventions by token number, {force, pull, block}. */
+export function requestOf(state, model, image, base, { force = [], pull = [], block = [] } = {}) {
   /** @type {Record<string, any>} */
   const request = { model, ...(image === null ? { input: state.text } : { image: image.base64 }),
     options: state.options };
-  const own = state.on === null || state.on === model;
-  const block = [...new Set([...(own ? state.block : []), ...hiddenTokens(base, state.hide)])];
-  if (own && state.force.length) request.force = state.force;
-  if (block.length) request.block = block.sort((one, two) => one - two);
-  if (own && state.pull.length) request.pull = state.pull;
+  const blocked = [...new Set([...block, ...hiddenTokens(base, state.hide)])];
+  if (force.length) request.force = force;
+  if (blocked.length) request.block = blocked.sort((one, two) => one - two);
+  if (pull.length) request.pull = pull;
   if (state.lens === "step") request.detail = true;
   return request;
 }
@@ -37,6 +42,7 @@ export function requestOf(state, model, image, base) {
 export class Answers {
   #slots = new Map();
   #cache = new Map();
+  #state = null;
 
   /** `show` is called when something has changed; `imageOf(model)` is its input image, or null if it reads text. */
   constructor(engine, imageOf, show) {
@@ -45,14 +51,16 @@ export class Answers {
     this.show = show;
   }
 
-  /** {trace, base, busy, slow, fault}: `trace` may be of an earlier request while busy or after a fault. */
+  /** {trace, base, busy, slow, fault, why}: `trace` may be of an earlier request while busy or after a fault. */
   of(model) {
-    return this.#slots.get(model) ?? { trace: null, base: null, busy: false, slow: false, fault: null };
+    return this.#slots.get(model) ?? EMPTY;
   }
 
-  /** Ask the models of this state, and forget the others. */
-  refresh(state) {
-    for (const model of state.models) this.#ask(model, state);
+  /** Ask the models of this state, and forget the others. `follow`: a model that is still answering is asked then. */
+  refresh(state, follow = false) {
+    this.#state = state;
+    const order = [...state.models].sort((one, two) => Number(two === state.on) - Number(one === state.on));
+    for (const model of order) this.#ask(model, follow);
     for (const [model, slot] of this.#slots) {
       if (state.models.includes(model)) continue;
       slot.control?.abort();
@@ -62,25 +70,30 @@ export class Answers {
   }
 
   /** Ask again for what failed. */
-  retry(state) {
+  retry() {
     for (const slot of this.#slots.values()) if (slot.fault) slot.key = null;
-    this.refresh(state);
+    this.refresh(this.#state);
   }
 
-  async #ask(model, state) {
+  #ask(model, follow) {
+    const state = this.#state;
     const image = this.imageOf(model);
-    const slot = this.#slots.get(model) ?? { trace: null, base: null, busy: false, slow: false, fault: null };
+    const slot = this.#slots.get(model) ?? { ...EMPTY };
     this.#slots.set(model, slot);
     const wanted = JSON.stringify([state.text, image?.id, state.options, state.on, state.force, state.pull, state.block,
       state.hide, state.lens === "step"]);
-    if (slot.key === wanted && !slot.fault) return;
+    if (slot.key === wanted) return; // answered, refused, or on its way
+    if (follow && slot.busy) {
+      slot.next = true;
+      return;
+    }
     slot.control?.abort();
     clearTimeout(slot.again);
-    const control = new AbortController();
     clearTimeout(slot.late);
-    Object.assign(slot, { key: wanted, control, busy: true, slow: false });
+    const control = new AbortController();
+    Object.assign(slot, { key: wanted, control, busy: true, slow: false, next: false });
     if (!(image === null ? state.text.trim() : image.base64)) {
-      Object.assign(slot, { trace: null, base: null, fault: null, busy: false, slow: false });
+      Object.assign(slot, EMPTY);
       this.show();
       return;
     }
@@ -89,25 +102,45 @@ export class Answers {
       slot.slow = true;
       this.show();
     }, SLOW);
+    slot.ready = this.#answer(model, state, image, slot, control);
+  }
+
+  async #answer(model, state, image, slot, control) {
     try {
-      const touched = !untouched(state) && (state.on === null || state.on === model || state.hide.length > 0);
-      const plain = requestOf({ ...state, ...UNTOUCHED }, model, image, null);
-      const base = await this.#trace(plain, image, control.signal);
-      if (slot.control !== control) return;
-      const trace = touched ? await this.#trace(requestOf(state, model, image, base), image, control.signal) : base;
+      const base = await this.#trace(requestOf({ ...state, ...UNTOUCHED }, model, image, null), image, control.signal);
+      const own = await this.#own(state, model, base);
       if (slot.control !== control) return; // a newer request has replaced this one
-      Object.assign(slot, { trace, base: touched ? base : null, fault: null, busy: false, slow: false });
-      this.show(model, trace);
+      const asked = requestOf({ ...state, hide: own.hide }, model, image, base, own);
+      const touched = !untouched(state) && ["force", "block", "pull"].some((name) => name in asked);
+      const trace = touched ? await this.#trace(asked, image, control.signal) : base;
+      if (slot.control !== control) return;
+      Object.assign(slot, { trace, base: touched ? base : null, fault: null, busy: false, slow: false,
+        why: own.why ?? null });
+      this.show(model);
     } catch (error) {
       if (slot.control !== control || error.name === "AbortError") return;
       const known = error instanceof Refusal || error instanceof Fault;
-      const away = error instanceof Refusal && error.status === 0;
+      const away = error instanceof Refusal && error.passing;
       Object.assign(slot, { busy: false, slow: false, fault: { away,
         sentence: known ? error.message : "The page could not show the answer." } });
       if (!known) console.error(String(error));
-      if (away) slot.again = setTimeout(() => this.retry(state), RETRY);
+      if (away) slot.again = setTimeout(() => this.retry(), RETRY);
       this.show();
     }
+    if (slot.next) this.#ask(model, true);
+  }
+
+  /** The interventions on one model, whose untouched answer is `base`: {force, pull, block, hide, why}. */
+  async #own(state, model, base) {
+    let own = state;
+    if (!owns(state, model)) {
+      const owner = this.#slots.get(state.on);
+      if (numbered(state)) await owner?.ready;
+      own = { hide: state.hide, ...(numbered(state) ? sharedChanges(state, owner?.fault ? null : owner?.trace, base) : {}) };
+    }
+    const looks = base.sites.some((site) => site.columns === "source");
+    if (looks || !(state.hide.length || state.pull.length) || state.models.length < 2) return own;
+    return { force: own.force, hide: [], why: "it has no attention that could be changed" };
   }
 
   async #trace(request, image, signal) {

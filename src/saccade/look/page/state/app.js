@@ -1,5 +1,4 @@
 // The state of the page and what follows from it: a change updates the URL, sends requests and draws the page anew.
-import { byId } from "saccade/base/dom";
 import { visible } from "saccade/base/format";
 import { Answers } from "saccade/state/answers";
 import { decode, encode, START, UNTOUCHED, untouched } from "saccade/state/link";
@@ -19,14 +18,16 @@ export class App {
     this.draw = draw;
     /** The input image {id, name, base64}, or null. */
     this.image = null;
-    /** Whether the text is being edited. */
+    /** Whether the text is being edited, and whether a letter of it was typed. */
     this.editing = false;
+    this.typing = false;
     this.models = engine.models;
+    /** The words that were selected last, {row, column}, each {place, of} or null. */
+    this.recent = { row: null, column: null };
+    /** Whether the answer to an act is awaited; then the selection goes to what changed. */
+    this.acted = false;
     this.#answers = new Answers(engine, (model) => (this.readsImages([model]) ? this.image ?? { id: 0, base64: "" }
-      : null), (model, trace) => {
-      if (model) byId("status").textContent = `${visible(model)}: ${visible(trace.text)}`;
-      this.draw();
-    });
+      : null), (model) => this.draw(model ?? null));
     this.state = this.#usual();
   }
 
@@ -69,11 +70,17 @@ export class App {
       Object.assign(known, { models: this.#usual().models, traces: this.#usual().traces });
     }
     this.state = { ...found, ...known };
+    this.acted = false;
     this.#changed();
   }
 
-  /** Show the first example, unless the link or the user asked for something. */
+  /** Show the first example, unless the link or the user asked for something. Changes of a link can be undone. */
   begin() {
+    if (this.engine.live && !untouched(this.state) && history.state === null) {
+      history.replaceState({ depth: 0 }, "", `#${encode({ ...this.state, ...UNTOUCHED })}`);
+      history.pushState({ depth: 1 }, "", `#${encode(this.state)}`);
+      this.draw();
+    }
     if (this.state.text || this.image || !this.engine.live || this.state.traces.length) return;
     if (this.examples.length) this.showExample(this.examples[0], { push: false });
   }
@@ -88,14 +95,22 @@ export class App {
 
   /**
    * Change the state. `push`: as a step that can be undone, with the browser's back button too. `soon`: milliseconds
-   * to wait before the request, because more changes follow, as while typing.
+   * to wait before the request, because more changes follow, as while typing. `follow`: as one of many changes while
+   * a slider moves: requests go on at a steady pace, and the page is drawn when they are answered. `act`: an
+   * intervention, after which the selection goes to what changed.
    */
-  update(changes, { push = false, soon = 0 } = {}) {
+  update(changes, { push = false, soon = 0, follow = false, act = false } = {}) {
     this.state = { ...this.state, ...changes };
-    const address = `#${encode(this.state)}`;
-    if (push) history.pushState({ depth: this.depth + 1 }, "", address);
-    else history.replaceState(history.state, "", address);
-    this.#changed(soon);
+    if ("text" in changes || "models" in changes) this.recent = { row: null, column: null };
+    for (const part of ["row", "column"]) {
+      const place = changes.pick?.[part] ?? null;
+      if (place !== null) this.recent[part] = { place, of: changes.pick.of };
+    }
+    if (push) this.acted = act;
+    if (!("text" in changes)) this.typing = false;
+    if (push) history.pushState({ depth: this.depth + 1 }, "", `#${encode(this.state)}`);
+    else if (!follow) history.replaceState(history.state, "", `#${encode(this.state)}`); // browsers limit how often
+    this.#changed(soon, follow);
   }
 
   /** The number of steps that can be undone. */
@@ -111,15 +126,19 @@ export class App {
     this.update({ ...UNTOUCHED }, { push: true });
   }
 
-  #changed(soon = 0) {
+  #changed(soon = 0, follow = false) {
+    if (follow && this.#soon !== null) return;
     clearTimeout(this.#soon);
-    if (soon) this.#soon = setTimeout(() => this.#answers.refresh(this.state), soon);
-    else this.#answers.refresh(this.state);
-    this.draw();
+    this.#soon = soon ? setTimeout(() => {
+      this.#soon = null;
+      this.#answers.refresh(this.state, follow);
+    }, soon) : null;
+    if (!soon) this.#answers.refresh(this.state);
+    if (!follow) this.draw();
   }
 
   retry() {
-    this.#answers.retry(this.state);
+    this.#answers.retry();
     this.draw();
   }
 
@@ -127,7 +146,9 @@ export class App {
   type(text) {
     const touched = !untouched(this.state);
     if (touched) this.say("Your changes belonged to the text before, so they are gone. Undo brings them back.");
-    this.update({ text, ...UNTOUCHED, step: 0, pick: null }, { soon: PATIENCE, push: touched });
+    const first = !this.typing;
+    this.typing = true;
+    this.update({ text, ...UNTOUCHED, step: 0, pick: null }, { soon: PATIENCE, push: touched || first });
   }
 
   /** Set the input image {id, name, base64}; select a model that reads images if none is selected. */
@@ -142,7 +163,7 @@ export class App {
   shown() {
     const asked = this.state.models.map((name) => ({ model: name, label: name, ...this.#answers.of(name) }));
     const saved = this.state.traces.map((place) => ({ model: null, trace: this.traces[place].trace, base: null,
-      busy: false, fault: null, label: `${place + 1}. ${this.traces[place].trace.model.name}` }));
+      busy: false, fault: null, why: null, label: `${place + 1}. ${this.traces[place].trace.model.name}` }));
     return [...asked, ...saved];
   }
 

@@ -18,11 +18,25 @@ function answerOf(app, each, of) {
   return { ...each, of, site, head, figure, diff, hand: new Hand(app, each, site) };
 }
 
-/** The scene: {state, answers, first (the first answer with a trace, or null), pick (the selection, if it exists)}. */
+/**
+ * The scene: {state, answers, first, pick}. `first` is the first answer with attention, else the first with a trace, or
+ * null; `pick` is the selection, if it exists.
+ */
 export function sceneOf(app) {
   const answers = app.shown().map((each, of) => answerOf(app, each, of));
-  const first = answers.find((each) => each.trace) ?? null;
+  const first = answers.find((each) => each.site) ?? answers.find((each) => each.trace) ?? null;
   return { state: app.state, answers, first, pick: pickOf(app.state.pick, answers) };
+}
+
+/** What to select after an act: the first word that it changed, so that one sees where it attends now; or null. */
+export function changedPick({ answers, pick }) {
+  for (const { of, diff, figure, site, hand } of [...(pick ? [pick.answer] : []), ...answers]) {
+    if (!diff || (site && site.rows !== "target")) continue;
+    const word = diff.fresh.find((each) => !hand.yours(each)) ?? diff.fresh[0];
+    const row = word ? figure.rows.findIndex((entry) => entry.places.includes(word.places[0])) : -1;
+    if (row >= 0) return { row, column: null, of };
+  }
+  return null;
 }
 
 function pickOf(pick, answers) {

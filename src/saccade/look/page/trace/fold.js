@@ -4,6 +4,9 @@ const PUNCTUATION = /^[\p{P}\p{S}▁\s]+$/u;
 const MARKS = { "<eos>": "end", "<bos>": "start" };
 /** The names under which the tokens that belong to no word are shown. */
 
+/** The name under which a token of a step or of the search is shown. */
+export const shownToken = (text) => MARKS[text] ?? text;
+
 /** True if a side is an image that can be shown. */
 export const isImage = (side) => side.kind === "grid" && side.grid !== null && side.image !== null;
 
@@ -114,6 +117,10 @@ export function sureness(trace, entry) {
   return steps.length && steps.every(Boolean)
     ? Math.exp(steps.reduce((sum, step) => sum + step.log_probability, 0)) : null;
 }
+
+/** The log-probability of the answer: the same for the same words, however they were found. */
+export const logProbability = (trace) =>
+  (trace.steps.length ? trace.steps.reduce((sum, step) => sum + step.log_probability, 0) : trace.score);
 
 /** True for self-attention: a side attends to itself, or a decoder to the tokens written so far. */
 export const looksBack = (site) => site.rows === site.columns || site.columns === "written";
