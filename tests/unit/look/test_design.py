@@ -46,7 +46,7 @@ def test_names_are_those_of_the_page():
     assert all(f'? "{name}" : nameOf' in STAGE for name in design.OWN)
     ways = re.search(r"const WAYS = \{(.*?)\}", FILES["lenses/heads.js"], re.DOTALL)[1]
     assert {tuple(sides.split(" → ")): way for sides, way in re.findall(r'"([^"]+)": "([^"]+)"', ways)} == design.WAYS
-    assert "`Head ${number + 1}`" in FILES["lenses/heads.js"], "figures count heads from 1, too"
+    assert "head ${number + 1}" in FILES["lenses/heads.js"], "figures count heads from 1, too"
 
 
 def test_ribbons_are_those_of_the_page():
