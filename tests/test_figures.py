@@ -59,7 +59,7 @@ def test_speeds_beside_ctranslate2_are_those_of_the_last_two_runs():
         assert len(found) <= 2
         return " to ".join(found)
 
-    assert f"int8, speed / CTranslate2's | {between(1)} / {between(5)} | 1 |" in text_of("README.md")
+    assert f"int8, × CTranslate2's speed | {between(1)} / {between(5)} | 1 |" in text_of("README.md")
 
 
 def test_the_range_beside_generate_is_that_of_all_runs():
@@ -110,7 +110,7 @@ def test_bleu_without_r_drop_is_what_was_measured():
         if re.fullmatch(r"multi30k-en-de/transformer-plain/seed-\d/metrics.json", name)
     ]
     assert len(found) == 3
-    assert f"Only the Transformer uses R-Drop (without: {mean(found):.1f} BLEU)" in text_of("README.md")
+    assert f"only the Transformer uses R-Drop (without: {mean(found):.1f} BLEU)" in text_of("README.md")
 
 
 def test_captioning_in_short_is_what_its_page_says():

@@ -74,15 +74,15 @@ BAD_TENSORS = {
     # width
     "keys too wide": (
         lambda: one_head().bank(zeros(2, 7, 5)),
-        r"keys are 5 wide, but DotScore was built for key_width=4.*width of what is attended to",
+        r"keys are 5 wide, but DotScore was built for key_width=4.*width of the keys",
     ),
     "query too narrow": (
         lambda: ask(one_head(), zeros(2, 1, 3), zeros(2, 7, 4)),
-        r"query is 3 wide, but DotScore was built for query_width=4.*width of what attends",
+        r"query is 3 wide, but DotScore was built for query_width=4.*width of the queries",
     ),
     "many heads, keys too wide": (
         lambda: two_heads().bank(zeros(2, 7, 8)),
-        r"keys are \(2, 7, 8\).*takes \(B, S, 6\).*width of what is attended to",
+        r"keys are \(2, 7, 8\).*takes \(B, S, 6\).*width of the keys",
     ),
     "many heads, values too wide": (
         lambda: two_heads().bank(zeros(2, 7, 6), zeros(2, 7, 6)),
@@ -127,7 +127,7 @@ BAD_TENSORS = {
     "no queries": (lambda: ask(one_head(), zeros(2, 0, 4), zeros(2, 7, 4)), r"query is \(2, 0, 4\): T=0.*at least one"),
     "a batch of no queries": (
         lambda: ask(one_head(), zeros(0, 1, 4), zeros(2, 7, 4)),
-        r"query has 0 rows, but the bank has 2.*at least one row",
+        r"query has 0 rows, but the bank has 2.*at least one for each",
     ),
     "two dtypes": (
         lambda: ask(one_head(), zeros(2, 1, 4, dtype=torch.float64), zeros(2, 7, 4)),
@@ -164,7 +164,7 @@ BAD_TENSORS = {
     ),
     "queries that do not share out": (
         lambda: ask(one_head(), zeros(5, 1, 4), zeros(2, 7, 4)),
-        r"query has 5 rows, but the bank has 2.*as many queries for every sentence",
+        r"query has 5 rows, but the bank has 2.*at least one for each",
     ),
     "values of another length": (
         lambda: one_head().bank(zeros(2, 7, 4), zeros(2, 6, 4)),
@@ -299,7 +299,7 @@ def test_a_name_that_is_near_nothing_gets_no_suggestion():
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Attention("dot"), r"given 'dot' for the score.*build_attention takes their names"),
+        (lambda: Attention("dot"), r"given 'dot' for the score.*use build_attention"),
         (lambda: Attention(DotScore(4, 4), "softmax"), r"given 'softmax' for the align"),
         (lambda: Attention(DotScore(4, 4), window=LocalPredictive(8)), r"queries are 4 wide, but the window's 8"),
         (lambda: Attention(DotScore(4, 4, heads=2), AlphaEntmax(heads=4)), r"score has heads=2.*heads=4"),

@@ -25,7 +25,8 @@ __all__ = ["Attention", "AttentionOutput", "Bank", "check_floats", "check_pairs"
 class Bank:
     """Keys and values to attend to, prepared once per source, with their mask.
 
-    keys (B, [H,] S, prepared), values (B, [H,] S, Dv), mask broadcastable to (B, [H,] T, S) or None.
+    keys (B, [H,] S, P), P the width that the score prepares. values (B, [H,] S, Dv). mask: broadcastable to
+    (B, [H,] T, S), or None.
     """
 
     keys: Tensor
@@ -37,9 +38,10 @@ class Bank:
 class AttentionOutput:
     """Result of an attention call.
 
-    context (N, [H,] T, Dv). weights (N, [H,] T, S), None if a fused kernel skipped them. distribution: the
-    probabilities that a hard align sampled its weights from. past: the state for the next step, if the attention
-    keeps one. scores: shaped like the weights, -inf where masked, only for detailed tapes.
+    context (N, [H,] T, Dv), N = B·K rows. weights (N, [H,] T, S), None if a fused kernel skipped them.
+    distribution: the probabilities that a hard align sampled its weights from. past: the state for the next step, if
+    the attention keeps one. scores: shaped like the weights, -inf where masked; None unless a
+    detailed tape records them.
     """
 
     context: Tensor
@@ -62,10 +64,10 @@ class Attention(nn.Module):
         past = attention.start(bank)                     # None for most attentions
         attended = attention(query, bank, past=past)     # pass attended.past to the next step
 
-    Without `past`, the queries are a sequence from its start. A bank of B sentences also serves N = B·K queries,
-    K consecutive hypotheses per sentence, without being copied.
-    `itself=False` is for self-attention: the query at position t does not see key t. A query without visible keys,
-    such as the first word of a causal attention, gets a context of zeros.
+    Without `past`, the queries start a new sequence. A bank of B sentences also serves N = B·K rows, K consecutive
+    hypotheses per sentence; keys and values are not copied.
+    `itself=False` is for self-attention: the query at position t does not see key t. If the attention is also causal,
+    the first query sees no key. A query that sees no key gets a context of zeros.
     """
 
     def __init__(
@@ -109,7 +111,10 @@ class Attention(nn.Module):
         return (self.score.prepared_width,), (value_width,)
 
     def start(self, bank: Bank, rows: int | None = None) -> AttentionState | None:
-        """Return the state before the first step for `rows` hypotheses, by default one per sentence, or None."""
+        """Return the state before the first step of `rows` hypotheses, by default one per sentence.
+
+        None if the attention keeps no state.
+        """
         if not self.sequential:
             return None
         *lead, size = bank.keys.shape[:-1]  # (B, [H,] S)
@@ -135,8 +140,8 @@ class Attention(nn.Module):
     ) -> AttentionOutput:
         """Attend with queries (N, [H,] T, Dq) to the bank.
 
-        positions (N, T): the position of each query in its sequence, by default 0..T-1. `sight` is what the caller
-        knows about the bank's mask; it saves work, see `fused_attention`.
+        positions (N, T): the position of each query in its sequence, by default 0..T-1. `sight` tells
+        `fused_attention` what the caller knows about the bank's mask, to save work.
         """
         _check_query(self.score, query, bank)
         tape = None if tape is None else tape.at(self.site)
@@ -187,7 +192,7 @@ class Attention(nn.Module):
         first: int = 0,
         sight: Sight = "any",
     ) -> AttentionOutput:
-        """Attend with all queries at once; K hypotheses of a sentence become K·T queries of its row."""
+        """Attend at once: the T queries of each of K hypotheses become K·T queries of their sentence."""
         rows = bank.keys.shape[0]
         beams = query.shape[0] // rows
         visible, pull = self._steer(tape, bank, first, query.shape[-2])
@@ -207,7 +212,7 @@ class Attention(nn.Module):
     def _steer(
         self, tape: Tape | None, bank: Bank, first: int, length: int
     ) -> tuple[Tensor | None, Callable[[Tensor], Tensor] | None]:
-        """Return the tape's mask of visible keys, and its function that changes weights (..., K·T, S).
+        """Return the tape's interventions: a mask of visible keys, a function that changes weights (..., K·T, S).
 
         The weights belong to T steps of K hypotheses, starting at step `first` of this call.
         """
@@ -236,7 +241,7 @@ class Attention(nn.Module):
         pull: Callable[[Tensor], Tensor] | None,
         sight: Sight = "any",
     ) -> AttentionOutput:
-        """Compute score → align → context, by a fused kernel if the weights or scores it skips are not needed."""
+        """Compute score → align → context. A fused kernel does it if the weights or scores it skips are not needed."""
         mask, gain = self.window(query, bank.keys.shape[-2], bank.mask, positions, past)
         if visible is not None:  # after the window, so that hidden keys do not move it
             mask = joined(mask, visible)
@@ -259,7 +264,7 @@ class Attention(nn.Module):
         weights = self.align.choose(distribution)
         if gain is not None:
             weights = weights * gain
-            if mask is not None:  # blocks the gradient of masked weights: junk values could make it 0 · inf
+            if mask is not None:  # no gradient to masked weights: infinite values there would make it NaN
                 weights = weights.masked_fill(~mask, 0.0)
         if pull is not None:
             weights = pull(weights)
@@ -320,7 +325,7 @@ def name_sites(model: nn.Module) -> None:
 
 
 def check_floats(name: str, tensor: Tensor) -> None:
-    """Raise if a tensor is not floating-point, such as token ids."""
+    """Raise if a tensor, such as token ids, is not floating-point."""
     if not tensor.is_floating_point():
         raise ShapeError(f"{name}: dtype {tensor.dtype}, but attention works on floats. Embed tokens first.")
 
@@ -395,7 +400,7 @@ def _check_keys(score: Score, keys: Tensor, values: Tensor) -> None:
     if keys.shape[-1] != score.key_width:
         raise ShapeError(
             f"keys are {keys.shape[-1]} wide, but {type(score).__name__} was built for key_width={score.key_width}. "
-            "Build it with the width of what is attended to."
+            "Build it with the width of the keys."
         )
     check_pairs(keys, values)
     check_dtype(score, keys=keys, values=values)
@@ -408,7 +413,7 @@ def _check_parts(score: Score, align: Align | None, window: Window | None) -> No
         if not isinstance(part, kind):
             raise ConfigError(
                 f"an Attention is made of a Score, an Align and a Window, but was given {part!r} for the "
-                f"{kind.__name__.lower()}. build_attention takes their names."
+                f"{kind.__name__.lower()}. For names, use build_attention."
             )
         if part.heads not in (None, score.heads):
             raise ConfigError(f"the score has heads={score.heads}, but {type(part).__name__} heads={part.heads}.")
@@ -421,8 +426,8 @@ def _check_parts(score: Score, align: Align | None, window: Window | None) -> No
 def _check_rows(rows: int, sentences: int) -> None:
     if 0 in (rows, sentences) or rows % sentences:
         raise ShapeError(
-            f"query has {rows} rows, but the bank has {sentences}: there must be at least one row, "
-            "and as many queries for every sentence."
+            f"query has {rows} rows, but the bank has {sentences} sentences: the rows must be a multiple of the "
+            "sentences, at least one for each."
         )
 
 
@@ -438,7 +443,7 @@ def _check_query(score: Score, query: Tensor, bank: Bank) -> None:
     if query.shape[-1] != score.query_width:
         raise ShapeError(
             f"query is {query.shape[-1]} wide, but {type(score).__name__} was built for "
-            f"query_width={score.query_width}. Build it with the width of what attends."
+            f"query_width={score.query_width}. Build it with the width of the queries."
         )
     check_floats("query", query)
     _check_rows(query.shape[0], keys.shape[0])

@@ -175,7 +175,7 @@ class MultiHead(nn.Module):
             if tensor.dim() != 3 or tensor.shape[-1] != width:
                 raise ShapeError(
                     f"{name} are {tuple(tensor.shape)}, but this attention takes (B, S, {width}). "
-                    "Build it with the width of what is attended to."
+                    "Build it with the width of the keys."
                 )
             check_floats(name, tensor)
         check_pairs(keys, values)

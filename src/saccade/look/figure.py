@@ -1,7 +1,7 @@
-"""A map as a matrix figure for papers and slides: PNG, PDF or SVG.
+"""An attention map as a matrix figure for papers and slides: PNG, PDF or SVG.
 
 The layout follows figure 3 of Bahdanau et al. 2015, arXiv:1409.0473: source words on top, target words at the left.
-Unlike there, higher weights are darker. Begin and end tokens and punctuation are set apart by a gap. A matrix too
+But here, higher weights are darker. Begin and end tokens and punctuation are set apart by a gap. A matrix too
 large for a page is split into panels below each other.
 """
 
@@ -21,7 +21,7 @@ from saccade.look.output import Format
 __all__ = ["UNKNOWN", "check_content", "key", "save"]
 
 SMALLEST, LARGEST, FULL = 0.75, 2.75, 1.6
-"""Cells, in letters: the smallest, the largest, and the smallest one with labels of full size."""
+"""Cell sizes, in letter heights: minimum, maximum, and the minimum for labels of full size."""
 MOST = 150_000
 """Maximum cells: 387 × 387 already take 15 seconds to draw, and are hard to read."""
 UNKNOWN = f"{BOX}  no font here has this letter"
@@ -29,9 +29,9 @@ SLANT = sqrt(0.5)
 
 
 def save(map: Map, path: Path | str, *, title: str | None = None, format: Format | None = None) -> None:
-    """Write the map as a matrix of square cells, darker for higher weights, in the format of the suffix of `path`.
+    """Write the map as square cells, darker for higher weights. The suffix of `path` sets the file type.
 
-    Gold links are outlined. Equal maps give equal bytes on one machine.
+    Gold alignments are outlined. Equal maps give equal bytes on one machine.
     """
     with sheet(path, format or Format(title)) as page:
         check_content(map)
@@ -47,12 +47,12 @@ def save(map: Map, path: Path | str, *, title: str | None = None, format: Format
 
 
 def _cell(page: Sheet, map: Map, count: int) -> float:
-    """Return the size of cells with which `count` of them and their labels fill the page."""
+    """Return the cell size at which `count` cells and the row labels fill the page."""
     letters = page.size.letters
     beside = 2 + max(page.width(page.label(word), letters) for word in map.target) / letters
     fits = (width / (count + min(beside, 0.5 * count)) for width in page.size.widths)
     cells = [width for width in fits if width >= FULL * letters] or [page.size.widths[-1] / (count + beside)]
-    largest = FULL if page.size.page else LARGEST  # larger ones would make the labels of a slide smaller
+    largest = FULL if page.size.page else LARGEST  # on a slide, larger cells would shrink the labels
     return max(SMALLEST * letters, min(largest * letters, cells[0]))
 
 
@@ -60,7 +60,7 @@ def check_content(map: Map, times: int = 1) -> None:
     """Raise ShapeError if the map is empty, or if `times` maps of its size have too many cells to draw."""
     if not map.source or not map.target:
         raise ShapeError(
-            f"there is nothing to draw: {len(map.source)} words were read and {len(map.target)} written. "
+            f"there is nothing to draw: {len(map.source)} source words and {len(map.target)} target words. "
             "A figure needs one of each."
         )
     if (cells := times * len(map.source) * len(map.target)) > MOST:
@@ -118,11 +118,11 @@ class _Panel:
             if s in self.read and t in self.written:
                 x, y = self.xs[s - self.read.start], top + self.ys[t - self.written.start]
                 side = self.cell - 2 * inset
-                for colour, line in (("#ffffff", 2.6), (GOLD, 1.4)):  # white sets the gold off from a dark cell
+                for colour, line in (("#ffffff", 2.6), (GOLD, 1.4)):  # a white edge, so that gold shows on a dark cell
                     self.page.box((x + inset, y + inset, side, side), edge=colour, line=line, counts=False)
 
     def _corner(self, top: float) -> None:
-        """Write above the words of the rows what rows and columns are."""
+        """Name the two axes above the row labels."""
         notes = self.page.size.notes
         for name, line in zip(self.corner, (2.3, 1.0), strict=True):
             self.page.text(-6, top - line * notes, name, notes, colour=MUTED, side="right")

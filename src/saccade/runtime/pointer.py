@@ -1,4 +1,4 @@
-"""The decoding engine of a pointer: the inner model's engine, then the pointer's own mixture."""
+"""The decoding engine of a pointer-generator: the inner model's engine, then the mixture with copies."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ __all__ = ["PointerEngine", "pack_pointer"]
 def pack_pointer(
     model: Pointer, precision: Precision, engine_of: Callable[[Seq2Seq, Precision], DecodingEngine]
 ) -> DecodingEngine:
-    """Return the engine of a pointer; raise Inexact if it overrides its step, or the inner model has no engine."""
+    """Return a pointer's engine; raise Inexact if it overrides a method, or its inner model has only its step."""
     own_methods(model, Pointer, ("step", "encode", "mixed", "known", "recorder", "_weights"))
     inner = engine_of(model.inner, precision)
     if isinstance(inner, StepEngine):
-        raise Inexact(f"its {type(model.inner).__name__} has no engine")
+        raise Inexact(f"the inner {type(model.inner).__name__} has no engine")
     return PointerEngine(model, inner)
 
 
 class PointerEngine(DecodingEngine):
-    """Engine for pointers around a model that has an engine.
+    """Engine of a pointer whose inner model has an engine.
 
-    It cannot replace sentences: the inner states record no attention for sentences that started later.
+    There is no continuous batching: inner states record no attention for sentences that were added later.
     """
 
     def __init__(self, model: Pointer, inner: DecodingEngine) -> None:
-        self._model, self._inner = weakref.ref(model), inner  # weak: the cache of engines is keyed by the model
+        self._model, self._inner = weakref.ref(model), inner  # weak, so that the cache of engines frees the model
 
     def read(self, batch: Batch, width: int, max_length: int, *, tape: Tape | None = None) -> DecodingState:
         model = self._model()
@@ -46,7 +46,7 @@ class PointerEngine(DecodingEngine):
 
 
 class PointerState(DecodingState):
-    """The inner model's state, and what a copy of each source token writes."""
+    """The inner model's state, and the output token that a copy of each source token gives."""
 
     def __init__(self, model: Pointer, inner: DecodingState, copies: Tensor) -> None:
         self._model, self._inner, self._copies = model, inner, copies

@@ -30,7 +30,7 @@ Link = Annotated[tuple[int, int], Field(strict=False)]
 _LARGEST = 64 << 20
 """Maximum bytes of a file."""
 _TOKENS = 1 << 15
-"""Maximum tokens of a side; models read ten thousand."""
+"""Maximum tokens of a Side; models take at most ten thousand."""
 _PIXELS = 1 << 22
 """Maximum pixels of an image; models use far fewer."""
 _FAULTS = 8
@@ -56,7 +56,7 @@ class Side(Config):
     marks: list[int] = Field(default_factory=list)
     """The positions of tokens that are not part of the text, such as the end token."""
     turn_of: list[int] | None = None
-    """For a dialogue: the turn of each token, from 0; the end token has the number of turns."""
+    """For a dialogue: each token's turn, from 0. The end token is in a turn of its own, the last."""
     grid: list[int] | None = None
     image: str | None = None
     seconds: float | None = None
@@ -76,9 +76,9 @@ class Side(Config):
         if self.grid is not None and (
             len(self.grid) != 2 or min(self.grid) < 1 or self.grid[0] * self.grid[1] != len(self.tokens)
         ):
-            raise ValueError(f"grid is {self.grid}, but must be [rows, columns] of the {len(self.tokens)} tokens")
+            raise ValueError(f"grid is {self.grid}, but must be [rows, columns] whose product is {len(self.tokens)}")
         if self.image is not None and not self.image.startswith("data:image/"):
-            raise ValueError("image must be a data:image/… address, so that a page needs no network")
+            raise ValueError("image must be a data:image/… URL, so that no network is needed")
         return self
 
     def plain(self) -> PlainSide:
@@ -130,7 +130,7 @@ class Step(Config):
     candidates: list[Candidate]
     norms: dict[str, float] = Field(default_factory=dict)
     copies: list[Copied] | None = None
-    """For models that copy: the source tokens that the token may be a copy of, each with its probability."""
+    """For models that copy: positions of source tokens, each with the probability that the token is its copy."""
 
 
 class BeamStep(Config):
@@ -143,7 +143,7 @@ class BeamStep(Config):
 
 
 class Beams(Config):
-    """The beam after each step, and the slots of the best hypothesis."""
+    """The beam after each step, and the best hypothesis's index in it at each step."""
 
     width: int = Field(ge=1)
     steps: list[BeamStep]
@@ -158,7 +158,7 @@ class Beams(Config):
             if any(not 0 <= parent < self.width for parent in step.parents):
                 raise ValueError(f"step {number} has parents outside a beam of {self.width}")
         if len(self.best) > len(self.steps) or any(not 0 <= slot < self.width for slot in self.best):
-            raise ValueError("best does not lead through the beam")
+            raise ValueError("best has more steps than the beam, or an index outside of it")
         return self
 
 
@@ -184,10 +184,10 @@ class Trace(Config):
         for site in self.sites:
             for side, size in ((site.rows, site.weights.shape[1]), (site.columns, site.weights.shape[2])):
                 if side not in self.sides:
-                    raise ValueError(f"the site {site.name} names the side {side!r}, which is not there")
+                    raise ValueError(f"the site {site.name} names the side {side!r}, which the trace lacks")
                 tokens = len(self.sides[side].tokens)
                 if size != tokens:
-                    raise ValueError(f"the site {site.name} has {size} numbers for the {tokens} tokens of {side}")
+                    raise ValueError(f"the site {site.name} has {size} weights for the {tokens} tokens of {side}")
         source = len(self.sides["source"].tokens) if "source" in self.sides else 0
         if any(not 0 <= place < source for step in self.steps for place, _ in step.copies or ()):
             raise ValueError(f"copies point outside the {source} source tokens")
@@ -197,7 +197,7 @@ class Trace(Config):
 
     @property
     def attention(self) -> AttentionMaps:
-        """The attention maps as in a prediction, to fold, draw and save."""
+        """The attention maps, as `Prediction.attention` has them."""
         empty = Side(text="", tokens=[], words=[], word_of=[])
         source, target = (self.sides.get(name, empty).plain() for name in ("source", "target"))
         cross = tuple(site.name for site in self.sites if (site.rows, site.columns) == ("target", "source"))

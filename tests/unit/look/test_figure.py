@@ -296,7 +296,7 @@ def test_other_formats_are_refused(name, was, tmp_path):
 
 
 def test_nothing_cannot_be_drawn(tmp_path):
-    with pytest.raises(ShapeError, match="1 words were read and 0 written"):
+    with pytest.raises(ShapeError, match="1 source words and 0 target words"):
         save(Map(["a"], [], []), tmp_path / "map.png")
     with pytest.raises(ShapeError, match="0 curves"):
         save_lengths([], tmp_path / "lengths.png")

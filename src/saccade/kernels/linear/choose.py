@@ -32,7 +32,7 @@ def together(layers: list[nn.Linear], x: Tensor) -> tuple[Tensor, ...]:
 
 
 def learns(x: Tensor, *layers: nn.Linear) -> bool:
-    """Return whether the fused kernels run these layers: only with gradients, since they speed up the backward pass."""
+    """Return whether fused kernels run these layers. They speed up the backward pass, so they need gradients."""
     if not (torch.is_grad_enabled() and fusable(x) and all(bare(layer) for layer in layers)):
         return False
     first = layers[0]
