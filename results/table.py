@@ -95,7 +95,7 @@ def tally(rows: list[tuple[str, str, str, str]]) -> str:
     sentences = [
         f"Of {of['yes'] + of['no'] + of['inconclusive']} measured findings {of['yes']} were reproduced, "
         f"{of['no']} were not, and {of['inconclusive']} are inconclusive.",
-        f"Of {goals} target values set in advance {of['reached']} were reached.",
+        f"{of['reached']} of {goals} scores set as targets in advance were reached.",
         f"{of['–']} rows were not measured yet." if of["–"] else "",
     ]
     return " ".join(sentences).strip()

@@ -110,7 +110,7 @@ def test_bleu_without_r_drop_is_what_was_measured():
         if re.fullmatch(r"multi30k-en-de/transformer-plain/seed-\d/metrics.json", name)
     ]
     assert len(found) == 3
-    assert f"only the Transformer uses R-Drop (without: {mean(found):.1f} BLEU)" in text_of("README.md")
+    assert f"On Multi30k only the Transformer uses R-Drop ({mean(found):.1f} BLEU without)" in text_of("README.md")
 
 
 def test_captioning_in_short_is_what_its_page_says():

@@ -166,7 +166,7 @@ def test_every_page_with_commands_is_run():
         assert languages <= {
             "python",
             "{toctree}",
-            *(("", "console", "yaml", "ini") if path.name in here else ("",)),
+            *(("", "console", "yaml", "ini", "json") if path.name in here else ("",)),
         }, path
         bare = [content for language, content in blocks(path) if not language]
         assert not any(line.startswith("$ ") for content in bare for line in content.splitlines()), path

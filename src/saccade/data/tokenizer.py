@@ -339,7 +339,7 @@ class Tokenizers:
             if not isinstance(labels, list) or not all(isinstance(label, str) and label for label in labels):
                 raise ValueError("the labels must be texts")
             if len(set(labels)) != len(labels):
-                raise ValueError("a label is there twice")
+                raise ValueError("a label is repeated")
             "".join(labels).encode()  # raises ValueError for lone surrogates
         source = None if state["source"] is None else Tokenizer.restore(state["source"])
         if state["target"] == "source":

@@ -23,7 +23,7 @@ _MODELS = {"word": "WordLevel", "char": "WordLevel", "bpe": "BPE", "unigram": "U
 _WORDS = r"\d+(?:[.,]\d+)+|[\w\p{M}-]+['’]?|[^\w\s\x1c-\x1f]"
 """Matches a number, a word with its final apostrophe (l' as in l'eau), or one punctuation mark."""
 _UNSPACED = r"[^\s\x1c-\x1f]+"
-"""Matches the words of str.split, for which four control characters are spaces, unlike in regular expressions."""
+"""Matches words as str.split does: U+001C to U+001F separate them too, which are no spaces in this regex library."""
 
 
 def in_pieces(kind: str) -> bool:
@@ -76,7 +76,7 @@ def _pattern(state: dict[str, Any]) -> Any:
 
 
 def _inside(state: dict[str, Any], outer: str, inner: str, *, kind: type) -> Any:
-    """Return state[outer][inner], or an empty value of its kind."""
+    """Return state[outer][inner] if it is a `kind`, else `kind()`."""
     part = state.get(outer)
     found = part.get(inner) if isinstance(part, dict) else None
     return found if isinstance(found, kind) else kind()
@@ -131,10 +131,10 @@ def _check_pieces(pieces: list[str], kind: str) -> None:
     if tuple(pieces[: len(SPECIALS)]) != SPECIALS:
         raise ValueError("the special tokens are not the first ones")
     if "" in pieces or len(set(pieces)) != len(pieces):
-        raise ValueError("a token is empty or there twice")
+        raise ValueError("a token is empty or repeated")
     "".join(pieces).encode()  # raises ValueError for lone surrogates
     if not in_pieces(kind):
         return
     alphabet = {*pre_tokenizers.ByteLevel.alphabet()}
     if not alphabet <= set(pieces) or not all(alphabet.issuperset(piece) for piece in pieces[len(SPECIALS) :]):
-        raise ValueError("the tokens do not write all bytes, or write something else")
+        raise ValueError("a byte has no token, or a token has a symbol that is no byte")

@@ -30,7 +30,7 @@ __all__ = [
 
 
 def evaluation_recipe(recipe: Recipe, changes: list[str]) -> Recipe:
-    """Return a model's recipe with settings changed as by --set, such as other test data."""
+    """Return a model's recipe with changes as in --set, for example to the test data."""
     return parse_recipe(override(RecipeText(recipe.dump(), "the model's recipe"), changes)) if changes else recipe
 
 

@@ -37,7 +37,7 @@ class Hold:
         self._uploads, self.size = uploads, 0
 
     def add(self, size: int) -> None:
-        """Reserve `size` more bytes, or raise 429; never block, since a waiting request keeps its own bytes."""
+        """Reserve `size` more bytes, or raise 429. Waiting could deadlock: waiting requests keep their bytes."""
         if self._uploads.held + size > self._uploads.most:
             most = f"{self._uploads.most / 1e6:g} MB"
             raise Problem(

@@ -213,14 +213,14 @@ def _forced(force: Sequence[int], size: int) -> tuple[int | None, int | None]:
     """Return the forced first and last token of an answer."""
     if len(force) > 2 or any(not 0 <= place < size for place in force) or list(force) != sorted(force):
         raise ConfigError(
-            f"force is {list(force)}, but an answer has a first and a last token of the passage, from 0 to {size - 1}."
+            f"force is {list(force)}, but it takes at most a first and a last token, in order, from 0 to {size - 1}."
         )
     first, last = [*force, None, None][:2]
     return first, last
 
 
 def _step(logs: Any, token: int, tokens: Sequence[str]) -> Step:
-    """Return a step of a trace: a token of the passage is pointed at."""
+    """Return a trace step: the choice of an answer's first or last token."""
     best = np.argsort(-logs, kind="stable")[:CANDIDATES].tolist()
     candidates = [(place, tokens[place], float(logs[place])) for place in best]
     return Step(token=token, text=tokens[token], log_probability=float(logs[token]), candidates=candidates)

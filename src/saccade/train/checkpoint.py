@@ -222,16 +222,16 @@ def _remedy(folder: Path) -> str:
     found = checkpoints(folder.parent)
     if folder in found[1:]:
         return f"Delete {folder} to resume from {found[found.index(folder) - 1].name}."
-    return "There is no older checkpoint to resume from: copy it again, or start a new run in another --out."
+    return "There is no older checkpoint: copy this one again, or start a new run in another --out."
 
 
 def _misfit(name: str, found: tuple[int, ...], wanted: tuple[int, ...], where: str) -> str:
     if "embedding" in name or name.startswith("output"):
         return (
             f"the vocabulary does not match: {where} has {found[0]} words in {name}, but the tokenizer "
-            f"{wanted[0]}. Put the tokenizer.json that the model was trained with beside it."
+            f"has {wanted[0]}. Put the tokenizer.json that the model was trained with beside it."
         )
-    return f"{where} belongs to another model: its {name} is {found}, but the recipe's {wanted}."
+    return f"{where} belongs to another model: {name} is {found}, but the recipe needs {wanted}."
 
 
 def _save_tensors(path: Path, tensors: Tensors, notes: dict[str, str] | None = None) -> None:

@@ -112,12 +112,12 @@ def renamed(state, old, new):
     ("kind", "old", "new", "why"),
     [
         ("word", SPECIALS[1], "<begin>", "special tokens are not the first"),
-        ("word", "cat", "", "empty or there twice"),
+        ("word", "cat", "", "empty or repeated"),
         ("word", "cat", "\ud800", "UnicodeEncodeError"),
-        ("bpe", "!", "語", "do not write all bytes"),
-        ("unigram", "!", "語", "do not write all bytes"),
-        ("unigram", "!", "Ġ", "empty or there twice"),
-        ("unigram", "!", "", "empty or there twice"),
+        ("bpe", "!", "語", "a byte has no token"),
+        ("unigram", "!", "語", "a byte has no token"),
+        ("unigram", "!", "Ġ", "empty or repeated"),
+        ("unigram", "!", "", "empty or repeated"),
         ("unigram", SPECIALS[0], "<p>", "special tokens are not the first"),
     ],
 )

@@ -181,5 +181,5 @@ def test_captions_that_cannot_be_written_leave_nothing(tmp_path, broken, message
 
 def test_writing_pictures_without_the_library_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ConfigError, match=r"writing images needs the extra 'images': pip install"):
+    with pytest.raises(ConfigError, match=r"writing images needs the extra 'images'\. .*pip install"):
         write_captions([], tmp_path, "train")

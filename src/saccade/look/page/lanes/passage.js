@@ -26,7 +26,8 @@ const boxOf = (chip) => ({ x: chip.offsetLeft, y: chip.offsetTop, width: chip.of
 /** The map: every word as a small bar, and the part of the text that is seen now. */
 class TextMap {
   constructor(text, chips) {
-    [this.text, this.chips] = [text, chips];
+    this.text = text;
+    this.chips = chips;
     this.bars = chips.map(() => svg("rect", { class: "map-word" }));
     this.view = svg("rect", { class: "map-view" });
     this.element = svg("svg", { class: "minimap", preserveAspectRatio: "none", "aria-hidden": "true" }, this.bars, this.view);

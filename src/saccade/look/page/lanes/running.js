@@ -28,6 +28,8 @@ export function chipOf(word, place, { key, picked, look, name = visible(word.nam
 /**
  * The words of a side in the order of its text: {chips, parts}. `chips` are the buttons of the figure's words. `parts`
  * are {entry, shown}, words that the figure leaves out included. `nameOf(entry)` may give another name.
+ * @param {any} side
+ * @param {any} spec
  */
 export function running(side, { words, unit, nameOf = (entry) => visible(entry.name), ...spec }) {
   const numbers = new Map(words.map((word, place) => [word.places[0], place]));
@@ -35,7 +37,8 @@ export function running(side, { words, unit, nameOf = (entry) => visible(entry.n
   const parts = entriesOf(side, unit).map((entry) => {
     const place = numbers.get(entry.places[0]);
     if (place === undefined) return { entry, shown: el("span", { class: "sink" }, nameOf(entry)) };
-    chips[place] = chipOf(words[place], place, { ...spec, name: nameOf(entry) });
+    const { key, picked, look } = spec;
+    chips[place] = chipOf(words[place], place, { key, picked, look, name: nameOf(entry) });
     return { entry, shown: chips[place] };
   });
   return { chips, parts };

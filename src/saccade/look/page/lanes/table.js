@@ -7,7 +7,22 @@ import { turnsLane } from "saccade/lanes/turns";
 const LONG = 30;
 /** Words of a source; a longer one is a passage. */
 
-/** `alone`: the lane shows rows and columns at once if a side attends to itself. */
+/**
+ * A lane. `line`: the words that should fit into one line. `alone`: it shows rows and columns at once.
+ *
+ * `joined`: ribbons may end at `rectOf(place)`. `layout`: a class of the box around all lanes. `sized`: its words have
+ * the size of a text, not of a line. `faint`: single weights are small and have to be divided by their maximum.
+ * `settle`: called when it is on the page, and again after a change of size.
+ * @typedef {{element: HTMLElement, line: object[], alone: boolean,
+ *   light: (weights: any, pointed: any, row?: any, figure?: any) => void, rectOf?: (place: number) => DOMRect,
+ *   joined?: boolean, layout?: string, sized?: boolean, faint?: boolean, reveal?: (place: number) => void,
+ *   settle?: () => void}} Lane
+ */
+
+/**
+ * The kinds, the first that fits counts. `alone`: the lane shows rows and columns at once if a side attends to itself.
+ * @type {{fits: (spec: any) => boolean, make: (spec: any) => any, alone: boolean}[]}
+ */
 const KINDS = [
   { fits: ({ answer, rows }) => answer.figure.side !== null && !rows, make: imageLane, alone: true },
   { fits: ({ side }) => Boolean(side?.turn_of), make: turnsLane, alone: true },
@@ -22,10 +37,7 @@ const KINDS = [
  * `spec`: {key, label, name (of the side), words (rows or columns), rows (whether they are rows), unit, picked, look,
  * pick(place), note, answer, light}. The lane gets `point(place)` and `leave()` too, and the side as `side`.
  *
- * A lane is {element, light(weights, pointed, row, figure), alone} and may have: rectOf(place), and joined: true if
- * ribbons may end there; line: the words that should fit into one line; layout: a class of the box around all lanes;
- * sized: true if its words have the size of a text, not of a line; faint: true if single weights are small and have to be divided by their maximum; settle(): called when it is on the
- * page, and again after a change of size.
+ * @returns {Lane}
  */
 export function laneOf(spec) {
   const { answer, light, rows } = spec;
