@@ -13,6 +13,12 @@ if not torch.cuda.is_available():
 torch.set_num_threads(1)
 hypothesis.settings.register_profile("saccade", deadline=None, derandomize=True, max_examples=15, database=None)
 hypothesis.settings.load_profile("saccade")
+LONG = ("test_every_kernel_compiles_for_a_gpu", "test_two_processes_are_killed")
+"""Tests of half a minute and more, which begin first: at the end, one worker would wait for them."""
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: not item.name.startswith(LONG))
 
 
 @pytest.fixture(autouse=True)

@@ -102,7 +102,7 @@ def test_other_words_cannot_be_read(tmp_path):
         save_reading(Map(["a", "b"], ["c"], [[1, 0]]), tmp_path / "reading.png")
     with pytest.raises(ConfigError, match="here 2 words attend to 1 others"):
         draw_reading(Map(["a"], ["a", "a"], [[1], [1]]))
-    with pytest.raises(ShapeError, match="0 words were read"):
+    with pytest.raises(ShapeError, match="0 source words"):
         save_reading(Map([], [], []), tmp_path / "reading.png")
 
 
