@@ -28,9 +28,9 @@ torch.set_num_threads(1)
 texts = [e.source for e in CORPORA["english-french"].generate("valid", {count}, 1, min_length=3, max_length=20)]
 model = saccade.load(sys.argv[1], device="cpu")
 beam = int(sys.argv[2])
-list(model(texts[:40], beam=beam, attention=False))
+list(model.stream(texts[:40], attention=False, beam=beam))
 start = time.perf_counter()
-list(model(texts, beam=beam, attention=False))
+list(model.stream(texts, attention=False, beam=beam))
 print(time.perf_counter() - start)
 """
 # the module of the corpora moved

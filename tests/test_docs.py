@@ -84,6 +84,7 @@ def test_every_command_of_the_readme_runs(workshop):
 GUIDES = [
     "tutorial/first-model.md",
     *("how-to/own-data.md", "how-to/figures.md", "how-to/pointer-networks.md", "how-to/chat.md", "how-to/questions.md"),
+    "how-to/summaries.md",
 ]
 
 

@@ -24,7 +24,8 @@ DOCS = ROOT / "docs"
 PAGES = [DOCS / f"{name}.md" for name in ("captioning", "self-attention", "serve")]
 PAGES += [DOCS / "how-to" / f"{name}.md" for name in ("extend", "resume-and-scale", "serve")]
 RUN_ELSEWHERE = {"README.md", "first-model.md", "own-data.md", "figures.md", "pointer-networks.md", "chat.md"} | {
-    "questions.md"
+    "questions.md",
+    "summaries.md",
 }
 """Pages whose commands test_docs.py runs."""
 NOT_RUN = {

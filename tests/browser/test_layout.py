@@ -256,6 +256,17 @@ def test_every_letter_of_the_equations_is_explained(explorer):
     assert used - names <= explained
 
 
+def test_a_letter_shows_where_it_stands_in_the_equations(explorer):
+    shown, _ = explorer(f"text={TEXT}&lens=step")
+    letters = shown.locator(".cards abbr")
+    assert "attention weight" in (letters.filter(has_text="α").first.get_attribute("title") or "")
+    shown.get_by_text("The letters", exact=True).click()
+    shown.locator(".symbols").get_by_role("button", name="α", exact=True).click()
+    marked = shown.locator(".cards abbr.on")
+    assert set(marked.all_inner_texts()) == {"α"}
+    expect(marked.first).to_be_in_viewport()
+
+
 def test_examples_stay_in_one_line(explorer):
     shown, _ = explorer(examples={"one": [{"input": f"{TEXT} {'and more ' * 8}{place}"} for place in range(5)]})
     expect_answer(shown)

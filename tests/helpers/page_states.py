@@ -66,13 +66,6 @@ STATES = {
     "step": ("lens=step&step=4", None),
     "refused": ("", refuse),
 }
-IN_DARK = ["start", "a word selected", "a word hidden", "matrix", "search", "refused"]
-"""The states whose colors are not those of the others."""
-
-
-def states(variant):
-    """The names of the states that are kept of a variant."""
-    return IN_DARK if variant == "dark" else list(STATES)
 
 
 def take(browser, variant):
@@ -81,7 +74,7 @@ def take(browser, variant):
     found = {}
     with closing(Answers(traces)) as server:
         server.examples = {"one": [{"input": TEXT}, {"input": "the European Economic Area"}]}
-        for name in states(variant):
+        for name in STATES:
             hash, act = STATES[name]
             context = browser.new_context(**VARIANTS[variant], reduced_motion="reduce")
             shown = context.new_page()
@@ -102,7 +95,7 @@ def places(variant):
     wide, high = TILE[variant]
     return {
         name: (GAP + (number % ACROSS[variant]) * (wide + GAP), GAP + (number // ACROSS[variant]) * (high + TITLE))
-        for number, name in enumerate(states(variant))
+        for number, name in enumerate(STATES)
     }
 
 

@@ -1,5 +1,5 @@
 // One decoding step explained, with the model's own numbers.
-import { button, el } from "saccade/base/dom";
+import { button, el, findAll } from "saccade/base/dom";
 import { nameOf, shownToken, tokenWeights } from "saccade/trace/fold";
 import { rowOf } from "saccade/trace/packed";
 import { strip } from "saccade/lenses/strip";
@@ -27,6 +27,7 @@ function inOrder(cards) {
     [place > 0 && el("span", { class: "then", "aria-hidden": "true" }, "↓"), each]));
 }
 
+/** @type {[string, string][]} */
 const SYMBOLS = [["q", "query: what the step asks for, made from the state s"],
   ["k", "key: what a word offers to be found by, made from what was read, h"],
   ["v", "value: what a word hands over. In v · tanh(…): a learned vector that makes one number of many"],
@@ -37,6 +38,22 @@ const SYMBOLS = [["q", "query: what the step asks for, made from the state s"],
   ["f, F", "what a learned filter F sees in the weights of the step before"],
   ["cov", "coverage: how much attention a word has had so far"]];
 /** The letters of the equations, explained once below the cards. */
+const MEANING = new Map(SYMBOLS.flatMap(([letters, text]) => letters.split(", ").map((letter) => [letter, text])));
+
+/** A line of an equation whose letters say what they mean. */
+const formula = (text) => el("span", { class: "formula" }, text.split(/(\p{L}+)/u).map((part) =>
+  (MEANING.has(part) ? el("abbr", { title: MEANING.get(part) }, part) : part)));
+
+/** A line of the list of letters; a letter of an equation above shows where it stands. */
+function symbol([letters, text], used) {
+  const show = (letter) => {
+    const marked = findAll("#lens abbr").filter((part) => part.classList.toggle("on", part.textContent === letter));
+    marked[0]?.scrollIntoView({ block: "center" });
+  };
+  return [el("dt", { class: "formula" }, letters.split(", ").flatMap((letter, place) => [place > 0 && ", ",
+    used.has(letter) ? button(letter, () => show(letter), { class: "small letter", "data-key": `letter-${letter}`,
+      title: "Show it in the equations" }) : letter])), el("dd", {}, text)];
+}
 
 function bar(share) {
   return el("span", { class: "bar", "aria-hidden": "true" },
@@ -118,11 +135,13 @@ function scoring(trace, site, head, row) {
   const columns = trace.sides.get(site.columns);
   const mean = site.heads > 1 && head === null;
   return card("Score each word, and share out", el("p", {},
-    el("span", { class: "formula" }, `e = ${visible(site.formula)}`),
-    el("span", { class: "formula" }, ALIGNS[site.align] ?? `α by ${visible(site.align)}`)),
+    formula(`e = ${visible(site.formula)}`), formula(ALIGNS[site.align] ?? `α by ${visible(site.align)}`)),
   mean && el("p", { class: "quiet" }, `This is the mean of ${site.heads} heads. Choose one above to see its scores.`),
   sharesTable(site, head, row, columns));
 }
+
+/** The letters of a site's equations. */
+const lettersOf = (site) => new Set(`e ${site.formula} ${ALIGNS[site.align] ?? "α"}`.match(/\p{L}+/gu));
 
 /** True if the rows of a site are target tokens, or if there is no site. */
 const writing = (site) => !site || ["target", "written"].includes(site.rows);
@@ -166,6 +185,6 @@ export function stepLens({ trace, site, head, hand }, { state, act }) {
       el("p", {}, "Chosen: ", el("b", { dir: "auto" }, visible(shownToken(step.text))),
         ` with ${percent(Math.exp(step.log_probability))}.`)),
   ]), site && el("details", { class: "symbols" }, el("summary", { "data-key": "symbols" }, "The letters"),
-    el("dl", {}, SYMBOLS.flatMap(([letter, text]) => [el("dt", { class: "formula" }, letter), el("dd", {}, text)]))),
+    el("dl", {}, SYMBOLS.flatMap((entry) => symbol(entry, lettersOf(site))))),
   bare && el("p", { class: "quiet" }, "The vectors inside the model were not recorded in this trace."));
 }
