@@ -66,6 +66,12 @@ class Corpus(NamedTuple):
     lengths: tuple[int, int] = (3, 20)
 
 
+_POINTS = (
+    "0.12,0.93 0.4,0.11 0.85,0.3 0.5,0.5 0.7,0.9",
+    "0.2,0.4 0.9,0.2 0.6,0.5 0.1,0.8 0.4,0.6 0.8,0.7 0.5,0.1 0.3,0.9",
+)
+"""Points in the plane to try."""
+
 CORPORA: dict[str, Corpus] = {
     "english-french": Corpus(
         english_french,
@@ -187,10 +193,7 @@ CORPORA: dict[str, Corpus] = {
         ORDERS,
         ("points", "order"),
         ("text.points", "text.order"),
-        examples=(
-            "0.12,0.93 0.4,0.11 0.85,0.3 0.5,0.5 0.7,0.9",
-            "0.2,0.4 0.9,0.2 0.6,0.5 0.1,0.8 0.4,0.6 0.8,0.7 0.5,0.1 0.3,0.9",
-        ),
+        examples=_POINTS,
         bounds=HULL_BOUNDS,
         lengths=(5, 50),
     ),
@@ -201,10 +204,7 @@ CORPORA: dict[str, Corpus] = {
         ORDERS,
         ("points", "order"),
         ("text.points", "text.order"),
-        examples=(
-            "0.12,0.93 0.4,0.11 0.85,0.3 0.5,0.5 0.7,0.9",
-            "0.2,0.4 0.9,0.2 0.6,0.5 0.1,0.8 0.4,0.6 0.8,0.7 0.5,0.1 0.3,0.9",
-        ),
+        examples=_POINTS,
         bounds=TRIP_BOUNDS,
         lengths=(5, 10),
     ),
