@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from saccade.config import Config, Count, Fault, Index, Seed, Share, Width, check, merge
 from saccade.corpora import CORPORA
 from saccade.corpora.stream import LONGEST, SHORTEST
+from saccade.data.summary_targets import SummaryConfig
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
 from saccade.data.turns import ChatConfig
@@ -141,6 +142,7 @@ class Sections(Config):
     classifier: ClassifierConfig = ClassifierConfig()
     reader: SpanReaderConfig = SpanReaderConfig()
     chat: ChatConfig = ChatConfig()
+    summary: SummaryConfig = SummaryConfig()
     points: PointsConfig = PointsConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()
     train: TrainConfig = TrainConfig()

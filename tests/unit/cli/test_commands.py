@@ -62,6 +62,25 @@ def test_evaluate_on_files_given(capsys, translator, tmp_path):
     )
 
 
+def test_evaluate_searches_with_the_settings_given(capsys, translator, tmp_path):
+    words = (
+        "evaluate",
+        translator,
+        "--set",
+        "data.test=null",
+        "--set",
+        "search.max_length=1",
+        "--json",
+        "--out",
+        tmp_path,
+    )
+    report = json.loads(out_of(run(capsys, *words)))
+    assert report["search"]["max_length"] == 1
+    usual = json.loads(out_of(run(capsys, *words[:4], "--json", "--out", tmp_path)))
+    assert usual["search"]["max_length"] is None
+    assert report["metrics"]["chrf"] < usual["metrics"]["chrf"], "one word is too short"
+
+
 def test_evaluate_says_what_it_was_on_where_there_are_no_test_data(capsys, translator, tmp_path):
     words = ("evaluate", translator, "--set", "data.test=null", "--json", "--out", tmp_path)
     assert json.loads(out_of(run(capsys, *words)))["data"] == "valid"

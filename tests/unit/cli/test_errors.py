@@ -301,6 +301,7 @@ def test_a_gpu_that_is_not_there(capsys, translator):
         (("evaluate", "MODEL", "--split", "tset"), "split 'tset' does not exist. Did you mean 'test'?"),
         (("evaluate", "MODEL", "none.a", "none.b"), "none.a does not exist."),
         (("evaluate", "MODEL", "--set", "data.tset=x"), "setting 'tset' does not exist. Did you mean 'test'?"),
+        (("evaluate", "MODEL", "--set", "train.steps=9"), "--set changes train, but the model is trained already"),
         (("compare", "MODEL"), "a comparison needs two or more models. For one, use saccade evaluate."),
         (("look", "MODEL", " "), "the input is empty, so there is nothing to draw."),
         (("look", "MODEL", "ant", "-o", "x.gif"), "x.gif ends in .gif. Choose a name that ends in .png"),

@@ -3,6 +3,7 @@
 import logging
 import stat
 import sys
+from collections import Counter
 from contextlib import nullcontext
 
 import pytest
@@ -19,7 +20,7 @@ from saccade.kernels.native.gemm import NativeProduct
 from saccade.kernels.native.ranking import best_words
 from saccade.kernels.packed import pack, prepacked
 from saccade.models import build_seq2seq
-from saccade.runtime import StepEngine, engine_of
+from saccade.runtime import StepEngine, engine_of, transformer
 from saccade.search import Beam, Greedy, SearchConfig, decode
 from saccade.search.continuous_batching import continuous_search
 
@@ -190,6 +191,35 @@ def test_a_search_by_it_finds_what_torchs_operations_find(small, changes, width)
     for got, wanted in zip(ours, plain, strict=True):
         assert [part.score for part in got] == pytest.approx([part.score for part in wanted], rel=1e-4)
     assert len({len(each[0].tokens) for each in plain}) > 5, "they end at many lengths"
+
+
+@needs_compiler
+@pytest.mark.parametrize("longest", [0, 8, 128])
+def test_long_sources_are_read_by_torch_with_the_same_result(small, monkeypatch, longest):
+    """The keys and values of the native encoder and those of torch have one layout."""
+    monkeypatch.setattr(transformer, "_LONGEST_NATIVE", longest)
+    model, batch = lively(width=96, attention={"heads": 2}), sentences(5)
+    engine = engine_of(model)
+    read = Counter()
+    monkeypatch.setattr(engine, "_native", Counted(engine._native, read))
+    with torch.inference_mode():
+        found = engine._banks(batch.source, batch.source_mask, False, None)
+        monkeypatch.setattr(engine, "_native", None)
+        wanted = engine._banks(batch.source, batch.source_mask, False, None)
+    assert read["read"] == (batch.source.shape[1] <= longest)
+    kept = batch.source_mask.repeat_interleave(2, 0)
+    for (keys, values), (plain_keys, plain_values) in zip(found, wanted, strict=True):
+        for own, plain in ((keys.mT, plain_keys.mT), (values, plain_values)):
+            torch.testing.assert_close(own[kept], plain[kept], rtol=1e-4, atol=1e-5)
+
+
+class Counted:
+    def __init__(self, encoder, read):
+        self._encoder, self._count = encoder, read
+
+    def read(self, *given):
+        self._count["read"] += 1
+        return self._encoder.read(*given)
 
 
 @needs_compiler

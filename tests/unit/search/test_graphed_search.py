@@ -5,6 +5,7 @@ import gc
 import random
 import weakref
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -12,9 +13,11 @@ import pytest
 import torch
 
 from helpers.cuda_graphs import play_device
-from saccade.batch import EOS, Batch
+from saccade.batch import EOS, PAD, Batch
 from saccade.errors import Interruption, NumericsError
 from saccade.models import MODELS, build_seq2seq, presets_for
+from saccade.models.build import configure
+from saccade.models.pointer import OutputConfig, build_pointer
 from saccade.runtime import StepEngine, engine_of, exactness, step_engine
 from saccade.search import SearchConfig, decode, graphed_search
 
@@ -52,19 +55,30 @@ def scale(model, factor):
         parameter.mul_(factor)
 
 
+def copying(batch):
+    """The batch with what each source token writes if it is copied; every third is an unknown word."""
+    places = torch.arange(batch.source.shape[1], device=batch.source.device)
+    copies = torch.where(places % 3 == 0, WORDS + places, batch.source).masked_fill(~batch.source_mask, PAD)
+    return replace(batch, copies=copies)
+
+
 @pytest.mark.parametrize("lengths", ["one", "own"])
 @pytest.mark.parametrize("beam", [1, 3])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "pointer"])
 def test_the_same_answers(monkeypatch, name, beam, lengths):
     torch.manual_seed(0)
-    model = build_seq2seq(name, WORDS, WORDS, **MODELS[name].tiny).double().to(DEVICE)
+    if name == "pointer":
+        family = configure("bahdanau", **MODELS["bahdanau"].tiny)
+        model = build_pointer(family, WORDS, OutputConfig(kind="pointer")).double().to(DEVICE)
+    else:
+        model = build_seq2seq(name, WORDS, WORDS, **MODELS[name].tiny).double().to(DEVICE)
     config = SearchConfig(beam=beam, nbest=beam, length_penalty=0.6)
     replays = []
     run = graphed_search._CapturedSearch.run
     monkeypatch.setattr(
         graphed_search._CapturedSearch, "run", lambda self, *given: replays.append(1) or run(self, *given)
     )
-    for number, batch in enumerate(batches(10)):
+    for number, batch in enumerate(map(copying, batches(10)) if name == "pointer" else batches(10)):
         if number == 6:
             before = dict(model.__dict__[graphed_search._NAME]._captured)
             scale(model, 0.9)
