@@ -1,4 +1,4 @@
-"""Compare the speed of two versions of saccade on a CPU, in turns, so that both meet the same machine.
+"""Compare the speed of two versions of saccade on a CPU, in alternating turns, so that other load slows both alike.
 
     git worktree add /tmp/old COMMIT
     python benchmarks/versions_cpu.py --old /tmp/old/src --out lines.jsonl

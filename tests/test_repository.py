@@ -1,4 +1,4 @@
-"""The repository stays small: whoever clones it gets source text, and measurements in compressed form."""
+"""The repository stays small: source text, and measurements in compressed form."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""A browser for tests that look at pages as readers do; every page that is visited must run without a fault."""
+"""A browser for tests that use pages as readers do; every visited page must run without an error."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ def _chromium():
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
-@pytest.fixture(scope="module")  # no wider: while it runs, no test of this process could start a loop of its own
+@pytest.fixture(scope="module")  # session scope would block other event loops
 def browser():
     found = _chromium()
     if found is None and "CI" not in os.environ:

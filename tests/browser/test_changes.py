@@ -1,4 +1,4 @@
-"""What-if on the explorer: what is said of a change, where one looks after it, and what a change costs."""
+"""Interventions in the explorer: the sentence about a change, the selection after it, and the requests it makes."""
 
 import re
 
@@ -132,7 +132,7 @@ def test_answers_come_while_one_pulls_and_not_only_after(explorer):
     for percent in range(20, 80):
         drag(slider, percent / 100)
         shown.wait_for_timeout(15)
-    expect(shown.locator(".what-happened")).to_contain_text("You set attention weights")  # not let go yet
+    expect(shown.locator(".what-happened")).to_contain_text("You set attention weights")  # the slider is still held
     during = len(server.asked) - asked
     assert 3 <= during <= 25, "one after the other, each when the one before is answered"
     let_go(slider)
@@ -208,7 +208,7 @@ def test_what_was_typed_can_be_undone(explorer):
     shown.get_by_label("Sentence to translate").press_sequentially("xyz", delay=10)
     expect_asked(shown, server, "input", "xyz")
     shown.keyboard.press("Escape")
-    shown.get_by_role("button", name="Undo").click()  # once for all letters
+    shown.get_by_role("button", name="Undo").click()  # one request for all letters
     expect(shown.locator("#status")).to_contain_text(f"({TEXT})")
     assert "text=the+law" in shown.url
 

@@ -1,4 +1,4 @@
-"""Saved pages: one file, no network, all there is to see of a trace, and nothing that a trace could break."""
+"""Saved pages: one file, no network, everything in a trace is shown, and no trace breaks the page."""
 
 import json
 import re
@@ -207,7 +207,7 @@ def test_steps_are_walked_with_keys_and_buttons(saved):
     shown.keyboard.press("ArrowLeft")
     assert where.inner_text() == "Step 2 of 15: loi"
     shown.get_by_role("button", name="Next →").click()
-    assert shown.evaluate("document.activeElement.textContent") == "Next →"  # drawn anew, yet the focus stayed
+    assert shown.evaluate("document.activeElement.textContent") == "Next →"  # redrawn, with the focus kept
     assert where.inner_text() == "Step 3 of 15: sur"
     shown.get_by_role("button", name="Play").click()
     shown.get_by_role("button", name="Pause").click()
@@ -230,7 +230,7 @@ def test_a_step_tells_the_model_s_own_numbers_in_the_order_of_the_equations(save
     assert shown.locator("canvas.strip").count() == 3
     assert shown.locator(".card h3").all_inner_texts() == [
         "1. The decoder's state",
-        "2. Score each word, and share out",
+        "2. Scores and attention weights",
         "3. The context",
         "4. Joined with the state",
         "5. The next word",
@@ -326,7 +326,7 @@ def test_several_traces_stand_side_by_side(saved):
     shown.get_by_role("checkbox", name="2. self-attentive").uncheck()
     assert shown.locator(".answer").count() == 2
     lens(shown, "Step")
-    assert shown.locator(".view").nth(1).locator(".candidates li").count() == 5  # steps there are, without attention
+    assert shown.locator(".view").nth(1).locator(".candidates li").count() == 5  # there are steps, but no attention
 
 
 @pytest.mark.parametrize("view", LENSES)

@@ -1,4 +1,4 @@
-"""The explorer is quick: the first answer, pointing, pulling, and what has to be loaded.
+"""The explorer is fast: the first answer, pointing, moving a slider, and the bytes that it loads.
 
 Limits hold for a machine that does nothing else; on a busy one they are wider.
 """

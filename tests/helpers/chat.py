@@ -1,4 +1,4 @@
-"""A tiny chat model that has learned nothing."""
+"""A tiny untrained chat model."""
 
 import torch
 

@@ -1,6 +1,6 @@
 """A pytest plugin for machines without a GPU: kernels that tests launch are compiled for one, and do not run.
 
-Triton's interpreter, in which the tests of kernels run there, does not look at types and shapes as its compiler does.
+Triton's interpreter, in which the tests of kernels run there, does not check types and shapes as its compiler does.
 What the tests find then means nothing; what could not be compiled is written to the file COMPILE_REPORT names.
 """
 
@@ -25,7 +25,7 @@ run = JITFunction.run
 
 
 class Hopper:
-    """As much of a driver as compiling asks for."""
+    """The part of a driver that compiling needs."""
 
     def get_current_target(self):
         return GPUTarget("cuda", 90, 32)

@@ -11,7 +11,7 @@ RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 
 
 def quarters(high=8, wide=12):
-    """A picture whose four quarters differ: red and green above, blue and white below."""
+    """An image with four quarters: red and green above, blue and white below."""
     picture = np.zeros((high, wide, 3), np.uint8)
     picture[: high // 2, : wide // 2], picture[: high // 2, wide // 2 :] = RED, GREEN
     picture[high // 2 :, : wide // 2], picture[high // 2 :, wide // 2 :] = BLUE, WHITE

@@ -34,7 +34,7 @@ same = partial(assert_close, rtol=1e-5, atol=1e-5)
 
 
 def loud(model: Model, seed: int = 3) -> Model:
-    """In evaluation mode and without a parameter at zero, which would hide the mistakes behind it."""
+    """The model in evaluation mode, without parameters at zero, which would hide errors."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -99,7 +99,7 @@ ENGINES: dict[str, Callable[[], Seq2Seq]] = {
     **{f"pointer-network, {choose}": partial(OverWords, choose) for choose in ("any", "once", "every")},
     "ensemble": lambda: Ensemble([tiny("bahdanau"), tiny("transformer-base")]),
 }
-"""Everything that writes: each preset as what it is for (translator, language model, captioner), and an ensemble."""
+"""All generating models: each preset as translator, language model or captioner, and an ensemble."""
 
 CLASSIFIERS: dict[str, Callable[[], nn.Module]] = {
     f"{name}, {pooling}": partial(build_classifier, name, VOCABULARY, 3, pooling=pooling, hidden=hidden, **entry.tiny)
@@ -110,14 +110,14 @@ CLASSIFIERS: dict[str, Callable[[], nn.Module]] = {
 
 @cache
 def writer(name: str) -> Seq2Seq:
-    """One of WRITERS with loud parameters; built once, so do not change it."""
+    """One of WRITERS with large parameters; built once, so do not change it."""
     torch.manual_seed(2)
     return loud(ENGINES[name]())
 
 
 @cache
 def classifier(name: str) -> nn.Module:
-    """One of CLASSIFIERS, likewise."""
+    """One of CLASSIFIERS with large parameters; do not change it."""
     torch.manual_seed(2)
     return loud(CLASSIFIERS[name]())
 
@@ -129,7 +129,7 @@ class Ragged:
     pairs: tuple[tuple[int, int], ...]
 
     def batch(self, seed: int = 0) -> Batch:
-        """Random words in these lengths, and for models that look at pictures, one a sentence."""
+        """Random words in these lengths, and for captioners, an image for each sentence."""
         draw = random.Random(seed)
         words = [
             ([draw.randrange(4, 11) for _ in range(S)], [draw.randrange(4, 11) for _ in range(T - 1)])

@@ -24,7 +24,7 @@ class Replay:
 
 @torch.no_grad()
 def replay(model: Seq2Seq, sentence: Batch, targets: Sequence[Sequence[int]]) -> list[Replay]:
-    """Teacher forcing: what the model thinks at BOS and after each word of the targets (without EOS)."""
+    """Teacher forcing: the model's predictions at BOS and after each word of the targets (without EOS)."""
     count = len(targets)
     rows = Batch.from_lists(targets=targets)
     if sentence.source is not None:
@@ -101,7 +101,7 @@ def score_all(
 
 
 def brute_force(model: Seq2Seq, sentence: Batch, max_length: int, penalties: Penalties) -> list[Found]:
-    """All there is to write, best first."""
+    """All possible answers, best first."""
     words = range(EOS + 1, model.vocabulary)
     finished = [(*written, EOS) for length in range(max_length) for written in itertools.product(words, repeat=length)]
     unfinished = list(itertools.product(words, repeat=max_length))

@@ -1,4 +1,4 @@
-"""A small recipe, inputs and a wrong input for every task: those of saccade's table, and some from outside."""
+"""A small recipe, inputs and a wrong input for every task of TASKS, and for tasks of examples/extend."""
 
 import json
 import math

@@ -170,7 +170,7 @@ LAWS = [
 
 
 def _lawful(combinations: list[Parts]) -> list:
-    """Every law with every combination it speaks of."""
+    """Every property with every combination that it applies to."""
     return [
         pytest.param(law, parts, id=f"{law.__name__}-{parts}")
         for law in LAWS
@@ -250,7 +250,7 @@ PLAIN_SCORES = {
         score, q, k, score.bias + past.total.mT[:, None] @ score.coverage_weight
     ),
 }
-"""Each score as anybody would write it in torch, to have errors of half precision to compare with."""
+"""Each score written naively in torch, for its errors in half precision."""
 
 
 def _plain_network(score, q, k, more):

@@ -91,7 +91,7 @@ def neither_padding_nor_batch_mates_matter(model: nn.Module, batch: Batch) -> No
 
 
 def assert_same_part(padded: Tensor, alone: Tensor) -> None:
-    """(H, T, S) weights of a sentence, and nothing spent on the padding beyond it."""
+    """Check weights (H, T, S) of a sentence: the padding beyond it gets none."""
     _, T, S = alone.shape
     same(padded[:, :T, :S], alone)
     assert (padded[:, :T, S:] == 0).all()
@@ -499,7 +499,7 @@ def label(choice: dict[str, Any]) -> str:
 
 
 def hold_the_laws(model: Seq2Seq) -> None:
-    """In double precision and without a word twice: a hard choice between equals would be up to rounding."""
+    """In float64 and without repeated words: rounding would decide a hard choice between equal keys."""
     model, batch = loud(model.double()), Batch.from_lists([[4, 5, 6, 7, 8, 9, 10], [10, 8, 9]], [[5], [9, 6, 4, 10]])
     forward_is_stepping(model, batch)
     neither_padding_nor_batch_mates_matter(model, batch)

@@ -1,4 +1,4 @@
-"""The front door: a folder becomes a Model, which is called with texts."""
+"""The Python API: `saccade.load` returns a Model, which is called with texts."""
 
 import re
 import shutil
@@ -206,7 +206,7 @@ def test_workers_are_started_only_where_there_are_several_and_a_folder(model, tr
     started = []
 
     class Here:
-        """Stands for processes: notes how it was made, and answers in this one."""
+        """Replaces worker processes: records its arguments, and answers in this process."""
 
         def __init__(self, folder, count, *, trust_code):
             started.append((folder, count, trust_code))

@@ -206,7 +206,7 @@ def test_whole_numbers_of_any_kind_are_tokens():
 
 
 def test_what_lies_on_a_device_is_not_waited_for():
-    """Looking at the numbers would: there, masks and tokens are taken as they are."""
+    """Reading values would sync a GPU, so masks and tokens are not checked there."""
     batch = Batch.from_lists([[7, 8], [9]], [[4], [5]], labels=[0, 1]).to("meta")
     assert {leaf.device.type for leaf in pytree.leaves(batch)} == {"meta"}
     assert (batch.size, batch.inputs.shape) == (2, (2, 2))

@@ -1,4 +1,4 @@
-"""The other commands: evaluate, compare, look, data, recipes, and how each explains itself."""
+"""The other commands: evaluate, compare, look, data, recipes, and their help texts."""
 
 import json
 import re
@@ -251,7 +251,7 @@ def test_recipes_are_listed_and_printed(capsys):
 
 @pytest.fixture
 def trained(monkeypatch):
-    """Training that takes no time and ends as is said; the calls."""
+    """Replace training by a function that ends as given; return its calls."""
     calls = []
 
     def ends(why):

@@ -20,7 +20,7 @@ SMALL = [
 
 @pytest.fixture
 def small(tmp_path):
-    """The settings of a demo that takes no time."""
+    """The settings of a demo that takes seconds."""
     return [word for change in (*SMALL, f"data.cache={tmp_path / 'cache'}") for word in ("--set", change)]
 
 

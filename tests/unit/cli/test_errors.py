@@ -1,4 +1,4 @@
-"""What people get wrong: one paragraph that says so, the way out of it, and nothing lost."""
+"""User errors: one paragraph with the cause and the remedy, and no data lost."""
 
 import errno
 import io
@@ -20,7 +20,7 @@ from saccade.recipes.versions import VERSION
 
 @pytest.fixture
 def recipe(text, tmp_path):
-    """A recipe of one's own on data that others use too."""
+    """A recipe of this test on shared data."""
     settings = yaml.safe_load((text / "recipe.yaml").read_text())
     return write_recipe(tmp_path, settings)
 
@@ -191,7 +191,7 @@ def test_the_tokenizer_of_another_task(capsys, copied, tmp_path, task, missing):
     folder = copied if missing != "labels" else write_folder(untrained("classification", MODEL), tmp_path / "labels")
     write_folder(untrained(task, MODEL), tmp_path / "other")
     shutil.copy(tmp_path / "other" / "tokenizer.json", folder / "tokenizer.json")
-    (folder / LIST).unlink(missing_ok=True)  # whose checksum would be the first to tell
+    (folder / LIST).unlink(missing_ok=True)  # else the checksum test would fail first
     said = refused(capsys, "predict", folder, "ant")
     assert f"tokenizer.json has no {missing}, which " in said
     assert "so it belongs to another model. Copy the model folder again." in said
@@ -372,7 +372,7 @@ def test_a_file_that_the_system_refuses_is_named(capsys, translator, monkeypatch
 
 
 def test_output_may_go_elsewhere_than_to_a_file(monkeypatch):
-    """A notebook's, which has no encoding to set."""
+    """A notebook's stream, which has no encoding to set."""
     kept = io.StringIO()
     monkeypatch.setattr(sys, "stdout", kept)
     with pytest.raises(SystemExit) as ending:

@@ -1,4 +1,4 @@
-"""talk: dialogues whose replies follow from their history, with gold links to the turn that told it."""
+"""talk: dialogues whose replies follow from their history, with gold links to the turn that stated it."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def pattern(wording, thing):
 
 
 def rules():
-    """(who tells, regular expression, what it is about) of everything that can be told."""
+    """(speaker, regular expression, topic) of every fact that can be stated."""
     found = []
     for topic in TOPICS:
         for thing in topic.things:
@@ -59,7 +59,7 @@ def replied(turns):
     """The reply that the rules alone give to a history."""
     told = {}
     for number, turn in enumerate(turns):
-        speaker = (len(turns) - 1 - number) % 2  # 0: the one who is answered
+        speaker = (len(turns) - 1 - number) % 2  # 0: the user
         turn = turn.removeprefix("No , wait . ")
         for who, expression, key in RULES:
             if who == speaker and (match := expression.fullmatch(turn)):

@@ -1,4 +1,4 @@
-"""Packed products against torch's own."""
+"""Packed matmuls against torch's own."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Models that look at pictures: shapes, laws, the paper's equations, and that they learn to look."""
+"""Captioners: shapes, properties, the paper's equations, and that attention learns to find objects."""
 
 from dataclasses import replace
 
@@ -128,7 +128,7 @@ def test_hard_attention_learns_by_reward_and_keeps_its_baseline():
     torch.manual_seed(3)
     losses = losses_of(objective, given)
     losses.total.backward()
-    assert model.attention.score.v.grad.abs().sum() > 0  # by nothing but the reward
+    assert model.attention.score.v.grad.abs().sum() > 0  # by the reward alone
     assert model.baseline.value.item() == pytest.approx(0.1 * 0.1 * -(losses.plain.item() / 3))
     assert "baseline.value" in model.state_dict()
     with pytest.raises(ConfigError, match="hard attention"):

@@ -1,4 +1,4 @@
-"""What makes the results: the runner, the measuring of heads, the aligner's links, and the table."""
+"""The scripts behind the results: the runner, the measurement of heads, the aligner's links, and the table."""
 
 import gzip
 import json
@@ -41,7 +41,7 @@ def run(folder, *words):
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """Two seeds of a tiny row, side by side."""
+    """Train two seeds of a tiny row in parallel."""
     folder = tmp_path_factory.mktemp("results")
     (folder / "data" / "sst").mkdir(parents=True)
     for split in ("train", "dev"):
@@ -103,7 +103,7 @@ def report(metric, value, **more):
 
 
 def of_ptb(split="test", **rows):
-    """What is said of perplexities, a list of seeds for each row."""
+    """The verdicts on perplexities, given a list of seeds for each row."""
     reports = {name: {} for name in GROUPS}
     reports["ptb"] = {
         name.replace("_", "-"): [report("perplexity_per_word", value, split=split) for value in values]

@@ -17,7 +17,7 @@ TWO = Batch.from_lists([[3, 4, 5], [4, 3]])
 
 
 def one_step(chances):
-    """A model that thinks the same whatever was written."""
+    """A model with the same prediction after every prefix."""
     return Table(7, lambda sentence, words: chances)
 
 

@@ -1,4 +1,4 @@
-"""What a strategy is shown of a step."""
+"""StepScores: the scores of a step, as strategies see them."""
 
 import pytest
 import torch
@@ -70,7 +70,7 @@ def test_a_sentence_that_is_stopped_has_no_next_word():
 @pytest.mark.parametrize("rules", [[], [forbid(EOS)]])
 @pytest.mark.parametrize("count", [1, 4])
 def test_the_best_of_many_words_by_sentence_and_by_hypothesis(rules, count):
-    """So many that they are looked for in blocks; two sentences of three hypotheses."""
+    """So many words that the search goes by blocks; two sentences of three hypotheses."""
     torch.manual_seed(1)
     words, written = 8000, torch.empty(2, 3, 0, dtype=torch.long)
     logits, before = torch.randn(6, words), torch.randn(2, 3)

@@ -54,7 +54,7 @@ def test_scores_are_those_of_sacrebleu():
     texts, references = list(said.values()), [[example.target for example in examples]]
     assert found.metrics["bleu"] == pytest.approx(sacrebleu.corpus_bleu(texts, references).score)
     assert found.metrics["chrf"] == pytest.approx(sacrebleu.corpus_chrf(texts, references).score)
-    # one word of the first is another, and of the third the order: one and three edits, for ten words
+    # the first has one wrong word, the third another order: one and three edits, for ten words
     assert found.metrics["ter"] == pytest.approx(sacrebleu.corpus_ter(texts, references).score)
     assert list(found.metrics) == ["bleu", "chrf", "ter"], "no gold alignments, no error rate"
     assert found.lengths == [5, 1, 4]

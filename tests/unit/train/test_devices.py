@@ -79,7 +79,7 @@ def test_more_processes_than_a_processor_takes_are_refused(monkeypatch, cores, m
     """The limit is the larger of a constant and the number of cores."""
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     with pytest.raises(ConfigError, match=rf"train\.devices is {most + 1}, but this machine takes {most} processes at"):
-        _fabric(TrainConfig(accelerator="cpu", devices=most + 1), "32-true")  # which starts none
+        _fabric(TrainConfig(accelerator="cpu", devices=most + 1), "32-true")  # the test starts no process
 
 
 def test_an_error_of_training_comes_out_as_it_is():
