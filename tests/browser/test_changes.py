@@ -118,7 +118,7 @@ def test_numbers_follow_while_a_slider_is_held(explorer):
     expect(inspector(shown)).to_contain_text("50 % sure (was 90 %)")
     expect(shown.locator(".readout")).to_contain_text("Area 30 %")
     expect(wrote(shown).nth(4)).to_have_attribute("data-shift", "90 → 50 %")
-    assert slider.evaluate("one => one.isConnected"), "it is not drawn anew in the hand"
+    assert slider.evaluate("one => one.isConnected"), "the held slider is not redrawn"
     let_go(slider)
     expect(inspector(shown)).to_contain_text("50 % sure (was 90 %)")
 

@@ -83,7 +83,7 @@ def at(shown, region, rows=3, columns=4):
 def test_pointing_at_a_word_lights_its_region(saved):
     shown = saved(captioned())
     overlaid = shown.locator(".image .heatmap")
-    assert opacity(overlaid).max() == 0, "the picture is clear while nothing is pointed at"
+    assert opacity(overlaid).max() == 0, "the image is clear while nothing is pointed at"
     wrote(shown).nth(1).hover()
     dark = opacity(overlaid)
     assert dark.argmin() == 1

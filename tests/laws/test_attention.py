@@ -227,7 +227,7 @@ def test_half_precision_errs_at_most_twice_as_much_as_plain_torch(name, dtype, r
             squares[what] += torch.stack([tensor.square().mean() for tensor in sizes])
     for what, (error, allowed, size) in ((what, sums.sqrt().tolist()) for what, sums in squares.items()):
         rounding = torch.finfo(dtype).eps * size
-        assert allowed <= 8 * rounding, f"{what}: what plain torch computes is something else"
+        assert allowed <= 8 * rounding, f"{what}: plain torch computes something else"
         floor = 0.05 * rounding
         assert error <= 2 * allowed + floor, f"{what}: {error:.2e}, plain torch {allowed:.2e}"
 
@@ -317,7 +317,7 @@ def test_of_the_hard_estimators_only_gumbel_passes_gradient_through_the_draw(est
     assert (found["keys"] != 0).any() == passes
     assert (found["values"] != 0).any(), "the values that were chosen always learn"
     asking = case.with_gradients()
-    assert asking.run().distribution.requires_grad, "what the draw came from can be taught by reinforce_loss"
+    assert asking.run().distribution.requires_grad, "reinforce_loss gives the distribution a gradient"
 
 
 # Preparing

@@ -275,7 +275,7 @@ def compare(some, others):
         assert one.score == pytest.approx(other.score, rel=1e-9)
         assert one.log_probability == pytest.approx(other.log_probability, rel=1e-9)
         shapes = [{site: weights.shape for site, weights in found.attention.items()} for found in (one, other)]
-        assert shapes[0] == shapes[1], "padding leaves no trace"
+        assert shapes[0] == shapes[1], "padding changes nothing"
         assert_same_attention(one.attention, other.attention)
 
 

@@ -34,7 +34,7 @@ def test_lengths_are_rounded_up_to_few(first, last, step):
         rounded = round_up(length)
         assert rounded % step == 0
         assert 0 <= rounded - length < step
-    assert round_up(0) == 4, "an empty sentence has a place too"
+    assert round_up(0) == 4, "an empty sentence has one position"
     assert len({round_up(length) for length in range(5000)}) < 80
 
 
@@ -169,7 +169,7 @@ def test_rows_have_different_keys_where_something_different_is_read():
     keys = whole.row_keys()
     assert keys[1] == "[7][3]"
     assert len(set(keys)) == 3
-    assert whole.take(slice(1, 2)).trimmed().row_keys() == [keys[1]], "padding counts for nothing"
+    assert whole.take(slice(1, 2)).trimmed().row_keys() == [keys[1]], "padding does not count"
     other = replace(whole, target=whole.target + 1, names=["x", "y", "z"])
     assert other.row_keys() == keys
     pictures = Batch(pictures=torch.tensor([[[[0, 0, 1]]], [[[0, 0, 2]]]], dtype=torch.uint8))

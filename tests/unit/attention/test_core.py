@@ -235,7 +235,7 @@ def test_an_attention_describes_itself():
     assert "temperature=0.5" in text
     assert "heads=2" in repr(build_attention("dot", 4, 4, heads=2))
     plain = repr(build_attention("dot", 4, 4))
-    assert "Softmax()" in plain, "what is as usual is not said"
+    assert "Softmax()" in plain, "defaults are not shown"
     assert "dropout" not in plain
     assert "heads" not in plain
 

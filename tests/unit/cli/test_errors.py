@@ -131,9 +131,9 @@ def test_extras_that_are_not_installed(capsys, recipe, copied, tmp_path, monkeyp
     assert "figures need matplotlib, which is not installed. In the clone" in said
     said = refused(capsys, "demo", "--out", tmp_path / "demo")
     assert "pip install -e '.[images]'" in said
-    assert not (tmp_path / "demo").exists(), "told before minutes of training"
+    assert not (tmp_path / "demo").exists(), "raised before minutes of training"
     ran = run(capsys, "evaluate", copied)
-    assert ran.code == 0, "numbers need no pictures"
+    assert ran.code == 0, "metrics need no figures"
     assert "note: figures need matplotlib" in ran.err
     assert "bleu" in ran.out
 
@@ -249,7 +249,7 @@ def test_a_disk_that_does_not_take_more(capsys, copied, tmp_path, monkeypatch, n
     ran = run(capsys, "evaluate", copied)
     assert ran.code == 1
     assert f"{message} {copied / 'report.json'}" in ran.err
-    assert "bleu" in ran.out, "what was measured is not lost"
+    assert "bleu" in ran.out, "the metrics are not lost"
     assert files_in(copied) == before
     said = refused(capsys, "look", copied, "ant", "-o", tmp_path / "x.svg")
     assert f"{message} {tmp_path / 'x.svg'}" in said

@@ -128,8 +128,8 @@ def test_lengths_are_uniform_and_answers_are_far_back():
     for example in corpus(size=2600):
         turn_of = [number for number, turn in enumerate(example.turns) for _ in turn.split()]
         far.update(len(example.turns) - turn_of[source] for source, _ in example.links.sure)
-    assert all(far[distance] > 30 for distance in range(1, 13, 2)), "what the one who is answered told"
-    assert all(far[distance] > 6 for distance in range(2, 14, 2)), "what the one who answers told"
+    assert all(far[distance] > 30 for distance in range(1, 13, 2)), "facts of the user"
+    assert all(far[distance] > 6 for distance in range(2, 14, 2)), "facts of the model"
 
 
 def test_splits_share_no_dialogue_and_no_invented_name():

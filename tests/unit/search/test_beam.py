@@ -129,7 +129,7 @@ def test_a_search_goes_on_while_a_live_hypothesis_is_the_likelier():
     model = Table(9, lambda sentence, words: {EOS: 0.9, B: 0.1} if words else {EOS: 0.45, A: 0.55})
     ((found,),) = beam(model, ONE, 2)
     assert found.tokens == [A, EOS]  # 0.495
-    assert model.fed == 2, "a live 0.055 cannot pass it"
+    assert model.fed == 2, "a live hypothesis of 0.055 cannot exceed it"
 
 
 def test_a_search_goes_on_while_a_longer_answer_could_still_win():

@@ -42,7 +42,7 @@ def test_each_sentence_begins_with_its_own_prefix():
     assert all(one.tokens[:2] == [A, B] for one in found[0])
     assert all(one.tokens[:1] == [C] for one in found[2])
     free = by_sentence(random_table(1), Batch.from_lists([[4]]), max_length=6)
-    assert [one.tokens for one in found[1][:5]] == [one.tokens for one in free[0][:5]], "an empty prefix asks nothing"
+    assert [one.tokens for one in found[1][:5]] == [one.tokens for one in free[0][:5]], "no requirement"
 
 
 def test_the_words_of_a_prefix_count_in_the_probability():

@@ -82,7 +82,7 @@ def test_the_same_answers(monkeypatch, name, beam, lengths):
                 for site, weights in usual.attention.items():
                     torch.testing.assert_close(mine.attention[site], weights)
     assert not model.__dict__[graphed_search._NAME]._failed
-    assert model.__dict__[graphed_search._NAME]._captured == before, "new weights need no new recordings"
+    assert model.__dict__[graphed_search._NAME]._captured == before, "new weights need no new capture"
     assert len(replays) >= 6
 
 
@@ -307,7 +307,7 @@ def test_pieces_end_with_the_last_answer():
         model.output.bias[EOS] += 99
     ask()  # the first search of a shape is not captured and calls `stop` before steps; how often depends on the device
     assert [ask() for _ in range(2)] == [1, 1]
-    assert len(recordings_of(model)[0]._graphs) == 1, "what nothing needs is not recorded"
+    assert len(recordings_of(model)[0]._graphs) == 1, "unneeded steps are not captured"
     with torch.no_grad():
         model.output.bias[EOS] -= 198
     assert [ask() for _ in range(2)] == [3, 3]
@@ -327,7 +327,7 @@ def test_a_piece_writes_eight_words(length, pieces):
     assert len(asked) == pieces
 
 
-@pytest.mark.skipif(REAL, reason="looks into the CPU that plays a device")
+@pytest.mark.skipif(REAL, reason="reads the operations of the simulated device")
 @pytest.mark.parametrize(
     ("lengths", "order"),
     [

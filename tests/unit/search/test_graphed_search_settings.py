@@ -85,7 +85,7 @@ def test_weights_are_packed_as_for_evaluation(monkeypatch):
 
 def test_the_first_of_a_shape_goes_without(asked):
     assert asked() is None
-    assert Packing.made == 0, "who searches once shall not pay for a recording"
+    assert Packing.made == 0, "a single search is not captured"
     assert asked() is FOUND
     assert asked(size=30) is None
 

@@ -48,7 +48,7 @@ def test_numbers_that_were_not_asked_for_are_not_looked_at():
 def test_padding_and_beginning_are_the_only_words_that_may_not_come():
     logs = StepScores(torch.zeros(2, 8), WRITTEN, 5).log_probabilities
     assert logs.isneginf().nonzero()[:, 2].tolist() == [PAD, BOS] * 2
-    assert torch.allclose(logs[..., EOS:], torch.tensor(1 / 8).log()), "the rest keep what the model gave them"
+    assert torch.allclose(logs[..., EOS:], torch.tensor(1 / 8).log()), "other words keep the model's log-probability"
 
 
 def test_a_sentence_that_is_stopped_has_no_next_word():

@@ -183,7 +183,7 @@ def test_a_request_is_refused_as_a_whole_and_every_bad_picture_named():
         assert why in line
     assert "Image 10 is not base64 (" in told[-1]
     assert model.batches == []
-    assert len(model.opened) == 8, "eight faults are enough, and what is too long is not even decoded"
+    assert len(model.opened) == 8, "it stops after eight faults, and too long inputs are not decoded"
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_picture_as_the_body_is_read_no_further_than_it_may_be_long(limits):
     assert got.error == "The image has more than 5,000 bytes. Compress or shrink it."
     assert got.headers["connection"] == "close"
     assert len(taken) == 52
-    assert run(sent(app, bytes(5000))).status == 422, "which is all that may be, but no picture"
+    assert run(sent(app, bytes(5000))).status == 422, "within the size limit, but no image"
     assert app.uploads.held == 0
 
 
@@ -315,7 +315,7 @@ def test_time_is_up_and_clients_go_while_pictures_are_opened():
         assert app.uploads.held == 0
 
     run(test())
-    assert len(model.opened) == 3, "nobody waits for the others"
+    assert len(model.opened) == 3, "requests do not wait for each other"
     assert model.batches == [["8×12"]]
 
 

@@ -50,7 +50,7 @@ def test_a_text_goes_on(task):
     assert short.text.startswith("the")
     assert long.text.startswith("the cat sat down .")
     for found, read in ((short, 1), (long, 5)):
-        assert len(found.tokens) <= read + 4, "what is beside a text does not let it go on for longer"
+        assert len(found.tokens) <= read + 4, "a longer text in the batch does not allow more tokens"
     alone = task.predict(["the"], SearchConfig(max_length=4))[0]
     assert (alone.text, alone.score) == (short.text, pytest.approx(short.score, abs=1e-5))
 

@@ -86,7 +86,7 @@ def test_an_error_of_training_comes_out_as_it_is():
     for error in (RuntimeError("shapes differ"), RuntimeError("gloo: connection closed"), ZeroDivisionError()):
         with pytest.raises(type(error)) as told, launched(TrainConfig(accelerator="cpu"), "32-true"):
             raise error
-        assert told.value is error, "a process that is alone has lost no other"
+        assert told.value is error, "a single process has no others that could end"
 
 
 def test_the_first_process_says_that_another_is_gone():
@@ -144,7 +144,7 @@ class Helper:
 def test_helpers_that_do_not_end_are_killed_and_waited_for():
     helpers = good, stuck = [Helper(True), Helper(False)]
     _collect(helpers, patience=3.0)
-    assert helpers == [], "the list is Fabric's, which is to forget them"
+    assert helpers == [], "Fabric's own list is emptied"
     assert good.calls == [("wait", 3.0)]
     assert stuck.calls == [("wait", 3.0), ("kill",), ("wait", None)]
 
