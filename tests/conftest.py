@@ -1,4 +1,4 @@
-"""Every test starts from the same numbers, on one thread; and one tiny trained model for all that need one."""
+"""Every test starts from the same seed, on one thread; tests share one tiny trained model."""
 
 import os
 

@@ -30,7 +30,7 @@ def browser():
 
 
 class Visitor:
-    """Opens pages, and keeps what they asked for and what went wrong in them."""
+    """Opens pages, and records their requests and errors."""
 
     def __init__(self, browser):
         self._browser, self._contexts = browser, []
@@ -57,7 +57,7 @@ class Visitor:
 
 @pytest.fixture
 def visit(browser):
-    """visit(address) opens a page and waits until it is drawn; a fault in it, its policy's included, fails the test."""
+    """visit(address) opens a page and waits until it is drawn; an error in it fails the test."""
     visitor = Visitor(browser)
     yield visitor
     visitor.close()

@@ -288,7 +288,7 @@ def test_differences_between_models_are_marked(explorer):
     traces = {"one": translation("one"), "two": trace.model_copy(update={"sides": trace.sides | {"target": other}})}
     shown, _ = explorer(f"text={TEXT}&model=one&model=two", traces=traces)
     expect(shown.locator(".word.differs")).to_have_text(["cette", "cette"])
-    wrote(shown, 0).nth(3).hover()  # pointing is shared: the word in the same place
+    wrote(shown, 0).nth(3).hover()  # both answers highlight the word at this position
     expect(wrote(shown, 1).nth(3)).to_have_class(re.compile(r"\bon\b"))
 
 
@@ -312,7 +312,7 @@ def test_pulling_is_shared_where_the_tokens_are_equal_else_it_is_said(explorer):
 
 
 def test_equal_words_have_equal_numbers_however_they_were_found(explorer):
-    """A search ranks by a score that is divided for length; the page shows the log-probability of the words."""
+    """A search ranks by a score that is normalized by length; the page shows the log-probability of the words."""
     traces = {"one": translation("one", score=-0.32), "two": translation("two", score=-0.44, beams=None)}
     shown, _ = explorer(f"text={TEXT}&model=one&model=two", traces=traces)
     expect_answer(shown, of=1)

@@ -68,7 +68,7 @@ def opacity(canvas, rows=3, columns=4):
 
 
 def at(shown, region, rows=3, columns=4):
-    """Where a region is on the screen, from the corner of the picture."""
+    """The position of a region, relative to the corner of the image."""
     expect(shown.locator(".image img")).to_have_js_property("complete", True)
     # found and measured in one call: an answer in between would replace the image, and the old one has no size
     measured = (
@@ -224,7 +224,7 @@ def test_nothing_is_cut_off_on_a_telephone(view, saved):
 
 
 def test_regions_of_a_crooked_trace_are_words_and_do_no_harm(saved):
-    """Two regions that are one word are no grid any more."""
+    """If two regions are one word, the source is no grid."""
     trace = captioned()
     source = trace.sides["source"].model_copy(update={"word_of": [0, 0, *range(2, 12)]})
     shown = saved(trace.model_copy(update={"sides": {**trace.sides, "source": source}}))
@@ -335,7 +335,7 @@ def test_a_region_is_hidden_and_shown_again(explorer, file):
     shown.keyboard.press("h")
     expect_asked(shown, server, "block", [5])
     shown.get_by_label("Choose an image").set_input_files(file)
-    expect(shown.locator(".changes")).to_have_count(0)  # another image begins without changes
+    expect(shown.locator(".changes")).to_have_count(0)  # another image resets interventions
 
 
 def test_a_weight_is_set_to_a_region_and_another_word_said(explorer, file):

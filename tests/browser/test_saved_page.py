@@ -213,7 +213,7 @@ def test_steps_are_walked_with_keys_and_buttons(saved):
     shown.get_by_role("button", name="Pause").click()
     assert shown.url.endswith("lens=step&step=2")
     wrote(shown).nth(4).click()
-    assert where.inner_text() == "Step 5 of 15: zone"  # a click on a word goes there
+    assert where.inner_text() == "Step 5 of 15: zone"  # a click on a word selects its step
 
 
 def test_a_step_tells_the_model_s_own_numbers_in_the_order_of_the_equations(saved):
@@ -238,7 +238,7 @@ def test_a_step_tells_the_model_s_own_numbers_in_the_order_of_the_equations(save
     assert len({card.bounding_box()["x"] for card in shown.locator(".card").all()}) == 1  # one column
     assert shown.locator(".candidates li").count() == 5
     assert "zone" in shown.locator(".candidates .chosen").inner_text()
-    assert max(looks(read(shown))) > 0.7  # the words are lit as the step attends to them
+    assert max(looks(read(shown))) > 0.7  # the step's attention highlights words
 
 
 def test_a_step_of_a_head_shows_its_query_key_and_value(saved):
@@ -264,7 +264,7 @@ def test_the_tree_of_the_search_tells_kept_from_dropped(saved):
 
 
 def test_the_tree_ends_where_the_answer_ends(saved):
-    """A search that went on after the answer was complete: what it did later is no part of the tree."""
+    """A search that continued after the answer was complete: its later steps are not in the tree."""
     trace = translation()
     steps = [*trace.beams.steps, trace.beams.steps[-1], trace.beams.steps[-1]]
     shown = saved(
@@ -469,7 +469,7 @@ def test_everything_has_a_name_and_can_be_read(view, scheme, saved):
 
 
 def test_lit_words_can_be_read(saved):
-    """The strongest marker and the weakest letters together."""
+    """The faintest letters have contrast on the strongest highlight."""
     for scheme in ["light", "dark"]:
         shown = saved(translation(), color_scheme=scheme, reduced_motion="reduce")
         wrote(shown).last.hover()

@@ -20,7 +20,7 @@ HEAVIEST = 160_000
 
 
 def slack():
-    """How much slower a busy machine may be: by the processes that wait for a processor."""
+    """Factor on the limits, from the load average: a busy machine may be slower."""
     return min(4.0, 1.5 + os.getloadavg()[0] / (os.cpu_count() or 1))
 
 

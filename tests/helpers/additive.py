@@ -1,4 +1,4 @@
-"""A few steps of additive attention that read the same keys and values, done in any way, with all their gradients."""
+"""A few steps of additive attention over the same keys and values, by any implementation, with all gradients."""
 
 from dataclasses import dataclass
 
@@ -46,7 +46,7 @@ class Steps:
         return made
 
     def mask(self, device: str = "cpu") -> Tensor | None:
-        """Some of the keys; the last sentence has none."""
+        """A mask of some keys; the last sentence has none."""
         if not self.masked:
             return None
         mask = torch.rand(self.sentences, 1, 1, self.size, generator=torch.Generator().manual_seed(1)) < 0.6

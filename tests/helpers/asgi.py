@@ -136,9 +136,9 @@ def application(*models, **settings):
 async def ask(
     app, method="GET", path="/", *, body=b"", headers=None, host="localhost", leave=None, said=None, query=b""
 ):
-    """A request as a server would hand it on; `body` may be in parts, and the client goes when `leave` is set.
+    """Send a request as an ASGI server would; `body` may be in parts, and the client disconnects when `leave` is set.
 
-    Parts may be made while they are read; None among them is a client that stalls. `said` is where messages are put.
+    Parts may be made while they are read; None among them is a client that stalls. `said` collects messages.
     """
     parts = iter([body] if isinstance(body, bytes) else body)
     following = next(parts, _END)

@@ -1,4 +1,4 @@
-"""Captioners without training."""
+"""Untrained captioners."""
 
 from saccade.api import Model
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers

@@ -17,7 +17,7 @@ from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
 VARIANTS = 8
-"""Of a kernel that are compiled: more would take minutes, and find little."""
+"""Maximum variants of a kernel to compile: more would take minutes, and find little."""
 compiled: Counter[str] = Counter()
 failed: list[str] = []
 seen: set[str] = set()

@@ -28,7 +28,7 @@ def open_store(cache, key, examples, tokenizers, classes=None, *, max_length=100
 
 
 def packed(data, suffix):
-    """Bytes as a file with that suffix holds them."""
+    """Compress bytes as a file with that suffix has them."""
     if suffix == ".gz":
         return gzip.compress(data)
     if suffix == ".xz":

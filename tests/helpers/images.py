@@ -34,7 +34,7 @@ def put_picture(path, picture=None, form="PNG"):
 
 
 def png(wide, high, *, bits=8, kind=2, line=None, clear=()):
-    """A PNG with a line of pixels, or else hardly more than the header, whatever that says of its size.
+    """A PNG with a line of pixels, or else little more than the header, which may declare any size.
 
     kind: 0 for grey, 2 for colours; clear: the colour that is transparent.
     """

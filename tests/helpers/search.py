@@ -94,7 +94,7 @@ def sentence_of(batch: Batch, row: int) -> Batch:
 
 
 def assert_same_attention(got: dict[str, Tensor], wanted: dict[str, Tensor], tolerance: float = 1e-5) -> None:
-    """The same weights; what one has more of, columns for padding or for words to come, holds none."""
+    """Assert equal weights; extra columns, for padding or later words, must be 0."""
     assert got.keys() == wanted.keys()
     for site in got:
         one, other = got[site], wanted[site]

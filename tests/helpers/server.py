@@ -36,7 +36,7 @@ class Running:
         return found
 
     def send(self, value):
-        """A question on a socket of its own; the answer is left there."""
+        """Send a request over a new socket, without reading the response."""
         body = json.dumps(value).encode()
         client = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
         head = "POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

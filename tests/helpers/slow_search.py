@@ -16,7 +16,7 @@ from saccade.search import Hypothesis
 
 @dataclass(frozen=True)
 class Replay:
-    """Log-probabilities (T, V) of what comes at each place of some words and after them; attention by site."""
+    """Log-probabilities (T, V) at each position of some words and after the last; attention by site."""
 
     logs: Tensor
     looks: dict[str, Tensor]
@@ -40,7 +40,7 @@ def replay(model: Seq2Seq, sentence: Batch, targets: Sequence[Sequence[int]]) ->
 
 
 def words_of(tokens: Sequence[int]) -> list[int]:
-    """Without the end."""
+    """The words without EOS."""
     return [token for token in tokens if token != EOS]
 
 

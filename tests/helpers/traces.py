@@ -12,7 +12,7 @@ FINE, COARSE = 65535, 255
 
 
 def rows(scores):
-    """Softmax over the last axis, with nothing where there is no score."""
+    """Softmax over the last axis; 0 where there is no score."""
     raised = np.where(
         np.isfinite(scores),
         np.exp(scores - np.nanmax(np.where(np.isfinite(scores), scores, np.nan), -1, keepdims=True)),
@@ -33,7 +33,7 @@ def side(words, end="<eos>", begin=None, pieces=False):
 
 
 def steps(tokens):
-    """Each written with 90 %, and four others that might have been."""
+    """Steps whose token has 90 %, with four alternatives each."""
     others = ["autre", "encore", "même", "un"]
     return [
         Step(

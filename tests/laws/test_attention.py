@@ -1,4 +1,4 @@
-"""The laws of attention, over every entry of SCORES × ALIGNS × WINDOWS in one head and in several.
+"""Property tests of attention, over every entry of SCORES × ALIGNS × WINDOWS in one head and in several.
 
 A new entry is tested by being listed in its table.
 """
@@ -343,7 +343,7 @@ def _with_heads(tensor: torch.Tensor, parts: Parts) -> torch.Tensor:
 
 @contextmanager
 def _counting(case: Case) -> Iterator[None]:
-    """Inside, a window that predicts its center counts the keys of this case, whatever mask it is shown."""
+    """Inside, a window that predicts its center uses the number of keys of this case, whatever its mask."""
     window = inner_of(case.attention).window
     if not isinstance(window, LocalPredictive):
         yield
@@ -357,7 +357,7 @@ def _counting(case: Case) -> Iterator[None]:
 
 
 def _paths(case: Case) -> list[Tape | None]:
-    """Unrecorded and recorded where a fused kernel makes them differ, else recorded; the tape comes last."""
+    """Both paths, unrecorded and recorded, where a fused kernel may run, else the recorded one; it comes last."""
     inner = inner_of(case.attention)
     return [None, Tape()] if inner.align.fusable and not inner.sequential else [Tape()]
 

@@ -1,6 +1,6 @@
-"""The laws of models, over every entry of MODELS as translator, language model, captioner and classifier.
+"""Property tests of models, over every entry of MODELS as translator, language model, captioner and classifier.
 
-A new entry is tested by being listed. The free combinations at the end hold the same laws.
+A new entry is tested by being listed. The free combinations at the end have the same properties.
 """
 
 import io
@@ -51,11 +51,11 @@ each_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 few = settings(max_examples=8)
 
 
-# What the laws say, for any model and any batch
+# The properties, for any model and any batch
 
 
 def forward_is_stepping(model: Seq2Seq, batch: Batch) -> None:
-    """Also with room to spare, with a prompt fed at once, and in what is written on the tape."""
+    """Also with spare capacity, with a prompt in one call, and for the recorded weights."""
     whole, steps, prompted = Tape(), Tape(), Tape()
     with torch.no_grad():
         logits = model(batch, tape=whole)

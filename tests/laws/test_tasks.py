@@ -1,4 +1,4 @@
-"""The laws of tasks, over every entry of TASKS and tasks from outside. A new task is tested by being listed."""
+"""Property tests of tasks, over every entry of TASKS and tasks from outside. A new task is tested by being listed."""
 
 import json
 

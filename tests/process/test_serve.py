@@ -191,7 +191,7 @@ def test_many_large_pictures_do_not_take_all_memory(start, captions):
         found = list(clients.map(lambda _: server.show(png(50_000, 50_000))[0], range(64)))
         assert found == [422] * 64
         assert server.most_memory - before < 50_000_000
-        large = encoded(quarters(3000, 3000))  # 27 MB once decoded, and four times that on the way
+        large = encoded(quarters(3000, 3000))  # 27 MB once decoded, and four times that while decoding
         found = list(clients.map(lambda _: server.show(large)[0], range(16)))
     assert found == [200] * 16
     assert server.most_memory - before < 450_000_000

@@ -124,7 +124,7 @@ def test_a_trained_model_beats_an_untrained_one(capsys, translator, text, tmp_pa
 
 
 def test_models_are_compared_on_the_data_of_the_first(capsys, translator, tmp_path):
-    """Twenty sentences to test the first, and six, those of its validation, for one that has none to test."""
+    """One model has twenty test sentences, the other no test data, so its six validation sentences are used."""
     from saccade.runs.folder import load_task
 
     task = load_task(translator)

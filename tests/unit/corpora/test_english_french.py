@@ -156,7 +156,7 @@ def test_french_is_joined_as_it_must(seed, lengths):
                 assert vowel(following), pair
             assert (word, following) not in {("si", "il"), ("si", "ils"), ("s'", "elle")}, pair
             if word in ("de", "à") and following in ("le", "les"):
-                assert third in INFINITIVES, pair  # pronouns never melt
+                assert third in INFINITIVES, pair  # pronouns never contract
             if word in ("ma", "sa"):
                 assert not vowel(following), pair
 

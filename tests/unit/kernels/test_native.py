@@ -134,7 +134,7 @@ def test_rows_nothing_comes_of_are_not_looked_at_and_no_number_makes_none():
 @needs_compiler
 def test_where_nothing_is_possible_the_best_are_impossible():
     logits = torch.full((1, 20), -torch.inf)
-    logits[0, 1] = 0.0  # all of it on a word that is not allowed
+    logits[0, 1] = 0.0  # all probability on a forbidden word
     values, places = best_words(logits, None, 3, 2)
     assert values.tolist() == [[-torch.inf, -torch.inf]]
     assert places.tolist() == [[3, 4]]

@@ -136,7 +136,7 @@ def test_hard_attention_learns_by_reward_and_keeps_its_baseline():
 
 
 def test_labels_are_smoothed_by_one_equation_whatever_the_attention():
-    """Where every sentence attends softly and no reward counts, hard attention has the loss of the soft one."""
+    """With soft attention for every sentence and no reward, hard attention has the loss of soft attention."""
     model, given = tiny("show-attend-tell-hard"), batch()
     hard = HardLoss(model, Reinforce(weight=0.0, entropy=0.0, expected=1.0), label_smoothing=0.3).train()
     soft = WordLoss(model, label_smoothing=0.3).train()
