@@ -111,7 +111,7 @@ def test_the_words_are_noticed_where_they_are_prose():
 
 
 def test_the_words_are_noticed_where_tests_explain():
-    source = '"""Its twin."""\nx = "the data is told by nobody"  # whoever\n'
+    source = '"""A kernel and its twin."""\nx = "the data is told by nobody"  # whoever\n'
     assert [word for _, word in found(explanations(source))] == ["whoever", "twin"]
 
 

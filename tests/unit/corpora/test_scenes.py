@@ -112,7 +112,7 @@ def is_between(middle, one, other):
 
 
 def check_boxes(example, phrases, boxes):
-    """Words of a phrase have the box of their things; relations have one that holds some phrases; articles have none."""
+    """Words of a phrase have the box of their things; relations have one around some phrases; articles have none."""
     words = example.target.split()
     assert len(example.boxes) == len(words)
     owner = {}
