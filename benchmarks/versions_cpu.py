@@ -33,7 +33,7 @@ start = time.perf_counter()
 list(model.stream(texts, attention=False, beam=beam))
 print(time.perf_counter() - start)
 """
-# the module of the corpora moved
+# older versions have saccade.data.corpora
 OLD_DECODE = DECODE.replace("saccade.corpora", "saccade.data.corpora")
 
 

@@ -290,4 +290,4 @@ def test_what_a_picture_cannot_be(capsys, described, tmp_path):
     assert "missing.png" in refused(capsys, "look", described[0], tmp_path / "missing.png")
     links = refused(capsys, "look", *described, "--gold", "64-0")
     assert "--gold: 64-0 lies outside 64 regions and " in links
-    assert " words written (" in links
+    assert " target words (" in links

@@ -197,7 +197,7 @@ def test_required_phrases_just_fit(required, shortest):
 
 
 def test_a_phrase_that_was_begun_and_dropped_still_fits():
-    """After A B the model prefers 8: a search that counts one missing word could allow it until too late."""
+    """After A B the model prefers 8: a search that counts only one missing word could allow 8 for too long."""
     likes = {(): {A: 0.9, 8: 0.1}, (A,): {B: 0.9, 8: 0.1}}
     model = Table(9, lambda sentence, words: likes.get(words, {8: 0.9, A: 0.02, B: 0.02, C: 0.02, EOS: 0.04}))
     for max_length in range(4, 9):
