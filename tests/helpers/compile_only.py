@@ -1,7 +1,7 @@
 """A pytest plugin for machines without a GPU: kernels that tests launch are compiled for one, and do not run.
 
 Triton's interpreter, in which the tests of kernels run there, does not check types and shapes as its compiler does.
-What the tests find then means nothing; what could not be compiled is written to the file COMPILE_REPORT names.
+Test results are then meaningless; kernels that fail to compile are listed in the file that COMPILE_REPORT names.
 """
 
 import json

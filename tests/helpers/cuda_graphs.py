@@ -1,7 +1,7 @@
 """CUDA graphs simulated on the CPU: a capture is a list of operations, which a replay repeats in the same memory.
 
-As on a device, nothing that happens during a capture has an effect of its own. Unlike there, a capture may read
-numbers, since code for the CPU does so to check its input; what depends on one stays as it was at the capture.
+As on a device, operations have no lasting effect during a capture. Unlike there, a capture may read values, since CPU
+code does so to check its input; branches on a value are fixed at the capture.
 Operations that bypass torch's dispatcher, such as our C code, are not captured.
 """
 

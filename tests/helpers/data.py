@@ -37,7 +37,7 @@ def packed(data, suffix):
 
 
 def put(path, content):
-    """Write text or bytes to a file, compressed as its suffix says; the path again."""
+    """Write text or bytes to a file, compressed as its suffix says; return the path."""
     data = content.encode() if isinstance(content, str) else content
     path.write_bytes(packed(data, path.suffix))
     return path

@@ -27,7 +27,7 @@ def encoded(picture, form="PNG", **options):
 
 
 def put_picture(path, picture=None, form="PNG"):
-    """Write a picture to a file; the path again."""
+    """Write an image to a file; return the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(encoded(quarters() if picture is None else picture, form))
     return path

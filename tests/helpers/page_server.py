@@ -57,11 +57,11 @@ def altered(trace, asked, kept=()):
 
 
 class Answers:
-    """A server with the page and canned traces: it keeps what it was asked.
+    """A server with the page and canned traces: it records requests.
 
-    `refuse` is a status and a sentence to answer with, `delays` are seconds by input, `token` what must be sent, and
-    while `starting` there are no models yet. A word in `kept` stays, whatever it attends to. `answer` makes
-    an answer of a canned trace, what was asked, and the words kept.
+    `refuse` is a status and a message to answer with, `delays` are seconds by input, `token` is the required token, and
+    while `starting` there are no models yet. A word in `kept` stays, whatever it attends to. `answer` makes an answer
+    from a canned trace, the request, and the kept words.
     """
 
     def __init__(self, traces):

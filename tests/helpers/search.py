@@ -105,5 +105,5 @@ def assert_same_attention(got: dict[str, Tensor], wanted: dict[str, Tensor], tol
 
 
 def contains(words: Sequence[int], phrase: Sequence[int]) -> bool:
-    """Whether a phrase stands somewhere in the words."""
+    """Whether the words contain a phrase."""
     return any(list(words[i : i + len(phrase)]) == list(phrase) for i in range(len(words) - len(phrase) + 1))

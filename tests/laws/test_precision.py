@@ -1,4 +1,4 @@
-"""Every model in the precisions people use: float32 to 1e-5, half precision whole, and under autocast."""
+"""Every model in the precisions people use: float32 to 1e-5, all in half precision, and under autocast."""
 
 from dataclasses import replace
 
