@@ -40,7 +40,7 @@ def test_perplexity_is_what_it_is_by_hand(task):
     assert found.metrics["perplexity_per_word"] == pytest.approx(math.exp(nats / words), rel=1e-5)
     assert found.metrics["bits_per_character"] == pytest.approx(nats / math.log(2) / letters, rel=1e-5)
     assert found.details == {"sentences": 3, "tokens": tokens, "words": words}
-    assert found.lengths == [5, 4, 2], "blank texts are no texts"
+    assert found.lengths == [5, 4, 2], "blank texts are left out"
     low, high = summarise(found)["bands"]["perplexity_per_word"]
     assert low <= found.metrics["perplexity_per_word"] <= high
 
