@@ -27,7 +27,7 @@ check: $(STAMP)
 fast: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/unit tests/reference
 
-# The fast tests with the lowest versions that pyproject.toml allows. torch 2.6 from PyPI brings gigabytes of CUDA libraries;
+# The fast tests with the lowest versions that pyproject.toml allows. torch from PyPI brings gigabytes of CUDA libraries;
 # `make test-lowest TORCH=` leaves torch at the version of constraints.txt. schemathesis needs a newer rich than we do.
 TORCH ?= lowest
 test-lowest:

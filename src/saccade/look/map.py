@@ -145,6 +145,8 @@ def _words(side: str, words: Iterable[str]) -> tuple[str, ...]:
 
 def _rows(weights: Iterable[Iterable[float]]) -> tuple[tuple[float, ...], ...]:
     try:
+        if getattr(weights, "ndim", 2) != 2:  # older versions of numpy convert arrays of one number
+            raise TypeError
         return tuple(tuple(float(weight) for weight in row) for row in weights)
     except (TypeError, ValueError) as error:
         was = getattr(weights, "shape", type(weights).__name__)

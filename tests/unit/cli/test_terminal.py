@@ -70,7 +70,7 @@ def test_a_result_leaves_at_once(monkeypatch):
 
 
 def test_words_that_look_like_markup_are_words(capsys):
-    odd = "[bold]a[/bold] :cat: [/x] " + "long " * 60
+    odd = "[bold]a[/bold] :cat: [/x]" + " long" * 60
     print_error(odd)
     print_status(odd, style="yellow")
     assert capsys.readouterr().err == f"saccade: {odd}\n{odd}\n", "on one line each"
