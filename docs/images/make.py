@@ -26,14 +26,14 @@ from helpers.pages import hide  # noqa: E402
 
 TEXT = "the European Economic Area"
 HIDDEN = 2
-"""The word of the text that is hidden in the picture of the README."""
+"""Number of the source word that is hidden in the README's screenshot."""
 WIDE = 800
 QUALITY = 18
-"""The lowest that leaves the words of a tile readable: pictures are large beside source text."""
+"""WebP quality: the lowest with which the words of a tile stay readable, to keep the files small."""
 
 
 def picture(browser: Browser, model: str) -> Image.Image:
-    """The page of a model's server, after a word was hidden."""
+    """Return a screenshot of the page of a model's server, after a word was hidden."""
     command = [sys.executable, "-m", "saccade", "serve", model, "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None

@@ -1,4 +1,4 @@
-"""What-if on the explorer: what is said of a change, where one looks after it, and what a change costs."""
+"""Interventions in the explorer: the sentence about a change, the selection after it, and the requests it makes."""
 
 import re
 
@@ -118,7 +118,7 @@ def test_numbers_follow_while_a_slider_is_held(explorer):
     expect(inspector(shown)).to_contain_text("50 % sure (was 90 %)")
     expect(shown.locator(".readout")).to_contain_text("Area 30 %")
     expect(wrote(shown).nth(4)).to_have_attribute("data-shift", "90 → 50 %")
-    assert slider.evaluate("one => one.isConnected"), "it is not drawn anew in the hand"
+    assert slider.evaluate("one => one.isConnected"), "the held slider is not redrawn"
     let_go(slider)
     expect(inspector(shown)).to_contain_text("50 % sure (was 90 %)")
 
@@ -132,7 +132,7 @@ def test_answers_come_while_one_pulls_and_not_only_after(explorer):
     for percent in range(20, 80):
         drag(slider, percent / 100)
         shown.wait_for_timeout(15)
-    expect(shown.locator(".what-happened")).to_contain_text("You set attention weights")  # not let go yet
+    expect(shown.locator(".what-happened")).to_contain_text("You set attention weights")  # the slider is still held
     during = len(server.asked) - asked
     assert 3 <= during <= 25, "one after the other, each when the one before is answered"
     let_go(slider)
@@ -208,7 +208,7 @@ def test_what_was_typed_can_be_undone(explorer):
     shown.get_by_label("Sentence to translate").press_sequentially("xyz", delay=10)
     expect_asked(shown, server, "input", "xyz")
     shown.keyboard.press("Escape")
-    shown.get_by_role("button", name="Undo").click()  # once for all letters
+    shown.get_by_role("button", name="Undo").click()  # one request for all letters
     expect(shown.locator("#status")).to_contain_text(f"({TEXT})")
     assert "text=the+law" in shown.url
 
@@ -288,7 +288,7 @@ def test_differences_between_models_are_marked(explorer):
     traces = {"one": translation("one"), "two": trace.model_copy(update={"sides": trace.sides | {"target": other}})}
     shown, _ = explorer(f"text={TEXT}&model=one&model=two", traces=traces)
     expect(shown.locator(".word.differs")).to_have_text(["cette", "cette"])
-    wrote(shown, 0).nth(3).hover()  # pointing is shared: the word in the same place
+    wrote(shown, 0).nth(3).hover()  # both answers highlight the word at this position
     expect(wrote(shown, 1).nth(3)).to_have_class(re.compile(r"\bon\b"))
 
 
@@ -312,7 +312,7 @@ def test_pulling_is_shared_where_the_tokens_are_equal_else_it_is_said(explorer):
 
 
 def test_equal_words_have_equal_numbers_however_they_were_found(explorer):
-    """A search ranks by a score that is divided for length; the page shows the log-probability of the words."""
+    """A search ranks by a score that is normalized by length; the page shows the log-probability of the words."""
     traces = {"one": translation("one", score=-0.32), "two": translation("two", score=-0.44, beams=None)}
     shown, _ = explorer(f"text={TEXT}&model=one&model=two", traces=traces)
     expect_answer(shown, of=1)

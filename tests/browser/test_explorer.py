@@ -1,4 +1,4 @@
-"""The explorer beside a server: an answer at once, words as the picture, what-if with before, after and undo."""
+"""The explorer with a server: a first answer without input, lanes of words, interventions and undo."""
 
 import re
 
@@ -160,7 +160,7 @@ def test_typing_asks_once_and_late_answers_are_dropped(explorer):
     shown.get_by_role("button", name="Edit the text").click()
     field(shown).press_sequentially(" on", delay=20)
     expect_asked(shown, server, "input", " on")
-    assert [asked["input"] for asked in server.asked] == [TEXT, " on"]  # not once a letter
+    assert [asked["input"] for asked in server.asked] == [TEXT, " on"]  # not one request per letter
     field(shown).fill("slow")
     shown.wait_for_timeout(400)
     field(shown).fill("fast")
@@ -233,12 +233,12 @@ def test_a_failure_keeps_the_answer_and_says_what_to_do(message, explorer, visit
     hide(shown, 6)
     expect(shown.locator(".fault p")).to_contain_text(message)
     expect_answer(shown)  # the last answer is still there
-    expect(shown.locator(".changes")).to_have_count(0)  # and nothing is said of a change that has no answer
+    expect(shown.locator(".changes")).to_have_count(0)  # no sentence about a change whose answer is missing
     server.refuse = None
     shown.locator(".fault").get_by_role("button", name="Try again").click()
     expect_answer(shown, CHANGED)
     expect(shown.locator(".fault")).to_have_count(0)
-    visit.faults.clear()  # the browser itself complains of the status
+    visit.faults.clear()  # the browser itself logs the status as an error
 
 
 def test_what_is_refused_can_be_undone(explorer, visit):

@@ -31,7 +31,7 @@ def explorer(serve, visit):
 
 
 def of_style(words, name):
-    """The numbers that words have under a name of their style."""
+    """The numeric values of a style property of the words."""
     return [
         float(found or 0)
         for found in words.evaluate_all(f"all => all.map(one => one.style.getPropertyValue('{name}'))")

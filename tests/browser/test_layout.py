@@ -229,7 +229,7 @@ def test_every_lens_lack_and_failure_is_reached_by_keyboard(explorer, visit):
         shown.keyboard.press("Shift+Tab")
     tab_to(shown, "Search")
     shown.keyboard.press("Enter")
-    tab_to(shown, "Search with beam 5")  # what is lacking, and what helps
+    tab_to(shown, "Search with beam 5")  # the missing part, and the remedy
     tab_to(shown, "the", "Shift+Tab")  # the words that were read
     server.refuse = (422, "That cannot be done.")
     shown.keyboard.press("h")

@@ -1,4 +1,4 @@
-"""Saved pages: one file, no network, all there is to see of a trace, and nothing that a trace could break."""
+"""Saved pages: one file, no network, everything in a trace is shown, and no trace breaks the page."""
 
 import json
 import re
@@ -207,13 +207,13 @@ def test_steps_are_walked_with_keys_and_buttons(saved):
     shown.keyboard.press("ArrowLeft")
     assert where.inner_text() == "Step 2 of 15: loi"
     shown.get_by_role("button", name="Next →").click()
-    assert shown.evaluate("document.activeElement.textContent") == "Next →"  # drawn anew, yet the focus stayed
+    assert shown.evaluate("document.activeElement.textContent") == "Next →"  # redrawn, with the focus kept
     assert where.inner_text() == "Step 3 of 15: sur"
     shown.get_by_role("button", name="Play").click()
     shown.get_by_role("button", name="Pause").click()
     assert shown.url.endswith("lens=step&step=2")
     wrote(shown).nth(4).click()
-    assert where.inner_text() == "Step 5 of 15: zone"  # a click on a word goes there
+    assert where.inner_text() == "Step 5 of 15: zone"  # a click on a word selects its step
 
 
 def test_a_step_tells_the_model_s_own_numbers_in_the_order_of_the_equations(saved):
@@ -230,7 +230,7 @@ def test_a_step_tells_the_model_s_own_numbers_in_the_order_of_the_equations(save
     assert shown.locator("canvas.strip").count() == 3
     assert shown.locator(".card h3").all_inner_texts() == [
         "1. The decoder's state",
-        "2. Score each word, and share out",
+        "2. Scores and attention weights",
         "3. The context",
         "4. Joined with the state",
         "5. The next word",
@@ -238,7 +238,7 @@ def test_a_step_tells_the_model_s_own_numbers_in_the_order_of_the_equations(save
     assert len({card.bounding_box()["x"] for card in shown.locator(".card").all()}) == 1  # one column
     assert shown.locator(".candidates li").count() == 5
     assert "zone" in shown.locator(".candidates .chosen").inner_text()
-    assert max(looks(read(shown))) > 0.7  # the words are lit as the step attends to them
+    assert max(looks(read(shown))) > 0.7  # the step's attention highlights words
 
 
 def test_a_step_of_a_head_shows_its_query_key_and_value(saved):
@@ -264,7 +264,7 @@ def test_the_tree_of_the_search_tells_kept_from_dropped(saved):
 
 
 def test_the_tree_ends_where_the_answer_ends(saved):
-    """A search that went on after the answer was complete: what it did later is no part of the tree."""
+    """A search that continued after the answer was complete: its later steps are not in the tree."""
     trace = translation()
     steps = [*trace.beams.steps, trace.beams.steps[-1], trace.beams.steps[-1]]
     shown = saved(
@@ -326,7 +326,7 @@ def test_several_traces_stand_side_by_side(saved):
     shown.get_by_role("checkbox", name="2. self-attentive").uncheck()
     assert shown.locator(".answer").count() == 2
     lens(shown, "Step")
-    assert shown.locator(".view").nth(1).locator(".candidates li").count() == 5  # steps there are, without attention
+    assert shown.locator(".view").nth(1).locator(".candidates li").count() == 5  # there are steps, but no attention
 
 
 @pytest.mark.parametrize("view", LENSES)
@@ -469,7 +469,7 @@ def test_everything_has_a_name_and_can_be_read(view, scheme, saved):
 
 
 def test_lit_words_can_be_read(saved):
-    """The strongest marker and the weakest letters together."""
+    """The faintest letters have contrast on the strongest highlight."""
     for scheme in ["light", "dark"]:
         shown = saved(translation(), color_scheme=scheme, reduced_motion="reduce")
         wrote(shown).last.hover()

@@ -17,7 +17,7 @@ TEXT = "ant bee cat dog"
 
 @pytest.fixture(scope="module")
 def address(translator, tmp_path_factory):
-    """A server with a model that writes capitals, and one without attention that has learned nothing."""
+    """A server with a model that writes capitals, and an untrained one without attention."""
     plain = {"preset": "sutskever", "embedding": 8, "encoder": {"width": 8}, "decoder": {"width": 8}}
     fixed = write_folder(untrained("translation", plain), tmp_path_factory.mktemp("models") / "fixed")
     yield from serving(translator, fixed)
@@ -25,7 +25,7 @@ def address(translator, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def looking(tmp_path_factory):
-    """A server with a model that describes pictures without having learned to."""
+    """A server with an untrained captioner."""
     pytest.importorskip("PIL", reason="needs Pillow")
     from helpers.captioning import captioner
 

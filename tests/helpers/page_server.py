@@ -12,7 +12,7 @@ from saccade.look import page
 from saccade.trace import pack
 
 READS = {"captioning": "picture", "questions": "question", "chat": "dialogue"}
-"""What models of a task read; those of others read text."""
+"""Input kinds by task; all other tasks read text."""
 
 
 def altered(trace, asked, kept=()):
@@ -29,7 +29,7 @@ def altered(trace, asked, kept=()):
             best = weights.mean(0).argmax(-1)
             for row in np.flatnonzero(np.isin(best, block)) if whole else ():
                 texts[row] = texts[row] if row in target.marks or texts[row] in kept else "autre"
-            weights += 1e-6  # what had nothing gets the share of what is hidden
+            weights += 1e-6  # the weight of hidden words goes to words without weight
             weights[..., block] = 0
             weights /= weights.sum(-1, keepdims=True)
             for step, place, weight in pull:
@@ -57,11 +57,11 @@ def altered(trace, asked, kept=()):
 
 
 class Answers:
-    """A server with the page and canned traces: it keeps what it was asked.
+    """A server with the page and canned traces: it records requests.
 
-    `refuse` is a status and a sentence to answer with, `delays` are seconds by input, `token` what must be sent, and
-    while `starting` there are no models yet. A word in `kept` stays, whatever it attends to. `answer` makes
-    an answer of a canned trace, what was asked, and the words kept.
+    `refuse` is a status and a message to answer with, `delays` are seconds by input, `token` is the required token, and
+    while `starting` there are no models yet. A word in `kept` stays, whatever it attends to. `answer` makes an answer
+    from a canned trace, the request, and the kept words.
     """
 
     def __init__(self, traces):
@@ -134,11 +134,11 @@ class Answers:
                 for name, value in ({"Content-Type": kind, "Content-Length": str(len(data))} | (headers or {})).items():
                     self.send_header(name, value)
                 self.end_headers()
-                with contextlib.suppress(ConnectionError):  # the page no longer wants what it asked for
+                with contextlib.suppress(ConnectionError):  # the page has canceled the request
                     self.wfile.write(data)
 
             def log_message(self, *_):
-                """Silence."""
+                """Log nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True

@@ -113,7 +113,7 @@ def sheet(tiles, variant):
 
 
 def golden(variant):
-    """The tiles of the sheet that is kept."""
+    """The tiles of the committed sheet."""
     kept = Image.open(SHEETS / f"explorer-{variant}.webp").convert("RGB")
     wide, high = TILE[variant]
     return {name: kept.crop((x, y, x + wide, y + high)) for name, (x, y) in places(variant).items()}

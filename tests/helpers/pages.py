@@ -45,12 +45,12 @@ def lens(shown, name):
 
 
 def read(shown):
-    """The words that were read."""
+    """The source words."""
     return shown.locator(".lane[data-lane=read] .word")
 
 
 def wrote(shown, of=0):
-    """The words that one answer consists of."""
+    """The words of an answer."""
     return shown.locator(f".lane[data-lane=wrote-{of}] .word")
 
 

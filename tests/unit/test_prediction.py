@@ -119,7 +119,7 @@ def test_a_text_that_is_read():
     rows = attention.target.shifted()
     expected = folded_slowly(attention.weights["seeded"].mean(0), rows, fed)
     np.testing.assert_allclose(np.array(seeded.weights), expected, atol=1e-6)
-    assert attention.reading() == seeded, "the last that looks at its own text"
+    assert attention.reading() == seeded, "the last self-attention site"
     pieces = attention.reading("decoder.self", words=False)
     assert pieces.source == pieces.target == tuple(attention.target.shifted().tokens)
 
@@ -407,7 +407,7 @@ def test_a_model_that_looks_at_no_source_shows_its_last_site():
     attention = AttentionMaps(Side([], [], []), target, weights, ())
     np.testing.assert_array_equal(attention.matrix(words=False), weights["first"].mean(0))
     assert attention.map() == attention.map("seeded")
-    assert [site.name for site in attention.heads()] == ["Decoder self-attention"], "those that look at the same"
+    assert [site.name for site in attention.heads()] == ["Decoder self-attention"], "sites with the same sides"
     del weights["seeded"]
     assert [site.name for site in attention.heads()] == ["First", "Second"]
     with pytest.raises(ConfigError, match=r"of a site that attends to the source: this model has none\. Leave"):

@@ -118,7 +118,7 @@ class Summarization(TextToText):
 
 
 _LONGEST = 300
-"""Maximum tokens of a summary, about."""
+"""Approximate maximum tokens of a summary."""
 
 
 def _baselines(sources: Sequence[str]) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Which sentences go into which batch: each once an epoch, within the budget, the same from any place on."""
+"""Batches: each sentence once per epoch, within the token limit, the same when resumed at any batch."""
 
 from collections import Counter
 from itertools import combinations, islice

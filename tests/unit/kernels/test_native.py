@@ -1,4 +1,4 @@
-"""Kernels in C: products, a Transformer's step and the best words against torch's own; how they are built."""
+"""Kernels in C: matmuls, a Transformer's step and the best words against torch's own; how they are built."""
 
 import logging
 import stat
@@ -33,7 +33,7 @@ def numbers(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-# ---- products
+# ---- matmuls
 
 
 @needs_compiler
@@ -58,7 +58,7 @@ def test_products_are_torchs(rows, inputs, outputs, bias):
 @pytest.mark.parametrize(("inputs", "outputs"), [(16, 64), (128, 33)])
 def test_products_of_eight_bits_are_near_and_each_row_is_its_own(rows, inputs, outputs):
     x, weight, bias = numbers(rows, inputs), numbers(outputs, inputs, seed=1) / inputs**0.5, numbers(outputs)
-    x[0] *= 1000  # what one row is must not make the others coarse
+    x[0] *= 1000  # a row with large numbers must not coarsen the others
     product, wanted = NativeProduct(weight, bias, coarse=True), F.linear(x, weight, bias)
     for row in range(rows):
         got, alone = product(x)[row], product(x[row : row + 1])[0]
@@ -135,7 +135,7 @@ def test_rows_nothing_comes_of_are_not_looked_at_and_no_number_makes_none():
 @needs_compiler
 def test_where_nothing_is_possible_the_best_are_impossible():
     logits = torch.full((1, 20), -torch.inf)
-    logits[0, 1] = 0.0  # all of it on a word that is not allowed
+    logits[0, 1] = 0.0  # all probability on a forbidden word
     values, places = best_words(logits, None, 3, 2)
     assert values.tolist() == [[-torch.inf, -torch.inf]]
     assert places.tolist() == [[3, 4]]
@@ -154,7 +154,7 @@ VARIANTS = {
 
 @pytest.fixture
 def small(monkeypatch):
-    """Products of any size are packed."""
+    """Pack matmuls of any size."""
     monkeypatch.setattr(prepacked, "_LEAST", 0)
 
 
@@ -164,7 +164,7 @@ def lively(**changes):
     model = build_seq2seq("transformer-base", 30, 200, **settings).eval()
     with torch.no_grad():
         model.output.weight.mul_(4.0)
-        model.output.bias[2] += 3.0  # ends come, but not all at once
+        model.output.bias[2] += 3.0  # sentences end, but not all at once
     return model
 
 
@@ -178,7 +178,7 @@ def sentences(count):
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=list(VARIANTS))
 @pytest.mark.parametrize("width", [1, 4])
 def test_a_search_by_it_finds_what_torchs_operations_find(small, changes, width):
-    """Through few rows, so that sentences are replaced, rows go, and caches are made larger and forget."""
+    """Decode in few rows, so that sentences are replaced, rows removed, and caches grown and trimmed."""
     model, batch = lively(**changes), sentences(40)
     make = Greedy if width == 1 else lambda: Beam(width, length_penalty=0.5)
     found = []
@@ -235,7 +235,7 @@ def test_attention_by_it_is_that_of_torchs_operations(small, changes, beam):
     for (wanted, *_), (got, *_) in zip(*found, strict=True):
         assert got.tokens == wanted.tokens
         assert set(got.attention) == set(wanted.attention) == {*model.source_sites, *got.attention}
-        assert len(got.attention) == 3 * len(model.decoder.layers)  # one of a layer that reads, two of one that writes
+        assert len(got.attention) == 3 * len(model.decoder.layers)  # one of an encoder layer, two of a decoder layer
         for site, weights in got.attention.items():
             torch.testing.assert_close(weights, wanted.attention[site], rtol=1e-4, atol=1e-5)
 

@@ -177,12 +177,11 @@ def _inside(gold: list[tuple[int, int]], trace: Trace) -> list[tuple[int, int]]:
 
     source, target = (len(trace.sides[name].words) if name in trace.sides else 0 for name in ("source", "target"))
     is_image = source and trace.sides["source"].kind == "grid"
-    read = f"{source} regions and {target} words" if is_image else f"{source} words read and {target}"
+    inside = f"{source} {'regions' if is_image else 'source words'} and {target} target words"
     for s, t in gold:
         if s >= source or t >= target:
             raise DataError(
-                f"--gold: {s}-{t} lies outside {read} written ({trace.text!r}). Links are source-target, both counted "
-                "from 0."
+                f"--gold: {s}-{t} lies outside {inside} ({trace.text!r}). Links are source-target, both counted from 0."
             )
     return gold
 

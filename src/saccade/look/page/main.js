@@ -66,7 +66,7 @@ async function server(told = null) {
   return server();
 }
 
-/** Say to those who cannot see it what was answered, and what a change did. */
+/** Announce the answer, and the effect of a change, to screen readers. */
 function tell(answer, state) {
   const done = answer.diff ? ` ${sentenceOf(answer, state)}` : "";
   byId("status").textContent = `${visible(answer.label)}: ${visible(answer.trace.text)}${done}`;
@@ -124,7 +124,7 @@ class Page {
     this.#picked = picked;
   }
 
-  /** What is lit without a pointer: the step shown, or the selected word. */
+  /** The highlight while nothing is pointed at: the step shown, or the selected word. */
   #home() {
     const { state, first, pick } = this.scene;
     if (state.lens === "step" && first?.figure) {

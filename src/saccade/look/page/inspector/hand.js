@@ -23,7 +23,7 @@ export class Hand {
     return this.app.state;
   }
 
-  /** Drop what was done by token number to another model, whose token numbers differ. */
+  /** Drop interventions by token id that belong to another model, whose token ids differ. */
   #change(changes, how) {
     const mine = this.state.on === null || this.state.on === this.model;
     const own = mine ? this.state : { ...this.state, ...UNTOUCHED, hide: this.state.hide };

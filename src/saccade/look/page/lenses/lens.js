@@ -19,7 +19,7 @@ function select(label, key, options, value, change) {
   options.map(([name, text]) => el("option", { value: name, selected: name === value }, text))));
 }
 
-/** The layer and the head, where there are several; and under ⋯ what is seldom changed. */
+/** Choice of the layer and the head, where there are several; ⋯ opens the rarely used settings. */
 function switches(scene, app) {
   const { first, state } = scene;
   const site = first?.site;

@@ -134,7 +134,7 @@ const vectorAt = (trace, name, place) => {
 function scoring(trace, site, head, row) {
   const columns = trace.sides.get(site.columns);
   const mean = site.heads > 1 && head === null;
-  return card("Score each word, and share out", el("p", {},
+  return card("Scores and attention weights", el("p", {},
     formula(`e = ${visible(site.formula)}`), formula(ALIGNS[site.align] ?? `α by ${visible(site.align)}`)),
   mean && el("p", { class: "quiet" }, `This is the mean of ${site.heads} heads. Choose one above to see its scores.`),
   sharesTable(site, head, row, columns));

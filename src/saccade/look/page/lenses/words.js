@@ -62,7 +62,7 @@ function reading(answer, light) {
   const back = onlyBack(figure);
   return el("div", {},
     el("p", { class: "quiet" }, `One line for each word ${figure.own ? "read" : "written"}: the word is in colour, `,
-      "those it attended to are the darker the more."),
+      "the darker the others, the more it attends to them."),
     el("ol", { class: "reading", tabindex: 0, "aria-label": "Lines, one for each word", "data-scroll": `reading-${of}` },
       figure.rows.slice(0, MOST).map((_, row) => readingLine(answer, row, back, light))));
 }

@@ -106,7 +106,7 @@ function consequence(answer, hidden) {
   return surer(answer) ?? (crossing ? attends(answer, userOf(answer, hidden)) : null);
 }
 
-/** One sentence that says what was changed and what came of it. */
+/** One sentence that says what was changed, and its effect. */
 export function sentenceOf(answer, state) {
   const { base, diff, hand } = answer;
   const source = base.sides.get("source");

@@ -115,7 +115,7 @@ function twinsOf(answers) {
   };
 }
 
-/** The answer before the changes, and what the changes did; after the `last` answer, how to take them back. */
+/** The answer before the changes, and their effect; after the `last` answer, the buttons that undo them. */
 function changes(answer, app, last) {
   if (!answer.diff || answer.model === null) return null;
   return el("div", { class: "changes" }, answer.diff.changed > 0 && plainLane({ label: "Was", words: answer.diff.old }),

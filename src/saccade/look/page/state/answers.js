@@ -23,11 +23,11 @@ export function hiddenTokens(trace, hide) {
   return hide.flatMap((number) => entries[number]?.places ?? []);
 }
 
-/** True if interventions by token number are those of this model. */
+/** True if interventions by token id are those of this model. */
 const owns = (state, model) => state.on === null || state.on === model;
 const numbered = (state) => state.force.length > 0 || state.pull.length > 0;
 
-/** The body of a trace request; `own` are the interventions by token number, {force, pull, block}. */
+/** The body of a trace request; `own` are the interventions by token id, {force, pull, block}. */
 export function requestOf(state, { name: model, input: kind }, image, base, { force = [], pull = [], block = [] } = {}) {
   /** @type {Record<string, any>} */
   const request = { model, ...(image === null ? { input: inputOf(state, kind) } : { image: image.base64 }),

@@ -25,7 +25,7 @@ export class App {
     this.models = engine.models;
     /** The words that were selected last, {row, column}, each {place, of} or null. */
     this.recent = { row: null, column: null };
-    /** Whether the answer to an act is awaited; then the selection goes to what changed. */
+    /** Whether the answer to an intervention is awaited; then the selection goes to what changed. */
     this.acted = false;
     this.#answers = new Answers(engine, (model) => (this.readsImages([model]) ? this.image ?? { id: 0, base64: "" }
       : null), (model) => this.draw(model ?? null));

@@ -28,7 +28,7 @@ export function sceneOf(app) {
   return { state: app.state, answers, first, pick: pickOf(app.state.pick, answers) };
 }
 
-/** What to select after an act: the first word that it changed, so that one sees where it attends now; or null. */
+/** The selection after an intervention: the first word that it changed, to show its new attention; or null. */
 export function changedPick({ answers, pick }) {
   for (const { of, diff, figure, site, hand } of [...(pick ? [pick.answer] : []), ...answers]) {
     if (!diff || (site && site.rows !== "target")) continue;
