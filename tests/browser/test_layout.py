@@ -71,7 +71,7 @@ def test_sixty_words_can_be_used(size, explorer):
     }, "of the selected word, and visible"
     expect(shown.locator(".readout")).to_contain_text("WORD40 → word40")
     read(shown).nth(40).click()
-    shown.get_by_role("button", name="Hide", exact=True).click()
+    shown.get_by_role("button", name="Hide from all words").click()
     expect(shown.locator(".what-happened")).to_contain_text("“word40” is hidden")
 
 

@@ -56,7 +56,7 @@ def test_a_saved_page_can_be_looked_at_but_not_asked(saved):
     assert inspector(shown).get_by_role("button", name="autre 5.0 %").is_disabled()
     assert inspector(shown).get_by_role("slider").count() == 0
     read(shown).nth(1).click()
-    assert shown.get_by_role("button", name="Hide", exact=True).count() == 0
+    assert shown.get_by_role("button", name="Hide from all words").count() == 0
     assert shown.get_by_role("textbox").count() == 0
 
 

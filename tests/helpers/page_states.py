@@ -39,13 +39,13 @@ def click_word(shown):
 
 def hide_word(shown):
     read(shown).nth(6).click()
-    shown.get_by_role("button", name="Hide", exact=True).click()
+    shown.get_by_role("button", name="Hide from all words").click()
     shown.locator(".changes").first.wait_for()
 
 
 def refuse(shown, server):
     server.refuse = (422, "That cannot be done: the step does not exist.")
-    hide = shown.get_by_role("button", name="Hide", exact=True)
+    hide = shown.get_by_role("button", name="Hide from all words")
     read(shown).nth(6).click()
     hide.click()
     shown.locator(".fault").wait_for()

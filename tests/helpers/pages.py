@@ -25,7 +25,7 @@ CHANGED = ["autre" if word == "zone" else word for word in [*FRENCH, "end"]]
 
 def hide(shown, place):
     read(shown).nth(place).click()
-    shown.get_by_role("button", name="Hide", exact=True).click()
+    shown.get_by_role("button", name="Hide from all words").click()
 
 
 def drag(slider, *values):

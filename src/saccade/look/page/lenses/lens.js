@@ -45,9 +45,9 @@ function switches(scene, app) {
     app.engine.live && optionFields(app),
     sources(app),
   ];
-  return el("div", { class: "switches", role: "group", "aria-label": "What is shown" }, parts,
+  return [parts.length > 0 && el("div", { class: "switches", role: "group", "aria-label": "What is shown" }, parts),
     el("details", { class: "more" }, el("summary", { "data-key": "more", "aria-label": "More settings" }, "⋯"),
-      el("div", { class: "more-box" }, seldom)));
+      el("div", { class: "more-box" }, seldom))];
 }
 
 /** Traces beside the models, to be shown or not. */
