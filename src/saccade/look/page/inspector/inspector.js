@@ -19,7 +19,7 @@ function surenessOf({ answer, row }) {
   const sure = answer.site && answer.site.rows !== "target" ? null : entry && sureness(answer.trace, entry);
   if (sure === null || sure === undefined) return "";
   const shift = shiftOf(answer, entry);
-  return `${percent(sure)} sure${shift ? ` (was ${percent(shift[0])})` : ""}`;
+  return `${percent(sure)} sure${shift && percent(shift[0]) !== percent(shift[1]) ? ` (was ${percent(shift[0])})` : ""}`;
 }
 
 /** The word of the other lane that was selected last, or null. */

@@ -8,11 +8,12 @@ export function happened(answer, app, last) {
   const undo = (label) => app.depth > 0 && button(label, () => app.undo(), { class: "small", "data-key": "undo", title: "Z" });
   if (answer.diff) {
     const over = () => app.startOver(takenBack(answer, app.state));
-    return el("p", { class: "what-happened" }, el("span", {}, sentenceOf(answer, app.state)), last && undo("Undo"),
-      last && button("Start over", over, { class: "small", "data-key": "start-over" }));
+    return el("p", { class: "what-happened" }, el("span", {}, sentenceOf(answer, app.state)),
+      last && el("span", { class: "take-back" }, undo("Undo"), " ",
+        button("Start over", over, { class: "small", "data-key": "start-over" })));
   }
   if (!last || !app.back) return null;
-  return el("p", { class: "what-happened" }, el("span", {}, "All changes are taken back."), undo(`Undo: ${app.back}`));
+  return el("p", { class: "what-happened" }, el("span", {}, "All changes are taken back."), el("span", { class: "take-back" }, undo(`Undo: ${app.back}`)));
 }
 
 /** The answer before the changes, and what they did; where the inspector covers the stage (`covered`), it says the latter. */

@@ -5,8 +5,8 @@ import { byUse, entriesOf, figureOf, shownToken, strongest } from "saccade/trace
 
 const NOTABLE = 0.05;
 /** The change of a word's probability that is worth a sentence. */
-const [AROUND, LISTED, LETTERS] = [2, 3, 90];
-/** Words quoted on either side of what changed, changed words listed, and letters quoted. */
+const [AROUND, LISTED, LETTERS, SHORT] = [2, 3, 90, 44];
+/** Words quoted on either side of what changed, changed words listed, letters quoted, and those of a text quoted in full. */
 const WHOLE = { head: null, unit: "words", sinks: "shown" };
 
 const quoted = (entry) => `“${visible(entry.name)}”`;
@@ -50,11 +50,12 @@ function became({ diff, hand }) {
   return [...found, ...gone];
 }
 
-/** The new text around what changed. */
+/** The new text, or of a long one the part around what changed. */
 function excerpt({ diff }) {
   const words = diff.after.filter((word) => !word.mark);
+  const whole = words.map(({ name }) => name).join(" ");
   const changed = words.flatMap((word, place) => (diff.fresh.includes(word) ? [place] : []));
-  if (!changed.length) return `“${visible(clip(words.map(({ name }) => name).join(" "), LETTERS))}”`;
+  if (!changed.length || whole.length <= SHORT) return `“${visible(clip(whole, LETTERS))}”`;
   const [from, to] = [Math.max(0, changed[0] - AROUND), Math.min(words.length, changed.at(-1) + AROUND + 1)];
   const text = clip(words.slice(from, to).map(({ name }) => name).join(" "), LETTERS);
   return `“${from > 0 ? "… " : ""}${visible(text)}${to < words.length ? " …" : ""}”`;
