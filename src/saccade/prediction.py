@@ -148,8 +148,7 @@ def check_head(head: int, heads: int, site: str) -> None:
     """Raise ConfigError if a site has no head of this number; errors count heads from 1, as figures do."""
     if not 0 <= head < heads:
         raise ConfigError(
-            f"there is no head {head + 1}: {site} has {heads} head{'s' if heads > 1 else ''}. Choose from 1 to {heads}; "
-            "in Python, heads count from 0."
+            f"there is no head {head + 1} (in Python: head={head}): {site} has {heads} head{'s' if heads > 1 else ''}."
         )
 
 

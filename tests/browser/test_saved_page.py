@@ -14,6 +14,7 @@ from helpers.pages import (
     downloaded,
     expect_answer,
     inspector,
+    lane_names,
     lens,
     looks,
     open_more,
@@ -195,7 +196,7 @@ def test_switches_choose_attention_layer_head_unit_and_ends(saved):
     shown.get_by_label("Layer").select_option("encoder.1")
     shown.get_by_label("Head", exact=True).select_option("3")
     assert "site=encoder.1&head=3" in shown.url
-    assert shown.locator(".lane-name").all_inner_texts() == ["is attended to", "attends"]
+    assert lane_names(shown) == ["is attended to", "attends"]
 
 
 def test_steps_are_walked_with_keys_and_buttons(saved):

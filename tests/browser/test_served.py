@@ -138,7 +138,7 @@ def test_the_tree_ends_with_the_end_of_the_answer(explorer):
 
 
 def test_the_same_words_have_the_same_number_with_and_without_a_beam(explorer):
-    facts = [explorer(**more).locator(".facts").inner_text() for more in ({}, {"beam": 3})]
+    facts = [explorer(**more).locator(".facts dl").text_content() for more in ({}, {"beam": 3})]
     assert "log-probability" in facts[0]
     assert facts[0] == facts[1]
 

@@ -49,6 +49,11 @@ def read(shown):
     return shown.locator(".lane[data-lane=read] .word")
 
 
+def lane_names(shown):
+    """What names the lanes, without the question mark beside it."""
+    return shown.locator(".lane-name").evaluate_all("all => all.map(one => one.firstChild.textContent)")
+
+
 def wrote(shown, of=0):
     """The words that one answer consists of."""
     return shown.locator(f".lane[data-lane=wrote-{of}] .word")

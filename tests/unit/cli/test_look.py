@@ -197,7 +197,7 @@ def test_pieces(capsys, folders):
         ),
         (("--style", "heads", "--head", "1"), "heads are drawn side by side, but head 1 was asked for. Draw a matrix"),
         (("--site", "atention"), "attention site 'atention' does not exist. Did you mean 'attention'?"),
-        (("--head", "3"), "there is no head 3: attention has 1 head"),
+        (("--head", "3"), "there is no head 3 (in Python: head=2): attention has 1 head"),
         (("--gold", "0:0"), "--gold: '0:0' is no link. Write source-target"),
         (("--gold", "9-0"), "--gold: 9-0 lies outside 3 words read and 3 written ('ANT BEE CAT'). Links are"),
         (("--gold", "3-0"), "--gold: 3-0 lies outside 3 words read and 3 written"),

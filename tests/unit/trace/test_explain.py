@@ -92,7 +92,7 @@ def test_language_models_and_classifiers_are_explained():
     ("choice", "message"),
     [
         ({"step": 9}, "step 9 was asked for, but there are steps 1 to 5"),
-        ({"head": 1}, "there is no head 2: attention has 1 head"),
+        ({"head": 1}, r"there is no head 2 \(in Python: head=1\): attention has 1 head"),
         ({"site": "atention"}, "Did you mean 'attention'"),
     ],
 )

@@ -79,10 +79,13 @@ function hideButton({ answer: { figure, hand }, row, column, app }) {
 /** Show, once it is known, how sure the model would be of a word if another one were hidden. */
 function showEffect(box, trace, word, steps) {
   const [now, then] = [sureness(trace, word), steps && shareIn(steps, trace, word)];
-  box.textContent = then ? `if hidden: ${percent(now).replace(" %", "")} → ${then.most && !percent(then.share).startsWith("<")
-    ? "< " : ""}${percent(then.share)}` : "";
+  const least = then?.most && !percent(then.share).startsWith("<") ? "< " : "";
+  box.textContent = then ? `if hidden: ${percent(now).replace(" %", "")} → ${least}${percent(then.share)}` : "";
   box.classList.toggle("strong", Boolean(then) && Math.abs(then.share - now) >= STRONG);
 }
+
+/** Whether a word can be hidden that is not: one has to stay visible. */
+const hidesOne = ({ figure, hand }) => hand.canPull && figure.columns.filter((entry) => !hand.hidden(entry)).length > 1;
 
 const effectBox = () => el("span", { class: "effect number" }, "if hidden: …");
 
@@ -107,15 +110,16 @@ export function attended(pick, act, follows) {
       el("span", { class: "number" }, percent(figure.at(row, column))))));
   }
   const known = sureness(trace, figure.rows[row]) !== null;
-  const boxes = new Map(places.filter((column) => known && figure.at(row, column) >= LEAST).slice(0, ASKED)
-    .map((column) => [figure.columns[column], effectBox()]));
+  const boxes = new Map(places.filter((column) => known && hidesOne(answer) && figure.at(row, column) >= LEAST).slice(0, ASKED)
+    .map((column) => [column, effectBox()]));
   follows.push(() => boxes.forEach((box) => { box.textContent = ""; }));
-  if (!answer.busy) effects.ask(act.app.engine, answer, [...boxes.keys()], act.app.scope === "one" ? figure.rows[row] : null,
-    (entry, steps) => showEffect(boxes.get(entry), trace, figure.rows[row], steps));
+  const columns = [...boxes.keys()].map((column) => figure.columns[column]);
+  if (!answer.busy) effects.ask(act.app.engine, answer, columns, act.app.scope === "one" ? figure.rows[row] : null,
+    (number, steps) => showEffect([...boxes.values()][number], trace, figure.rows[row], steps));
   return [scopeOf(act.app), el("ul", { class: "weights by-hand-too" }, places.map((column) =>
     el("li", { class: column === pick.column ? "chosen" : null }, name(column),
       hand.hidden(figure.columns[column]) ? [bar(0), el("span", { class: "number" }, "hidden")] : slider({ answer, row, column }, follows),
-      hideButton({ answer, row, column, app: act.app }), boxes.get(figure.columns[column])))),
+      hideButton({ answer, row, column, app: act.app }), boxes.get(column)))),
   el("p", { class: "quiet" }, known && "If hidden: how sure the model would be of this word, had it not changed the words before. ",
     "Move a slider: the model has to attend there.")];
 }
@@ -127,7 +131,7 @@ export function attending(pick, act) {
   const entry = figure.columns[pick.column];
   const users = byUse(figure, pick.column, LISTED);
   if (!users.length) return el("p", { class: "quiet" }, "No word attends to it.");
-  const boxes = new Map(!hand.canPull || hand.hidden(entry) ? [] : users.filter((row) => figure.at(row, pick.column) >= LEAST
+  const boxes = new Map(!hidesOne(answer) || hand.hidden(entry) ? [] : users.filter((row) => figure.at(row, pick.column) >= LEAST
     && sureness(trace, figure.rows[row]) !== null).slice(0, ASKED).map((row) => [row, effectBox()]));
   if (!answer.busy) effects.ask(act.app.engine, answer, boxes.size ? [entry] : [], null, (_, steps) =>
     boxes.forEach((box, row) => showEffect(box, trace, figure.rows[row], steps)));

@@ -50,32 +50,29 @@ export class Effects {
   }
 
   /**
-   * Call `show(column, steps)` for each column: at once if its steps are known, else when they are answered; null if the
-   * engine refuses. `row`: hide from this row only.
+   * Call `show(number, steps)` for the number of each column: at once if its steps are known, else when they are answered;
+   * null if the engine refuses. `row`: hide from this row only.
    */
   ask(engine, answer, columns, row, show) {
     const known = this.#of(answer.trace);
-    const keyOf = (column) => `${column.places} ${row?.places ?? ""}`;
-    const missing = [];
-    for (const column of columns) {
-      if (known.has(keyOf(column))) show(column, known.get(keyOf(column)));
-      else missing.push(column);
-    }
-    const key = missing.map(keyOf).join("\n");
-    if (this.#open?.key === key && this.#open.trace === answer.trace) {
-      this.#open.show = show;
+    const keys = columns.map((column) => `${column.places} ${row?.places ?? ""}`);
+    const missing = [...keys.keys()].filter((number) => !known.has(keys[number]));
+    keys.forEach((key, number) => { if (known.has(key)) show(number, known.get(key)); });
+    const all = keys.join("\n");
+    if (missing.length && this.#open?.all === all && this.#open.trace === answer.trace) {
+      this.#open.show = show; // drawn anew while it is asked
       return;
     }
     this.stop();
     if (!missing.length) return;
     const control = new AbortController();
-    const open = { key, trace: answer.trace, show, control, timer: setTimeout(async () => {
-      for (const column of missing) {
-        const steps = await stepsOf(engine, effectRequest(answer, column, row), control.signal);
+    const open = { all, trace: answer.trace, show, control, timer: setTimeout(async () => {
+      for (const number of missing) {
+        const steps = await stepsOf(engine, effectRequest(answer, columns[number], row), control.signal);
         if (control.signal.aborted) return;
         if (known.size >= KEPT) known.clear();
-        known.set(keyOf(column), steps);
-        open.show(column, steps);
+        known.set(keys[number], steps);
+        open.show(number, steps);
       }
       if (this.#open === open) this.#open = null;
     }, REST) };
