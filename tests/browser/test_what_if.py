@@ -334,3 +334,23 @@ def test_the_button_of_more_settings_stands_beside_the_lenses(model, explorer):
     more, tabs = box(shown.locator(".more > summary")), box(shown.locator(".tabs"))
     assert abs(more["y"] - tabs["y"]) < 4
     assert more["x"] + more["width"] <= 390
+
+
+def test_a_phone_scrolls_no_further_than_the_selected_word_needs(explorer):
+    shown, _ = explorer(f"text={TEXT}", traces={"one": long(28)}, page=PHONE)
+    expect(pressed(shown)).to_have_count(1)
+    wrote(shown).nth(3).evaluate("one => one.click()")
+    shown.wait_for_timeout(300)
+    assert 0 <= box(wrote(shown).nth(3))["y"] < bottom(wrote(shown).nth(3)) <= box(inspector(shown))["y"]
+
+
+def test_the_box_of_a_question_mark_covers_the_words_below(explorer):
+    shown, _ = explorer(page=PHONE)
+    shown.get_by_role("button", name="Close").click()
+    shown.get_by_label("About this answer").tap()
+    covered = shown.evaluate(
+        """() => { const box = document.querySelector(".facts .popup-box").getBoundingClientRect();
+            return [0.1, 0.5, 0.9].every((share) => document.elementFromPoint(box.left + box.width / 2,
+                box.top + box.height * share).closest(".popup-box")); }"""
+    )
+    assert covered
