@@ -6,7 +6,20 @@ import pytest
 from playwright.sync_api import expect
 
 from helpers.page_server import expect_asked
-from helpers.pages import CHANGED, TEXT, expect_answer, hide, inspector, lane_names, lens, looks, open_more, read, ribbons, wrote
+from helpers.pages import (
+    CHANGED,
+    TEXT,
+    expect_answer,
+    hide,
+    inspector,
+    lane_names,
+    lens,
+    looks,
+    open_more,
+    read,
+    ribbons,
+    wrote,
+)
 from helpers.traces import hostile, translation
 
 

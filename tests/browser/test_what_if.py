@@ -1,4 +1,4 @@
-"""What a word depends on, whom hiding concerns, and what one sees after it: where people stumbled, each by its sentence."""
+"""What a word depends on, whom hiding concerns, and what one sees after it; on a phone too."""
 
 import re
 import time
@@ -265,7 +265,12 @@ def test_jargon_waits_behind_a_question_mark_in_plain_words(explorer):
     for jargon in ("bahdanau", "parameters", "log-probability"):
         assert jargon not in stage.inner_text()
     stage.get_by_label("About this answer").click()
-    for text in ("bahdanau", "The kind of model", "training learnt", "How likely the model finds this whole answer: 21 %"):
+    for text in (
+        "bahdanau",
+        "The kind of model",
+        "training learnt",
+        "How likely the model finds this whole answer: 21 %",
+    ):
         expect(shown.locator(".facts")).to_contain_text(text)
     shown.keyboard.press("Escape")
     expect(shown.get_by_text("training learnt")).to_be_hidden()
@@ -275,7 +280,12 @@ def test_what_matters_in_the_inspector_is_above_the_fold(explorer):
     shown, _ = explorer(page=LAPTOP)
     wrote(shown).nth(4).click()
     for _ in range(2):
-        for part in (inspector(shown).locator("h2"), shown.locator(".scope"), shown.locator(".hide").nth(2), effects(shown).nth(2)):
+        for part in (
+            inspector(shown).locator("h2"),
+            shown.locator(".scope"),
+            shown.locator(".hide").nth(2),
+            effects(shown).nth(2),
+        ):
             expect(part).to_be_visible()
             assert bottom(part) <= 768
         if shown.locator(".changes").count() == 0:
@@ -311,7 +321,8 @@ CROSSED = """() => {
     const words = [...document.querySelectorAll(".word")].map((one) => one.getBoundingClientRect());
     const origin = document.querySelector(".ribbons").getBoundingClientRect();
     return [...document.querySelectorAll(".ribbon")].filter((one) => Number(one.getAttribute("stroke-opacity")) > 0)
-        .flatMap((one) => Array.from({ length: 200 }, (_, step) => one.getPointAtLength((one.getTotalLength() * step) / 199)))
+        .flatMap((one) => Array.from({ length: 200 }, (_, step) =>
+            one.getPointAtLength((one.getTotalLength() * step) / 199)))
         .filter(({ x, y }) => words.some((box) => origin.left + x > box.left + 1 && origin.left + x < box.right - 1
             && origin.top + y > box.top + 1 && origin.top + y < box.bottom - 1)).length;
 }"""
@@ -324,7 +335,9 @@ def test_ribbons_of_a_phone_run_behind_no_word(words, explorer):
         wrote(shown).nth(place).evaluate("one => one.click()")
         expect(wrote(shown).nth(place)).to_have_attribute("aria-pressed", "true")
         assert shown.evaluate(CROSSED) == 0
-        assert shown.locator(".ribbon").evaluate_all("all => all.some((one) => one.getAttribute('stroke-opacity') > 0.2)")
+        assert shown.locator(".ribbon").evaluate_all(
+            "all => all.some((one) => one.getAttribute('stroke-opacity') > 0.2)"
+        )
 
 
 @pytest.mark.parametrize("model", ["one", "two"])

@@ -21,6 +21,8 @@ ACROSS = {"light": 3, "dark": 3, "phone": 6}
 GAP, TITLE = 8, 24
 """Pixels between tiles, and those of the title below each."""
 TEXT = " ".join(ENGLISH)
+KNOWN = "() => [...document.querySelectorAll('.effect')].every((one) => !one.textContent.endsWith('…'))"
+"""What would happen if words were hidden is known."""
 
 
 def in_doubt():
@@ -84,6 +86,7 @@ def take(browser, variant):
             if act:
                 act(shown, server)
             shown.wait_for_timeout(250)
+            shown.wait_for_function(KNOWN)
             picture = Image.open(BytesIO(shown.screenshot())).convert("RGB")
             found[name] = picture.resize(TILE[variant], Image.Resampling.LANCZOS)
             context.close()

@@ -292,7 +292,9 @@ class DrawnAttention(ABC):
         """Return the maps that a figure shows; a matrix or a reading figure is a site with one head."""
         if view.style == "heads":
             if view.head is not None:
-                raise ConfigError(f"heads are drawn side by side, but head {view.head + 1} was asked for. Draw a matrix.")
+                raise ConfigError(
+                    f"heads are drawn side by side, but head {view.head + 1} was asked for. Draw a matrix."
+                )
             sites = self.heads(view.site, words=view.words)
         elif view.style == "arcs":
             site = self._default(view.site)

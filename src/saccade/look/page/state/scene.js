@@ -73,9 +73,11 @@ export function nextPick({ answers, pick }, followed) {
 const [WIDEST, LOWEST, CLEAR] = [700, 500, 0.5];
 /** Width and height of the window of a phone, and the weight of a clear link. */
 
-/** What to select when an answer arrives on a phone, where nothing can be pointed at: a word with a clear link; or null. */
-export function arrivalPick({ first, pick }, app) {
-  if (pick || innerWidth > WIDEST || innerHeight < LOWEST || app.editing || !first?.site || !app.engine.live) return null;
+/** What to select when an answer arrives on a phone, where nothing can be pointed at: a word with a clear link; or null. A link
+ * to another lens is followed without, as the inspector would cover that. */
+export function arrivalPick({ state, first, pick }, app) {
+  const phone = innerWidth <= WIDEST && innerHeight >= LOWEST;
+  if (!phone || pick || state.lens !== "words" || app.editing || !first?.site || !app.engine.live) return null;
   const { figure, of } = first;
   const clear = figure.rows.findIndex((entry, row) => !entry.sink
     && figure.columns.some((_, column) => figure.at(row, column) >= CLEAR));
