@@ -22,11 +22,11 @@ FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parents[1] / "tests"))
 
 from helpers.page_states import VARIANTS, sheet, take  # noqa: E402
-from helpers.pages import hide  # noqa: E402
+from helpers.pages import wrote  # noqa: E402
 
 TEXT = "the European Economic Area"
-HIDDEN = 2
-"""Number of the source word that is hidden in the README's screenshot."""
+FOLLOWED = 3
+"""The written word that is selected in the picture of the README; what it attends to most is hidden."""
 WIDE = 800
 QUALITY = 18
 """WebP quality: the lowest with which the words of a tile stay readable, to keep the files small."""
@@ -41,9 +41,10 @@ def picture(browser: Browser, model: str) -> Image.Image:
         page = browser.new_page(viewport={"width": 1180, "height": 640}, reduced_motion="reduce")
         page.goto(f"{address}#text={TEXT.replace(' ', '+')}")
         page.locator(".word").first.wait_for()
-        hide(page, HIDDEN)
+        wrote(page).nth(FOLLOWED).click()
+        page.locator(".hide").first.click()
         page.locator(".changes").wait_for()
-        page.wait_for_timeout(300)
+        page.wait_for_timeout(2000)  # until it is known what would happen if others were hidden
         taken = Image.open(BytesIO(page.screenshot())).convert("RGB")
         page.close()
         server.terminate()

@@ -81,21 +81,21 @@ def test_the_sentence_speaks_of_a_word_that_changed(explorer):
     expect_answer(shown)
     server.kept = ["sur"]
     hide(shown, 2)
-    expect(happened(shown)).to_contain_text("the words stay the same")
+    expect(happened(shown)).to_contain_text("“on” is hidden: the words stay the same; “sur” now attends most to")
     hide(shown, 6)
-    expect(happened(shown)).to_contain_text("in place of “zone”, “autre” now attends most to")
+    expect(happened(shown)).to_contain_text("“zone” became “autre”")
 
 
 def test_what_was_said_has_its_consequences_told(explorer):
     shown, _ = explorer(f"text={TEXT}&on=one&hide=6&force=5&force=100")
-    expect(happened(shown)).to_contain_text("“Area” is hidden, you wrote “autre”: one other word changed")
-    expect(happened(shown)).to_contain_text("in place of “zone”, “autre” now attends most to")
+    expect(happened(shown)).to_contain_text("“Area” is hidden, you wrote “autre”: the model now writes “la autre")
+    expect(happened(shown)).to_contain_text("; “zone” became “autre”.")
 
 
 def test_a_change_is_read_aloud(explorer):
     shown, _ = explorer()
     hide(shown, 6)
-    expect(shown.get_by_role("status").last).to_contain_text("“Area” is hidden: one word changed; in place of")
+    expect(shown.get_by_role("status").last).to_contain_text("“Area” is hidden: the model now writes “… sur la autre")
 
 
 def test_a_lane_stays_in_one_line_after_another_word_was_said(explorer):
@@ -316,7 +316,7 @@ def test_equal_words_have_equal_numbers_however_they_were_found(explorer):
     traces = {"one": translation("one", score=-0.32), "two": translation("two", score=-0.44, beams=None)}
     shown, _ = explorer(f"text={TEXT}&model=one&model=two", traces=traces)
     expect_answer(shown, of=1)
-    facts = [text.split(" · ")[-1] for text in shown.locator(".facts").all_inner_texts()]
+    facts = shown.locator(".facts dt:last-of-type").all_text_contents()
     total = sum(step.log_probability for step in traces["one"].steps)
     assert facts == [f"log-probability −{-total:.2f}"] * 2
 

@@ -6,7 +6,20 @@ import pytest
 from playwright.sync_api import expect
 
 from helpers.page_server import expect_asked
-from helpers.pages import CHANGED, TEXT, expect_answer, hide, inspector, lens, looks, open_more, read, ribbons, wrote
+from helpers.pages import (
+    CHANGED,
+    TEXT,
+    expect_answer,
+    hide,
+    inspector,
+    lane_names,
+    lens,
+    looks,
+    open_more,
+    read,
+    ribbons,
+    wrote,
+)
 from helpers.traces import hostile, translation
 
 
@@ -46,8 +59,8 @@ def test_hiding_a_word_takes_two_clicks_and_shows_before_and_after_together(expl
     expect(shown.locator(".was del")).to_have_text(["zone"])
     expect(shown.locator(".word.changed")).to_have_text(["autre"])
     expect(read(shown).nth(6)).to_have_class(re.compile("hidden-word"))
-    expect(shown.locator(".what-happened")).to_contain_text("“Area” is hidden: one word changed")
-    expect(shown.locator(".what-happened")).to_contain_text("in place of “zone”, “autre” now attends most to")
+    expect(shown.locator(".what-happened")).to_contain_text("“Area” is hidden: the model now writes “… sur la autre")
+    expect(shown.locator(".what-happened")).to_contain_text("“zone” became “autre”")
 
 
 def test_undo_works_ten_deep_and_by_the_back_button(explorer):
@@ -321,7 +334,7 @@ def test_models_share_the_source_and_what_is_hidden(explorer):
     shown.keyboard.press("Escape")
     for of in range(3):
         expect_answer(shown, of=of)
-    assert shown.locator(".lane-name").all_inner_texts() == ["Read", "one", "two", "fixed"]
+    assert lane_names(shown) == ["Read", "one", "two", "fixed"]
     expect(shown.locator(".answer").nth(2)).to_contain_text("has no attention")
     hide(shown, 6)
     expect(shown.locator(".changes")).to_have_count(2)

@@ -323,7 +323,7 @@ def test_a_region_is_hidden_and_shown_again(explorer, file):
     shown, server = explorer()
     shown.get_by_label("Choose an image").set_input_files(file)
     shown.locator(".image").click(position=at(shown, 5))
-    shown.get_by_role("button", name="Hide", exact=True).click()
+    shown.get_by_role("button", name="Hide from all words").click()
     expect(shown.locator(".outlines .closed")).to_have_count(1)
     expect_asked(shown, server, "block", [5])
     expect(shown.locator(".what-happened")).to_contain_text("“row 2, column 2” is hidden")

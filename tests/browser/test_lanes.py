@@ -125,7 +125,7 @@ def test_a_passage_word_is_hidden_in_two_clicks(explorer):
     read(shown).nth(295).click()
     assert before > 100
     assert scrolled(shown) == before, "what is selected stays where it is"
-    shown.get_by_role("button", name="Hide", exact=True).click()
+    shown.get_by_role("button", name="Hide from all words").click()
     expect_asked(shown, server, "block", [295])
     expect(read(shown).nth(295)).to_have_class(re.compile("hidden-word"))
     expect(shown.locator(".was del")).to_have_text(["Junustad"])

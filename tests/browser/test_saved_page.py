@@ -14,6 +14,7 @@ from helpers.pages import (
     downloaded,
     expect_answer,
     inspector,
+    lane_names,
     lens,
     looks,
     open_more,
@@ -56,7 +57,7 @@ def test_a_saved_page_can_be_looked_at_but_not_asked(saved):
     assert inspector(shown).get_by_role("button", name="autre 5.0 %").is_disabled()
     assert inspector(shown).get_by_role("slider").count() == 0
     read(shown).nth(1).click()
-    assert shown.get_by_role("button", name="Hide", exact=True).count() == 0
+    assert shown.get_by_role("button", name="Hide from all words").count() == 0
     assert shown.get_by_role("textbox").count() == 0
 
 
@@ -195,7 +196,7 @@ def test_switches_choose_attention_layer_head_unit_and_ends(saved):
     shown.get_by_label("Layer").select_option("encoder.1")
     shown.get_by_label("Head", exact=True).select_option("3")
     assert "site=encoder.1&head=3" in shown.url
-    assert shown.locator(".lane-name").all_inner_texts() == ["is attended to", "attends"]
+    assert lane_names(shown) == ["is attended to", "attends"]
 
 
 def test_steps_are_walked_with_keys_and_buttons(saved):

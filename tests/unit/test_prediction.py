@@ -145,7 +145,7 @@ def test_every_picture_is_drawn_and_saved(style, tmp_path):
     assert EOS not in attention.draw(60, view=view)
     attention.save(tmp_path / "x.svg", view=view)
     assert "<svg" in (tmp_path / "x.svg").read_text()
-    with pytest.raises(ConfigError, match=r"head 9 was asked for|heads are drawn side by side, but head 9"):
+    with pytest.raises(ConfigError, match=r"there is no head 10|heads are drawn side by side, but head 10"):
         attention.draw(view=FigureSpec(style, site="encoder.self", head=9))
 
 
@@ -216,7 +216,7 @@ def test_of_a_picture_heads_are_panels_and_words_that_look_at_words_a_matrix(tmp
             r"encoder\.self attends from region to region.*figure for each of 6.*cross\.0",
         ),
         (FigureSpec("heads", site="encoder.self"), "attends from region to region"),
-        (FigureSpec(site="cross.0", head=2), r"head 2 was asked for, but cross\.0 has heads 0 to 1"),
+        (FigureSpec(site="cross.0", head=2), r"there is no head 3 \(in Python: head=2\): cross\.0 has 2 heads"),
         (FigureSpec(site="cros"), "attention site 'cros' does not exist"),
         (
             FigureSpec("heads", gold=[(0, 0)]),
@@ -250,9 +250,9 @@ def test_names_that_do_not_exist():
     attention = two_sites()
     with pytest.raises(ConfigError, match=r"attention site 'tow' does not exist\. Did you mean 'two'\?"):
         attention.matrix("tow")
-    with pytest.raises(ConfigError, match=r"head 4 was asked for, but two has heads 0 to 3"):
+    with pytest.raises(ConfigError, match=r"there is no head 5 \(in Python: head=4\): two has 4 heads"):
         attention.matrix("two", 4)
-    with pytest.raises(ConfigError, match=r"head -1 was asked for"):
+    with pytest.raises(ConfigError, match=r"no head 0 \(in Python: head=-1\)"):
         attention.map("two", -1)
 
 

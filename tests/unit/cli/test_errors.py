@@ -306,7 +306,7 @@ def test_a_gpu_that_is_not_there(capsys, translator):
         (("look", "MODEL", " "), "the input is empty, so there is nothing to draw."),
         (("look", "MODEL", "ant", "-o", "x.gif"), "x.gif ends in .gif. Choose a name that ends in .png"),
         (("look", "MODEL", "ant", "--site", "atention"), "site 'atention' does not exist. Did you mean 'attention'?"),
-        (("look", "MODEL", "ant", "--head", 4), "head 4 was asked for, but attention has heads 0 to 0."),
+        (("look", "MODEL", "ant", "--head", 4), "there is no head 4 (in Python: head=3): attention has 1 head."),
     ],
 )
 def test_commands_that_cannot_be_done(capsys, translator, tmp_path, monkeypatch, words, message):

@@ -93,7 +93,7 @@ def test_every_picture_of_every_task(capsys, folders, tmp_path, task, style):
 
 
 def test_a_language_model_is_seen_reading(capsys, folders):
-    lines = looked(capsys, folders["language-modeling"], "the cat", "--style", "reading", "--head", 0).out.splitlines()
+    lines = looked(capsys, folders["language-modeling"], "the cat", "--style", "reading", "--head", 1).out.splitlines()
     first = lines.index("[█<bos>]")
     assert lines[first + 1].endswith("the]")
     assert "[█cat" in lines[first + 2]
@@ -101,7 +101,7 @@ def test_a_language_model_is_seen_reading(capsys, folders):
 
 def test_gold_links_are_outlined(capsys, trace, tmp_path):
     path = tmp_path / "x.svg"
-    chosen = (("--subwords",), ("--no-sinks",), ("--site", "attention"), ("--style", "matrix"), ("--head", "0"))
+    chosen = (("--subwords",), ("--no-sinks",), ("--site", "attention"), ("--style", "matrix"), ("--head", "1"))
     for words, count in (((), 3), (("--gold", "1-1"), 2), *((words, 3) for words in chosen)):
         looked(capsys, trace, *words, "-o", path)
         assert path.read_text().count(GOLD) == count, "and one in the key"
@@ -195,9 +195,9 @@ def test_pieces(capsys, folders):
             ("--style", "reading", "--site", "attention"),
             "but attention attends to the source. This model has no self-attention",
         ),
-        (("--style", "heads", "--head", "0"), "heads are drawn side by side, but head 0 was asked for. Draw a matrix"),
+        (("--style", "heads", "--head", "1"), "heads are drawn side by side, but head 1 was asked for. Draw a matrix"),
         (("--site", "atention"), "attention site 'atention' does not exist. Did you mean 'attention'?"),
-        (("--head", "3"), "head 3 was asked for, but attention has heads 0 to 0"),
+        (("--head", "3"), "there is no head 3 (in Python: head=2): attention has 1 head"),
         (("--gold", "0:0"), "--gold: '0:0' is no link. Write source-target"),
         (("--gold", "9-0"), "--gold: 9-0 lies outside 3 source words and 3 target words ('ANT BEE CAT'). Links are"),
         (("--gold", "3-0"), "--gold: 3-0 lies outside 3 source words and 3 target words"),
@@ -208,7 +208,7 @@ def test_pieces(capsys, folders):
             "--site, --subwords: a page shows every site, head and subword",
         ),
         (("--style", "arcs", "--title", "T", "-o", "x.json"), "--style, --title: a trace holds everything"),
-        (("--head", "0", "--no-sinks", "-o", "x.HTML"), "--head, --no-sinks: a page shows every site"),
+        (("--head", "1", "--no-sinks", "-o", "x.HTML"), "--head, --no-sinks: a page shows every site"),
         (("--title", "T"), "--title is for files. Name one with -o."),
         (("--size", "paper"), "--size is for files. Name one with -o."),
         (("--outline",), "--outline is for files. Name one with -o."),

@@ -3,7 +3,7 @@
 import { button, el } from "saccade/base/dom";
 import { percent, visible } from "saccade/base/format";
 import { looksBack, strongest, sureness } from "saccade/trace/fold";
-import { tiles } from "saccade/lenses/tiles";
+import { viewOf } from "saccade/lanes/table";
 
 const MOST = 400;
 const LISTED = 3;
@@ -72,9 +72,10 @@ export function wordsLens(answer, { light, select, several }) {
   const { figure, site, of } = answer;
   const more = figure.rows.length - MOST;
   const open = (row) => select({ row, column: null, of });
-  const shown = figure.side ? tiles(figure, { light, open })
+  const own = viewOf(figure.side).lines;
+  const shown = own ? own(figure, { light, open })
     : site && looksBack(site) ? reading(answer, light) : listed(answer, { light, select, several });
   return el("div", { class: "words-view" }, shown,
-    more > 0 && !figure.side && el("p", { class: "quiet" },
+    more > 0 && !own && el("p", { class: "quiet" },
       `The last ${more} lines are left out here; the matrix has them.`));
 }

@@ -56,8 +56,8 @@ function row(app, open) {
     examples(app));
 }
 
-/** Whether the last step is undone here: a change of the text; an intervention is undone beside its effect. */
-const takesBack = (app, open) => (!open || app.reads === "dialogue") && app.depth > 0 && untouched(app.state);
+/** Another text can be taken back here; a change of the answer beside what came of it. */
+const takesBack = (app, open) => (!open || app.reads === "dialogue") && app.depth > 0 && !app.back && untouched(app.state);
 const text = (app) => app.readsText() || !app.readsImages();
 let drawn = null;
 
