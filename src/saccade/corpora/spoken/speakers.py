@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from saccade.corpora.spoken.config import SpokenConfig
+from saccade.corpora.spoken.espeak import EspeakVoice, espeak_voices_of
 from saccade.corpora.spoken.plan import Delivery
-from saccade.corpora.spoken.utterance import Surroundings, Utterance
+from saccade.corpora.spoken.utterance import EspeakUtterance, Surroundings, Utterance
 from saccade.corpora.spoken.voice import voices_of
 from saccade.corpora.stream import Dice
 from saccade.data.example import Recording, Time
@@ -21,22 +22,25 @@ class Speakers:
 
     def __init__(self, config: SpokenConfig, split: str, seed: int) -> None:
         self._config, self._split, self._seed = config, split, seed
+        self._voices = tuple(voices_of(split, config.held_out_voices))
+        self._espeak = espeak_voices_of(split, config.held_out_voices)
 
     def speak(self, text: str, number: int) -> tuple[Recording, tuple[Time, ...]]:
         """Return the utterance with this number in its split, and the times of its words."""
         seed = f"{self._config.kind} {self._split} {self._seed} {number}"
         dice = Dice(f"spoken {seed}")
         words = tuple(text.split())
-        voices = tuple(voices_of(self._split, self._config.held_out_voices))
-        utterance = Utterance(
-            f"spoken {seed}",
-            words,
-            dice.pick(voices),
-            self._delivery(words, dice),
-            self._surroundings(dice),
-            seed,
-        )
-        return utterance, utterance.times
+        name, delivery, surroundings = f"spoken {seed}", self._delivery(words, dice), self._surroundings(dice)
+        if self._config.voices == "espeak" or (self._config.voices == "both" and dice.chance(0.5)):
+            voice = self._espeak_voice(delivery, dice)
+            spoken: Utterance | EspeakUtterance = EspeakUtterance(name, words, voice, delivery, surroundings, seed)
+        else:
+            spoken = Utterance(name, words, dice.pick(self._voices), delivery, surroundings, seed)
+        return spoken, spoken.times
+
+    def _espeak_voice(self, delivery: Delivery, dice: Dice) -> EspeakVoice:
+        speed, pitch = round(170 * delivery.speed), round(50 * delivery.pitch) + dice.between(-20, 20)
+        return EspeakVoice(dice.pick(self._espeak), speed, pitch, dice.between(30, 70))
 
     def _delivery(self, words: tuple[str, ...], dice: Dice) -> Delivery:
         often = _PAUSES[self._config.kind]
