@@ -9,7 +9,8 @@ import numpy as np
 
 from saccade.corpora.spoken.chance import seed_of
 from saccade.corpora.spoken.effects import Color, Samples, add_noise, level_of, resample, reverberate
-from saccade.corpora.spoken.espeak import EspeakVoice, speak
+from saccade.corpora.spoken.espeak import speak
+from saccade.corpora.spoken.espeak_engine import EspeakVoice
 from saccade.corpora.spoken.plan import Delivery, arrange, plan
 from saccade.corpora.spoken.synth import PEAK, VERSION, synthesize
 from saccade.corpora.spoken.voice import formant_voice
