@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from saccade.config import Config, Count, Fault, Index, Seed, Share, Width, check, merge
 from saccade.corpora import CORPORA
 from saccade.corpora.stream import LONGEST, SHORTEST
+from saccade.data.sound_config import SoundConfig
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
 from saccade.data.turns import ChatConfig
@@ -142,6 +143,7 @@ class Sections(Config):
     reader: SpanReaderConfig = SpanReaderConfig()
     chat: ChatConfig = ChatConfig()
     points: PointsConfig = PointsConfig()
+    sound: SoundConfig = SoundConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()
     train: TrainConfig = TrainConfig()
     objective: dict[str, Any] = Field(default_factory=dict)
