@@ -41,12 +41,12 @@ def resample(samples: Tensor, rate: int, wanted: int) -> Tensor:
         numbers = torch.arange(start, min(start + _CHUNK, count))
         places, phases = numbers * down // up, numbers * down % up
         kinds, which = phases.unique(return_inverse=True)
-        parts.append((padded[places] * _weights(kinds / up, reach, cutoff).to(samples.dtype)[which]).sum(1))
+        parts.append((padded[places] * _weights(kinds.double() / up, reach, cutoff).to(samples.dtype)[which]).sum(1))
     return torch.cat(parts)
 
 
 def _weights(fractions: Tensor, reach: int, cutoff: float) -> Tensor:
     """Return the weights (fractions, 2 · reach + 1) of the samples around each fraction of a sample."""
-    distance = (torch.arange(-reach, reach + 1, dtype=torch.float64) - fractions.double()[:, None]) * cutoff
+    distance = (torch.arange(-reach, reach + 1, dtype=torch.float64) - fractions[:, None]) * cutoff
     window = torch.cos(distance.clamp(-_ZEROS, _ZEROS) * (math.pi / 2 / _ZEROS)).square()
     return cutoff * torch.sinc(distance) * window

@@ -44,7 +44,7 @@ def wave_samples(data: bytes, name: str) -> tuple[WaveFormat, NDArray[np.float32
     """
     layout, body = None, None
     for kind, size, start in _chunks(data):
-        if kind == b"fmt " and size >= 16:
+        if kind == b"fmt " and size >= 16 and start + 16 <= len(data):
             layout = _format(data[start : start + size])
         elif kind == b"data" and layout is not None:
             whole = len(data) - start
