@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from saccade.config import Config, Count, Fault, Index, Seed, Share, Width, check, merge
 from saccade.corpora import CORPORA
+from saccade.corpora.spoken import SpokenConfig
 from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.data.sound_config import SoundConfig
 from saccade.data.text import find_file
@@ -63,6 +64,7 @@ class DataConfig(Config):
     """For scenes: captions per image. The first is the plain one; with 1, each image has one correct caption."""
     unanswerable: Share = 0.0
     """For stories: share of the questions that the story does not answer."""
+    spoken: SpokenConfig = SpokenConfig()
     image_size: int = Field(64, ge=8, le=1024)
     """For captioning: image size in pixels; all images become squares of this side."""
     image_fit: Literal["crop", "pad", "squash"] = "crop"

@@ -1,0 +1,73 @@
+"""Utterance: words, a voice and a seed. It is small in memory, and spoken only when it is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from saccade.corpora.spoken.chance import seed_of
+from saccade.corpora.spoken.effects import Color, Samples, add_noise, level_of, reverberate
+from saccade.corpora.spoken.plan import Delivery, arrange, plan
+from saccade.corpora.spoken.synth import VERSION, synthesize
+from saccade.corpora.spoken.voice import formant_voice
+from saccade.data.example import Time
+from saccade.data.sounds import Sound
+
+__all__ = ["Surroundings", "Utterance"]
+
+_LOUDEST = 0.98
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """How an utterance is recorded.
+
+    level: factor of its amplitude. snr: decibels between speech and noise, None for no noise. room: seconds in which
+    echoes fall by 60 dB, 0 for none.
+    """
+
+    rate: int = 8000
+    level: float = 1.0
+    snr: float | None = None
+    color: Color = "pink"
+    room: float = 0.0
+
+    def applied(self, samples: Samples, rate: int, times: tuple[Time, ...], seed: str) -> Sound:
+        """Return the sound as it is recorded; `times` are those of the words, whose power counts."""
+        if self.room > 0:
+            samples = reverberate(samples, rate, self.room, seed_of(f"{seed} room"))
+        if self.snr is not None:
+            power = level_of(samples, rate, times)
+            samples = add_noise(samples, power, self.snr, self.color, seed_of(f"{seed} noise"))
+        peak = float(np.abs(samples).max(initial=0.0)) * self.level
+        return Sound(samples * np.float32(self.level * min(1.0, _LOUDEST / max(peak, 1e-9))), rate)
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """Words that a formant voice speaks."""
+
+    name: str
+    words: tuple[str, ...]
+    voice: int
+    delivery: Delivery
+    surroundings: Surroundings
+    seed: str
+
+    @property
+    def times(self) -> tuple[Time, ...]:
+        """When each word is spoken; computed without the sound."""
+        return arrange(self.words, formant_voice(self.voice), self.delivery, self.seed).times
+
+    def load(self) -> Sound:
+        """Speak."""
+        voice, rate = formant_voice(self.voice), self.surroundings.rate
+        score = plan(arrange(self.words, voice, self.delivery, self.seed), voice, self.delivery)
+        samples = synthesize(score, voice, seed_of(self.seed), rate)
+        return self.surroundings.applied(samples, rate, score.times, self.seed)
+
+    def stamp(self) -> list[Any]:
+        """Return everything that the sound depends on."""
+        return [VERSION, self.words, self.voice, repr(self.delivery), repr(self.surroundings), self.seed]
