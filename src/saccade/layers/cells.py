@@ -278,8 +278,8 @@ class LSTM(_TorchCell):
         return out
 
     def hiddens(self, inputs: Tensor, mask: Tensor) -> Tensor:
-        # Padding comes after the words, so packing is not needed. It would synchronize the GPU to read the lengths. On a
-        # CPU, the backward pass of a packed sequence fills a tensor as large as all inputs for every step.
+        # Padding comes after the words, so packing is not needed. It would synchronize the GPU to read the lengths.
+        # On a CPU, the backward pass of a packed sequence fills a tensor as large as all inputs for every step.
         if not inputs.is_cuda and not (torch.is_grad_enabled() and inputs.shape[1] > LONG):
             return super().hiddens(inputs, mask)
         zeros = inputs.new_zeros(1, inputs.shape[0], self.width)

@@ -160,6 +160,8 @@ _LAS: dict[str, Any] = {
     "init": {"kind": "uniform", "scale": 0.1},
 }
 
+# The paper's s[i] reads y[i] and the glimpse g[i] after both are known. Its s[i-1], which attends and predicts y[i], is
+# what the decoder calls the state of step i: it has read y[i-1] and the context of the step before.
 _CHOROWSKI: dict[str, Any] = {
     "sound_encoder": {"kind": "pyramid", "cell": "gru-bahdanau", "width": 256, "layers": 3, "factor": 1},
     "embedding": 256,
@@ -167,10 +169,11 @@ _CHOROWSKI: dict[str, Any] = {
         "cell": "gru-bahdanau",
         "width": 256,
         "initial_state": "zero",
-        "attend_from": "previous",
+        "attend_from": "current",
+        "input_feeding": True,
+        "feed": "context",
         "output": "maxout",
         "output_width": 256,
-        "read_state": "previous",
     },
     "attention": {
         "score": "location-aware",

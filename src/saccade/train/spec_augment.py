@@ -55,6 +55,7 @@ class SpecAugment:
         size = math.ceil(frames.shape[1] / low)
         lengths = (lengths_of(mask) / speed).round().clamp(1, size)
         times = (torch.arange(size, device=frames.device) + 0.5) * speed[:, None] - 0.5  # (B, S')
+        times = times.minimum(lengths_of(mask)[:, None] - 1)  # padding is never read
         bands = self._moved_bands(speed, frames.device)  # (B, mels)
         kinds = frames.unflatten(2, (-1, self.config.mels)).transpose(1, 2)  # (B, 1 or 3, S, mels)
         grid = torch.stack(
@@ -95,7 +96,7 @@ class SpecAugment:
 def _draw(sizes: Tensor, most: int, share: float = 1.0) -> tuple[Tensor, Tensor]:
     """Draw the first place and the width of an interval in `sizes` places: 0 to `most`, and at most `share` of them."""
     chances = torch.rand(2, len(sizes), device=sizes.device)
-    limit = (sizes * share).clamp(max=most)
+    limit = (sizes * share).clamp(max=most).floor()
     width = (chances[0] * (limit + 1)).floor().minimum(limit)
     return (chances[1] * (sizes - width + 1)).floor(), width
 

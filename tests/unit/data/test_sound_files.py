@@ -2,6 +2,7 @@
 
 import io
 import struct
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -85,10 +86,8 @@ def test_random_bytes_are_a_sound_or_refused():
         data = bytearray(whole)
         for place in chance.integers(0, 60, 4):
             data[place] = chance.integers(256)
-        try:
+        with suppress(DataError):  # and no other error
             open_sound(bytes(data[: chance.integers(1, len(data))]))
-        except DataError as error:
-            assert "\n" not in str(error)
 
 
 def test_arrays_of_integers_and_floats():

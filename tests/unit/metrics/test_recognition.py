@@ -1,5 +1,7 @@
 """Error rates and word times, by hand and against jiwer."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -98,7 +100,7 @@ def test_a_path_is_the_best_of_all(rows, columns, seed):
         return
     path = monotonic_path(weights)
     assert sum(weights[place] for place in path) == pytest.approx(best(rows - 1, columns - 1))
-    for (a, b), (c, d) in zip(path, path[1:], strict=False):
+    for (a, b), (c, d) in pairwise(path):
         assert (c - a, d - b) in {(0, 1), (1, 0), (1, 1)}
 
 
