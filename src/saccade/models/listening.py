@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import model_validator
 from torch import Tensor, nn
 
 from saccade.attention import Tape
@@ -24,12 +24,6 @@ HEARD = "heard"
 """Name, on a tape, of the encoder's annotations, which the CTC term of an objective reads."""
 
 
-def _power(factor: int) -> int:
-    if factor & (factor - 1):
-        raise ValueError(f"factor is {factor}, but each layer of a pyramid halves: choose 1, 2, 4, 8 or 16")
-    return factor
-
-
 class SoundEncoderConfig(Config):
     """The encoder of recordings."""
 
@@ -40,7 +34,7 @@ class SoundEncoderConfig(Config):
     width: Width = 256
     """Width of each direction."""
     layers: Depth = 4
-    factor: Annotated[int, Field(ge=1, le=16), AfterValidator(_power)] = 8
+    factor: Literal[1, 2, 4, 8, 16] = 8
     """For a pyramid: frames that a state of the top layer covers."""
     channels: Width = 32
     """For a convolution: channels of its layers."""
