@@ -15,7 +15,7 @@ from saccade.errors import ConfigError, unknown_name
 from saccade.look.drawn import DrawnAttention
 from saccade.look.picture import Picture
 
-__all__ = ["NOTHING", "AttentionMaps", "Prediction", "Side", "side"]
+__all__ = ["NOTHING", "AttentionMaps", "Prediction", "Side", "TimedWord", "side"]
 
 Weights = NDArray[Any]
 _SEED = "<source>"
@@ -68,6 +68,15 @@ class Side:
 
 NOTHING = Side([], [], [])
 """An empty side, for a model without a source or a prediction without attention."""
+
+
+@dataclass(frozen=True)
+class TimedWord:
+    """A word of a transcript, and when it begins and ends in seconds."""
+
+    text: str
+    begin: float
+    end: float
 
 
 @dataclass(frozen=True)
@@ -173,6 +182,9 @@ class Prediction:
     span: tuple[int, int] | None = None
     """For answers from a passage: the characters [begin, end) of the passage; None if it has no answer."""
 
+    words: list[TimedWord] = field(default_factory=list, repr=False)
+    """For speech: the words with their times, computed from attention."""
+
     notes: list[str] = field(default_factory=list)
     """What the model did not read of its input, in sentences."""
 
@@ -208,6 +220,8 @@ class Prediction:
             plain = {"source": self.source, **plain}
         if self.span is not None:
             plain["span"] = list(self.span)
+        if self.words:
+            plain["words"] = [{"text": word.text, "begin": word.begin, "end": word.end} for word in self.words]
         if self.notes:
             plain["notes"] = self.notes
         if self.copied is not None:

@@ -10,14 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from saccade.data.example import Time
-from saccade.data.sounds import Sound, read_wave
+from saccade.data.sound_files import open_sound
+from saccade.data.sounds import Sound
 from saccade.errors import DataError
-from saccade.files import file_error, open_to_read
 
-__all__ = ["MAX_BYTES", "JoinedSound", "Part", "SoundFile", "joined_times"]
-
-MAX_BYTES = 256 * 10**6
-"""Maximum size of a sound file in bytes: more than an hour at 16 kHz."""
+__all__ = ["JoinedSound", "Part", "SoundFile", "joined_times"]
 
 
 @dataclass(frozen=True)
@@ -33,14 +30,7 @@ class SoundFile:
 
     def load(self) -> Sound:
         """Read the file."""
-        try:
-            with open_to_read(self.path, regular=True) as file:
-                data = file.read(MAX_BYTES + 1)
-        except OSError as error:
-            raise file_error(error, self.path) from error
-        if len(data) > MAX_BYTES:
-            raise DataError(f"{self.name} has more than {MAX_BYTES / 1e6:g} MB, the most that is read. Cut it.")
-        return read_wave(data, self.name)
+        return open_sound(self.path)
 
     def stamp(self) -> list[Any]:
         """Return the path, and the file's size and time; these are absent if the file is missing."""

@@ -1,4 +1,4 @@
-"""Sound: samples of one channel with their rate, and its reader and writer for .wav files of 16 bits."""
+"""Sound: samples of one channel with their rate, and its writer for .wav files of 16 bits; see also sound_files."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.errors import DataError, ShapeError
+from saccade.errors import ShapeError
 
-__all__ = ["Sound", "read_wave", "wave_bytes"]
+__all__ = ["Sound", "wave_bytes"]
 
 _FULL = 32768
 """Amplitude 1 as a number of 16 bits."""
@@ -52,25 +52,6 @@ class Sound:
     def stamp(self) -> list[Any]:
         """Return plain data that changes whenever the sound does."""
         return [self.rate, hashlib.blake2b(np.ascontiguousarray(self.samples).tobytes(), digest_size=16).hexdigest()]
-
-
-def read_wave(data: bytes, name: str) -> Sound:
-    """Read a .wav file with 16 bits; several channels become their mean. `name` is for messages."""
-    try:
-        with wave.open(BytesIO(data)) as file:
-            bits, channels, rate = 8 * file.getsampwidth(), file.getnchannels(), file.getframerate()
-            frames = file.readframes(file.getnframes())
-    except (wave.Error, EOFError) as error:
-        raise DataError(
-            f"{name} is no .wav file that can be read ({str(error) or 'it ends early'}). Convert it."
-        ) from error
-    if bits != 16:
-        raise DataError(f"{name} is a .wav file with {bits} bits a sample, but only 16 are read. Convert it.")
-    if not frames:
-        raise DataError(f"{name} holds no samples. Record it again, or leave it out.")
-    whole = len(frames) // (2 * channels)
-    values = np.frombuffer(frames[: whole * 2 * channels], "<i2").reshape(whole, channels)
-    return Sound((values.mean(1) / _FULL).astype(np.float32), rate)
 
 
 def wave_bytes(sound: Sound) -> bytes:

@@ -12,6 +12,7 @@ from saccade.config import Config, Count, Fault, Index, Seed, Share, Width, chec
 from saccade.corpora import CORPORA
 from saccade.corpora.spoken import SpokenConfig
 from saccade.corpora.stream import LONGEST, SHORTEST
+from saccade.data.sound_config import SoundConfig
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
 from saccade.data.turns import ChatConfig
@@ -144,6 +145,7 @@ class Sections(Config):
     reader: SpanReaderConfig = SpanReaderConfig()
     chat: ChatConfig = ChatConfig()
     points: PointsConfig = PointsConfig()
+    sound: SoundConfig = SoundConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()
     train: TrainConfig = TrainConfig()
     objective: dict[str, Any] = Field(default_factory=dict)
