@@ -10,7 +10,7 @@ import pytest
 from helpers.speech_signals import decibels, inside
 from saccade.corpora import CORPORA
 from saccade.corpora.spoken import BOUNDS, SpokenConfig, spoken
-from saccade.corpora.spoken.effects import add_noise, level_of, resample, reverberate
+from saccade.corpora.spoken.effects import add_noise, level_of, reverberate
 from saccade.corpora.spoken.numbers import DIGITS
 from saccade.corpora.stream import split_of
 from saccade.errors import ConfigError, DataError
@@ -179,20 +179,6 @@ def test_power_is_measured_within_words():
     assert level_of(samples, 8000, ((0.1, 0.2),)) == pytest.approx(1)
     assert level_of(samples, 8000, ()) == pytest.approx(1 / 3)
     assert level_of(samples[:0], 8000, ()) == 0
-
-
-@pytest.mark.parametrize(("rate", "wanted"), [(22050, 8000), (22050, 16000), (16000, 8000), (8000, 16000)])
-def test_resampling_keeps_tones_and_removes_what_does_not_fit(rate, wanted):
-    time = np.arange(rate) / rate
-    low = np.sin(2 * np.pi * 440 * time).astype(np.float32)
-    found = resample(low, rate, wanted)
-    assert len(found) == wanted
-    expected = np.sin(2 * np.pi * 440 * np.arange(wanted) / wanted)
-    assert np.abs(found - expected)[200:-200].max() < 0.01
-    if wanted < rate:
-        high = np.sin(2 * np.pi * 0.48 * rate * time).astype(np.float32)
-        assert np.abs(resample(high, rate, wanted))[200:-200].max() < 0.02
-    assert resample(low, rate, rate) is low
 
 
 def test_rates_are_those_asked_for():

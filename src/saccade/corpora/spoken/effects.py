@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from saccade.corpora.spoken.chance import uniform
 from saccade.data.example import Time
 
-__all__ = ["Color", "add_noise", "level_of", "resample", "reverberate"]
+__all__ = ["Color", "add_noise", "level_of", "reverberate"]
 
 Color = Literal["white", "pink"]
 Samples = NDArray[np.float32]
@@ -54,17 +53,6 @@ def reverberate(samples: Samples, rate: int, seconds: float, seed: int) -> Sampl
     size = _size(len(samples) + count)
     heard = np.fft.irfft(np.fft.rfft(samples, size) * np.fft.rfft(response, size), size)
     return np.asarray(heard[: len(samples)], np.float32)
-
-
-def resample(samples: Samples, rate: int, wanted: int) -> Samples:
-    """Return a sound at another rate; frequencies that this rate cannot hold are removed."""
-    if rate == wanted:
-        return samples
-    shared = math.gcd(rate, wanted)
-    size = _size(-(-len(samples) // (rate // shared)))
-    spectrum = np.fft.rfft(samples, size * (rate // shared))
-    heard = np.fft.irfft(spectrum[: size * (wanted // shared) // 2 + 1], size * (wanted // shared))
-    return np.asarray(heard[: round(len(samples) * wanted / rate)] * (wanted / rate), np.float32)
 
 
 def _size(count: int) -> int:

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 from saccade.corpora.spoken.chance import seed_of
-from saccade.corpora.spoken.effects import Color, Samples, add_noise, level_of, resample, reverberate
+from saccade.corpora.spoken.effects import Color, Samples, add_noise, level_of, reverberate
 from saccade.corpora.spoken.espeak import speak
 from saccade.corpora.spoken.espeak_engine import EspeakVoice
 from saccade.corpora.spoken.plan import Delivery, arrange, plan
 from saccade.corpora.spoken.synth import PEAK, VERSION, synthesize
 from saccade.corpora.spoken.voice import formant_voice
 from saccade.data.example import Time
+from saccade.data.resample import resample
 from saccade.data.sounds import Sound
 
 __all__ = ["EspeakUtterance", "Surroundings", "Utterance"]
@@ -106,7 +108,8 @@ class EspeakUtterance:
         """Return samples at the wanted rate, with silence before and after, and the times of the words."""
         spoken, rate, times = speak(self.words, self.delivery.pauses, self.voice)
         wanted, (before, after) = self.surroundings.rate, (self.delivery.before, self.delivery.after)
-        heard = resample(spoken[: round((times[-1][1] + _RINGING) * rate)], rate, wanted)
+        whole = torch.from_numpy(spoken[: round((times[-1][1] + _RINGING) * rate)])
+        heard = resample(whole, rate, wanted).numpy()
         lead, tail = round(before * wanted), max(0, round((after - _RINGING) * wanted))
         samples = np.pad(heard, (lead, tail))
         peak = float(np.abs(samples).max(initial=0.0))
