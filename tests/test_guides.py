@@ -22,7 +22,7 @@ from saccade.runs.training import train
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [DOCS / f"{name}.md" for name in ("captioning", "self-attention", "serve")]
-PAGES += [DOCS / "how-to" / f"{name}.md" for name in ("extend", "resume-and-scale", "serve")]
+PAGES += [DOCS / "how-to" / f"{name}.md" for name in ("extend", "resume-and-scale", "serve", "speech-data")]
 RUN_ELSEWHERE = {"README.md", "first-model.md", "own-data.md", "figures.md", "pointer-networks.md", "chat.md"} | {
     "questions.md",
     "summaries.md",
@@ -33,6 +33,9 @@ NOT_RUN = {
     "python benchmarks/photographs.py": "the same",
     "saccade train english-french --out runs/sharded": "FSDP needs GPUs",
     "saccade train english-french --out runs/bf16": "some processors have no bf16",
+    "git clone": "the Free Spoken Digit Dataset is not distributed with saccade",
+    "saccade data fsdd": "the same",
+    "saccade train fsdd": "the same",
     "MASTER_ADDR": "several nodes are several machines",
 }
 """Beginnings of commands that cannot run here, and why."""
