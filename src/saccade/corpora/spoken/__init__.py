@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
+from saccade.config import parse
 from saccade.corpora.spoken.bilingual import spoken_pairs
 from saccade.corpora.spoken.config import Kind, SpokenConfig, Voices
 from saccade.corpora.spoken.sentences import digit_writer, phrase_writer
@@ -52,12 +53,11 @@ def spoken(
     Lengths count words. The same arguments give the same utterances, and a larger size only appends to them. Splits
     share no sentence, whatever the seeds and lengths; with `held_out_voices` they share no voice either.
     """
-    config = SpokenConfig.model_validate(
-        {
-            "kind": kind, "voices": voices, "held_out_voices": held_out_voices, "noise": noise,
-            "noise_color": noise_color, "room": room, "rate": rate,
-        }
-    )  # fmt: skip
+    settings = {
+        "kind": kind, "voices": voices, "held_out_voices": held_out_voices, "noise": noise, "noise_color": noise_color,
+        "room": room, "rate": rate,
+    }  # fmt: skip
+    config = parse(SpokenConfig, settings, "the corpus spoken")
     check_request("spoken", split, size, min_length, max_length, BOUNDS)
     texts = _texts(split, seed, min_length, max_length, config.kind)
     speakers = Speakers(config, split, seed)

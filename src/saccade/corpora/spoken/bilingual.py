@@ -9,25 +9,40 @@ from collections.abc import Iterator
 
 from saccade.corpora.english_french import english_french
 from saccade.corpora.spoken.numbers import MONTHS, ordinal, year
-from saccade.corpora.stream import LONGEST, SHORTEST
+from saccade.corpora.stream import LONGEST, SHORTEST, split_of
 from saccade.data.example import Example, Link, Links
+from saccade.errors import DataError
 
 __all__ = ["spoken_pairs", "spoken_words"]
 
 _MARKS = frozenset(".,;!?:")
+_PATIENCE = 20_000
+"""Sentences that cannot be used in a row, after which there are none left."""
 
 
 def spoken_pairs(split: str, seed: int, low: int, high: int) -> Iterator[Example]:
-    """Yield pairs without end: source is what is said, in lower case, of `low` to `high` words; target French."""
+    """Yield pairs without end: source is what is said, in lower case, of `low` to `high` words; target French.
+
+    Sentences that differ in punctuation alone sound alike, so what is said decides the split once more.
+    """
     written = min(LONGEST, max(high + 1, SHORTEST))  # with the mark at the end
-    for pair in english_french(split, None, seed, min_length=min(max(low, SHORTEST), written), max_length=written):
+    pairs = english_french(split, None, seed, min_length=min(max(low, SHORTEST), written), max_length=written)
+    seen: set[str] | None = None if split == "train" else set()
+    vain = 0
+    for pair in pairs:
+        if (vain := vain + 1) > _PATIENCE:
+            raise DataError(f"spoken has too few {split} sentences of {low} to {high} words. Ask for longer ones.")
         assert pair.source is not None
         assert pair.links is not None
         said = spoken_words(pair.source.split())
-        words = [word for word, _ in said]
-        if low <= len(words) <= high:
-            sure, maybe = (_followed(links, said) for links in (pair.links.sure, pair.links.maybe))
-            yield Example(source=" ".join(words), target=pair.target, links=Links(sure, maybe - sure))
+        text = " ".join(word for word, _ in said)
+        if not low <= len(said) <= high or split_of(text) != split or (seen is not None and text in seen):
+            continue
+        if seen is not None:
+            seen.add(text)
+        vain = 0
+        sure, maybe = (_followed(links, said) for links in (pair.links.sure, pair.links.maybe))
+        yield Example(source=text, target=pair.target, links=Links(sure, maybe - sure))
 
 
 def spoken_words(written: list[str]) -> list[tuple[str, list[int]]]:

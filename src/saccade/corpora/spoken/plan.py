@@ -173,12 +173,12 @@ def _neighbor(phones: Sequence[_Spoken], place: int) -> Formants | None:
 
 
 def _borrowed(segment: Segment, near: Formants, share: float) -> Segment:
-    formants = tuple(own + share * (other - own) for own, other in zip(segment.formants, near, strict=True))
+    first, second, third = segment.formants
+    second += share * (near[1] - second)
+    third += share * (near[2] - third)
     if share < 1:  # the first formant of a stop stays low, and its burst is near the second
-        return segment._replace(
-            formants=(segment.formants[0], formants[1] + 150, formants[2]), center=formants[1] + 150
-        )
-    return segment._replace(formants=formants)
+        return segment._replace(formants=(first, second + 150, third), center=second + 150)
+    return segment._replace(formants=(first + share * (near[0] - first), second, third))
 
 
 def _moved(segment: Segment, pair: tuple[float, float]) -> Segment:

@@ -17,7 +17,7 @@ from saccade.corpora.spoken.chance import uniform
 from saccade.corpora.spoken.plan import FRAME, Score
 from saccade.corpora.spoken.voice import Voice
 
-__all__ = ["VERSION", "bandwidths", "synthesize"]
+__all__ = ["PEAK", "VERSION", "bandwidths", "synthesize"]
 
 VERSION = 1
 """Changes when the same Score sounds different."""
@@ -27,7 +27,7 @@ _HIGHER = (3600.0, 4600.0, 5600.0, 6600.0, 7600.0)
 """Formants that hardly move, of an average man."""
 _PHASES = 16
 """Pulses begin at this many places between two samples."""
-_PEAK = 0.35
+PEAK = 0.35
 """Loudest sample of an utterance."""
 _QUIET = 0.004
 """Amplitude below which a pulse or noise is left out."""
@@ -187,4 +187,4 @@ def _added(responses: Matrix, begins: NDArray[np.int64], length: int) -> Matrix:
 
 def _leveled(samples: Matrix) -> NDArray[np.float32]:
     peak = float(np.abs(samples).max(initial=0.0))
-    return (samples * (_PEAK / peak if peak > 0 else 0)).astype(np.float32)
+    return (samples * (PEAK / peak if peak > 0 else 0)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Utterance: words, a voice and a seed. It is small in memory, and spoken only when it is loaded."""
+"""Utterances: words, a voice and a seed. They are small in memory, and spoken only when they are loaded."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 from saccade.corpora.spoken.chance import seed_of
 from saccade.corpora.spoken.effects import Color, Samples, add_noise, level_of, reverberate
+from saccade.corpora.spoken.espeak import speak
+from saccade.corpora.spoken.espeak_engine import EspeakVoice
 from saccade.corpora.spoken.plan import Delivery, arrange, plan
-from saccade.corpora.spoken.synth import VERSION, synthesize
+from saccade.corpora.spoken.synth import PEAK, VERSION, synthesize
 from saccade.corpora.spoken.voice import formant_voice
 from saccade.data.example import Time
+from saccade.data.resample import resample
 from saccade.data.sounds import Sound
 
-__all__ = ["Surroundings", "Utterance"]
+__all__ = ["EspeakUtterance", "Surroundings", "Utterance"]
 
 _LOUDEST = 0.98
+_RINGING = 0.03
+"""Seconds of sound that are kept after the end of an espeak voice's last word."""
 
 
 @dataclass(frozen=True)
@@ -71,3 +77,41 @@ class Utterance:
     def stamp(self) -> list[Any]:
         """Return everything that the sound depends on."""
         return [VERSION, self.words, self.voice, repr(self.delivery), repr(self.surroundings), self.seed]
+
+
+@dataclass(frozen=True)
+class EspeakUtterance:
+    """Words that a voice of espeak speaks."""
+
+    name: str
+    words: tuple[str, ...]
+    voice: EspeakVoice
+    delivery: Delivery
+    surroundings: Surroundings
+    seed: str
+
+    @property
+    def times(self) -> tuple[Time, ...]:
+        """When each word is spoken; espeak has to speak to know."""
+        return self._spoken()[2]
+
+    def load(self) -> Sound:
+        """Speak."""
+        samples, rate, times = self._spoken()
+        return self.surroundings.applied(samples, rate, times, self.seed)
+
+    def stamp(self) -> list[Any]:
+        """Return everything that the sound depends on."""
+        return [VERSION, self.words, repr(self.voice), repr(self.delivery), repr(self.surroundings)]
+
+    def _spoken(self) -> tuple[Samples, int, tuple[Time, ...]]:
+        """Return samples at the wanted rate, with silence before and after, and the times of the words."""
+        spoken, rate, times = speak(self.words, self.delivery.pauses, self.voice)
+        wanted, (before, after) = self.surroundings.rate, (self.delivery.before, self.delivery.after)
+        whole = torch.from_numpy(spoken[: round((times[-1][1] + _RINGING) * rate)])
+        heard = resample(whole, rate, wanted).numpy()
+        lead, tail = round(before * wanted), max(0, round((after - _RINGING) * wanted))
+        samples = np.pad(heard, (lead, tail))
+        peak = float(np.abs(samples).max(initial=0.0))
+        samples *= np.float32(PEAK / peak if peak else 1.0)
+        return samples, wanted, tuple((round(a + before, 4), round(b + before, 4)) for a, b in times)
