@@ -26,6 +26,7 @@ PAGES += [DOCS / "how-to" / f"{name}.md" for name in ("extend", "resume-and-scal
 RUN_ELSEWHERE = {"README.md", "first-model.md", "own-data.md", "figures.md", "pointer-networks.md", "chat.md"} | {
     "questions.md",
     "summaries.md",
+    "speech.md",
 }
 """Pages whose commands test_docs.py runs."""
 NOT_RUN = {

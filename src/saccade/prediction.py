@@ -14,6 +14,7 @@ from saccade.deprecated import warn_renamed
 from saccade.errors import ConfigError, unknown_name
 from saccade.look.drawn import DrawnAttention
 from saccade.look.picture import Picture
+from saccade.look.sound import Spectrogram
 
 __all__ = ["NOTHING", "AttentionMaps", "Prediction", "Side", "TimedWord", "side"]
 
@@ -101,6 +102,8 @@ class AttentionMaps(DrawnAttention):
     """Further sides by name, for a model with several sources."""
     picture: Picture | None = field(default=None, repr=False)
     """The input image, if the source tokens are image regions."""
+    sound: Spectrogram | None = field(default=None, repr=False)
+    """The spectrogram of the input, if the source tokens are intervals of time."""
     model: str = ""
     """The name of the model, for captions of figures."""
 

@@ -118,7 +118,7 @@ class Image(Modality):
     large = True
 
     def fault(self, given: Any) -> str | None:
-        if isinstance(given, str | Path | bytes):
+        if isinstance(given, str | Path | bytes | Opened):
             return None
         if not isinstance(given, np.ndarray):
             return (
@@ -159,7 +159,7 @@ class Sound(Modality):
     large = True
 
     def is_one(self, given: Any) -> bool:
-        return isinstance(given, Samples) or hasattr(given, "load") or super().is_one(given)
+        return isinstance(given, Samples | Opened) or hasattr(given, "load") or super().is_one(given)
 
     def described(self, inputs: list[Any], options: dict[str, Any]) -> list[Any]:
         """Combine arrays with the option `rate`, their samples a second."""
@@ -171,7 +171,7 @@ class Sound(Modality):
         return [Samples(given, rate) if isinstance(given, np.ndarray) else given for given in inputs]
 
     def fault(self, given: Any) -> str | None:
-        if isinstance(given, str | Path | bytes | bytearray | memoryview) or hasattr(given, "load"):
+        if isinstance(given, str | Path | bytes | bytearray | memoryview | Opened) or hasattr(given, "load"):
             return None
         if isinstance(given, np.ndarray):
             return "is an array of samples without their rate. Give it too, as in model(samples, rate=16000)."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from saccade.data.sound_files import MAX_SECONDS, array_sound, open_sound
 from saccade.data.sounds import Sound
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.errors import DataError
+from saccade.look.picture import data_address
+from saccade.look.sound import Spectrogram, gray
 from saccade.metrics import (
     edit_rate,
     error_counts,
@@ -31,7 +33,7 @@ from saccade.metrics import (
 from saccade.models import build_head
 from saccade.models.base import Seq2Seq
 from saccade.models.listening import Listener
-from saccade.prediction import Prediction, Side, TimedWord
+from saccade.prediction import AttentionMaps, Prediction, Side, TimedWord
 from saccade.search import Hypothesis, SearchConfig
 from saccade.tasks.base import Evaluation, Split, Statistics
 from saccade.tasks.batching import in_batches
@@ -123,8 +125,23 @@ class Speech(GenerationTask):
         # without folders: traces are shared, and a path may be private
         name = "a recording" if given.name is None else Path(given.name).name
         seconds = self.recipe.sound.seconds(len(given.value))
-        shown = {"kind": "frames", "seconds": round(seconds, 3)}
+        shown = {"kind": "frames", "seconds": round(seconds, 3), "image": data_address(self._picture(given).pixels)}
         return {"source": plain_side(sides["source"], name).model_copy(update=shown)}
+
+    def attention(
+        self,
+        given: Opened,
+        sides: Sides,
+        target: Side,
+        weights: Mapping[str, NDArray[Any]],
+        example: Example | None = None,
+    ) -> AttentionMaps:
+        record = super().attention(given, sides, target, weights)
+        return replace(record, sound=self._picture(given)) if sides else record
+
+    def _picture(self, given: Opened) -> Spectrogram:
+        frames = given.value[:, : self.recipe.sound.mels]  # without derivatives
+        return Spectrogram(gray(frames), self.recipe.sound.seconds(len(frames)))
 
     def _answer(self, given: Any, found: list[Hypothesis], sides: Sides, *, words: bool) -> Prediction:
         made = super()._answer(given, found, sides, words=words)
