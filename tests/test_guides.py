@@ -1,6 +1,7 @@
 """Every block of the guides runs, in the order of its page, in a folder that has the models and files they name."""
 
 import configparser
+import json
 import os
 import re
 import shlex
@@ -146,6 +147,8 @@ def test_every_block_runs(path, shop, monkeypatch, request):
             Path(next(names, "part.yaml")).write_text(content)
             if "task:" in content and ":" not in yaml.safe_load(content)["task"]:
                 parse_recipe(read_yaml(Path("part.yaml")))
+        elif language == "json":
+            assert all(isinstance(json.loads(line), dict) for line in content.splitlines())
         else:
             assert language == "ini", f"blocks of {language or 'no language'} are not checked"
             unit = configparser.ConfigParser()
