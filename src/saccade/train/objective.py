@@ -154,7 +154,8 @@ class WordLoss(Objective):
             return batch
         if self.word_dropout:
             sides = {"source": batch.source, "target": batch.target}
-            changed = {name: _unknown(side, self.word_dropout) for name, side in sides.items() if side is not None}
+            tokens = {name: side for name, side in sides.items() if side is not None and not side.is_floating_point()}
+            changed = {name: _unknown(side, self.word_dropout) for name, side in tokens.items()}
             batch = replace(batch, **changed)
         if self.horizontal_flip and batch.pictures is not None:
             batch = replace(batch, pictures=_flipped(batch.pictures, self.horizontal_flip))
