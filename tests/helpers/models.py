@@ -13,6 +13,7 @@ from torch.testing import assert_close
 
 from saccade import pytree
 from saccade.batch import Batch
+from saccade.config import merge
 from saccade.models import (
     MODELS,
     Ensemble,
@@ -21,10 +22,12 @@ from saccade.models import (
     build_classifier,
     build_head,
     build_language_model,
+    build_recognizer,
     build_seq2seq,
     configure,
     presets_for,
 )
+from saccade.models.listening import Listener
 from saccade.models.pointer_network import PointsConfig
 
 VOCABULARY = 11
@@ -86,6 +89,26 @@ class OverWords(Seq2Seq):
         return self.widened(self.inner(self.pointed(batch), **options))
 
 
+class HeardWords(Listener):
+    """A listener that reads words, each as two frames of its own."""
+
+    def read_source(self, batch: Batch, tape: Any) -> Any:
+        table = torch.rand(VOCABULARY, 2 * self.frames, generator=torch.Generator().manual_seed(5))
+        frames = table.to(self.output.weight)[batch.source].view(batch.size, -1, self.frames)
+        mask = batch.source_mask.repeat_interleave(2, 1)
+        return super().read_source(replace(batch, source=frames, source_mask=mask), tape)
+
+    def visible(self, batch: Batch) -> dict[str, Tensor]:
+        return {"source": self.encoder.keys(batch.source_mask.repeat_interleave(2, 1))}
+
+
+def heard(name: str, **overrides: Any) -> Seq2Seq:
+    """A listener in the size for tests, over words."""
+    model = build_recognizer(name, 6, VOCABULARY, **merge(MODELS[name].tiny, overrides))
+    model.__class__ = HeardWords
+    return model
+
+
 ENGINES: dict[str, Callable[[], Seq2Seq]] = {
     **{name: partial(tiny, name) for name in presets_for("sequence_to_sequence")},
     **{
@@ -97,6 +120,9 @@ ENGINES: dict[str, Callable[[], Seq2Seq]] = {
         for name, entry in presets_for("captioner").items()
     },
     **{f"pointer-network, {choose}": partial(OverWords, choose) for choose in ("any", "once", "every")},
+    **{f"{name}, words": partial(heard, name) for name in presets_for("recognizer")},
+    "las, convolution": partial(heard, "las", sound_encoder={"kind": "convolution", "factor": 4, "channels": 2}),
+    "las, location": partial(heard, "las", attention={"score": "location-aware", "score_options": {"kernel": 3}}),
     "ensemble": lambda: Ensemble([tiny("bahdanau"), tiny("transformer-base")]),
 }
 """All generating models: each preset as translator, language model or captioner, and an ensemble."""

@@ -276,6 +276,25 @@ def _histories(folder):
     return [json.dumps({"turns": short}), "zorblax dog", json.dumps({"turns": long})]
 
 
+def speech(folder: Path, count: int = 110) -> dict[str, Any]:
+    """Sequences of one to three tones, whose names are to be written."""
+    splits = {}
+    for split in ("train", "test"):
+        chance, rows = np.random.default_rng(len(split)), []
+        for number in range(count):
+            names = chance.choice(list(NOTES), chance.integers(1, 4)).tolist()
+            parts = [write_tone(folder / f"{split}{number}-{n}.wav", NOTES[name], 640) for n, name in enumerate(names)]
+            times = [[0.08 * n, 0.08 * (n + 1)] for n in range(len(names))]
+            rows.append(json.dumps({"sound": [part.name for part in parts], "text": " ".join(names), "times": times}))
+        splits[split] = str(write_lines(folder / f"{split}.jsonl", rows))
+    data = {**splits, "held_out": 4, "cache": str(folder / "cache")}
+    sound = {"rate": 8000, "mels": 8, "augment": {"speed": [0.9, 1.1], "time_masks": 1, "frequency_masks": 1}}
+    encoder = {"width": 8, "layers": 2, "factor": 4}
+    model = {"preset": "las", "sound_encoder": encoder, "embedding": 8, "decoder": {"width": 8}, "ctc": True}
+    task = {"task": "speech", "tokenizer": {"kind": "char"}, "sound": sound, "model": model}
+    return {**task, "data": data, "objective": {"ctc": {"weight": 0.3}}, "train": TRAIN}
+
+
 def _pointer(folder):
     return {**copying(folder), "task": "translation", "output": "pointer"}
 
@@ -289,6 +308,7 @@ CASES = {
     "answering": Case(_answering, _answerable, "no passage"),
     "ordering": Case(ordering, _points, "0.1,0.2 0.3"),
     "chat": Case(_chat, _histories, "{}"),
+    "speech": Case(speech, _sounds, "nowhere.wav"),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),
     "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
     "translation, pointer": Case(_pointer, _copied),

@@ -2,13 +2,14 @@
 
 import json
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from helpers.recipes import untrained
 from saccade.errors import ConfigError
-from saccade.look import STYLES, FigureSpec, Picture
+from saccade.look import STYLES, FigureSpec, Picture, Spectrogram
 from saccade.models import MODELS, presets_for
 from saccade.prediction import AttentionMaps, Prediction, Side, side
 from saccade.search.search_config import SearchConfig
@@ -138,7 +139,7 @@ def test_gold_links_of_words_join_all_their_pieces():
     assert attention.map(gold=[(0, 0)], words=False).gold == {(0, 0), (1, 0), (0, 1), (1, 1)}
 
 
-@pytest.mark.parametrize("style", [style for style in STYLES if style not in ("overlay", "points")])
+@pytest.mark.parametrize("style", [style for style in STYLES if style not in ("overlay", "points", "sound")])
 def test_every_picture_is_drawn_and_saved(style, tmp_path):
     attention = two_sites()
     view = FigureSpec(style, words=False, sinks=False)
@@ -437,3 +438,16 @@ def test_weights_are_plain_numbers_of_five_digits():
     assert plain["attention"] == {"source": ["x", "y"], "target": ["a"], "sites": {"one": [[[0.33333, 0.66667]]]}}
     assert plain["others"] == [other.to_dict()]
     assert "source" not in other.to_dict()
+
+
+def test_a_sound_is_drawn_over_time(tmp_path):
+    names, written = ["0.00", "0.04", "0.08"], side(["a", "b"], ["a", "b"], [0, 1], EOS)
+    sound = Spectrogram(np.full((8, 12, 3), 200, np.uint8), 0.12)
+    attention = AttentionMaps(Side(names, names, [0, 1, 2]), written, {"site": random_weights(3, 3)}, ("site",))
+    heard = replace(attention, sound=sound)
+    assert heard.draw(60).count("s\n") >= 1
+    heard.save(tmp_path / "x.svg")
+    assert "seconds" in (tmp_path / "x.svg").read_text()
+    with pytest.raises(ConfigError, match="needs the spectrogram of a sound"):
+        attention.save(tmp_path / "y.svg", view=FigureSpec("sound"))
+    assert "0.04" not in heard.draw(60, view=FigureSpec("matrix", sinks=False)).splitlines()[0]

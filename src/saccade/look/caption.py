@@ -30,6 +30,7 @@ _PARTS = {
     "steps": "a ribbon is",
     "arcs": "a curve is",
     "points": "a line is",
+    "sound": "a shade is",
 }
 _WHO = {
     ("target", "source"): ("written", "read"),

@@ -130,7 +130,8 @@ def test_what_other_pages_can_send_unasked_is_not_read(kind):
     """Browsers send these types without a CORS preflight; images and JSON need one."""
     got = run(sent(application(Seeing()), WHOLE, kind=kind))
     assert got.status == 415
-    assert got.error.endswith("Content-Type: application/json, or an image with its own type, such as image/jpeg.")
+    other = "or a file with its own type, such as image/jpeg or audio/wav."
+    assert got.error.endswith(f"Content-Type: application/json, {other}")
 
 
 def test_a_server_of_texts_takes_no_picture():
@@ -409,9 +410,8 @@ def test_there_is_room_for_pictures_but_not_for_endless_texts():
     app = application(Seeing(), Fake())
     texts = {"inputs": ["a " * 600_000], "model": "fake"}
     told = refused(app, texts, 413)
-    assert (
-        told == "The body has more than 1,048,576 bytes, but only images may take so many. Send fewer inputs at a time."
-    )
+    why = "but only images and sounds may take so many. Send fewer inputs at a time."
+    assert told == f"The body has more than 1,048,576 bytes, {why}"
     most = b'{"input": "a", "model": "fake"}'.ljust(1 << 20)
     assert run(ask(app, "POST", "/v1/predict", body=most, headers=JSON)).status == 200
     assert run(ask(app, "POST", "/v1/predict", body=most + b" ", headers=JSON)).error == told

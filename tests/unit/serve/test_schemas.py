@@ -88,10 +88,11 @@ def test_what_is_not_an_object_is_refused(body):
     [
         (
             b"{}",
-            "there must be exactly one of input (a text), inputs (a list of texts), image (in base64) and images",
+            "there must be exactly one of input (a text), inputs (a list of texts), image (in base64), images "
+            "(a list of them), sound and sounds",
         ),
-        (b'{"image": 7}', "image: an image must be a base64 text (it is 7)"),
-        (b'{"images": ["", null]}', "images.1: an image must be a base64 text (it is None)"),
+        (b'{"image": 7}', "image: it must be a base64 text (it is 7)"),
+        (b'{"images": ["", null]}', "images.1: it must be a base64 text (it is None)"),
         (b'{"input": "a", "image": "b"}', "there must be exactly one of input"),
         (b'{"image": "a", "images": []}', "there must be exactly one of input"),
         (b'{"input": "a", "inputs": ["b"]}', "there must be exactly one of input"),
@@ -114,7 +115,7 @@ def test_faults_are_told_with_their_place(body, told):
 
 
 def test_faults_of_a_trace_are_told_with_their_place():
-    assert "there must be exactly one of input (a text) and image (in base64)" in refused(b"{}", TraceOf)
+    assert "there must be exactly one of input (a text), image and sound (in base64)" in refused(b"{}", TraceOf)
     assert "there must be exactly one of input" in refused(b'{"input": "a", "image": "b"}', TraceOf)
     assert "pull.0.2: Input should be a valid number" in refused(b'{"input": "a", "pull": [[0, 1, "x"]]}', TraceOf)
     assert "block.0: Input should be a valid integer" in refused(b'{"input": "a", "block": ["x"]}', TraceOf)
@@ -167,7 +168,7 @@ MANY = b",".join(b'"name %d": 1' % number for number in range(5000))
     ("body", "first"),
     [
         (b'{"inputs": ["a", ' + b"1," * 5000 + b"1]}", "inputs.1: Input should be a valid string (it is 1)"),
-        (b'{"images": ["a", ' + b"1," * 5000 + b"1]}", "images.1: an image must be a base64 text (it is 1)"),
+        (b'{"images": ["a", ' + b"1," * 5000 + b"1]}", "images.1: it must be a base64 text (it is 1)"),
         (b"{" + MANY + b', "input": "a"}', "name 0: setting 'name 0' does not exist."),
         (b'{"input": "a", "options": {' + MANY + b"}}", "options.name 0: setting 'name 0' does not exist."),
     ],
