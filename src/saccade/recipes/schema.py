@@ -12,8 +12,8 @@ from saccade.config import Config, Count, Fault, Index, Seed, Share, Width, chec
 from saccade.corpora import CORPORA
 from saccade.corpora.spoken import SpokenConfig
 from saccade.corpora.stream import LONGEST, SHORTEST
-from saccade.data.summary_targets import SummaryConfig
 from saccade.data.sound_config import SoundConfig
+from saccade.data.summary_targets import SummaryConfig
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
 from saccade.data.turns import ChatConfig
