@@ -50,6 +50,12 @@ def predict(
     length_penalty: Annotated[
         float | None, typer.Option(help="Beam length penalty; above 0 favors longer answers.")
     ] = None,
+    coverage_penalty: Annotated[
+        float | None, typer.Option(help="Beam penalty on source words that get little attention.")
+    ] = None,
+    overlap_penalty: Annotated[
+        float | None, typer.Option(help="Beam penalty on attending to the same source words again.")
+    ] = None,
     no_answer: Annotated[
         float | None, typer.Option(help='Nats by which "no answer" must be more likely than an answer to a question.')
     ] = None,
@@ -97,6 +103,8 @@ def predict(
         "min_length": min_length,
         "no_repeat_ngram": no_repeat_ngram,
         "length_penalty": length_penalty,
+        "coverage_penalty": coverage_penalty,
+        "overlap_penalty": overlap_penalty,
         "no_answer": no_answer,
         "batch_size": batch_size,
         "precision": precision,
