@@ -23,6 +23,7 @@ from saccade.look import (
     draw_heads,
     draw_overlay,
     draw_overlay_heads,
+    draw_passage,
     draw_points,
     draw_reading,
     save,
@@ -30,6 +31,7 @@ from saccade.look import (
     save_heads,
     save_overlay,
     save_overlay_heads,
+    save_passage,
     save_points,
     save_reading,
     save_ribbons,
@@ -47,6 +49,7 @@ __all__ = ["DrawnAttention"]
 Weights = NDArray[Any]
 _SAVE = {
     "matrix": save,
+    "passage": save_passage,
     "points": save_points,
     "reading": save_reading,
     "ribbons": save_ribbons,
@@ -175,7 +178,8 @@ class DrawnAttention(ABC):
         view = self._with_style(view)
         shown = self._shown(view)
         rows, columns = self._sides(shown.site)
-        texts = [() if shown.pictured else columns.words, () if rows is columns else rows.words]
+        read_below = shown.pictured or view.style == "passage"
+        texts = [() if read_below else columns.words, () if rows is columns else rows.words]
         return headed(self._drawn(view, width, colour), shown, texts, width, painted=colour)
 
     def _drawn(self, view: FigureSpec, width: int | None, colour: bool) -> str:
@@ -185,6 +189,8 @@ class DrawnAttention(ABC):
         first = sites[0].maps
         if view.style in ("matrix", "ribbons", "steps"):
             return draw_long(first[0], width=width, colour=colour)
+        if view.style == "passage":
+            return draw_passage(first[0], width=width, colour=colour)
         if view.style == "points":
             return draw_points(first[0], width=width)
         if view.style == "reading":
@@ -253,7 +259,7 @@ class DrawnAttention(ABC):
                 f"gold links join source and target and are outlined in {where} of a site that attends to the source: "
                 f"{', '.join(self.source_sites) or 'this model has none'}. Leave them out here."
             )
-        if style in ("matrix", "arcs", "ribbons", "steps") and self._attends_to_image(view.site):
+        if style in ("matrix", "arcs", "passage", "ribbons", "steps") and self._attends_to_image(view.site):
             regions = len(self.source.tokens)
             raise ConfigError(
                 f"{style} cannot show this: the model attends to {regions} regions of an image, which have no words. "

@@ -24,7 +24,8 @@ def predict(
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Texts, image paths, dialogues, or a question and its passage; default: lines of --file or stdin."
+            help="Texts, .txt files of one text each, image paths, dialogues, or a question and its passage; default: "
+            "lines of --file or stdin."
         ),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="File to read lines from; also .gz, .xz or .zst.")] = None,
