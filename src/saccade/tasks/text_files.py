@@ -15,7 +15,7 @@ _LARGEST = 4 << 20
 
 
 def text_or_file(word: str) -> str:
-    """Return an argument, or the text of the `.txt` file that it names; its lines are joined by spaces.
+    """Return an argument, or the text of the `.txt` file that it names; its lines, of any kind, are joined by spaces.
 
     A text that ends in .txt is taken as a path if such a file exists, or if it has no spaces.
     """
@@ -32,7 +32,7 @@ def text_or_file(word: str) -> str:
             raise DataError(
                 f"{there} has more than {_LARGEST:,} characters, the most that one text may have. Split it."
             )
-        found.append(line.strip())
+        found += [part.strip() for part in line.split("\r")]
     if not (text := " ".join(filter(None, found))):
         raise DataError(f"{there} has no text. Write some, or name another file.")
     return text
