@@ -27,7 +27,7 @@ def summaries(path: Path, keys: Mapping[str, str] | None = None, *, first_word: 
 
     Without `keys`, the first object tells which of the usual keys the file has. A source that is a list holds
     sentences. A target that is a list holds several summaries: training uses the first, evaluation all. Sentences and
-    the lines of a text are joined by spaces.
+    the lines of a text are joined by spaces. A text may have a `title`.
     """
     default = _named(*_KEYS[0])
     check_fields("field", default if keys is None else keys)
@@ -37,7 +37,12 @@ def summaries(path: Path, keys: Mapping[str, str] | None = None, *, first_word: 
         sentences, found = _listed(record, own["source"], where), _listed(record, own["target"], where)
         joined, found = _one_line("\n".join(sentences)), [*map(_one_line, found)]
         one = from_record({**record, own["source"]: joined, own["target"]: found[0]}, own, where, first_word)
-        yield replace(one, references=tuple(found)) if len(found) > 1 else one
+        title = record.get("title")
+        yield replace(
+            one,
+            references=tuple(found) if len(found) > 1 else (),
+            title=title if isinstance(title, str) and title.strip() else None,
+        )
 
 
 def _one_line(text: str) -> str:

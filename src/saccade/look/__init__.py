@@ -3,8 +3,9 @@
 `draw…` draws a figure for the terminal, `save…` writes one as a file. The figures are the alignment matrix, two lanes
 of words joined by ribbons (`…_ribbons`), also one written word at a time (`…_steps`), a text with a line for each word
 read (`…_reading`), heads as curves between words (`…_arcs`), a small matrix for each head (`…_heads`), heatmaps over an
-input image (`…_overlay`), points in the plane with the answer drawn through them (`…_points`), and a long source as
-running text (`…_passage`). `report` makes one HTML page of a whole evaluation.
+input image (`…_overlay`), a spectrogram above the attention over time (`…_sound`), points in the plane with the answer
+drawn through them (`…_points`), and a long source as running text (`…_passage`). `report` makes one HTML page of a
+whole evaluation.
 """
 
 from saccade.deprecated import renamed
@@ -24,6 +25,7 @@ from saccade.look.picture import Picture
 from saccade.look.points import draw_points, save_points
 from saccade.look.reading import draw_reading, save_reading
 from saccade.look.ribbons import save_ribbons
+from saccade.look.sound import Spectrogram, draw_sound, save_sound
 from saccade.look.steps import save_steps
 from saccade.look.terminal import draw
 
@@ -42,6 +44,7 @@ __all__ = [
     "Point",
     "Sample",
     "Size",
+    "Spectrogram",
     "Table",
     "draw",
     "draw_arcs",
@@ -51,6 +54,7 @@ __all__ = [
     "draw_passage",
     "draw_points",
     "draw_reading",
+    "draw_sound",
     "report",
     "save",
     "save_arcs",
@@ -62,6 +66,7 @@ __all__ = [
     "save_points",
     "save_reading",
     "save_ribbons",
+    "save_sound",
     "save_steps",
 ]
 

@@ -14,7 +14,7 @@ from saccade.look.map import Map
 from saccade.look.output import Format
 from saccade.look.reading import DARK, LINE, PAD, painted, wrapped
 
-__all__ = ["coverage", "draw_long", "draw_passage", "save_passage"]
+__all__ = ["coverage", "draw_long", "draw_passage", "runs_on", "save_passage"]
 
 LONG = 30
 """Words; a longer source is shown as running text if its matrix is too wide."""
@@ -27,10 +27,15 @@ def coverage(map: Map) -> list[float]:
     return [min(1.0, sum(column)) for column in zip(*map.weights, strict=True)]
 
 
+def runs_on(map: Map, width: int | None) -> bool:
+    """Return whether `draw_long` shows the source as running text, which then needs no other place to be read."""
+    return len(map.source) > LONG and terminal.draw(map, width=width) == "\n".join(terminal.strongest(map, width))
+
+
 def draw_long(map: Map, *, width: int | None = None, colour: bool = False) -> str:
     """Return the matrix as text; if it is too wide and the source long, the passage instead."""
     drawn = terminal.draw(map, width=width, colour=colour)
-    if len(map.source) <= LONG or drawn != "\n".join(terminal.strongest(map, width)):
+    if not runs_on(map, width):
         return drawn
     return draw_passage(map, width=width, colour=colour)
 

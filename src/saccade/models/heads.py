@@ -47,7 +47,7 @@ def span_reader(family: Any, vocabulary: int, matches: int, *, config: SpanReade
 
 
 class Head(NamedTuple):
-    """The function that builds a model of a family, and the input of the families it is for: text, image or point."""
+    """The function that builds a model of a family, and the input of its families: text, image, point or sound."""
 
     build: Callable[..., Any]
     reads: str = "text"
@@ -59,5 +59,6 @@ HEADS: dict[str, Head] = {
     "classifier": Head(classifier),
     "span_reader": Head(span_reader),
     "captioner": Head(lambda family, vocabulary: family.captioner(vocabulary), "image"),
+    "recognizer": Head(lambda family, frames, vocabulary: family.recognizer(frames, vocabulary), "sound"),
     "pointer_network": Head(lambda family, points: family.pointer_network(points), "point"),
 }

@@ -10,7 +10,10 @@ from pydantic import Field, model_validator
 
 from saccade.config import Config, Count, Fault, Index, Seed, Share, Width, check, merge
 from saccade.corpora import CORPORA
+from saccade.corpora.spoken import SpokenConfig
 from saccade.corpora.stream import LONGEST, SHORTEST
+from saccade.data.sound_config import SoundConfig
+from saccade.data.summary_targets import SummaryConfig
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
 from saccade.data.turns import ChatConfig
@@ -38,7 +41,7 @@ class DataConfig(Config):
     """Number of training examples of a built-in corpus."""
     seed: Seed = 1
     lengths: Annotated[tuple[Count, Count], Field(strict=False)] = (3, 20)
-    """Least and most words, turns of talk; default of articles: 60 to 160, of stories: 40 to 120, of talk: 2 to 14."""
+    """Least and most words, for talk turns; default of articles: 60 to 160, of stories: 40 to 120, of talk: 2 to 14."""
     train: Files | None = None
     """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
     valid: Files | None = None
@@ -62,6 +65,7 @@ class DataConfig(Config):
     """For scenes: captions per image. The first is the plain one; with 1, each image has one correct caption."""
     unanswerable: Share = 0.0
     """For stories: share of the questions that the story does not answer."""
+    spoken: SpokenConfig = SpokenConfig()
     image_size: int = Field(64, ge=8, le=1024)
     """For captioning: image size in pixels; all images become squares of this side."""
     image_fit: Literal["crop", "pad", "squash"] = "crop"
@@ -141,7 +145,9 @@ class Sections(Config):
     classifier: ClassifierConfig = ClassifierConfig()
     reader: SpanReaderConfig = SpanReaderConfig()
     chat: ChatConfig = ChatConfig()
+    summary: SummaryConfig = SummaryConfig()
     points: PointsConfig = PointsConfig()
+    sound: SoundConfig = SoundConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()
     train: TrainConfig = TrainConfig()
     objective: dict[str, Any] = Field(default_factory=dict)

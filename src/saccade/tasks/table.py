@@ -12,6 +12,7 @@ from saccade.tasks.classification import Classification
 from saccade.tasks.language import Language
 from saccade.tasks.ordering import Ordering
 from saccade.tasks.questions import Questions
+from saccade.tasks.speech import Speech
 from saccade.tasks.summarization import Summarization
 from saccade.tasks.translation import Translation
 
@@ -29,6 +30,7 @@ TASKS: dict[str, type[Task]] = {
         Answering,
         Chat,
         Ordering,
+        Speech,
     )
 }
 

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from saccade.errors import ShapeError
@@ -9,6 +10,7 @@ from saccade.look import Map, draw_passage, save_passage
 from saccade.look.canvas import shade
 from saccade.look.passage import LONG, MOST, draw_long
 from saccade.look.terminal import draw
+from saccade.prediction import AttentionMaps, Side
 
 COUNT = 40
 
@@ -70,3 +72,16 @@ def test_what_cannot_be_drawn_is_refused_before_it_takes_minutes(tmp_path):
     with pytest.raises(ShapeError, match="nothing to draw"):
         save_passage(Map(["a"], [], []), tmp_path / "none.svg")
     assert not list(tmp_path.iterdir())
+
+
+def sideways(words):
+    return Side(words, words, list(range(len(words))))
+
+
+def test_the_text_of_a_passage_is_printed_once():
+    words = [f"read{s}" for s in range(COUNT)]
+    weights = {"attention": np.full((1, 1, COUNT), 1 / COUNT)}
+    maps = AttentionMaps(sideways(words), sideways(["wrote"]), weights, ("attention",))
+    assert maps.draw(60).count("read39") == 1
+    assert maps.draw(60).splitlines()[0].endswith("wrote")
+    assert maps.draw(width=None).splitlines()[0].endswith(" ".join(words[-3:]))
