@@ -94,7 +94,7 @@ def test_a_coverage_penalty_prefers_who_looks_everywhere(beta, winner, score):
     ("gamma", "winner", "score"),
     [
         (0.0, [A, EOS], math.log(0.55)),
-        # A: min(0.95, 0.9) + min(0.05, 0.1) looked at again; B: min(0.5, 0.9) + min(0.5, 0.1)
+        # A: min(0.95, 0.9) + min(0.05, 0.1) had attention before; B: min(0.5, 0.9) + min(0.5, 0.1)
         (0.2, [A, EOS], math.log(0.55) - 0.2 * 0.95),
         (1.0, [B, EOS], math.log(0.45) - 1.0 * 0.6),
     ],
