@@ -47,7 +47,7 @@ def span_reader(family: Any, vocabulary: int, matches: int, *, config: SpanReade
 
 
 class Head(NamedTuple):
-    """The function that builds a model of a family, and the input of the families it is for: text, image or point."""
+    """The function that builds a model of a family, and the input of the families it is for: text, image, point or episode."""
 
     build: Callable[..., Any]
     reads: str = "text"
@@ -60,4 +60,5 @@ HEADS: dict[str, Head] = {
     "span_reader": Head(span_reader),
     "captioner": Head(lambda family, vocabulary: family.captioner(vocabulary), "image"),
     "pointer_network": Head(lambda family, points: family.pointer_network(points), "point"),
+    "few_shot": Head(lambda family, codes, longest: family.few_shot(codes, longest), "episode"),
 }

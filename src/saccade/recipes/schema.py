@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from saccade.config import Config, Count, Fault, Index, Seed, Share, Width, check, merge
 from saccade.corpora import CORPORA
 from saccade.corpora.stream import LONGEST, SHORTEST
+from saccade.data.episodes import EpisodesConfig
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
 from saccade.data.turns import ChatConfig
@@ -63,9 +64,9 @@ class DataConfig(Config):
     unanswerable: Share = 0.0
     """For stories: share of the questions that the story does not answer."""
     image_size: int = Field(64, ge=8, le=1024)
-    """For captioning: image size in pixels; all images become squares of this side."""
+    """For images: size in pixels; all images become squares of this side."""
     image_fit: Literal["crop", "pad", "squash"] = "crop"
-    """For captioning: how an image becomes square."""
+    """How an image becomes square."""
     cache: str | None = None
     """Folder for tokenized data; default: the user's cache folder."""
 
@@ -142,6 +143,7 @@ class Sections(Config):
     reader: SpanReaderConfig = SpanReaderConfig()
     chat: ChatConfig = ChatConfig()
     points: PointsConfig = PointsConfig()
+    episodes: EpisodesConfig = EpisodesConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()
     train: TrainConfig = TrainConfig()
     objective: dict[str, Any] = Field(default_factory=dict)
