@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from saccade import pytree
-from saccade.attention import Attention, Tape
+from saccade.attention import Attention, MultiHead, Tape
 
 __all__ = ["CausalAttention", "CausalConvolution", "Places", "TemporalConvolutions"]
 
@@ -86,14 +86,20 @@ class TemporalConvolutions(nn.Module):
 class CausalAttention(nn.Module):
     """concat(x, A V x), where A[t] are weights over the positions up to t. "AttentionBlock" in the paper.
 
-    x (B, T, D) -> (B, T, D + value width). The score projects queries and keys.
+    x (B, T, D) -> (B, T, D + values). Queries, keys and values are affine maps of x. With `alike`, the maps of queries
+    and keys start out equal, so that attention begins at positions that resemble each other.
     """
 
-    def __init__(self, attention: Attention, width: int, values: int) -> None:
+    def __init__(
+        self, attention: Attention | MultiHead, width: int, keys: int, values: int, *, alike: bool = False
+    ) -> None:
         super().__init__()
-        self.attention, self.value, self.width = attention, nn.Linear(width, values), width + values
+        self.attention, self.width = attention, width + values
+        self.query, self.key, self.value = nn.Linear(width, keys), nn.Linear(width, keys), nn.Linear(width, values)
+        if alike:
+            self.key.load_state_dict(self.query.state_dict())
 
     def forward(self, x: Tensor, places: Places, *, tape: Tape | None = None) -> Tensor:
-        bank = self.attention.bank(x, self.value(x), places.mask)
-        read = self.attention(x, bank, tape=tape).context
+        bank = self.attention.bank(self.key(x), self.value(x), places.mask)
+        read = self.attention(self.query(x), bank, tape=tape).context
         return torch.cat([x, read], -1)

@@ -9,12 +9,13 @@ import torch.nn.functional as F
 from pydantic import AfterValidator, Field
 from torch import Tensor, nn
 
-from saccade.attention import Attention, Tape, build_attention, name_sites
-from saccade.config import Config, Share, Width
+from saccade.attention import Tape, name_sites
+from saccade.config import Config, Width
 from saccade.layers.small_images import ImageEmbedding
 from saccade.layers.temporal import CausalAttention, Places, TemporalConvolutions
 from saccade.models.family import Family
 from saccade.models.few_shot import FewShot, ImageEmbeddingConfig
+from saccade.models.model_config import AttentionConfig
 
 __all__ = ["BlockConfig", "Snail", "SnailConfig"]
 
@@ -83,8 +84,12 @@ class SnailConfig(Family):
     """Dilation of the first convolution of a block; every other one doubles it."""
     itself: bool = True
     """Whether a query may attend to itself."""
-    dropout: Share = 0.0
-    """Dropout of attention weights."""
+    attention: AttentionConfig = AttentionConfig(score="scaled-dot")
+    """The attention of all blocks, whose queries and keys are projected before."""
+    alike: bool = False
+    """Whether the projections of queries and keys start out equal: attention then begins at images that look alike.
+
+    With a cosine score, training leaves the plateau of guessing much earlier."""
 
     def few_shot(self, codes: int, longest: int) -> Snail:
         width, blocks = self.image.width + codes, []
@@ -96,7 +101,5 @@ class SnailConfig(Family):
     def _block(self, block: BlockConfig, width: int, longest: int) -> Any:
         if block.kind == "convolutions":
             return TemporalConvolutions(width, block.filters, longest, first_dilation=self.first_dilation)
-        options = {"width": block.keys, "scaled": True}
-        attention = build_attention("projected-dot", width, width, dropout=self.dropout, score_options=options)
-        assert isinstance(attention, Attention)
-        return CausalAttention(attention, width, block.values)
+        attention = self.attention.build(block.keys, block.keys, block.values)
+        return CausalAttention(attention, width, block.keys, block.values, alike=self.alike)
