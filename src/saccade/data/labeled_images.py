@@ -112,7 +112,7 @@ def _read_npz(path: Path) -> Iterator[Example]:
             f"{path} has images of {images.dtype} {images.shape} and labels {labels.shape}, but images are bytes or "
             "booleans of (N, height, width) or (N, height, width, 3), and labels (N)."
         )
-    if images.shape[axes:] != images.shape[axes : axes + 2] and images.shape[axes + 2 :] != (3,):
+    if images.ndim != axes + 2 and images.shape[axes + 2 :] != (3,):
         raise DataError(f"{path} has images of {images.shape[axes:]} each, but they are (height, width[, 3]).")
     flat = images.reshape(-1, *images.shape[axes:])
     for number, label in enumerate(labels.ravel().tolist()):
