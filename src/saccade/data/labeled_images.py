@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ class PixelArray:
         return self.pixels if self.pixels.ndim == 3 else np.repeat(self.pixels[..., None], 3, -1)
 
     def stamp(self) -> list[Any]:
-        """Return the name and the pixels."""
-        return [self.name, self.pixels.tobytes().hex()]
+        """Return the name, and a hash of the pixels."""
+        return [self.name, list(self.pixels.shape), blake2b(self.pixels.tobytes(), digest_size=16).hexdigest()]
 
 
 class LabeledImageForm(Form):

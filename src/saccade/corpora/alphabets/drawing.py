@@ -54,7 +54,7 @@ class Drawing:
         return [self.name]
 
     def _points(self) -> NDArray[np.float64]:
-        """Return points of ink (N, 2) in pixels: the strokes, jittered, then slanted, resized and moved."""
+        """Return points of ink (N, 2) in pixels: the strokes, jittered, then slanted, turned, resized and moved."""
         drawer = self.drawer
         dice = Dice(f"{self.name} {drawer.seed}")
 
@@ -66,10 +66,12 @@ class Drawing:
         t = np.linspace(0, 1, _POINTS)[:, None]
         begin, bend, end = (strokes[:, None, place] for place in range(3))
         points = ((1 - t) ** 2 * begin + 2 * t * (1 - t) * bend + t * t * end).reshape(-1, 2) - 0.5
-        points[:, 0] = drawer.wide * points[:, 0] - drawer.slant * points[:, 1]
-        points[:, 1] *= drawer.high
-        shift = [noise(0.06), noise(0.06)]
-        placed: NDArray[np.float64] = (0.5 + (points + shift) * (1 - 2 * _MARGIN)) * PIXELS - 0.5
+        size, tilt = 1 - 0.35 * dice.random(), noise(0.25)
+        across = drawer.wide * points[:, :1] - (drawer.slant + tilt) * points[:, 1:]
+        down = drawer.high * points[:, 1:] + tilt * points[:, :1]
+        shift = [noise(0.12), noise(0.12)]
+        turned = size * np.concatenate([across, down], 1) + shift
+        placed: NDArray[np.float64] = (0.5 + turned * (1 - 2 * _MARGIN)) * PIXELS - 0.5
         return placed
 
 
