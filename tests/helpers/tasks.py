@@ -260,7 +260,7 @@ def drawn_episodes(folder: Path, **episodes: Any) -> dict[str, Any]:
         {"kind": "convolutions", "filters": 4},
         {"kind": "attention", "keys": 6, "values": 5},
     ]
-    model = {"preset": "snail", "image": {"filters": 6, "blocks": 3, "width": 8}, "blocks": blocks}
+    model = {"preset": "snail", "image": {"filters": 6, "layers": 3, "width": 8}, "blocks": blocks}
     return {"task": "episodes", "data": data, "episodes": {**settings, **episodes}, "model": model, "train": TRAIN}
 
 

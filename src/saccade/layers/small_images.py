@@ -14,17 +14,17 @@ __all__ = ["ImageEmbedding"]
 class ImageEmbedding(nn.Module):
     """images (..., H, W, C) bytes -> vectors (..., width).
 
-    Blocks of a 3 × 3 convolution, batch norm, ReLU and 2 × 2 max pooling, then a mean over the places that are left. Dark
-    pixels are 1 and white ones 0, as ink on paper, so that the padding of the convolutions is paper.
+    Layers of a 3 × 3 convolution, batch norm, ReLU and 2 × 2 max pooling, then a mean over the places that are left.
+    Dark pixels are 1 and white ones 0, as ink on paper, so that the padding of the convolutions is paper.
     Paper: the embedding of Vinyals et al. 2016, arXiv:1606.04080; its images of 28 × 28 leave one place.
     """
 
-    def __init__(self, channels: int, filters: int, blocks: int, width: int) -> None:
+    def __init__(self, channels: int, filters: int, layers: int, width: int) -> None:
         super().__init__()
-        if blocks < 1:
-            raise ConfigError(f"an embedding of images has {blocks} blocks, but needs 1 or more.")
+        if layers < 1:
+            raise ConfigError(f"an embedding of images has {layers} layers, but needs 1 or more.")
         self.channels, self.width = channels, width
-        sizes = [channels, *[filters] * (blocks - 1), width]
+        sizes = [channels, *[filters] * (layers - 1), width]
         self.convolutions = nn.ModuleList(
             nn.Conv2d(before, after, 3, padding=1, bias=False) for before, after in zip(sizes, sizes[1:], strict=False)
         )

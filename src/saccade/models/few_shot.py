@@ -24,7 +24,7 @@ class ImageEmbeddingConfig(Config):
     color: bool = False
     """Whether images have three colors; otherwise they are gray."""
     filters: Width = 64
-    blocks: Depth = 4
+    layers: Depth = 4
     width: Width = 64
     """Width of the vector."""
     dropout: Share = 0.0
@@ -36,7 +36,7 @@ class ImageEmbeddingConfig(Config):
 
     def build(self) -> ImageEmbedding:
         """Build the embedding."""
-        return ImageEmbedding(self.channels, self.filters, self.blocks, self.width)
+        return ImageEmbedding(self.channels, self.filters, self.layers, self.width)
 
 
 class FewShot(Classifying):

@@ -170,7 +170,7 @@ _TINY_CAPTION = {
 _TINY_LSTMN = {"embedding": 6, "width": 8}
 _TINY_SELF = {"embedding": 6, "width": 8, "decoder": {"width": 8}}
 _TINY_TRANSFORMER = {"width": 8, "feed_forward": 12, "layers": 2, "dropout": 0.0, "attention": {"heads": 2}}
-_TINY_IMAGE = {"filters": 4, "blocks": 2, "width": 6}
+_TINY_IMAGE = {"filters": 4, "layers": 2, "width": 6}
 _TINY_SNAIL = {
     "image": _TINY_IMAGE,
     "blocks": [

@@ -25,7 +25,7 @@ _SHORTEST = 0.4
 
 
 def alphabet(dice: Dice, low: int, high: int) -> list[Character]:
-    """Return characters of `low` to `high` strokes that can be told apart."""
+    """Return characters of `low` to `high` strokes that differ visibly."""
     shapes = [_shape(dice) for _ in range(_SHAPES)]
     found: list[Character] = []
     apart = _APART
