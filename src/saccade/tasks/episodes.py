@@ -30,6 +30,7 @@ from saccade.tasks.base import Evaluation, Split, Task
 from saccade.tasks.episode_inputs import EPISODE, EpisodeInput, Support
 from saccade.tasks.episode_scores import Asked, evaluation_of
 from saccade.tasks.inputs import Opened, name_of
+from saccade.tasks.support_sheet import SupportSheet
 from saccade.tasks.tracing import TraceOptions, begin, describe_sites, plain_side
 from saccade.trace import Step, Trace
 from saccade.train.episode_loss import EpisodeLoss
@@ -43,7 +44,6 @@ _FOR_OTHERS = ("word_dropout", "label_smoothing", "r_drop")
 """Training settings that have no meaning for episodes."""
 _POSITIONS = 4096
 """Positions of a batch in evaluation."""
-_QUERY = "(query)"
 
 
 class Episodes(Task):
@@ -155,15 +155,16 @@ class Episodes(Task):
         ).to(self.device)
         logs, weights = self._run(batch, attention)
         best = logs[0][:, : len(names)].sort(-1, descending=True)
-        tokens = [*(label for label, _ in support.pairs), _QUERY]
-        source = Side(tokens, tokens, [*range(len(tokens))])
-        made = []
+        sheet = SupportSheet.of([label for label, _ in support.pairs])
+        source, made = sheet.side, []
         for place, given in enumerate(inputs):
-            own = {site: part[0][:, place : place + 1] for site, part in weights.items()}
+            own = {site: sheet.spread(part[0][:, place : place + 1]) for site, part in weights.items()}
+            picture = sheet.picture(given.value.images, given.value.query) if attention else None
             every = []
             for code, score in zip(best.indices[place].tolist(), best.values[place].tolist(), strict=True):
                 label = names[code]
-                maps = AttentionMaps(source, Side([label], [label], [0]), own, tuple(own), model=self.model_name)
+                target = Side([label], [label], [0])
+                maps = AttentionMaps(source, target, own, tuple(own), picture=picture, model=self.model_name)
                 every.append(Prediction(label, score, [label], maps, given.name))
             first, others = every[0], every[1 : max(1, search.nbest)]
             made.append(Prediction(first.text, first.score, first.tokens, first.attention, given.name, others))
@@ -190,9 +191,11 @@ class Episodes(Task):
         every = search.model_copy(update={"nbest": self.model.classes})
         (best,) = self.predict([opened], every)
         ranked, names = [best, *best.alternatives], opened.value.support.labels
-        attention = best.attention
+        attention, picture = best.attention, best.attention.picture
+        assert picture is not None
+        grid = {"kind": "grid", "grid": [picture.rows, picture.columns], "image": picture.address}
         sides = {
-            "source": plain_side(attention.source, " ".join(attention.source.words)),
+            "source": plain_side(attention.source, f"{len(names)} labels and a query").model_copy(update=grid),
             "target": plain_side(attention.target, best.text),
         }
         sites = describe_sites(self.model, attention.weights, {}, sides, attention.target, lambda _: ("target", "source"))

@@ -20,6 +20,7 @@ from saccade.search import SearchConfig
 from saccade.tasks.episode_inputs import Support
 from saccade.tasks.episode_scores import Asked, evaluation_of
 from saccade.tasks.episodes import Episodes
+from saccade.tasks.support_sheet import SupportSheet
 
 
 def recipe(tmp_path, **changes):
@@ -43,9 +44,9 @@ def test_paths_bytes_pixels_and_folders_are_one_support(model, tmp_path):
     found = [model.classify(support, [query])[0] for support in (folder, str(folder), paths, data)]
     assert len({one.text for one in found}) == 1
     assert all(one.score == pytest.approx(found[0].score, abs=1e-6) for one in found)
-    assert found[0].attention.source.words == [*(f"letter{n}" for n in (1, 1, 2, 2, 3, 3)), "(query)"]
+    assert found[0].attention.source.words == ["(query)", "-", *(f"letter{n}" for n in (1, 1, 2, 2, 3, 3))]
     weights = found[0].attention.matrix()
-    assert weights.shape == (1, 7)
+    assert weights.shape == (1, 8)
     assert weights.sum() == pytest.approx(1, abs=1e-5)
 
 
@@ -179,6 +180,35 @@ def test_recipes_that_make_no_sense_are_refused(tmp_path, changes, why):
     with pytest.raises(ConfigError) as told:
         recipe(tmp_path, **changes)
     assert why in str(told.value)
+
+
+def test_the_sheet_has_each_image_under_its_weight(model):
+    """One tile for the query and one for each labeled image; rows have the images of a label."""
+    images = drawings(4)
+    support = {"x": images[:2], "y": images[2:3], "z": images[3:]}
+    (found,) = model.classify(support, [images[1]])
+    picture, names = found.attention.picture, found.attention.source.names
+    assert (picture.rows, picture.columns) == (4, 2)
+    assert names == ["(query)", "-", "x", "x", "y", "-", "z", "-"]
+    weights = found.attention.matrix()[0]
+    assert weights[[1, 5, 7]].tolist() == [0, 0, 0]
+    assert weights.sum() == pytest.approx(1, abs=1e-5)
+    tall, wide = picture.pixels.shape[0] // 4, picture.pixels.shape[1] // 2
+    tiles = picture.pixels.reshape(4, tall, 2, wide, 3).swapaxes(1, 2).reshape(8, tall, wide, 3)
+    assert np.array_equal(tiles[0], tiles[3]), "the query is the second image of x"
+    assert len({tiles[place].tobytes() for place in (2, 3, 4, 6)}) == 4
+    assert (tiles[1] == tiles[1, 0, 0]).all(), "an empty tile"
+
+
+@pytest.mark.parametrize(("ways", "shots"), [(2, 1), (20, 1), (20, 5), (300, 1), (2, 90), (90, 2)])
+def test_a_sheet_is_never_too_narrow_to_be_drawn(ways, shots):
+    labels = [f"{way:03}" for way in range(ways) for _ in range(shots)]
+    sheet = SupportSheet.of(labels)
+    assert len({*sheet.tiles.tolist()}) == ways * shots
+    assert sheet.tiles.min() >= sheet.columns, "below the query"
+    assert sheet.tiles.max() < sheet.rows * sheet.columns
+    image = np.zeros((4, 4, 1), np.uint8)
+    assert sheet.picture(np.stack([image] * len(labels)), image).regions == sheet.rows * sheet.columns
 
 
 def test_a_support_is_read_once(tmp_path):
