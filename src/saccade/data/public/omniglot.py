@@ -17,7 +17,8 @@ from saccade.errors import DataError
 __all__ = ["SPLITS", "convert_omniglot"]
 
 SPLITS = {"train": 0.8, "valid": 0.1, "test": 0.1}
-"""Shares of the characters, in order of their numbers: neighbors are of one alphabet, so splits share at most two."""
+"""Shares of the characters, in order. With names of alphabets, splits share none; with numbers alone, they may share the
+alphabet at a border, since the characters of an alphabet have consecutive numbers."""
 _FILE = "images_background.npz"
 _FOLDER = "images_background"
 _SIZE = 28
@@ -28,8 +29,7 @@ def convert_omniglot(origin: Path, out: Path) -> list[Path]:
     """Write train, valid and test.npz: ink black on white, 28 × 28 pixels, splits without a common character."""
     file = find_file(origin / _FILE)
     names, images = _of_folder(origin / _FOLDER) if (origin / _FOLDER).is_dir() else _of_file(file)
-    bounds = np.cumsum([0, *(round(share * len(names)) for share in SPLITS.values())])
-    bounds[-1] = len(names)
+    bounds = _bounds(names)
     written = []
     for split, begin, end in zip(SPLITS, bounds, bounds[1:], strict=False):
         if begin == end:
@@ -37,6 +37,24 @@ def convert_omniglot(origin: Path, out: Path) -> list[Path]:
         labels = np.concatenate([[name] * len(part) for name, part in zip(names[begin:end], images[begin:end], strict=True)])
         written.append(write_arrays(out / f"{split}.npz", {"images": np.concatenate(images[begin:end]), "labels": labels}))
     return written
+
+
+def _bounds(names: list[str]) -> list[int]:
+    """Return where splits begin and end; an alphabet that lies across a border belongs to the split before it."""
+    bounds, share = [0], 0.0
+    for part in [*SPLITS.values()][:-1]:
+        share += part
+        border = round(share * len(names))
+        while 0 < border < len(names) and _alphabet(names[border - 1]) == _alphabet(names[border]):
+            border += 1
+        bounds.append(border)
+    return [*bounds, len(names)]
+
+
+def _alphabet(name: str) -> str:
+    """Return the alphabet in the name of a character; without one, the name itself."""
+    alphabet, slash, _ = name.rpartition("/")
+    return alphabet if slash else name
 
 
 def _of_file(path: Path) -> tuple[list[str], list[NDArray[np.uint8]]]:

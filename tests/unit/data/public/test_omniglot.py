@@ -42,7 +42,8 @@ def test_arrays_are_split_by_character(tmp_path):
 
 def test_folders_give_the_same_pictures(tmp_path):
     for number, drawings in enumerate(paper()):
-        place = tmp_path / "images_background" / "Latin" / f"character{number:02}"
+        alphabet = ("Abc", "Kana", "Zulu")[(number > 7) + (number > 8)]
+        place = tmp_path / "images_background" / alphabet / f"character{number:02}"
         place.mkdir(parents=True)
         for drawer, drawing in enumerate(drawings):
             Image.fromarray(drawing).save(place / f"{drawer}.png")
@@ -53,7 +54,17 @@ def test_folders_give_the_same_pictures(tmp_path):
     for one, other in zip(folders, arrays, strict=True):
         first, second = (list(LABELED_IMAGES.read([path])) for path in (one, other))
         assert all(np.array_equal(a.image.load(), b.image.load()) for a, b in zip(first, second, strict=True))
-        assert first[0].label.startswith("Latin/character")
+        assert first[0].label.startswith(("Abc/character", "Kana/character", "Zulu/character"))
+
+
+def test_alphabets_are_not_split(tmp_path):
+    """Eight and nine tenths of 20 lie within alphabets, which go to the split before."""
+    for number, alphabet in enumerate(["Abc"] * 17 + ["Kana"] * 2 + ["Zulu"]):
+        place = tmp_path / "images_background" / alphabet / f"character{number:02}"
+        place.mkdir(parents=True)
+        Image.fromarray(np.zeros((105, 105), bool)).save(place / "0.png")
+    parts = [LABELED_IMAGES.read([path]) for path in convert_omniglot(tmp_path, tmp_path / "out")]
+    assert [{str(one.label).partition("/")[0] for one in part} for part in parts] == [{"Abc"}, {"Kana"}, {"Zulu"}]
 
 
 @pytest.mark.parametrize(("images", "why"), [(paper(3), "too few to split"), (np.ones((4, 9)), "but needs")])
