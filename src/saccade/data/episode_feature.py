@@ -34,7 +34,14 @@ class EpisodeFeature(Feature):
     mixed = True  # buckets of one size let batch norm see one kind of episode at a time
 
     def __init__(
-        self, images: ImageStore, plan: EpisodePlan, settings: Sequence[Setting], count: int, *, color: bool, rotated: bool
+        self,
+        images: ImageStore,
+        plan: EpisodePlan,
+        settings: Sequence[Setting],
+        count: int,
+        *,
+        color: bool,
+        rotated: bool,
     ) -> None:
         """Take an empty plan, whose classes `keep` fills in; episode n has the setting n modulo their number."""
         self.images, self.plan, self.settings, self.count = images, plan, settings, count
@@ -68,7 +75,15 @@ class EpisodeFeature(Feature):
     def fingerprint(self) -> Any:
         plan = [self.plan.codes, self.plan.queries, self.plan.seed, self.plan.name]
         whole = np.packbits(self.images.whole).tobytes().hex()
-        return [self.name, plan, [list(one) for one in self.settings], self.count, self.rotated, self.images.size, whole]
+        return [
+            self.name,
+            plan,
+            [list(one) for one in self.settings],
+            self.count,
+            self.rotated,
+            self.images.size,
+            whole,
+        ]
 
 
 def pixels_of(images: NDArray[np.uint8], *, color: bool) -> NDArray[np.uint8]:

@@ -46,10 +46,9 @@ class EpisodesConfig(Config):
     """Images to classify in each episode; they share the labeled images."""
     count: Count = 20000
     """Number of different training episodes."""
-    tests: Annotated[list[Annotated[tuple[_Ways, _Few], Field(strict=False)]], Field(min_length=1, max_length=20)] = [
-        (5, 1),
-        (5, 5),
-    ]
+    tests: Annotated[list[Annotated[tuple[_Ways, _Few], Field(strict=False)]], Field(min_length=1, max_length=20)] = (
+        Field(default_factory=lambda: [(5, 1), (5, 5)])
+    )
     """Classes, and labeled images of each, of the episodes in evaluation."""
     tested: Count = 600
     """Episodes of each kind in evaluation; validation has a fifth of them."""

@@ -74,9 +74,7 @@ class LabeledImageForm(Form):
                 raise DataError(f"images of one .npz file have one size, but there are {shapes}. Resize them.")
         pixels = np.array(images, np.uint8)
         gray = bool(pixels.size) and bool((pixels == pixels[..., :1]).all())
-        return [
-            write_arrays(folder / f"{name}.npz", {"images": pixels[..., 0] if gray else pixels, "labels": labels})
-        ]
+        return [write_arrays(folder / f"{name}.npz", {"images": pixels[..., 0] if gray else pixels, "labels": labels})]
 
 
 LABELED_IMAGES = LabeledImageForm()

@@ -20,7 +20,10 @@ __all__ = ["CausalAttention", "CausalConvolution", "Places", "TemporalConvolutio
 
 @pytree.node
 class Places:
-    """What comes before what. position (B, S + Q): of each element in its sequence. mask (B, S + Q, S + Q): True = seen."""
+    """What comes before what.
+
+    position (B, S + Q): of each element in its sequence. mask (B, S + Q, S + Q): True = seen.
+    """
 
     position: Tensor
     mask: Tensor

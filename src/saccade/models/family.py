@@ -40,7 +40,7 @@ class Family(Config):
     """
 
     reads: ClassVar[str] = "text"
-    """What the family's encoder reads: text, image, point or episode. Heads that need another input are not available."""
+    """What the family's encoder reads: text, image, point or episode. Heads of other inputs are not available."""
 
     def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:
         """Build the encoder of a whole sequence, for heads such as the classifier, which pools its states."""

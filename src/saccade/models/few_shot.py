@@ -53,7 +53,8 @@ class FewShot(Classifying):
     def forward(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
         if not isinstance(batch, EpisodeBatch) or batch.support is None or batch.queries is None:
             raise DataError("this model reads episodes: an EpisodeBatch with a support and queries.")
-        assert batch.source is not None and batch.source_mask is not None
+        assert batch.source is not None
+        assert batch.source_mask is not None
         if batch.support.shape[:2] != batch.source.shape or batch.support.shape[2:] != batch.queries.shape[2:]:
             raise ShapeError(
                 f"the support is {tuple(batch.support.shape)}, its codes {tuple(batch.source.shape)} and the queries "

@@ -47,7 +47,7 @@ def span_reader(family: Any, vocabulary: int, matches: int, *, config: SpanReade
 
 
 class Head(NamedTuple):
-    """The function that builds a model of a family, and the input of the families it is for: text, image, point or episode."""
+    """The function that builds a model of a family, and what the families it is for read; see `Family.reads`."""
 
     build: Callable[..., Any]
     reads: str = "text"

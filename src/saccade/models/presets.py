@@ -236,9 +236,7 @@ MODELS: dict[str, Preset] = {
         "Vinyals et al. 2015, arXiv:1506.03134",
     ),
     "snail": Preset(SnailConfig, {}, _TINY_SNAIL, "Mishra et al. 2018, arXiv:1707.03141"),
-    "matching-network": Preset(
-        MatchingConfig, {}, {"image": _TINY_IMAGE}, "Vinyals et al. 2016, arXiv:1606.04080"
-    ),
+    "matching-network": Preset(MatchingConfig, {}, {"image": _TINY_IMAGE}, "Vinyals et al. 2016, arXiv:1606.04080"),
 }
 """All presets, for text, images, points and episodes."""
 

@@ -32,11 +32,18 @@ class Snail(FewShot):
     """
 
     def __init__(
-        self, embedding: ImageEmbedding, codes: int, blocks: list[nn.Module], *, itself: bool = True, dropout: float = 0.0
+        self,
+        embedding: ImageEmbedding,
+        codes: int,
+        blocks: list[nn.Module],
+        width: int,
+        *,
+        itself: bool = True,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__(embedding, codes, dropout)
         self.blocks, self.itself = nn.ModuleList(blocks), itself
-        self.last = nn.Linear(self.blocks[-1].width, codes)
+        self.last = nn.Linear(width, codes)
         name_sites(self)
 
     def logits(self, support: Tensor, codes: Tensor, queries: Tensor, mask: Tensor, tape: Tape | None) -> Tensor:
@@ -57,14 +64,16 @@ class BlockConfig(Config):
     filters: Width = 128
 
 
-def _ends_well(blocks: list[BlockConfig]) -> list[BlockConfig]:
+def _checked(blocks: list[BlockConfig]) -> list[BlockConfig]:
     if not any(block.kind == "attention" for block in blocks):
         raise ValueError("blocks need an attention")
     return blocks
 
 
-def _attention(keys: int, values: int) -> BlockConfig:
-    return BlockConfig(kind="attention", keys=keys, values=values)
+def _as_published() -> list[BlockConfig]:
+    convolutions = BlockConfig(kind="convolutions")
+    first, second, third = (BlockConfig(kind="attention", keys=keys, values=keys // 2) for keys in (64, 256, 512))
+    return [first, convolutions, second, convolutions, third]
 
 
 class SnailConfig(Family):
@@ -73,13 +82,9 @@ class SnailConfig(Family):
     reads: ClassVar[str] = "episode"
 
     image: ImageEmbeddingConfig = ImageEmbeddingConfig()
-    blocks: Annotated[list[BlockConfig], Field(min_length=1, max_length=40), AfterValidator(_ends_well)] = [
-        _attention(64, 32),
-        BlockConfig(kind="convolutions"),
-        _attention(256, 128),
-        BlockConfig(kind="convolutions"),
-        _attention(512, 256),
-    ]
+    blocks: Annotated[list[BlockConfig], Field(min_length=1, max_length=40), AfterValidator(_checked)] = Field(
+        default_factory=_as_published
+    )
     first_dilation: Literal[1, 2] = 2
     """Dilation of the first convolution of a block; every other one doubles it."""
     itself: bool = True
@@ -96,7 +101,7 @@ class SnailConfig(Family):
         for block in self.blocks:
             blocks.append(self._block(block, width, longest))
             width = blocks[-1].width
-        return Snail(self.image.build(), codes, blocks, itself=self.itself, dropout=self.image.dropout)
+        return Snail(self.image.build(), codes, blocks, width, itself=self.itself, dropout=self.image.dropout)
 
     def _block(self, block: BlockConfig, width: int, longest: int) -> Any:
         if block.kind == "convolutions":

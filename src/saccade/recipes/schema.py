@@ -39,8 +39,8 @@ class DataConfig(Config):
     """Number of training examples of a built-in corpus."""
     seed: Seed = 1
     lengths: Annotated[tuple[Count, Count], Field(strict=False)] = (3, 20)
-    """Least and most words, turns of talk, strokes of alphabets; default: articles 60 to 160, stories 40 to 120, talk 2 to
-    14, alphabets 2 to 4."""
+    """Least and most words, turns, or strokes of alphabets; default of articles: 60 to 160, of stories: 40 to 120, of
+    talk: 2 to 14, of alphabets: 2 to 4."""
     train: Files | None = None
     """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
     valid: Files | None = None

@@ -15,7 +15,7 @@ __all__ = ["Asked", "evaluation_of"]
 
 
 class Asked(NamedTuple):
-    """An episode, the predicted codes (Q), and by site the weights (Q, S + 1) of queries on the support and themselves."""
+    """An episode, the predicted codes (Q), and by site the weights (Q, S + 1) of queries, the last on themselves."""
 
     episode: Episode
     predicted: NDArray[np.int64]

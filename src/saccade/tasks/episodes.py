@@ -104,7 +104,8 @@ class Episodes(Task):
         """Return an image as the model reads it: (size, size, C)."""
         pixels = given if isinstance(given, np.ndarray) else open_picture(_file(given), **limits)
         square = fit(pixels, self.recipe.data.image_size, self.recipe.data.image_fit)
-        return pixels_of(square[None], color=self._color)[0]
+        found: NDArray[np.uint8] = pixels_of(square[None], color=self._color)[0]
+        return found
 
     def opened(self, given: Any, **limits: Any) -> Opened:
         if isinstance(given, Opened):
@@ -180,9 +181,11 @@ class Episodes(Task):
         logs = self.model.eval()(batch, tape=tape)
         self.model.train(training)
         assert batch.source is not None
-        asked = logs.shape[1]
-        weights = {site: _of_queries(tape[site].float(), batch.source.shape[1], asked) for site in tape or ()} if tape else {}
-        return logs.float(), {site: part.cpu().numpy() for site, part in weights.items()}
+        found = {}
+        for site in tape or ():
+            assert tape is not None
+            found[site] = _of_queries(tape[site].float(), batch.source.shape[1], logs.shape[1]).cpu().numpy()
+        return logs.float(), found
 
     def trace(self, given: Any, search: SearchConfig, options: TraceOptions, *, stop: Stop | None = None) -> Trace:
         if options.force or options.block or options.pull:
@@ -198,7 +201,9 @@ class Episodes(Task):
             "source": plain_side(attention.source, f"{len(names)} labels and a query").model_copy(update=grid),
             "target": plain_side(attention.target, best.text),
         }
-        sites = describe_sites(self.model, attention.weights, {}, sides, attention.target, lambda _: ("target", "source"))
+        sites = describe_sites(
+            self.model, attention.weights, {}, sides, attention.target, lambda _: ("target", "source")
+        )
         candidates = [(names.index(each.text), each.text, each.score) for each in ranked]
         step = Step(token=candidates[0][0], text=best.text, log_probability=best.score, candidates=candidates)
         seen: dict[str, Any] = {"text": best.text, "score": best.score, "sides": sides, "sites": sites, "steps": [step]}

@@ -63,9 +63,9 @@ def test_other_arrays_are_refused(tmp_path, arrays, why):
 def test_files_that_are_cut_or_lie_are_refused(tmp_path):
     path = tmp_path / "a.npz"
     path.write_bytes(b"no archive")
-    with pytest.raises(DataError, match="no whole .npz file"):
+    with pytest.raises(DataError, match=r"no whole \.npz file"):
         list(LABELED_IMAGES.read([path]))
-    with pytest.raises(DataError, match="does not exist|no such|No such"):
+    with pytest.raises(DataError, match=r"none\.npz"):
         list(LABELED_IMAGES.read([tmp_path / "none.npz"]))
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "|u1", "fortran_order": False, "shape": (10**12, 28, 28)})

@@ -26,8 +26,8 @@ def alphabets(
 ) -> Iterator[Example]:
     """Generate `size` drawings, character by character; `size` None never ends.
 
-    In an example, `image` is a Drawing, drawn when it is loaded, and `label` its character. Lengths count the strokes of
-    a character. The same arguments give the same drawings, and a larger size only appends to them.
+    In an example, `image` is a Drawing, drawn when it is loaded, and `label` its character. Lengths count the strokes
+    of a character. The same arguments give the same drawings, and a larger size only appends to them.
     """
     check_request("alphabets", split, size, min_length, max_length, STROKES, "strokes")
     return islice(_drawings(f"alphabets {split} {seed} {min_length} {max_length}", split, min_length, max_length), size)

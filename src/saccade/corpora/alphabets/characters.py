@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from saccade.corpora.stream import Dice
 
 __all__ = ["SIZE", "Character", "Point", "Stroke", "alphabet"]
@@ -86,5 +88,4 @@ def _distance(first: Character, second: Character) -> float:
 
 
 def _to_nearest(points: list[Point], others: list[Point]) -> float:
-    total = sum(min((x - u) ** 2 + (y - v) ** 2 for u, v in others) ** 0.5 for x, y in points)
-    return total / len(points)
+    return sum(math.sqrt(min((x - u) ** 2 + (y - v) ** 2 for u, v in others)) for x, y in points) / len(points)

@@ -17,8 +17,8 @@ from saccade.errors import DataError
 __all__ = ["SPLITS", "convert_omniglot"]
 
 SPLITS = {"train": 0.8, "valid": 0.1, "test": 0.1}
-"""Shares of the characters, in order. With names of alphabets, splits share none; with numbers alone, they may share the
-alphabet at a border, since the characters of an alphabet have consecutive numbers."""
+"""Shares of the characters, in order. With names of alphabets, splits share none; with numbers alone, they may share
+the alphabet at a border, since the characters of an alphabet have consecutive numbers."""
 _FILE = "images_background.npz"
 _FOLDER = "images_background"
 _SIZE = 28
@@ -34,8 +34,12 @@ def convert_omniglot(origin: Path, out: Path) -> list[Path]:
     for split, begin, end in zip(SPLITS, bounds, bounds[1:], strict=False):
         if begin == end:
             raise DataError(f"{origin} has {len(names)} characters, too few to split. Copy or download it again.")
-        labels = np.concatenate([[name] * len(part) for name, part in zip(names[begin:end], images[begin:end], strict=True)])
-        written.append(write_arrays(out / f"{split}.npz", {"images": np.concatenate(images[begin:end]), "labels": labels}))
+        labels = np.concatenate(
+            [[name] * len(part) for name, part in zip(names[begin:end], images[begin:end], strict=True)]
+        )
+        written.append(
+            write_arrays(out / f"{split}.npz", {"images": np.concatenate(images[begin:end]), "labels": labels})
+        )
     return written
 
 

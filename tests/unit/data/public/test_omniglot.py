@@ -75,5 +75,5 @@ def test_what_is_not_omniglot_is_refused(tmp_path, images, why):
 
 
 def test_a_folder_without_it_is_refused(tmp_path):
-    with pytest.raises(DataError, match="has neither images_background.npz nor a folder images_background"):
+    with pytest.raises(DataError, match=r"has neither images_background\.npz nor a folder images_background"):
         convert_omniglot(tmp_path, tmp_path / "out")
