@@ -24,6 +24,7 @@ DIGESTS = {
     ("salesman", 5, 10): "98a7db67e11c8f6416279ae5bc29ea43",
     ("talk", 2, 14): "00777e59046446c682980414abd8d830",
     ("talk", 9, 14): "cf8076ec14ecfc52bb5fe47d02c0c409",
+    ("alphabets", 2, 4): "",
 }
 SIZES = {
     "english-french": 3000,
@@ -35,6 +36,7 @@ SIZES = {
     "salesman": 400,
     "stories": 1000,
     "talk": 2000,
+    "alphabets": 1000,
 }
 
 
@@ -42,7 +44,9 @@ def written(example):
     """Everything an example says, as text; links are sets, so they are sorted."""
     links = None if example.links is None else str(example.links)
     asked = () if example.question is None else (example.question, example.spans, example.evidence)
-    return repr((example.source, *example.turns, example.target, example.references, links, example.boxes, *asked))
+    labeled = () if example.label is None else (example.label,)
+    parts = (example.source, *example.turns, example.target, example.references, links, example.boxes)
+    return repr((*parts, *asked, *labeled))
 
 
 @pytest.mark.parametrize(("name", "low", "high"), DIGESTS)
