@@ -118,6 +118,7 @@ def test_the_paper_s_widths():
     widths = [block.width for block in model.blocks]
     assert widths == [69 + 32, 101 + 5 * 128, 741 + 128, 869 + 5 * 128, 1509 + 256]
     assert model.last.in_features == 1765
+    assert all(inner.earlier.bias is None for inner in model.blocks[1].blocks), "a convolution has one bias"
 
 
 def test_equal_projections_are_only_a_start():
