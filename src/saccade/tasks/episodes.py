@@ -68,6 +68,8 @@ class Episodes(Task):
         for name in _FOR_OTHERS:
             if getattr(recipe.train, name):
                 yield Fault(("train", name), f"{recipe.task} does not use it: set it to 0")
+        if recipe.data.hub is not None:
+            yield Fault(("data", "hub"), f"{recipe.task} reads images from files: name them in data.train")
         if recipe.data.train is not None and recipe.data.valid is None:
             why = "episodes of validation need classes that training does not have: name other labeled images"
             yield Fault(("data", "valid"), why)

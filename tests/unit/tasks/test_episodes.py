@@ -171,6 +171,7 @@ def test_evaluation_draws_from_the_given_images_alone(model):
     [
         ({"train": {"label_smoothing": 0.1}}, "label_smoothing: episodes does not use it: set it to 0"),
         ({"data": {"train": "a.npz"}}, "data.valid: episodes of validation need classes that training does not have"),
+        ({"data": {"hub": "omniglot"}}, "data.hub: episodes reads images from files: name them in data.train"),
         ({"model": {"preset": "bahdanau"}}, "bahdanau reads texts, but episodes reads episodes"),
         ({"model": {"preset": "snail", "blocks": [{"kind": "convolutions"}]}}, "blocks need an attention"),
         ({"data": {"corpus": "sorting"}}, "sorting has points with an order, but episodes needs labeled images"),
