@@ -53,7 +53,8 @@ _DEVICES = ("auto", "cpu", "cuda", "mps")
 class Model:
     """A trained model. Calling it with one input returns a Prediction; with a list, a list of Predictions.
 
-    An input is a text. For a model that reads images, it is the path of an image, the bytes of its file, or its pixels.
+    An input is a text. For a model that reads images, it is the path of an image, the bytes of its file, or its pixels;
+    for one that reads sound, the path or the bytes of a sound file, or an array of samples with the option `rate`.
     Options are those of a recipe's `search`: beam, nbest, length_penalty, sample, temperature, top_k, top_p, seed,
     max_length, min_length, batch_size.
     """
@@ -74,6 +75,7 @@ class Model:
     def __call__(self, inputs: Any, **options: Any) -> Prediction | list[Prediction]:
         single = self.task.reads.is_one(inputs) or not isinstance(inputs, Iterable)
         several: list[Any] = [inputs] if single else list(inputs)
+        several = self.task.reads.described(several, options)
         for number, given in enumerate(several, 1):
             self._check(given, f"input {number}")
         found = in_batches(self.task, several, self.search(**options), attention=True)
@@ -97,6 +99,7 @@ class Model:
         weight) sets an attention weight. detail: record hidden vectors too. gold: gold alignment links, source word
         first. stop: called before each step of the search; raises an Interruption to end it.
         """
+        (given,) = self.task.reads.described([given], options)
         self._check(given, "the input")
         if isinstance(given, str) and not given.strip():
             raise DataError(f"a trace needs one {self.task.reads.name} that is not empty, but got {given!r}.")

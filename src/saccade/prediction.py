@@ -14,8 +14,9 @@ from saccade.deprecated import warn_renamed
 from saccade.errors import ConfigError, unknown_name
 from saccade.look.drawn import DrawnAttention
 from saccade.look.picture import Picture
+from saccade.look.sound import Spectrogram
 
-__all__ = ["NOTHING", "AttentionMaps", "Prediction", "Side", "side"]
+__all__ = ["NOTHING", "AttentionMaps", "Prediction", "Side", "TimedWord", "check_head", "side"]
 
 Weights = NDArray[Any]
 _SEED = "<source>"
@@ -71,6 +72,15 @@ NOTHING = Side([], [], [])
 
 
 @dataclass(frozen=True)
+class TimedWord:
+    """A word of a transcript, and when it begins and ends in seconds."""
+
+    text: str
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
 class AttentionMaps(DrawnAttention):
     """A model's attention weights by site: (heads, target tokens, source tokens).
 
@@ -92,6 +102,8 @@ class AttentionMaps(DrawnAttention):
     """Further sides by name, for a model with several sources."""
     picture: Picture | None = field(default=None, repr=False)
     """The input image, if the source tokens are image regions."""
+    sound: Spectrogram | None = field(default=None, repr=False)
+    """The spectrogram of the input, if the source tokens are intervals of time."""
     model: str = ""
     """The name of the model, for captions of figures."""
 
@@ -144,12 +156,19 @@ class AttentionMaps(DrawnAttention):
         return self.source if name == "source" else self.target
 
 
+def check_head(head: int, heads: int, site: str) -> None:
+    """Raise ConfigError if a site has no head of this number; errors count heads from 1, as figures do."""
+    if not 0 <= head < heads:
+        raise ConfigError(
+            f"there is no head {head + 1} (in Python: head={head}): {site} has {heads} head{'s' if heads > 1 else ''}."
+        )
+
+
 def _of_head(weights: Weights, head: int | None, site: str) -> Weights:
     if head is None:
         mean: Weights = weights.mean(0)
         return mean
-    if not 0 <= head < len(weights):
-        raise ConfigError(f"head {head} was asked for, but {site} has heads 0 to {len(weights) - 1}.")
+    check_head(head, len(weights), site)
     chosen: Weights = weights[head]
     return chosen
 
@@ -172,6 +191,9 @@ class Prediction:
 
     span: tuple[int, int] | None = None
     """For answers from a passage: the characters [begin, end) of the passage; None if it has no answer."""
+
+    words: list[TimedWord] = field(default_factory=list, repr=False)
+    """For speech: the words with their times, computed from attention."""
 
     notes: list[str] = field(default_factory=list)
     """What the model did not read of its input, in sentences."""
@@ -208,6 +230,8 @@ class Prediction:
             plain = {"source": self.source, **plain}
         if self.span is not None:
             plain["span"] = list(self.span)
+        if self.words:
+            plain["words"] = [{"text": word.text, "begin": word.begin, "end": word.end} for word in self.words]
         if self.notes:
             plain["notes"] = self.notes
         if self.copied is not None:

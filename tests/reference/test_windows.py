@@ -7,6 +7,7 @@ import torch
 
 from saccade import masks
 from saccade.attention import (
+    AroundMedian,
     Attention,
     DotScore,
     ForwardOnly,
@@ -16,6 +17,7 @@ from saccade.attention import (
     Softmax,
     Tape,
 )
+from saccade.errors import ConfigError
 
 BATCH, QUERIES, KEYS, WIDTH = 2, 5, 9, 3
 LENGTHS = [6, 9]
@@ -111,6 +113,23 @@ def test_never_look_back_hides_what_lies_before_the_last_peak(inputs):
             peak = rows[-1].index(max(rows[-1]))
         wanted.append(rows)
     torch.testing.assert_close(weights_of(ForwardOnly(WIDTH), query, keys), torch.tensor(wanted, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("radius", [1, 2])
+def test_median_sees_keys_around_the_median_of_the_last_weights(inputs, radius):
+    query, keys, scores = inputs
+    wanted = []
+    for b, length in enumerate(LENGTHS):
+        shown, rows = range(length), []
+        for t in range(QUERIES):
+            rows.append(softmax_of_seen(scores[b][t], [s in shown and s < length for s in range(KEYS)]))
+            median = next(s for s in range(KEYS) if sum(rows[-1][: s + 1]) >= 0.5)
+            shown = range(median - radius, median + radius + 1)
+        wanted.append(rows)
+    found = weights_of(AroundMedian(WIDTH, radius=radius), query, keys)
+    torch.testing.assert_close(found, torch.tensor(wanted, dtype=torch.float64))
+    with pytest.raises(ConfigError, match="radius is 0"):
+        AroundMedian(WIDTH, radius=0)
 
 
 def test_local_p_finds_its_place_among_thousands_of_keys_in_half_precision():

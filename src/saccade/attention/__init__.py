@@ -38,6 +38,7 @@ from saccade.attention.steering import Steering
 from saccade.attention.tape import Tape
 from saccade.attention.windows import (
     WINDOWS,
+    AroundMedian,
     ForwardOnly,
     Global,
     KeyMask,
@@ -54,6 +55,7 @@ __all__ = [
     "Additive",
     "Align",
     "AlphaEntmax",
+    "AroundMedian",
     "Attention",
     "AttentionOutput",
     "AttentionState",

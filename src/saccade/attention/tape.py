@@ -56,6 +56,8 @@ class Tape:
         self._chunks: dict[str, list[Tensor]] = {}
         self._owners: dict[str, object] = {}
         self._prefix = ""
+        self.tensors: dict[str, Tensor] = {}
+        """Other tensors that a model hands to the terms of an objective, such as the encoder's output, by name."""
 
     def write(self, site: str, weights: Tensor, *, owner: object = None) -> None:
         """Append the weights (B, H, T, S) of further steps to a site.
@@ -105,7 +107,7 @@ class Tape:
         """Return a tape for an inner model: it writes to this tape and adds a prefix to every site."""
         steering = None if self.steering is None else self.steering.under(prefix)
         inner = Tape(detach=self._detach, detailed=self.detailed, steering=steering, first=self._first)
-        inner._notes = self._notes
+        inner._notes, inner.tensors = self._notes, self.tensors
         inner._chunks, inner._owners, inner._prefix = self._chunks, self._owners, self._prefix + prefix
         inner._only, inner.finished = self._only, self.finished
         return inner

@@ -18,12 +18,14 @@ from saccade.corpora.points import (
 )
 from saccade.corpora.reading import reading
 from saccade.corpora.scenes import SMALLEST, scenes
+from saccade.corpora.spoken import BOUNDS as SPOKEN_BOUNDS
+from saccade.corpora.spoken import spoken
 from saccade.corpora.stories import BOUNDS as STORY_BOUNDS
 from saccade.corpora.stories import stories
 from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.corpora.talk import TURNS, talk
 from saccade.data.example import Example
-from saccade.data.forms import CAPTIONS, DIALOGUES, ORDERS, PAIRS, QUESTIONS, SUMMARIES, TEXT, Form
+from saccade.data.forms import CAPTIONS, DIALOGUES, ORDERS, PAIRS, QUESTIONS, SPEECH, SUMMARIES, TEXT, Form
 from saccade.data.labeled_images import LABELED_IMAGES
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "salesman",
     "scenes",
     "sorting",
+    "spoken",
     "stories",
     "talk",
 ]
@@ -245,5 +248,15 @@ CORPORA: dict[str, Corpus] = {
         ("drawings",),
         bounds=STROKES,
         lengths=(2, 4),
+    ),
+    "spoken": Corpus(
+        spoken,
+        "Recordings of synthetic voices that say digits or sentences, with the exact time of every word.",
+        "speech",
+        SPEECH,
+        ("en",),
+        options=lambda data: data.spoken.model_dump(),
+        bounds=SPOKEN_BOUNDS,
+        lengths=(1, 7),
     ),
 }

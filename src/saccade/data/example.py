@@ -1,4 +1,7 @@
-"""Example: one line of a corpus. Links: its gold word alignment. Picture: an image that is opened only when needed."""
+"""Example: one line of a corpus. Links: its gold word alignment.
+
+Picture, Recording: an image or a sound that is opened only when needed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Box", "Example", "Link", "Links", "Picture", "Span"]
+    from saccade.data.sounds import Sound
+
+__all__ = ["Box", "Example", "Link", "Links", "Picture", "Recording", "Span", "Time"]
 
 Link = tuple[int, int]
 """(source word, target word), both counted from 0."""
@@ -23,6 +28,10 @@ Span = tuple[int, int]
 
 Box = tuple[float, float, float, float]
 """A region of an image, (x0, y0, x1, y1) in fractions of its width and height; (0, 0) is the top left corner."""
+
+
+Time = tuple[float, float]
+"""A part of a sound, (begin, end) in seconds."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,20 @@ class Picture(Protocol):
         """Return plain data that changes whenever the image does."""
 
 
+class Recording(Protocol):
+    """A sound that is opened only when needed: a `Sound` in memory, a file, joined files, or an utterance to speak."""
+
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+
+    def load(self) -> Sound:
+        """Load the sound at its own rate; raise DataError if it is missing or broken."""
+
+    def stamp(self) -> list[Any]:
+        """Return plain data that changes whenever the sound does."""
+
+
 @dataclass(frozen=True)
 class Example:
     """One example of a corpus. A form of data (see `forms`) sets some of the fields.
@@ -91,6 +114,8 @@ class Example:
     - Question answering: `source` is the passage, `target` the first answer, "" if the question has none. The examples
       of a passage are consecutive.
     - Dialogue: `target` is the reply to `turns`. The examples of a dialogue are consecutive.
+    - Speech recognition: `target` is what is said in the `sound`. Speech translation: `source` is what is said,
+      `target` its translation.
     """
 
     source: str | None = None
@@ -109,5 +134,17 @@ class Example:
     """Where in the passage the acceptable answers are, one for each of `references`; none if there is no answer."""
     evidence: tuple[Span, ...] = ()
     """Where in the passage the sentences are that the answer follows from: gold attention."""
+    title: str | None = None
+    """The title of the text, which training may use as a further target."""
+    asked: str | None = None
+    """Which text about the source the target is, if it is not the one that the task writes."""
     turns: tuple[str, ...] = ()
     """History of a dialogue, oldest turn first. Two speakers alternate; the last turn is the one to answer."""
+    sound: Recording | None = None
+    times: tuple[Time, ...] = ()
+    """When each word of `text` is said; the words are separated by spaces."""
+
+    @property
+    def text(self) -> str | None:
+        """What is said in the sound: the source of a translation, otherwise the target."""
+        return self.target if self.source is None else self.source

@@ -17,6 +17,7 @@ from saccade.data.example import Example
 from saccade.data.formats import jsonl, labelled, pairs, text, tsv
 from saccade.data.points import order_lines
 from saccade.data.questions import by_passage, questions
+from saccade.data.speech import speech, write_speech
 from saccade.data.summaries import summaries
 from saccade.data.text import stem_suffix
 from saccade.data.write import (
@@ -36,6 +37,7 @@ __all__ = [
     "ORDERS",
     "PAIRS",
     "QUESTIONS",
+    "SPEECH",
     "SUMMARIES",
     "TEXT",
     "Form",
@@ -265,4 +267,11 @@ DIALOGUES = OneFileForm(
     dialogues,
     write_dialogues,
     by_dialogue,
+)
+SPEECH = OneFileForm(
+    "recordings with transcripts",
+    "a .jsonl file with sound and text, or a plain file with a file name, a tab and the text on each line",
+    speech,
+    write_speech,
+    enumerate,
 )

@@ -146,11 +146,14 @@ class _ColumnWriter:
         self._ends = files.enter_context(_Growing(folder / f"{name}.ends.npy", np.dtype(np.int64)))
         self._dtype, self._end = dtype, 0
 
-    def add(self, rows: Sequence[Sequence[Any]]) -> None:
+    def add(self, rows: Sequence[Any]) -> None:
         """Append some rows."""
         ends = self._end + np.cumsum([len(row) for row in rows], dtype=np.int64)
         before, self._end = self._end, int(ends[-1]) if len(ends) else self._end
-        self._values.add(np.fromiter(chain.from_iterable(rows), self._dtype, self._end - before))
+        if rows and isinstance(rows[0], np.ndarray):
+            self._values.add(np.concatenate(rows))
+        else:
+            self._values.add(np.fromiter(chain.from_iterable(rows), self._dtype, self._end - before))
         self._ends.add(ends)
 
 

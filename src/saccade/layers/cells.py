@@ -37,6 +37,8 @@ __all__ = [
 ]
 
 
+LONG = 64
+"""Steps above which training on a CPU does not pack sequences; see `LSTM.hiddens`."""
 Parts = tuple[Tensor, ...]
 """A state split into tensors: (h,), or an LSTM's (h, c), each (N, width)."""
 Advance = Callable[[Tensor, Parts], Parts]
@@ -276,9 +278,10 @@ class LSTM(_TorchCell):
         return out
 
     def hiddens(self, inputs: Tensor, mask: Tensor) -> Tensor:
-        if not inputs.is_cuda:
+        # Padding comes after the words, so packing is not needed. It would synchronize the GPU to read the lengths.
+        # On a CPU, the backward pass of a packed sequence fills a tensor as large as all inputs for every step.
+        if not inputs.is_cuda and not (torch.is_grad_enabled() and inputs.shape[1] > LONG):
             return super().hiddens(inputs, mask)
-        # padding comes after the words, so packing is not needed; it would synchronize the GPU to read the lengths
         zeros = inputs.new_zeros(1, inputs.shape[0], self.width)
         return self.run(inputs, (zeros, zeros))[0]
 

@@ -18,8 +18,8 @@ class ImageEmbedding(nn.Module):
 
     Layers of a 3 × 3 convolution, 2 × 2 max pooling, batch norm and ReLU, then a mean over the places that are left.
     Dark pixels are 1 and white ones 0, as ink on paper, so that the padding of the convolutions is paper.
-    Paper: the embedding of Vinyals et al. 2016, arXiv:1606.04080; its images of 28 × 28 leave one place. Differs: pooling
-    comes before the norm.
+    Paper: the embedding of Vinyals et al. 2016, arXiv:1606.04080; its images of 28 × 28 leave one place. Differs:
+    pooling comes before the norm.
     """
 
     def __init__(self, channels: int, filters: int, layers: int, width: int) -> None:

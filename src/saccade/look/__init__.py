@@ -3,7 +3,8 @@
 `draw…` draws a figure for the terminal, `save…` writes one as a file. The figures are the alignment matrix, two lanes
 of words joined by ribbons (`…_ribbons`), also one written word at a time (`…_steps`), a text with a line for each word
 read (`…_reading`), heads as curves between words (`…_arcs`), a small matrix for each head (`…_heads`), heatmaps over an
-input image (`…_overlay`), and points in the plane with the answer drawn through them (`…_points`). `report` makes one
+input image (`…_overlay`), a spectrogram above the attention over time (`…_sound`), and points in the plane with the
+answer drawn through them (`…_points`). `report` makes one
 HTML page of a whole evaluation.
 """
 
@@ -23,6 +24,7 @@ from saccade.look.picture import Picture
 from saccade.look.points import draw_points, save_points
 from saccade.look.reading import draw_reading, save_reading
 from saccade.look.ribbons import save_ribbons
+from saccade.look.sound import Spectrogram, draw_sound, save_sound
 from saccade.look.steps import save_steps
 from saccade.look.terminal import draw
 
@@ -41,6 +43,7 @@ __all__ = [
     "Point",
     "Sample",
     "Size",
+    "Spectrogram",
     "Table",
     "draw",
     "draw_arcs",
@@ -49,6 +52,7 @@ __all__ = [
     "draw_overlay_heads",
     "draw_points",
     "draw_reading",
+    "draw_sound",
     "report",
     "save",
     "save_arcs",
@@ -59,6 +63,7 @@ __all__ = [
     "save_points",
     "save_reading",
     "save_ribbons",
+    "save_sound",
     "save_steps",
 ]
 

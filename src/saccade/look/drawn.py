@@ -19,12 +19,14 @@ from saccade.look import (
     Map,
     Overlay,
     Picture,
+    Spectrogram,
     draw_arcs,
     draw_heads,
     draw_overlay,
     draw_overlay_heads,
     draw_points,
     draw_reading,
+    draw_sound,
     save,
     save_arcs,
     save_heads,
@@ -33,13 +35,14 @@ from saccade.look import (
     save_points,
     save_reading,
     save_ribbons,
+    save_sound,
     save_steps,
 )
 from saccade.look.caption import Shown, formatted, headed, layer_of
 from saccade.look.design import way_of
 from saccade.look.map import check_cells
 from saccade.look.overlay_svg import OverlayDrawing
-from saccade.look.passage import draw_long
+from saccade.look.passage import draw_long, runs_on
 from saccade.look.svg import Drawing
 
 __all__ = ["DrawnAttention"]
@@ -92,6 +95,7 @@ class DrawnAttention(ABC):
     weights: Mapping[str, Weights]
     source_sites: tuple[str, ...]
     picture: Picture | None
+    sound: Spectrogram | None
     model: str
 
     @abstractmethod
@@ -175,8 +179,13 @@ class DrawnAttention(ABC):
         view = self._with_style(view)
         shown = self._shown(view)
         rows, columns = self._sides(shown.site)
-        texts = [() if shown.pictured else columns.words, () if rows is columns else rows.words]
+        texts = [() if self._reads_source(view, shown, width) else columns.words, () if rows is columns else rows.words]
         return headed(self._drawn(view, width, colour), shown, texts, width, painted=colour)
+
+    def _reads_source(self, view: FigureSpec, shown: Shown, width: int | None) -> bool:
+        """Return whether the drawing itself shows the source: as an image, a sound, or running text."""
+        long = view.style in ("matrix", "ribbons", "steps") and runs_on(self._selected(view)[0].maps[0], width)
+        return shown.pictured or view.style == "sound" or long
 
     def _drawn(self, view: FigureSpec, width: int | None, colour: bool) -> str:
         if view.style == "overlay":
@@ -185,6 +194,8 @@ class DrawnAttention(ABC):
         first = sites[0].maps
         if view.style in ("matrix", "ribbons", "steps"):
             return draw_long(first[0], width=width, colour=colour)
+        if view.style == "sound":
+            return draw_sound(first[0], width=width)
         if view.style == "points":
             return draw_points(first[0], width=width)
         if view.style == "reading":
@@ -206,7 +217,11 @@ class DrawnAttention(ABC):
         sites = self._selected(view)
         first = sites[0].maps
         format = formatted(shown, view, title, maps=first)
-        if view.style == "arcs":
+        if view.style == "sound":
+            if self.sound is None:
+                raise ConfigError("this figure needs the spectrogram of a sound, which is missing. Draw a matrix.")
+            save_sound(first[0], self.sound, path, format=format)
+        elif view.style == "arcs":
             save_arcs(first, path, names=_names(view), format=format)
         elif view.style != "heads":
             _SAVE[view.style or "matrix"](first[0], path, format=format)
@@ -246,7 +261,7 @@ class DrawnAttention(ABC):
         """Fill in the default style, and raise ConfigError if the style or the gold links do not fit the site."""
         view = view or FigureSpec()
         self.matrix(view.site)  # raises for a site that does not exist, or if there is no attention
-        style = view.style or ("overlay" if self._attends_to_image(view.site) else "matrix")
+        style = view.style or self._usual_style(view)
         if view.gold and (style not in ("matrix", "overlay") or not self._attends_to_source(view.site)):
             where = "a matrix" if self.picture is None else "an overlay"
             raise ConfigError(
@@ -262,6 +277,12 @@ class DrawnAttention(ABC):
         if style == "heads" and self._attends_to_image(view.site):  # each head has many panels: draw one site only
             return replace(view, style=style, site=view.site or self.source_sites[-1])
         return replace(view, style=style)
+
+    def _usual_style(self, view: FigureSpec) -> str:
+        """Return the style of a figure that names none."""
+        if self._attends_to_image(view.site):
+            return "overlay"
+        return "sound" if self.sound is not None and self._attends_to_source(view.site) and not view.gold else "matrix"
 
     def _attends_to_image(self, site: str | None) -> bool:
         """Return True if a site attends to image regions; None stands for the sites shown by default."""
@@ -287,7 +308,9 @@ class DrawnAttention(ABC):
         """Return the maps that a figure shows; a matrix or a reading figure is a site with one head."""
         if view.style == "heads":
             if view.head is not None:
-                raise ConfigError(f"heads are drawn side by side, but head {view.head} was asked for. Draw a matrix.")
+                raise ConfigError(
+                    f"heads are drawn side by side, but head {view.head + 1} was asked for. Draw a matrix."
+                )
             sites = self.heads(view.site, words=view.words)
         elif view.style == "arcs":
             site = self._default(view.site)

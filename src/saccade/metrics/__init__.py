@@ -45,10 +45,12 @@ from saccade.metrics.pointing import (
     pointing_statistics,
 )
 from saccade.metrics.questions import answer_scores, normalized_answer
+from saccade.metrics.recognition import Edits, edit_rate, edits, error_counts
 from saccade.metrics.replies import distinct, dull_share, reply_length, slots_written, turns_pointed_at
 from saccade.metrics.summaries import ROUGE, novelty, repeated_trigrams, rouge, summary_length
 from saccade.metrics.table import METRICS, Metric
 from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_statistics
+from saccade.metrics.word_times import monotonic_path, pointing_counts, time_error, time_error_counts, word_spans
 
 __all__ = [
     "CAPTION_METRICS",
@@ -64,6 +66,7 @@ __all__ = [
     "ClassificationScore",
     "Comparison",
     "DocumentFrequency",
+    "Edits",
     "HeadStatistics",
     "Interval",
     "LengthBin",
@@ -93,7 +96,10 @@ __all__ = [
     "distinct",
     "document_frequency",
     "dull_share",
+    "edit_rate",
+    "edits",
     "equal_bounds",
+    "error_counts",
     "error_rate",
     "interval",
     "lead",
@@ -101,6 +107,7 @@ __all__ = [
     "macro_f1",
     "mass_inside",
     "meteor_lite",
+    "monotonic_path",
     "normalized_answer",
     "novelty",
     "order_counts",
@@ -108,6 +115,7 @@ __all__ = [
     "paired",
     "perplexities",
     "pointing_accuracy",
+    "pointing_counts",
     "pointing_score",
     "pointing_statistics",
     "repeated_trigrams",
@@ -122,6 +130,9 @@ __all__ = [
     "sums_interval",
     "ter",
     "text_statistics",
+    "time_error",
+    "time_error_counts",
     "turns_pointed_at",
     "word_frequency",
+    "word_spans",
 ]

@@ -11,7 +11,14 @@ from saccade.models.base import Classifying, Seq2Seq
 from saccade.models.heads import build_head
 from saccade.models.presets import MODELS, presets_for
 
-__all__ = ["build_captioner", "build_classifier", "build_language_model", "build_seq2seq", "configure"]
+__all__ = [
+    "build_captioner",
+    "build_classifier",
+    "build_language_model",
+    "build_recognizer",
+    "build_seq2seq",
+    "configure",
+]
 
 
 def configure(preset: str, **overrides: Any) -> Config:
@@ -38,6 +45,12 @@ def build_language_model(preset: str, vocabulary: int, **overrides: Any) -> Seq2
 def build_captioner(preset: str, vocabulary: int, **overrides: Any) -> Seq2Seq:
     """Build an image captioning model."""
     model: Seq2Seq = _build(preset, "captioner", (vocabulary,), overrides)
+    return model
+
+
+def build_recognizer(preset: str, frames: int, vocabulary: int, **overrides: Any) -> Seq2Seq:
+    """Build a model of speech; `frames`: numbers of a frame, such as the bands of a spectrogram."""
+    model: Seq2Seq = _build(preset, "recognizer", (frames, vocabulary), overrides)
     return model
 
 

@@ -40,7 +40,7 @@ class Family(Config):
     """
 
     reads: ClassVar[str] = "text"
-    """What the family's encoder reads: text, image, point or episode. Heads of other inputs are not available."""
+    """What the family's encoder reads: text, image, point, sound or episode. Heads of other inputs cannot be built."""
 
     def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:
         """Build the encoder of a whole sequence, for heads such as the classifier, which pools its states."""
@@ -57,6 +57,10 @@ class Family(Config):
     def captioner(self, vocabulary: int) -> Seq2Seq:
         """Build a model that reads an image and writes a sequence."""
         raise TypeError(f"{type(self).__name__} reads no images: write captioner()")
+
+    def recognizer(self, frames: int, vocabulary: int) -> Seq2Seq:
+        """Build a model that reads frames of this width, of a recording, and writes a sequence."""
+        raise TypeError(f"{type(self).__name__} reads no sound: write recognizer()")
 
     def pointer_network(self, points: Any) -> Seq2Seq:
         """Build a model that reads points and writes their positions; `points`: a PointsConfig."""

@@ -59,6 +59,7 @@ HEADS: dict[str, Head] = {
     "classifier": Head(classifier),
     "span_reader": Head(span_reader),
     "captioner": Head(lambda family, vocabulary: family.captioner(vocabulary), "image"),
+    "recognizer": Head(lambda family, frames, vocabulary: family.recognizer(frames, vocabulary), "sound"),
     "pointer_network": Head(lambda family, points: family.pointer_network(points), "point"),
     "few_shot": Head(lambda family, codes, longest: family.few_shot(codes, longest), "episode"),
 }

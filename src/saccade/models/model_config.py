@@ -177,6 +177,8 @@ class DecoderConfig(Config):
     """The layers that read the context, or the fixed context, in addition to their input."""
     input_feeding: bool = False
     """Whether the read-out of a step is an input of the next step."""
+    feed: Literal["readout", "context"] = "readout"
+    """What input feeding feeds: the read-out (Luong), or the context alone (Listen, Attend and Spell)."""
     fixed_context: bool = False
     """Whether every step and the read-out read a fixed context vector, the encoder's last state."""
     output: Annotated[str, _of("output layer", READOUTS)] = "tanh"
@@ -190,6 +192,12 @@ class DecoderConfig(Config):
     """Whether the read-out reads the context, or the fixed context, too."""
     gated: bool = False
     """Whether to multiply the context by a scalar gate, computed from the query state."""
+
+    @model_validator(mode="after")
+    def _check_feed(self) -> DecoderConfig:
+        if self.feed == "context" and not (self.input_feeding and self.attend_from == "current"):
+            raise ValueError("feed 'context' needs input_feeding and attend_from 'current': set both")
+        return self
 
     @model_validator(mode="after")
     def _check_sum(self) -> DecoderConfig:

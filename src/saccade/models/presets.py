@@ -8,6 +8,7 @@ from saccade.config import merge
 from saccade.models.captioning import RecurrentCaptionConfig, TransformerCaptionConfig
 from saccade.models.family import Family
 from saccade.models.heads import HEADS
+from saccade.models.listening import ListenerConfig
 from saccade.models.lstmn import LSTMNConfig
 from saccade.models.matching import MatchingConfig
 from saccade.models.pointer_network import PointerNetworkConfig
@@ -144,6 +145,46 @@ _SHOW_ATTEND_TELL: dict[str, Any] = {
     "attention": {"score": "additive"},
 }
 
+_LAS: dict[str, Any] = {
+    "sound_encoder": {"kind": "pyramid", "cell": "lstm", "width": 256, "layers": 4, "factor": 8},
+    "embedding": 512,
+    "decoder": {
+        "cell": "lstm",
+        "width": 512,
+        "layers": 2,
+        "initial_state": "zero",
+        "attend_from": "current",
+        "input_feeding": True,
+        "feed": "context",
+        "output": "tanh",
+    },
+    "attention": {"score": "projected-dot"},
+    "init": {"kind": "uniform", "scale": 0.1},
+}
+
+# The paper's s[i] reads y[i] and the glimpse g[i] after both are known. Its s[i-1], which attends and predicts y[i], is
+# what the decoder calls the state of step i: it has read y[i-1] and the context of the step before.
+_CHOROWSKI: dict[str, Any] = {
+    "sound_encoder": {"kind": "pyramid", "cell": "gru-bahdanau", "width": 256, "layers": 3, "factor": 1},
+    "embedding": 256,
+    "decoder": {
+        "cell": "gru-bahdanau",
+        "width": 256,
+        "initial_state": "zero",
+        "attend_from": "current",
+        "input_feeding": True,
+        "feed": "context",
+        "output": "maxout",
+        "output_width": 256,
+    },
+    "attention": {
+        "score": "location-aware",
+        "align": "sigmoid",
+        "score_options": {"width": 512, "filters": 10, "kernel": 201},
+    },
+    "init": {"kind": "groundhog"},
+}
+
 _TINY_RECURRENT = {
     "embedding": 6,
     "encoder": {"width": 8, "dropout": 0.0},
@@ -166,6 +207,12 @@ _TINY_CAPTION = {
     "image_encoder": {"kind": "small", "width": 6, "channels": (4,), "frozen": False},
     "embedding": 5,
     "decoder": {"width": 7, "dropout": 0.0},
+}
+_TINY_LISTENER = {
+    "sound_encoder": {"width": 4, "layers": 2, "factor": 2},
+    "embedding": 5,
+    "decoder": {"width": 8},
+    "init": {"kind": "default"},
 }
 _TINY_LSTMN = {"embedding": 6, "width": 8}
 _TINY_SELF = {"embedding": 6, "width": 8, "decoder": {"width": 8}}
@@ -229,6 +276,13 @@ MODELS: dict[str, Preset] = {
         {**_TINY_TRANSFORMER, "image_encoder": {"width": 6, "channels": (4,)}},
         "the decoder of Vaswani et al. 2017 over a grid",
     ),
+    "las": Preset(ListenerConfig, _LAS, _TINY_LISTENER, "Chan et al. 2016, arXiv:1508.01211"),
+    "chorowski": Preset(
+        ListenerConfig,
+        _CHOROWSKI,
+        merge(_TINY_LISTENER, {"decoder": {"output_width": 5}, "attention": {"score_options": {"kernel": 5}}}),
+        "Chorowski et al. 2015, arXiv:1506.07503",
+    ),
     "pointer-network": Preset(
         PointerNetworkConfig,
         {"width": 512, "init": {"kind": "uniform", "scale": 0.08}},
@@ -238,7 +292,7 @@ MODELS: dict[str, Preset] = {
     "snail": Preset(SnailConfig, {}, _TINY_SNAIL, "Mishra et al. 2018, arXiv:1707.03141"),
     "matching-network": Preset(MatchingConfig, {}, {"image": _TINY_IMAGE}, "Vinyals et al. 2016, arXiv:1606.04080"),
 }
-"""All presets, for text, images, points and episodes."""
+"""All presets, for text, images, points, sound and episodes."""
 
 
 def presets_for(head: str) -> dict[str, Preset]:

@@ -13,6 +13,7 @@ from saccade import pytree
 from saccade.attention import Attention, AttentionState, Bank, MultiHead, Tape, name_sites, site_of
 from saccade.batch import Batch, check_tokens
 from saccade.config import Width
+from saccade.errors import ConfigError
 from saccade.kernels.deferred_weight_grad import deferred_gradients
 from saccade.kernels.dropout import Dropout
 from saccade.layers.causal import CausalLayer, PlainReader
@@ -106,6 +107,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         attend_from: Literal["previous", "current"] = "previous",
         query_layer: Literal["top", "bottom"] = "top",
         input_feeding: bool = False,
+        feed: Literal["readout", "context"] = "readout",
         summary: bool = False,
         read_state: Literal["previous", "current"] = "current",
         read_word: bool = False,
@@ -123,6 +125,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.from_previous = attention is not None and attend_from == "previous"
         self.query_bottom = query_layer == "bottom"
         self.input_feeding, self.summary = input_feeding, summary
+        self.feeds_context = input_feeding and feed == "context"
         self.read_word, self.read_context, self.read_previous = read_word, read_context, read_state == "previous"
         self.gate = nn.Linear(cells.width, 1) if gated else None
         self.source_dropout, self.target_dropout = source_dropout or Dropout(0.0), target_dropout or Dropout(0.0)
@@ -153,7 +156,8 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def init_state(self, memory: Memory, max_length: int) -> State:
         rows = memory.start.shape[0]
-        fed = memory.start.new_zeros(rows, self.readout.width) if self.input_feeding else None
+        width = self.encoder.width if self.feeds_context else self.readout.width
+        fed = memory.start.new_zeros(rows, width) if self.input_feeding else None
         past = None if self.attention is None or memory.bank is None else self.attention.start(memory.bank)
         position = torch.zeros(rows, dtype=torch.long, device=memory.start.device)
         return State(memory.start.clone(), fed, position, past)
@@ -177,9 +181,13 @@ class RecurrentSeq2Seq(Seq2Seq):
         read, context, now = self._advance(memory, self._open(state), gates, tape, loop)
         vector = self._read(read, context, word, loop.read)
         # keep the dtype of the initial state: under autocast some parts are in half precision
-        # clone the read-out: it may be a view of the cells
+        # clone what is fed: a read-out may be a view of the cells
         cells = self.cells.join(tuple(tuple(part.to(memory.start.dtype) for part in parts) for parts in now.cells))
-        fed = vector.to(memory.start.dtype).clone(memory_format=torch.contiguous_format) if self.input_feeding else None
+        fed = None
+        if self.input_feeding:
+            new = now.fed if self.feeds_context else vector
+            assert new is not None
+            fed = new.to(memory.start.dtype).clone(memory_format=torch.contiguous_format)
         return vector, State(cells, fed, now.position, now.past)
 
     def hidden_states(self, batch: Batch, *, tape: Tape | None = None) -> Tensor:
@@ -209,12 +217,12 @@ class RecurrentSeq2Seq(Seq2Seq):
                 read, context, now = self._advance(memory, now, gates_now, tape, loop)
                 reads.append(read)
                 contexts.append(context)
-                if self.input_feeding:
+                if self.input_feeding and not self.feeds_context:
                     vectors.append(self._read(read, context, word))
                     now = now._replace(fed=vectors[-1])
         context = None if contexts[0] is None else torch.stack(contexts, 1)  # type: ignore[arg-type]
         _note(tape, torch.stack(reads, 1), context)
-        if self.input_feeding:
+        if vectors:
             return torch.stack(vectors, 1)
         return self._read(torch.stack(reads, 1), context, words)
 
@@ -238,7 +246,8 @@ class RecurrentSeq2Seq(Seq2Seq):
         output, cells = loop.advance(gates, now.cells, context)
         if self.attention is not None and not self.from_previous:
             context, past = self._attend(output, memory, now, tape, loop)
-        return before if self.read_previous else output, context, Now(cells, now.fed, now.position + 1, past)
+        fed = context if self.feeds_context else now.fed
+        return before if self.read_previous else output, context, Now(cells, fed, now.position + 1, past)
 
     def _loop(self) -> Loop:
         """Prepare the functions of a step from the cells' weights."""
@@ -343,6 +352,8 @@ def attach_decoder(
     family: type[RecurrentSeq2Seq] = RecurrentSeq2Seq,
 ) -> RecurrentSeq2Seq:
     """Build a recurrent decoder on any encoder."""
+    if attention is None and settings.feed == "context":
+        raise ConfigError("decoder.feed 'context' needs attention. Set attention, or leave feed out.")
     attended = 0 if attention is None else encoder.width
     fixed = encoder.width if settings.fixed_context else 0
     readout = build_readout(
@@ -353,9 +364,12 @@ def attach_decoder(
         settings.output_width,
     )
     early = attended if settings.attend_from == "previous" else 0
+    fed = 0
+    if settings.input_feeding:
+        fed = attended if settings.feed == "context" else readout.width
     cells = CellStack(
         settings.cell,
-        embedding + early + fixed + (readout.width if settings.input_feeding else 0),
+        embedding + early + fixed + fed,
         settings.width,
         settings.layers,
         residual=settings.residual,
@@ -374,6 +388,7 @@ def attach_decoder(
         attend_from=settings.attend_from,
         query_layer=settings.query_layer,
         input_feeding=settings.input_feeding,
+        feed=settings.feed,
         summary=settings.fixed_context,
         read_state=settings.read_state,
         read_word=settings.read_word,

@@ -10,8 +10,11 @@ from pydantic import Field, model_validator
 
 from saccade.config import Config, Count, Fault, Index, Seed, Share, Width, check, merge
 from saccade.corpora import CORPORA
+from saccade.corpora.spoken import SpokenConfig
 from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.data.episodes import EpisodesConfig
+from saccade.data.sound_config import SoundConfig
+from saccade.data.summary_targets import SummaryConfig
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
 from saccade.data.turns import ChatConfig
@@ -64,6 +67,7 @@ class DataConfig(Config):
     """For scenes: captions per image. The first is the plain one; with 1, each image has one correct caption."""
     unanswerable: Share = 0.0
     """For stories: share of the questions that the story does not answer."""
+    spoken: SpokenConfig = SpokenConfig()
     image_size: int = Field(64, ge=8, le=1024)
     """For images: size in pixels; all images become squares of this side."""
     image_fit: Literal["crop", "pad", "squash"] = "crop"
@@ -143,8 +147,10 @@ class Sections(Config):
     classifier: ClassifierConfig = ClassifierConfig()
     reader: SpanReaderConfig = SpanReaderConfig()
     chat: ChatConfig = ChatConfig()
+    summary: SummaryConfig = SummaryConfig()
     points: PointsConfig = PointsConfig()
     episodes: EpisodesConfig = EpisodesConfig()
+    sound: SoundConfig = SoundConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()
     train: TrainConfig = TrainConfig()
     objective: dict[str, Any] = Field(default_factory=dict)

@@ -28,7 +28,7 @@ from saccade.serve.describe import answers, asks, describe
 from saccade.serve.limits import check_attention, check_count, check_search, check_texts
 from saccade.serve.memory_budget import Hold, MemoryBudget
 from saccade.serve.middleware import Middleware, until_gone
-from saccade.serve.models import Answer, Answering, Died
+from saccade.serve.models import FILES, Answer, Answering, Died
 from saccade.serve.pictures import Opener
 from saccade.serve.problems import Problem, client_gone
 from saccade.serve.requests import read_request
@@ -184,7 +184,7 @@ class Application:
         """Predict the answers to one input or several."""
         async with _in_time(self.settings.timeout):
             with self.uploads.hold() as hold:
-                asked = await read_request(Predict, request, self.settings, hold, pictures="picture" in self._reads)
+                asked = await read_request(Predict, request, self.settings, hold, pictures=bool(self._reads & {*FILES}))
                 model = self._model(asked.model)
                 search = check_search(model, asked.options.given(), self.settings)
                 inputs, read = await self._inputs(request, model, asked, hold)
@@ -200,7 +200,7 @@ class Application:
         """Trace one input: attention, alternatives, beam and, on request, hidden vectors."""
         async with _in_time(self.settings.timeout):
             with self.uploads.hold() as hold:
-                asked = await read_request(TraceOf, request, self.settings, hold, pictures="picture" in self._reads)
+                asked = await read_request(TraceOf, request, self.settings, hold, pictures=bool(self._reads & {*FILES}))
                 model = self._model(asked.model)
                 options = asked.options.given()
                 check_search(model, options, self.settings)
@@ -220,18 +220,23 @@ class Application:
         self, request: Request, model: Answering, asked: Predict | TraceOf, hold: Hold
     ) -> tuple[list[Any], int]:
         """Return the inputs in the form the model reads, and their number of tokens (0 for images)."""
-        texts, pictures = asked.texts, asked.pictures
-        if model.reads != "picture":
+        texts, kind = asked.texts, FILES.get(model.reads)
+        if kind is None:
             if texts is None:
-                raise Problem(422, f"{model.name} reads a {model.reads}. Send it as input, instead of an image.")
+                sent = "an image" if asked.files("image") else "a sound"
+                raise Problem(422, f"{model.name} reads a {model.reads}. Send it as input, instead of {sent}.")
             with _as_problems():
                 return texts, await check_texts(model, texts, self.settings)
-        if pictures is None:
-            raise Problem(422, f"{model.name} reads images. Send image, an image file in base64, instead of a text.")
-        check_count(len(pictures), self.settings, "images")
+        files = asked.files(kind)
+        if files is None:
+            what = {"image": "an image", "sound": "a sound"}[kind]
+            sent = "a text" if texts is not None else "another file"
+            raise Problem(422, f"{model.name} reads {kind}s. Send {kind}, {what} file in base64, instead of {sent}.")
+        check_count(len(files), self.settings, f"{kind}s")
         with _as_problems():
-            self.batcher.check_room(len(pictures))
-            return await _unless_gone(request, self.opener.open(model, pictures, hold)), 0
+            self.batcher.check_room(len(files))
+            found = await _unless_gone(request, self.opener.open(model, files, hold))
+            return found, 0 if kind == "image" else sum(map(model.length, found))
 
     async def _submit(self, request: Request, key: Any, inputs: list[Any], read: int) -> list[Answer]:
         """Return the batcher's answers; raise a Problem as soon as the client disconnects."""

@@ -22,8 +22,8 @@ _MEANINGS = {
     401: "The token is missing or wrong.",
     404: "There is no such model.",
     413: "The body is too large.",
-    415: "The Content-Type is neither JSON nor, for models that read images, an image.",
-    422: "An input or an option is beyond the limits, or an image cannot be opened.",
+    415: "The Content-Type is neither JSON nor, for models that read images or sounds, that of such a file.",
+    422: "An input or an option is beyond the limits, or an image or a sound cannot be opened.",
     429: "The server has too much work; Retry-After says when to try again.",
     503: "The server is shutting down.",
     504: "The request timed out.",
@@ -31,9 +31,10 @@ _MEANINGS = {
 
 
 def asks(kind: type[Config], reads: Set[str]) -> dict[str, Any]:
-    """Describe the request body of a route: JSON, or an image with its options in the query string."""
-    image = {"image/*": {"schema": {"type": "string", "format": "binary"}}} if "picture" in reads else {}
-    return {"requestBody": {"required": True, "content": _content(kind) | image}}
+    """Describe the request body of a route: JSON, or an image or sound with its options in the query string."""
+    types = {"picture": "image/*", "sound": "audio/*"}
+    files = {types[read]: {"schema": {"type": "string", "format": "binary"}} for read in types if read in reads}
+    return {"requestBody": {"required": True, "content": _content(kind) | files}}
 
 
 def answers(kind: type[Config] | None, *errors: int) -> dict[int | str, dict[str, Any]]:
@@ -80,9 +81,9 @@ def _offer(schema: dict[str, Any], reads: Set[str]) -> None:
     for name in {name for names in ENTRIES.values() for name in names} - offered:
         fields.pop(name, None)
         schema["examples"] = [example for example in schema["examples"] if name not in example]
-    inputs = [name for name in ("input", "inputs", "image", "images") if name in fields]
+    inputs = [name for name in ("input", "inputs", "image", "images", "sound", "sounds") if name in fields]
     none = {name: {"type": "null"} for name in inputs}
-    kinds = {"string": bool(reads & {"text", "dialogue"}), "object": bool(reads - {"text", "picture"})}
+    kinds = {"string": bool(reads & {"text", "dialogue"}), "object": bool(reads - {"text", "picture", "sound"})}
     schema["oneOf"] = [
         {"title": name, "required": [name], "properties": none | {name: _shape(fields[name], kinds)}} for name in inputs
     ]

@@ -13,9 +13,9 @@ from saccade.attention import Attention
 from saccade.errors import ConfigError
 from saccade.prediction import Prediction
 from saccade.search.search_config import SearchConfig
-from saccade.tasks.inputs import Input, Pixels
+from saccade.tasks.inputs import Input, Opened
 
-__all__ = ["ENTRIES", "Answer", "Answering", "Check", "Described", "Died", "Served", "load_models", "names_of"]
+__all__ = ["ENTRIES", "FILES", "Answer", "Answering", "Check", "Described", "Died", "Served", "load_models", "names_of"]
 
 Check = Callable[[], None]
 _TEXTS = ("input", "inputs")
@@ -25,8 +25,13 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "question": _TEXTS,
     "dialogue": _TEXTS,
     "picture": ("image", "images"),
+    "sound": ("sound", "sounds"),
 }
 """The request fields that can hold the input, by the modality that a model reads."""
+
+
+FILES = {"picture": "image", "sound": "sound"}
+"""The field that holds the input as a file, by the modality of the models that read files."""
 
 
 class Died(Exception):
@@ -43,8 +48,7 @@ class Answer(NamedTuple):
 class Answering(Protocol):
     """The interface of a served model. `predict` and `trace` are called in the threads of the batcher.
 
-    `reads` is the modality of the inputs, a key of ENTRIES. For images, an input is the result of `open` and has
-    `nbytes`.
+    `reads` is the modality of the inputs, a key of ENTRIES. For images and sounds, an input is the result of `open`.
     """
 
     name: str
@@ -62,8 +66,8 @@ class Answering(Protocol):
     def length(self, given: Any) -> int:
         """Count the tokens of an input."""
 
-    def open(self, picture: bytes, *, name: str, max_bytes: int, max_pixels: int) -> Any:
-        """Decode the bytes of an image file to the model's input; a DataError calls the image `name`.
+    def open(self, file: bytes, **limits: Any) -> Any:
+        """Decode the bytes of an image or a sound to the model's input; a DataError uses the `name` of the limits.
 
         Called in any thread.
         """
@@ -127,9 +131,9 @@ class Described:
         """Count the tokens of an input."""
         return self._model.task.length(given)
 
-    def open(self, picture: bytes, *, name: str, max_bytes: int, max_pixels: int) -> Pixels:
-        """Decode an image file and fit it to the square that the model reads."""
-        found: Pixels = self._model.task.opened(picture, name=name, max_bytes=max_bytes, max_pixels=max_pixels).value
+    def open(self, file: bytes, **limits: Any) -> Opened:
+        """Decode an image and fit it to the square that the model reads, or compute the frames of a sound."""
+        found: Opened = self._model.task.opened(file, **limits)
         return found
 
     def looked(self, tokens: int, search: SearchConfig) -> int:

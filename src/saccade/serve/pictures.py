@@ -1,6 +1,6 @@
-"""Images in requests: decoded from base64 and opened within the limits, in separate threads.
+"""Images and sounds in requests: decoded from base64 and opened within the limits, in separate threads.
 
-A client sends the content of an image file, never a path: no path in a request is ever opened.
+A client sends the content of a file, never a path: no path in a request is ever opened.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from saccade.errors import DataError
 from saccade.serve.batcher import Closed
 from saccade.serve.memory_budget import Hold
 from saccade.serve.metrics import Metrics
-from saccade.serve.models import Answering
+from saccade.serve.models import FILES, Answering
 from saccade.serve.problems import Problem
 from saccade.serve.serve_config import Settings
+from saccade.tasks.inputs import size_of
 
 __all__ = ["Opener", "from_base64"]
 
@@ -26,12 +27,12 @@ _THREADS = 2
 """Images opened at once; opening one may take 30 bytes of memory a pixel."""
 _FAULTS = 8
 """Stop after this many images that cannot be opened."""
-_DATA_URL = re.compile(r"data:image/[\w.+-]{1,40};base64,", re.IGNORECASE | re.ASCII)
-"""The start of a data: URL of an image, as browsers make it from a file."""
+_DATA_URL = re.compile(r"data:(?:image|audio)/[\w.+-]{1,40};base64,", re.IGNORECASE | re.ASCII)
+"""The start of a data: URL of an image or a sound, as browsers make it from a file."""
 
 
 class Opener:
-    """Opens the images of requests, one at a time for each request, so that large requests do not block others."""
+    """Opens the images and sounds of requests, one at a time for each request, so that no request blocks others."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
@@ -39,11 +40,12 @@ class Opener:
         self._closed = False
 
     async def open(self, model: Answering, pictures: Sequence[str | bytes], hold: Hold) -> list[Any]:
-        """Decode images to the model's inputs; a Problem names those that cannot be opened, counted from 1."""
+        """Decode files to the model's inputs; a Problem names those that cannot be opened, counted from 1."""
+        kind = FILES[model.reads]
         found: list[Any] = []
         faults: list[str] = []
         for number, picture in enumerate(pictures, 1):
-            name = "The image" if len(pictures) == 1 else f"Image {number}"
+            name = f"The {kind}" if len(pictures) == 1 else f"{kind.capitalize()} {number}"
             try:
                 opened = await self._in_thread(model, picture, name)
             except DataError as error:
@@ -51,7 +53,7 @@ class Opener:
                 if len(faults) == _FAULTS:
                     break
             else:
-                hold.add(opened.nbytes)
+                hold.add(size_of(opened) or getattr(opened, "nbytes", 0))
                 found.append(opened)
         self._metrics.pictures(len(found), len(faults))
         if faults:
@@ -76,7 +78,10 @@ class Opener:
 
     def _open(self, model: Answering, picture: str | bytes, name: str) -> Any:
         """Decode one image; runs in a thread."""
-        limits = {"max_bytes": self._settings.max_image_bytes, "max_pixels": self._settings.max_pixels}
+        settings = self._settings
+        limits: dict[str, Any] = {"max_bytes": settings.max_image_bytes, "max_pixels": settings.max_pixels}
+        if model.reads == "sound":
+            limits = {"max_bytes": settings.max_sound_bytes, "max_seconds": settings.max_seconds}
         data = picture if isinstance(picture, bytes) else from_base64(picture, name, limits["max_bytes"])
         return model.open(data, name=name, **limits)
 
@@ -92,5 +97,5 @@ def from_base64(text: str, name: str, max_bytes: int) -> bytes:
     except ValueError as error:
         why = str(error).rstrip(".")
         raise DataError(
-            f"{name} is not base64 ({why}). Send an image file in base64, without spaces and line breaks."
+            f"{name} is not base64 ({why}). Send the file in base64, without spaces and line breaks."
         ) from error

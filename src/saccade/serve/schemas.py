@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import from_json
@@ -36,17 +36,23 @@ _PICTURE = (
 )
 
 
+_WAVE = "UklGRigAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQQAAAAAAAAA"
+
+
 def _picture(value: Any) -> str | bytes:
     if not isinstance(value, str | bytes):
-        raise ValueError("an image must be a base64 text")
+        raise ValueError("it must be a base64 text")
     return value
 
 
 Picture = Annotated[
     str | bytes, PlainValidator(_picture), WithJsonSchema({"type": "string", "contentEncoding": "base64"})
 ]
-"""An image file: base64 text in JSON, or bytes if it was the body."""
+"""An image or sound file: base64 text in JSON, or bytes if it was the body."""
 _IMAGE = Field(None, description="For a model that reads images: an image file in base64, or as a data: URL.")
+
+
+_SOUND: Any = Field(None, description="For a model that reads sound: a sound file in base64, or as a data: URL.")
 
 
 class Options(Config):
@@ -106,7 +112,7 @@ _OPTIONS: Any = Field(Options(), description="Search options; default: those of 
 
 
 class Predict(Config):
-    """A prediction request: one input or a list of inputs (texts, questions, dialogues or images)."""
+    """A prediction request: one input or a list of inputs (texts, questions, dialogues, images or sounds)."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -116,6 +122,7 @@ class Predict(Config):
                 {"input": _TEXT, "options": {"sample": True, "top_p": 0.9, "seed": 7}, "attention": True},
                 {"image": _PICTURE},
                 {"images": [_PICTURE, f"data:image/png;base64,{_PICTURE}"], "attention": True},
+                {"sound": _WAVE},
             ]
         }
     )
@@ -124,27 +131,30 @@ class Predict(Config):
     inputs: list[Given] | None = Field(None, fail_fast=True, description="Several inputs, in place of one.")
     image: Picture | None = _IMAGE
     images: list[Picture] | None = Field(None, fail_fast=True, description="Several images, in place of one.")
+    sound: Picture | None = _SOUND
+    sounds: list[Picture] | None = Field(None, fail_fast=True, description="Several sounds, in place of one.")
     options: Options = _OPTIONS
     attention: bool = Field(False, description="Whether to return all attention weights.")
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Predict:
-        if [self.input, self.inputs, self.image, self.images].count(None) != 3:
+        if [self.input, self.inputs, self.image, self.images, self.sound, self.sounds].count(None) != 5:
             raise ValueError(
-                "there must be exactly one of input (a text), inputs (a list of texts), image (in base64) and images "
-                "(a list of them)"
+                "there must be exactly one of input (a text), inputs (a list of texts), image (in base64), images "
+                "(a list of them), sound and sounds"
             )
         return self
 
     @property
     def texts(self) -> list[Given] | None:
-        """The inputs unless they are images, else None."""
+        """The inputs unless they are images or sounds, else None."""
         return [self.input] if self.input is not None else self.inputs
 
-    @property
-    def pictures(self) -> list[str | bytes] | None:
-        """The inputs if they are images, else None."""
-        return [self.image] if self.image is not None else self.images
+    def files(self, kind: str) -> list[str | bytes] | None:
+        """Return the inputs if they are of a kind, image or sound, else None."""
+        one: str | bytes | None = getattr(self, kind)
+        several: list[str | bytes] | None = getattr(self, f"{kind}s")
+        return [one] if one is not None else several
 
 
 _MOST = 4096
@@ -166,6 +176,7 @@ class TraceOf(Config):
     model: str | None = Field(None, description="A name from GET /v1/models; default: the first.")
     input: Given | None = _INPUT
     image: Picture | None = _IMAGE
+    sound: Picture | None = _SOUND
     options: Options = _OPTIONS
     force: list[int] = Field(default=[], max_length=_MOST, description="Token ids that the answer must begin with.")
     block: list[int] = Field(
@@ -178,19 +189,19 @@ class TraceOf(Config):
 
     @model_validator(mode="after")
     def _one_of_them(self) -> TraceOf:
-        if (self.input is None) == (self.image is None):
-            raise ValueError("there must be exactly one of input (a text) and image (in base64)")
+        if [self.input, self.image, self.sound].count(None) != 2:
+            raise ValueError("there must be exactly one of input (a text), image and sound (in base64)")
         return self
 
     @property
     def texts(self) -> list[Given] | None:
-        """The input as a list unless it is an image, else None."""
+        """The input as a list unless it is an image or a sound, else None."""
         return None if self.input is None else [self.input]
 
-    @property
-    def pictures(self) -> list[str | bytes] | None:
-        """The input as a list if it is an image, else None."""
-        return None if self.image is None else [self.image]
+    def files(self, kind: str) -> list[str | bytes] | None:
+        """Return the input as a list if it is of a kind, image or sound, else None."""
+        one: str | bytes | None = getattr(self, kind)
+        return None if one is None else [one]
 
 
 class Attended(Config):
@@ -207,6 +218,14 @@ class Attended(Config):
     )
 
 
+class Spoken(Config):
+    """A word of a transcript."""
+
+    text: str = Field(description="The word.")
+    begin: float = Field(description="Seconds.")
+    end: float = Field(description="Seconds.")
+
+
 class Predicted(Config):
     """One prediction."""
 
@@ -215,6 +234,7 @@ class Predicted(Config):
     score: float = Field(description="Log-probability, after the penalties of beam search.")
     tokens: list[str] = Field(description="Output tokens, such as subwords.")
     notes: list[str] = Field(default=[], description="What the model did not read of its input.")
+    words: list[Spoken] = Field(default=[], description="For speech, with attention: words and their times.")
     span: list[int] | None = Field(None, description="Characters [begin, end) of the passage that are the answer.")
     attention: Attended | None = Field(None, description="Only if the request asks for it.")
     others: list[Predicted] = Field(default=[], description="The next best predictions, if nbest is above 1.")
@@ -245,14 +265,14 @@ class Predictions(Config):
 
 
 class Known(Config):
-    """A served model; `input` is "text" or "picture" (it reads images), `attention`: whether it has attention.
+    """A served model; `input` is "text", "picture" (it reads images) or "sound", `attention`: whether it has attention.
 
     `examples` have the fields of a trace request, `input` or `image`; images have a `name` too.
     """
 
     name: str = Field(description="What `model` in a request refers to.")
     task: str = Field(description="The task of its recipe.")
-    input: str = Field(description="What it reads: text, picture or question.")
+    input: str = Field(description="What it reads: text, picture, sound or question.")
     preset: str = Field(description="The preset of its recipe.")
     parameters: int = Field(description="Number of parameters.")
     attention: bool = Field(description="Whether it has attention.")
@@ -321,18 +341,25 @@ def parse_body(kind: type[Kind], body: bytes | bytearray) -> Kind:
     return _checked(kind, found)
 
 
-def parse_picture(kind: type[Kind], picture: bytes, parameters: Mapping[str, str]) -> Kind:
-    """Build a request from an image as the body and a query string such as ?beam=5&attention=true."""
-    found: dict[str, Any] = {"image": picture}
+def parse_picture(
+    kind: type[Kind], picture: bytes, parameters: Mapping[str, str], what: Literal["image", "sound"] = "image"
+) -> Kind:
+    """Build a request from an image or sound as the body and a query string such as ?beam=5&attention=true."""
+    found: dict[str, Any] = {what: picture}
     options: dict[str, Any] = {}
     for name, text in parameters.items():
-        if name in ("image", "images", "input", "inputs"):
-            raise Problem(400, f"The body is an image, so {name} cannot be in the query string. Send one of them.")
+        if name in ("image", "images", "input", "inputs", "sound", "sounds"):
+            raise Problem(
+                400, f"The body is {_NAMED[what]}, so {name} cannot be in the query string. Send one of them."
+            )
         if name == "options":
             raise Problem(400, "In a query string, each option is a parameter of its own, as in ?beam=5.")
         place = found if name in kind.model_fields else options
         place[name] = text if name == "model" else _value(text)
     return _checked(kind, found | ({"options": options} if options else {}))
+
+
+_NAMED = {"image": "an image", "sound": "a sound"}
 
 
 def _value(text: str) -> Any:

@@ -56,6 +56,10 @@ class Settings(Config):
     """Maximum bytes of an image file."""
     max_pixels: int = Field(25 * 10**6, ge=1)
     """Maximum pixels of an image, width times height; checked before decoding."""
+    max_sound_bytes: int = Field(8 * 10**6, ge=1)
+    """Maximum bytes of a sound file."""
+    max_seconds: float = Field(60.0, gt=0, le=600)
+    """Maximum duration of a sound; checked before decoding."""
     max_inflight_bytes: int = Field(256 * 10**6, ge=1)
     """Maximum bytes that all requests together hold in memory."""
     max_beam: int = Field(16, ge=1)
@@ -82,10 +86,11 @@ class Settings(Config):
         return self
 
     def body(self, *, pictures: bool) -> int:
-        """Return the maximum bytes of a body; by default 1 MiB, plus four images of maximum size in base64."""
+        """Return the maximum bytes of a body; by default 1 MiB, plus four files of maximum size in base64."""
         if self.max_body is not None:
             return self.max_body
-        return min((1 << 20) + (4 * 4 * -(-self.max_image_bytes // 3) if pictures else 0), self.max_inflight_bytes)
+        largest = max(self.max_image_bytes, self.max_sound_bytes)
+        return min((1 << 20) + (4 * 4 * -(-largest // 3) if pictures else 0), self.max_inflight_bytes)
 
     @property
     def max_output(self) -> int:

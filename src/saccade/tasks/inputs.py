@@ -1,8 +1,9 @@
-"""Inputs of models: texts, images and points, checked by their modality."""
+"""Inputs of models: texts, images, points and sounds, checked by their modality."""
 
 from __future__ import annotations
 
 import json
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ __all__ = [
     "IMAGE",
     "POINTS",
     "QUESTION",
+    "SOUND",
     "TEXT",
     "Dialogue",
     "Fields",
@@ -27,6 +29,8 @@ __all__ = [
     "Opened",
     "Pixels",
     "Points",
+    "Samples",
+    "Sound",
     "Text",
     "name_of",
     "one_input",
@@ -37,7 +41,7 @@ __all__ = [
 Pixels = NDArray[np.uint8]
 """uint8 (height, width, 3)."""
 Input = str | Path | bytes | Pixels | Mapping[str, Any]
-"""A text; an image: the path of its file, the bytes of its file, or its pixels; or several fields by name."""
+"""A text; an image or a sound: the path of its file, or the bytes of its file; pixels; or several fields by name."""
 _SHOWN = 80
 """Maximum characters of a wrong value that an error shows."""
 
@@ -72,6 +76,10 @@ class Modality(ABC):
     def is_one(self, given: Any) -> bool:
         """Return whether this is a single input, valid or not, rather than a collection of inputs."""
         return isinstance(given, str | Path | bytes | bytearray | memoryview | np.ndarray)
+
+    def described(self, inputs: list[Any], options: dict[str, Any]) -> list[Any]:
+        """Combine inputs with the options of a call that describe them; remove these options."""
+        return inputs
 
     @abstractmethod
     def fault(self, given: Any) -> str | None:
@@ -110,7 +118,7 @@ class Image(Modality):
     large = True
 
     def fault(self, given: Any) -> str | None:
-        if isinstance(given, str | Path | bytes):
+        if isinstance(given, str | Path | bytes | Opened):
             return None
         if not isinstance(given, np.ndarray):
             return (
@@ -135,6 +143,51 @@ class Points(Modality):
         if given.dtype.kind in "iuf" and given.ndim in (1, 2) and given.size:
             return None
         return f"is {given.dtype} of {tuple(given.shape)}, but points are numbers of (points, dimensions)."
+
+
+class Samples(NamedTuple):
+    """An array of samples, (n,) or (n, channels), and its samples a second."""
+
+    samples: NDArray[Any]
+    rate: int
+
+
+class Sound(Modality):
+    """The path of a sound file, the bytes of its file, or samples with their rate."""
+
+    name = "sound"
+    large = True
+
+    def is_one(self, given: Any) -> bool:
+        return isinstance(given, Samples | Opened) or hasattr(given, "load") or super().is_one(given)
+
+    def described(self, inputs: list[Any], options: dict[str, Any]) -> list[Any]:
+        """Combine arrays with the option `rate`, their samples a second."""
+        rate = options.pop("rate", None)
+        if rate is None:
+            return inputs
+        if type(rate) is not int or rate < 1:
+            raise DataError(f"rate is {shown(rate)}, but must be the samples a second, such as 16000.")
+        return [Samples(given, rate) if isinstance(given, np.ndarray) else given for given in inputs]
+
+    def fault(self, given: Any) -> str | None:
+        if isinstance(given, str | Path | bytes | bytearray | memoryview | Opened) or hasattr(given, "load"):
+            return None
+        if isinstance(given, np.ndarray):
+            return "is an array of samples without their rate. Give it too, as in model(samples, rate=16000)."
+        if not isinstance(given, Samples):
+            return (
+                f"is {shown(given)}, but this model reads sound. Give the path of a sound file, the bytes of its file, "
+                "or an array of samples with rate=."
+            )
+        samples = given.samples
+        if samples.dtype.kind in "if" and samples.ndim in (1, 2) and samples.size:
+            return None
+        return f"is {samples.dtype} of {tuple(samples.shape)}, but samples are signed integers or floats of (n,)."
+
+    def of_words(self, words: Sequence[str]) -> list[Any]:
+        """Return paths; `-` is the content of a sound file on standard input."""
+        return [sys.stdin.buffer.read() if word == "-" else word for word in words]
 
 
 class Fields(Modality):
@@ -198,7 +251,7 @@ class Dialogue(Modality):
         return line if found is None else found
 
 
-TEXT, IMAGE, POINTS, DIALOGUE = Text(), Image(), Points(), Dialogue()
+TEXT, IMAGE, POINTS, DIALOGUE, SOUND = Text(), Image(), Points(), Dialogue(), Sound()
 QUESTION = Fields("question", ("question", "passage"))
 
 

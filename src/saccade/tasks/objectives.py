@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from saccade.batch import Batch
 from saccade.train.hard import HardLoss, learns_by_reward, refuse_reward
 from saccade.train.objective import ClassLoss, SpanLoss, WordLoss
 from saccade.train.terms import Reinforce
@@ -14,12 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["class_loss", "span_loss", "word_loss"]
 
 
-def word_loss(task: Task) -> WordLoss:
-    """Return the objective of a generation task; with REINFORCE for hard attention if the model has a baseline."""
+def word_loss(task: Task, augment: Callable[[Batch], Batch] | None = None) -> WordLoss:
+    """Return the objective of a generation task; with REINFORCE for hard attention if the model has a baseline.
+
+    `augment` changes the inputs of training batches at random.
+    """
     train, terms = task.recipe.train, dict(task.terms)
     options: dict[str, Any] = {
         "horizontal_flip": train.horizontal_flip,
         "scheduled_sampling": train.scheduled_sampling,
+        "augment": augment,
         **_common(task),
     }
     if learns_by_reward(task.model) and hasattr(task.model, "baseline"):

@@ -13,6 +13,7 @@ from saccade.tasks.episodes import Episodes
 from saccade.tasks.language import Language
 from saccade.tasks.ordering import Ordering
 from saccade.tasks.questions import Questions
+from saccade.tasks.speech import Speech
 from saccade.tasks.summarization import Summarization
 from saccade.tasks.translation import Translation
 
@@ -31,6 +32,7 @@ TASKS: dict[str, type[Task]] = {
         Chat,
         Ordering,
         Episodes,
+        Speech,
     )
 }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from pydantic_core import from_json
 
@@ -17,6 +19,7 @@ from saccade.data.pictures import open_picture
 from saccade.errors import UPGRADE, DataError
 from saccade.files import read_text, write_atomically
 from saccade.look.picture import Picture
+from saccade.look.sound import Spectrogram
 from saccade.prediction import AttentionMaps
 from saccade.prediction import Side as PlainSide
 from saccade.trace.packed import Packed, check_total
@@ -89,12 +92,24 @@ class Side(Config):
         """Return the input image, if the side is an image grid and the file contains the image."""
         if self.kind != "grid" or self.grid is None or self.image is None:
             return None
+        rows, columns = self.grid
+        return Picture(self._pixels(), rows, columns)
+
+    def spectrogram(self) -> Spectrogram | None:
+        """Return the spectrogram, if the side is a sound, the file contains its image and Pillow can decode it."""
+        if find_spec("PIL") is None:  # a terminal needs no spectrogram
+            return None
+        if self.kind != "frames" or self.image is None or self.seconds is None:
+            return None
+        return Spectrogram(self._pixels(), self.seconds)
+
+    def _pixels(self) -> NDArray[np.uint8]:
+        assert self.image is not None
         try:
             data = b64decode(self.image.partition(";base64,")[2], validate=True)
         except ValueError as error:
             raise DataError(f"the trace's image is no base64 ({error}), so the file is damaged.") from error
-        rows, columns = self.grid
-        return Picture(open_picture(data, name="the trace's image", max_pixels=_PIXELS), rows, columns)
+        return open_picture(data, name="the trace's image", max_pixels=_PIXELS)
 
 
 class Site(Config):
@@ -205,7 +220,8 @@ class Trace(Config):
         others = {name: side.plain() for name, side in self.sides.items() if name not in ("source", "target")}
         between = {site.name: (site.rows, site.columns) for site in self.sites}
         picture = self.sides["source"].picture() if "source" in self.sides else None
-        return AttentionMaps(source, target, weights, cross, between, others, picture, self.model.preset)
+        sound = self.sides["source"].spectrogram() if "source" in self.sides else None
+        return AttentionMaps(source, target, weights, cross, between, others, picture, sound, self.model.preset)
 
     def dump(self) -> str:
         """Return the trace as JSON text."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -98,8 +98,11 @@ class WordLoss(Objective):
         horizontal_flip: float = 0.0,
         r_drop: float = 0.0,
         scheduled_sampling: float = 0.0,
+        augment: Callable[[Batch], Batch] | None = None,
     ) -> None:
         super().__init__()
+        self.augment = augment
+        """Changes the inputs of a training batch at random, such as SpecAugment."""
         self.terms = [term for term in terms if term.weight]
         for term in self.terms:
             term.check(model)
@@ -119,6 +122,8 @@ class WordLoss(Objective):
     def losses(self, batch: Batch) -> Losses:
         if agree := self.training and self.r_drop > 0:
             batch = pytree.concatenate([batch, batch])
+        if self.training and self.augment is not None:
+            batch = self.augment(batch)
         terms = [term for term in self.active if term.applies(batch)]
         tape = Tape() if terms else None
         fed = self._augmented(batch)
@@ -149,7 +154,8 @@ class WordLoss(Objective):
             return batch
         if self.word_dropout:
             sides = {"source": batch.source, "target": batch.target}
-            changed = {name: _unknown(side, self.word_dropout) for name, side in sides.items() if side is not None}
+            tokens = {name: side for name, side in sides.items() if side is not None and not side.is_floating_point()}
+            changed = {name: _unknown(side, self.word_dropout) for name, side in tokens.items()}
             batch = replace(batch, **changed)
         if self.horizontal_flip and batch.pictures is not None:
             batch = replace(batch, pictures=_flipped(batch.pictures, self.horizontal_flip))

@@ -13,12 +13,13 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 import torch
+import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
 
 from saccade.attention.losses import coverage_loss, doubly_stochastic_loss, guided_loss, hop_loss
 from saccade.attention.tape import Tape
-from saccade.batch import AskedBatch, Batch
+from saccade.batch import EOS, PAD, AskedBatch, Batch
 from saccade.config import Config, Fault, Index, Share, Weight, check
 from saccade.errors import ConfigError, lookup, unknown_name
 from saccade.models.base import Seq2Seq
@@ -27,6 +28,7 @@ from saccade.outside import find_factory, is_outside
 __all__ = [
     "TERMS",
     "Coverage",
+    "Ctc",
     "DoublyStochastic",
     "GuidedAlignment",
     "GuidedHops",
@@ -133,6 +135,34 @@ class GuidedHops(Term):
         return hop_loss(weights, batch.evidence)
 
 
+class Ctc(Term):
+    """Connectionist temporal classification: the encoder of speech alone predicts the tokens in their order.
+
+        -log Σ P(path)        over all paths of tokens and blanks that spell the target; the blank is PAD
+
+    It pulls attention of the first updates to a diagonal. The model needs the setting `ctc`.
+    Papers: Graves et al. 2006; with attention: Kim et al. 2017, arXiv:1609.06773.
+    """
+
+    name = "ctc"
+    needs = "sound"
+
+    weight: Weight = 0.3
+
+    def check(self, model: Any) -> None:
+        if getattr(model, "ctc", None) is None:
+            raise ConfigError("objective.ctc needs a layer that predicts tokens from the encoder. Set model.ctc.")
+
+    def loss(self, model: Any, batch: Batch, tape: Tape) -> Tensor:
+        logs = model.ctc(tape.tensors["heard"]).float().log_softmax(-1)  # (B, S, V)
+        real = batch.expected_mask & (batch.expected != EOS)
+        words, sizes = batch.expected.masked_fill(~real, PAD), model.visible(batch)["source"].sum(1)
+        losses = F.ctc_loss(
+            logs.transpose(0, 1), words, sizes, real.sum(1), blank=PAD, reduction="none", zero_infinity=True
+        )
+        return (losses * real.any(1)).sum()
+
+
 class Reinforce(Term):
     """Settings of REINFORCE for hard attention (Xu et al. 2015); `train/hard.py` computes the loss."""
 
@@ -164,7 +194,7 @@ def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int 
 
 
 TERMS: dict[str, type[Term]] = {
-    kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, Reinforce)
+    kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, Ctc, Reinforce)
 }
 
 

@@ -1,4 +1,4 @@
-"""The other commands: evaluate, compare, look, data, recipes, and how each explains itself."""
+"""The other commands: evaluate, compare, look, data, recipes, and their help texts."""
 
 import json
 import re
@@ -13,8 +13,8 @@ import saccade
 from helpers.commands import run
 from helpers.recipes import MODEL, untrained, write_folder, write_lines, write_recipe
 from saccade.cli.commands.evaluate import _trained_to
-from saccade.corpora import stories
-from saccade.data.forms import CAPTIONS, PAIRS, QUESTIONS, TEXT
+from saccade.corpora import spoken, stories
+from saccade.data.forms import CAPTIONS, PAIRS, QUESTIONS, SPEECH, TEXT
 from saccade.models import MODELS
 from saccade.runs.recipe import load_recipe
 from saccade.trace import Trace
@@ -60,6 +60,25 @@ def test_evaluate_on_files_given(capsys, translator, tmp_path):
     assert (
         json.loads(out_of(run(capsys, "evaluate", translator, "--json", *changed, "--out", tmp_path)))["sentences"] == 2
     )
+
+
+def test_evaluate_searches_with_the_settings_given(capsys, translator, tmp_path):
+    words = (
+        "evaluate",
+        translator,
+        "--set",
+        "data.test=null",
+        "--set",
+        "search.max_length=1",
+        "--json",
+        "--out",
+        tmp_path,
+    )
+    report = json.loads(out_of(run(capsys, *words)))
+    assert report["search"]["max_length"] == 1
+    usual = json.loads(out_of(run(capsys, *words[:4], "--json", "--out", tmp_path)))
+    assert usual["search"]["max_length"] is None
+    assert report["metrics"]["chrf"] < usual["metrics"]["chrf"], "one word is too short"
 
 
 def test_evaluate_says_what_it_was_on_where_there_are_no_test_data(capsys, translator, tmp_path):
@@ -124,7 +143,7 @@ def test_a_trained_model_beats_an_untrained_one(capsys, translator, text, tmp_pa
 
 
 def test_models_are_compared_on_the_data_of_the_first(capsys, translator, tmp_path):
-    """Twenty sentences to test the first, and six, those of its validation, for one that has none to test."""
+    """One model has twenty test sentences, the other no test data, so its six validation sentences are used."""
     from saccade.runs.folder import load_task
 
     task = load_task(translator)
@@ -209,6 +228,36 @@ def test_questions_are_printed_and_written_with_their_evidence(capsys, tmp_path)
         assert all(example.evidence for example in found)
 
 
+def test_a_corpus_is_printed_with_other_settings(capsys):
+    words = ("data", "spoken", "--size", 3, "--lengths", 3, 6)
+    assert [line.count("\t") for line in out_of(run(capsys, *words)).splitlines()] == [0, 0, 0]
+    changed = out_of(run(capsys, *words, "--set", "data.spoken.kind=translation")).splitlines()
+    assert [line.count("\t") for line in changed] == [2, 2, 2], "English, French and links"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("data.spoken.kind=songs", "spoken.kind: Input should be 'digits'"),
+        ("train.lr=1", "can change the section data alone here, and not its corpus, which is spoken"),
+        ("data.corpus=talk", "and not its corpus"),
+        ("data.spokn={}", "Did you mean 'spoken'"),
+    ],
+)
+def test_settings_that_a_corpus_does_not_have_are_refused(capsys, change, message):
+    ran = run(capsys, "data", "spoken", "--set", change)
+    assert ran.code == 2
+    assert message in " ".join(ran.err.split())
+
+
+def test_recordings_that_are_written_read_back(capsys, tmp_path):
+    out_of(run(capsys, "data", "spoken", "--size", 3, "--held-out", 2, "--out", tmp_path))
+    found = list(SPEECH.read([tmp_path / "train.jsonl"]))
+    assert [example.text for example in found] == [example.text for example in spoken("train", 3)]
+    assert [example.times for example in found] == [example.times for example in spoken("train", 3)]
+    assert found[0].sound.load().rate == 8000
+
+
 def test_data_that_are_written_read_back(capsys, tmp_path):
     words = ("--size", 8, "--held-out", 3, "--lengths", 4, 9, "--out", tmp_path / "corpus", "--json")
     written = json.loads(out_of(run(capsys, "data", "english-french", *words)))
@@ -251,7 +300,7 @@ def test_recipes_are_listed_and_printed(capsys):
 
 @pytest.fixture
 def trained(monkeypatch):
-    """Training that takes no time and ends as is said; the calls."""
+    """Replace training by a function that ends as given; return its calls."""
     calls = []
 
     def ends(why):
@@ -380,7 +429,7 @@ def test_help_names_every_command(capsys):
     [
         (("trian",), "No such command 'trian'"),
         (("predict",), "Missing argument"),
-        (("predict", "m", "x", "--bem", "2"), "No such option: --bem"),
+        (("predict", "m", "x", "--bem", "2"), "No such option"),
         (("predict", "m", "x", "--beam", "0"), "--beam"),
         (("predict", "m", "x", "--format", "xml"), "--format"),
         (("train", "r", "--devices", "0"), "--devices"),

@@ -1,4 +1,4 @@
-"""Requests are checked on the way in, and faults are told with their place."""
+"""Requests are validated, and errors name the place of each fault."""
 
 import json
 
@@ -21,11 +21,11 @@ def test_options_are_those_of_a_recipe():
     assert set(Options.model_fields) == set(SearchConfig.model_fields) - {
         "batch_size",
         "precision",
-    }  # the server's own business
+    }  # internal to the server
 
 
 def test_the_bounds_of_options_are_described_as_they_are_checked():
-    """The least that each may be; the most depends on the server, but for shares."""
+    """The lower bound of each number; upper bounds depend on the server, except those of shares."""
     described, checked = Options.model_json_schema()["properties"], SearchConfig.model_json_schema()["properties"]
     for name, field in described.items():
         kinds = ("minimum", "exclusiveMinimum", *(("maximum",) if name == "top_p" else ()))
@@ -88,10 +88,11 @@ def test_what_is_not_an_object_is_refused(body):
     [
         (
             b"{}",
-            "there must be exactly one of input (a text), inputs (a list of texts), image (in base64) and images",
+            "there must be exactly one of input (a text), inputs (a list of texts), image (in base64), images "
+            "(a list of them), sound and sounds",
         ),
-        (b'{"image": 7}', "image: an image must be a base64 text (it is 7)"),
-        (b'{"images": ["", null]}', "images.1: an image must be a base64 text (it is None)"),
+        (b'{"image": 7}', "image: it must be a base64 text (it is 7)"),
+        (b'{"images": ["", null]}', "images.1: it must be a base64 text (it is None)"),
         (b'{"input": "a", "image": "b"}', "there must be exactly one of input"),
         (b'{"image": "a", "images": []}', "there must be exactly one of input"),
         (b'{"input": "a", "inputs": ["b"]}', "there must be exactly one of input"),
@@ -114,7 +115,7 @@ def test_faults_are_told_with_their_place(body, told):
 
 
 def test_faults_of_a_trace_are_told_with_their_place():
-    assert "there must be exactly one of input (a text) and image (in base64)" in refused(b"{}", TraceOf)
+    assert "there must be exactly one of input (a text), image and sound (in base64)" in refused(b"{}", TraceOf)
     assert "there must be exactly one of input" in refused(b'{"input": "a", "image": "b"}', TraceOf)
     assert "pull.0.2: Input should be a valid number" in refused(b'{"input": "a", "pull": [[0, 1, "x"]]}', TraceOf)
     assert "block.0: Input should be a valid integer" in refused(b'{"input": "a", "block": ["x"]}', TraceOf)
@@ -167,7 +168,7 @@ MANY = b",".join(b'"name %d": 1' % number for number in range(5000))
     ("body", "first"),
     [
         (b'{"inputs": ["a", ' + b"1," * 5000 + b"1]}", "inputs.1: Input should be a valid string (it is 1)"),
-        (b'{"images": ["a", ' + b"1," * 5000 + b"1]}", "images.1: an image must be a base64 text (it is 1)"),
+        (b'{"images": ["a", ' + b"1," * 5000 + b"1]}", "images.1: it must be a base64 text (it is 1)"),
         (b"{" + MANY + b', "input": "a"}', "name 0: setting 'name 0' does not exist."),
         (b'{"input": "a", "options": {' + MANY + b"}}", "options.name 0: setting 'name 0' does not exist."),
     ],
@@ -198,4 +199,4 @@ def test_examples_are_right(kind):
         options = kind.model_validate(example).options.given()
         search = parse(SearchConfig, options, "an example")
         sampling = {"temperature", "top_k", "top_p", "seed"} & set(options)
-        assert search.sample or not sampling  # which would change nothing
+        assert search.sample or not sampling  # else these have no effect

@@ -1,4 +1,4 @@
-"""What the server can be told, and what it refuses to be told."""
+"""Server settings: defaults, and invalid ones."""
 
 import pytest
 
@@ -38,6 +38,8 @@ def test_what_is_not_said_is_as_documented():
         "max_input_tokens": 512,
         "max_turns": 200,
         "max_image_bytes": 8_000_000,
+        "max_sound_bytes": 8_000_000,
+        "max_seconds": 60.0,
         "max_pixels": 25_000_000,
         "max_inflight_bytes": 256_000_000,
         "max_beam": 16,
@@ -56,6 +58,7 @@ def test_what_is_not_said_is_as_documented():
         "max_input_tokens",
         "max_turns",
         "max_image_bytes",
+        "max_sound_bytes",
         "max_pixels",
         "max_inflight_bytes",
         "max_beam",
@@ -101,7 +104,7 @@ def test_faults_are_told():
 
 def test_a_body_has_room_for_pictures_where_they_are_served():
     assert Settings().body(pictures=False) == 1 << 20
-    assert Settings(max_image_bytes=3000).body(pictures=True) == (1 << 20) + 4 * 4000
+    assert Settings(max_image_bytes=3000, max_sound_bytes=9).body(pictures=True) == (1 << 20) + 4 * 4000
     assert 43_000_000 < Settings().body(pictures=True) < 44_000_000
     assert Settings(max_body=7).body(pictures=True) == Settings(max_body=7).body(pictures=False) == 7
     assert (

@@ -26,7 +26,8 @@ def look(
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="The input: a text, the path of an image, or a question and its passage. A trace file needs none."
+            help="The input: a text, the path of an image or a sound, or a question and its passage. A trace file "
+            "needs none."
         ),
     ] = None,
     out: Annotated[
@@ -41,15 +42,15 @@ def look(
     style: Annotated[
         str | None,
         typer.Option(
-            help="Figure: matrix, overlay, ribbons, steps, reading, arcs, heads or points; default: overlay for "
-            "images, else matrix."
+            help="Figure: matrix, overlay, ribbons, steps, reading, arcs, heads, points or sound; default: overlay for "
+            "images, sound for sounds, else matrix."
         ),
     ] = None,
     site: Annotated[
         str | None, typer.Option(help="One attention site; default: the last that attends to the source.")
     ] = None,
     head: Annotated[
-        int | None, typer.Option(min=0, help="One attention head, counted from 0; default: the mean, or all.")
+        int | None, typer.Option(min=1, help="One attention head, counted from 1; default: the mean, or all.")
     ] = None,
     subwords: Annotated[bool, typer.Option("--subwords", help="Show subwords instead of words.")] = False,
     gold: Annotated[
@@ -77,8 +78,8 @@ def look(
     The figures: an attention matrix (matrix); for image inputs, the image with the attention of each word (overlay);
     two lanes of words joined by ribbons (ribbons), also as frames for a lecture (steps); self-attention step by step
     (reading); the heads of a site as curves between words (arcs); all heads side by side (heads); points in the plane
-    with the answer drawn through them (points). A .html file is a page to explore everything. A .json file is the
-    trace, which can replace the model later.
+    with the answer drawn through them (points); a spectrogram above the attention over time (sound). A .html file is a
+    page to explore everything. A .json file is the trace, which can replace the model later.
 
     Example: saccade look runs/demo "the European Economic Area" -o area.png
     """
@@ -87,7 +88,8 @@ def look(
 
     _check_ending(out, style)
     links = sorted(Links.parse(gold, "--gold").possible) if gold is not None else None
-    view = FigureSpec(style, site, head, not subwords, links or (), not no_sinks, size, outline)
+    chosen = None if head is None else head - 1
+    view = FigureSpec(style, site, chosen, not subwords, links or (), not no_sinks, size, outline)
     _check_options(out, view, title)
     trace = _trace(model, inputs or [], {"device": device, "trust_code": trust_code}, beam, links)
     if out is not None and out.suffix.lower() in _WHOLE:
@@ -177,12 +179,11 @@ def _inside(gold: list[tuple[int, int]], trace: Trace) -> list[tuple[int, int]]:
 
     source, target = (len(trace.sides[name].words) if name in trace.sides else 0 for name in ("source", "target"))
     is_image = source and trace.sides["source"].kind == "grid"
-    read = f"{source} regions and {target} words" if is_image else f"{source} words read and {target}"
+    inside = f"{source} {'regions' if is_image else 'source words'} and {target} target words"
     for s, t in gold:
         if s >= source or t >= target:
             raise DataError(
-                f"--gold: {s}-{t} lies outside {read} written ({trace.text!r}). Links are source-target, both counted "
-                "from 0."
+                f"--gold: {s}-{t} lies outside {inside} ({trace.text!r}). Links are source-target, both counted from 0."
             )
     return gold
 

@@ -24,8 +24,8 @@ def predict(
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Texts, image paths, dialogues, a question and its passage, or a folder of labeled images and "
-            "images to classify; default: lines of --file or stdin."
+            help="Texts, paths of images or sounds, dialogues, a question and its passage, or a folder of labeled "
+            "images and images to classify; default: lines of --file or stdin."
         ),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="File to read lines from; also .gz, .xz or .zst.")] = None,
@@ -62,6 +62,10 @@ def predict(
     threads: Annotated[
         int | None, typer.Option(min=1, max=1024, help="CPU threads; default: one for a small model, else all cores.")
     ] = None,
+    timestamps: Annotated[
+        bool,
+        typer.Option("--timestamps", help="For speech: a line of begin, end and text for each word, tabs between."),
+    ] = False,
     format: Annotated[
         Literal["text", "jsonl"], typer.Option(help="Output format; jsonl has scores and attention.")
     ] = "text",
@@ -70,7 +74,7 @@ def predict(
         bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
     ] = False,
 ) -> None:
-    """Translate, summarize, continue, classify or caption inputs, or answer questions; one output line for each input.
+    """Translate, summarize, transcribe, continue, classify or caption inputs, or answer questions; a line for each.
 
     Example: saccade predict runs/demo "the European Economic Area" --beam 5
     """
@@ -109,12 +113,18 @@ def predict(
         print_error(why)
         refused.append(why)
 
-    lines, attention = _lines(loaded.task.reads, inputs, file), format == "jsonl"
+    if timestamps and loaded.task.reads.name != "sound":
+        raise ConfigError("--timestamps is for models of speech. Leave it out.")
+    lines, attention = _lines(loaded.task.reads, inputs, file), timestamps or format == "jsonl"
     for prediction in loaded.stream(
         lines, attention=attention, prefix=prefix, on_error=on_error, workers=workers, **chosen
     ):
         if format == "jsonl":
             echo(json.dumps(prediction.to_dict(), ensure_ascii=False))
+        elif timestamps:  # the format of label tracks in sound editors; an empty line ends a recording
+            for word in prediction.words:
+                echo(f"{word.begin:.2f}\t{word.end:.2f}\t{one_line(word.text)}")
+            echo("")
         else:
             echo("\t".join(one_line(part.text) for part in (prediction, *prediction.alternatives)))
     if refused:

@@ -46,6 +46,10 @@ def serve(
     max_input_tokens: Annotated[int, typer.Option(min=1, help="Maximum tokens of an input.")] = 512,
     max_turns: Annotated[int, typer.Option(min=1, help="Maximum turns of a dialogue.")] = 200,
     max_image_bytes: Annotated[int, typer.Option(min=1, help="Maximum bytes of an image file.")] = 8_000_000,
+    max_sound_bytes: Annotated[int, typer.Option(min=1, help="Maximum bytes of a sound file.")] = 8_000_000,
+    max_seconds: Annotated[
+        float, typer.Option(min=0.01, max=600, help="Maximum seconds of a sound, checked before decoding.")
+    ] = 60.0,
     max_pixels: Annotated[int, typer.Option(min=1, help="Maximum pixels of an image, width times height.")] = (
         25_000_000
     ),
@@ -94,6 +98,8 @@ def serve(
         "max_input_tokens": max_input_tokens,
         "max_turns": max_turns,
         "max_image_bytes": max_image_bytes,
+        "max_sound_bytes": max_sound_bytes,
+        "max_seconds": max_seconds,
         "max_pixels": max_pixels,
         "max_inflight_bytes": max_inflight_bytes,
         "max_beam": max_beam,

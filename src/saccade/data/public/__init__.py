@@ -11,6 +11,7 @@ from pathlib import Path
 
 from saccade.data.public.alignment import convert_alignment
 from saccade.data.public.flickr8k import convert_flickr8k
+from saccade.data.public.fsdd import convert_fsdd
 from saccade.data.public.hansards import convert_hansards
 from saccade.data.public.omniglot import convert_omniglot
 from saccade.data.public.tatoeba import convert_tatoeba
@@ -136,6 +137,16 @@ PUBLIC: dict[str, PublicSet] = {
         "Unpack it and the archives in it; DIR is a folder with dialogues_train.txt, dialogues_validation.txt and "
         "dialogues_test.txt. Splits of the original share dialogues.",
         "dailydialog",
+    ),
+    "fsdd": PublicSet(
+        "The Free Spoken Digit Dataset: 3,000 recordings of English digits by six speakers, 8 kHz.",
+        "speech",
+        "https://github.com/Jakobovski/free-spoken-digit-dataset",
+        "CC BY-SA 4.0",
+        "Clone it; DIR is the clone, with its folder recordings. The conversion joins recordings to strings of one to "
+        "seven digits. With a speaker held out for the test: --set data.folder=fsdd/without-theo.",
+        "fsdd",
+        convert_fsdd,
     ),
     "alignment": PublicSet(
         "English-French sentences of multi30k and tatoeba, tokenized like the Hansards' gold alignments.",

@@ -1,0 +1,87 @@
+"""SoundConfig: how a recording becomes frames of a log-mel spectrogram, and how training changes it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from saccade.config import Config, Share
+
+__all__ = ["AugmentConfig", "SoundConfig"]
+
+Few = Annotated[int, Field(ge=0, le=64)]
+Speed = Annotated[float, Field(ge=0.5, le=2)]
+
+
+class AugmentConfig(Config):
+    """Random changes of the spectrogram in training: SpecAugment, and other speeds of speech."""
+
+    speed: Annotated[tuple[Speed, Speed], Field(strict=False)] = (1.0, 1.0)
+    """Slowest and fastest speed; a faster voice is also a higher one."""
+    frequency_masks: Few = 0
+    """Number of bands that are hidden in each recording."""
+    frequency_width: Few = 8
+    """Maximum mels of a hidden band."""
+    time_masks: Few = 0
+    """Number of intervals that are hidden in each recording."""
+    time_width: Annotated[int, Field(ge=0, le=1000)] = 10
+    """Maximum frames of a hidden interval."""
+    time_share: Share = 0.2
+    """Maximum share of a recording that an interval hides."""
+    noise: Annotated[float, Field(ge=0, le=10)] = 0.0
+    """Standard deviation of noise added to the normalized spectrogram."""
+
+    @model_validator(mode="after")
+    def _rising(self) -> AugmentConfig:
+        if self.speed[0] > self.speed[1]:
+            raise ValueError(f"speed is {list(self.speed)}, but must be [slowest, fastest]")
+        return self
+
+    @property
+    def changes(self) -> bool:
+        """Whether any change is asked for."""
+        return self.speed != (1.0, 1.0) or bool(self.frequency_masks or self.time_masks or self.noise)
+
+
+class SoundConfig(Config):
+    """For speech: the frames that a model reads of a recording, and their random changes in training."""
+
+    rate: Annotated[int, Field(ge=1000, le=96000)] = 16000
+    """Samples a second; recordings of another rate are resampled."""
+    mels: Annotated[int, Field(ge=4, le=256)] = 40
+    """Bands of the mel scale."""
+    window: Annotated[float, Field(ge=0.002, le=0.2)] = 0.025
+    """Seconds of sound that a frame is computed from."""
+    hop: Annotated[float, Field(ge=0.002, le=0.1)] = 0.01
+    """Seconds from one frame to the next."""
+    deltas: bool = False
+    """Whether a frame also has the first and second derivatives of its bands."""
+    normalize: Literal["recording", "none"] = "recording"
+    """recording: every band has mean 0 and variance 1 over each recording."""
+    augment: AugmentConfig = AugmentConfig()
+
+    @model_validator(mode="after")
+    def _overlapping(self) -> SoundConfig:
+        if self.hop > self.window:
+            raise ValueError(f"hop is {self.hop}, but a window of {self.window} would leave out what lies between")
+        return self
+
+    @property
+    def width(self) -> int:
+        """Numbers of a frame."""
+        return self.mels * (3 if self.deltas else 1)
+
+    @property
+    def step(self) -> int:
+        """Samples from one frame to the next."""
+        return max(1, round(self.hop * self.rate))
+
+    @property
+    def reach(self) -> int:
+        """Samples that a frame is computed from."""
+        return max(2, round(self.window * self.rate))
+
+    def seconds(self, frames: float) -> float:
+        """Return how long some frames last."""
+        return frames * self.step / self.rate

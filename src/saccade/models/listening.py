@@ -1,0 +1,121 @@
+"""Speech recognition: a recurrent decoder that attends to the frames of a recording, and writes what is said."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import model_validator
+from torch import Tensor, nn
+
+from saccade.attention import Tape
+from saccade.batch import Batch
+from saccade.config import Config, Depth, Share, Width
+from saccade.errors import DataError
+from saccade.kernels.dropout import Dropout
+from saccade.layers.encoder import EncoderOutput, RecurrentEncoder
+from saccade.layers.listener import Pyramid, SoundEncoder, Subsampled, Subsampling
+from saccade.models.family import Family
+from saccade.models.model_config import AttentionConfig, CellName, DecoderConfig, InitConfig
+from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
+
+__all__ = ["HEARD", "Listener", "ListenerConfig", "SoundEncoderConfig", "frames_of"]
+
+HEARD = "heard"
+"""Name, on a tape, of the encoder's annotations, which the CTC term of an objective reads."""
+
+
+class SoundEncoderConfig(Config):
+    """The encoder of recordings."""
+
+    kind: Literal["pyramid", "convolution"] = "pyramid"
+    """pyramid: recurrent layers of which the last read pairs (Listen, Attend and Spell); convolution: two
+    convolutions, each of which halves the frames, under recurrent layers."""
+    cell: CellName = "lstm"
+    width: Width = 256
+    """Width of each direction."""
+    layers: Depth = 4
+    factor: Literal[1, 2, 4, 8, 16] = 8
+    """For a pyramid: frames that a state of the top layer covers."""
+    channels: Width = 32
+    """For a convolution: channels of its layers."""
+    dropout: Share = 0.0
+    """Dropout between layers."""
+
+    @model_validator(mode="after")
+    def _enough_layers(self) -> SoundEncoderConfig:
+        if self.kind == "pyramid" and self.factor > 2**self.layers:
+            raise ValueError(f"factor is {self.factor}, but {self.layers} layers halve at most {self.layers} times")
+        return self
+
+    def build(self, input_width: int) -> SoundEncoder:
+        """Build the encoder for frames of this width."""
+        drops = Dropout(self.dropout)
+        if self.kind == "pyramid":
+            return Pyramid(self.cell, input_width, self.width, self.layers, self.factor, dropout=drops)
+        inner = RecurrentEncoder(self.cell, 2 * self.width, self.width, self.layers, bidirectional=True, dropout=drops)
+        return Subsampled(Subsampling(input_width, 2 * self.width, self.channels), inner, drops)
+
+
+def frames_of(batch: Batch, width: int) -> tuple[Tensor, Tensor]:
+    """Return the frames (B, S, width) of a batch and their mask; raise DataError if it has none."""
+    frames, mask = (batch.source, batch.source_mask) if isinstance(batch, Batch) else (None, None)
+    if frames is None or mask is None or frames.dim() != 3 or frames.shape[-1] != width:
+        was = "missing" if frames is None else str(tuple(frames.shape))
+        raise DataError(f"source is {was}, but this model reads frames (B, S, {width}) of a spectrogram.")
+    return frames, mask
+
+
+class Listener(RecurrentSeq2Seq):
+    """A recurrent decoder over the encoder of a recording.
+
+    `frames`: numbers of a frame. Keys are fewer than frames: `visible` returns the mask of keys. With `ctc`, a linear
+    layer predicts the tokens from each annotation too, for the term `ctc` of an objective.
+    """
+
+    encoder: SoundEncoder
+
+    def prepare(self, frames: int, *, ctc: bool) -> None:
+        """Set the width of a frame, and add the layer of CTC if wanted."""
+        self.frames = frames
+        self.ctc = nn.Linear(self.encoder.width, self.vocabulary) if ctc else None
+
+    def read_source(self, batch: Batch, tape: Tape | None) -> tuple[EncoderOutput, Tensor]:
+        frames, mask = frames_of(batch, self.frames)
+        encoded, mask = self.encoder.listen(frames.to(self.output.weight.dtype), mask, tape=tape)
+        if tape is not None and self.ctc is not None:
+            tape.tensors[HEARD] = encoded.annotations
+        return encoded, mask
+
+    def visible(self, batch: Batch) -> dict[str, Tensor]:
+        return {} if batch.source_mask is None else {"source": self.encoder.keys(batch.source_mask)}
+
+
+class ListenerConfig(Family):
+    """Listen, Attend and Spell and its variants."""
+
+    reads: ClassVar[str] = "sound"
+
+    sound_encoder: SoundEncoderConfig = SoundEncoderConfig()
+    embedding: Width = 256
+    decoder: DecoderConfig = DecoderConfig(
+        cell="lstm", attend_from="current", input_feeding=True, feed="context", initial_state="zero", layers=2
+    )
+    attention: AttentionConfig = AttentionConfig(score="projected-dot")
+    ctc: bool = False
+    """Whether the encoder alone predicts the tokens, too; the term `ctc` of the objective trains it."""
+    init: InitConfig = InitConfig()
+
+    @model_validator(mode="after")
+    def _check_combination(self) -> ListenerConfig:
+        self.decoder.check_attending()
+        return self
+
+    def recognizer(self, frames: int, vocabulary: int) -> Listener:
+        """Build a model that reads frames and writes a sequence."""
+        encoder = self.sound_encoder.build(frames)
+        parts = (vocabulary, self.embedding, self.decoder, self.attention, self.decoder.drops(), Listener)
+        model = attach_decoder(None, encoder, *parts)
+        assert isinstance(model, Listener)
+        model.prepare(frames, ctc=self.ctc)
+        self.init.apply(model)
+        return model

@@ -1,0 +1,210 @@
+"""Speech recognition: write what is said in a recording, with the time of each word from attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.batch import Batch
+from saccade.data.example import Example
+from saccade.data.features import Feature, TokenFeature
+from saccade.data.forms import SPEECH
+from saccade.data.log_mel import log_mel
+from saccade.data.sound_feature import SoundFeature, padded_frames
+from saccade.data.sound_files import MAX_SECONDS, array_sound, open_sound
+from saccade.data.sounds import Sound
+from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+from saccade.errors import DataError
+from saccade.look.picture import data_address
+from saccade.look.sound import Spectrogram, gray
+from saccade.metrics import (
+    edit_rate,
+    error_counts,
+    pointing_counts,
+    time_error,
+    time_error_counts,
+    word_spans,
+)
+from saccade.models import build_head
+from saccade.models.base import Seq2Seq
+from saccade.models.listening import Listener
+from saccade.prediction import AttentionMaps, Prediction, Side, TimedWord
+from saccade.search import Hypothesis, SearchConfig
+from saccade.tasks.base import Evaluation, Split, Statistics
+from saccade.tasks.batching import in_batches
+from saccade.tasks.generation import GenerationTask, ModelInput, Sides
+from saccade.tasks.inputs import SOUND, Opened, Samples, name_of
+from saccade.tasks.objectives import word_loss
+from saccade.tasks.postprocess import texts_of
+from saccade.tasks.tracing import plain_side
+from saccade.trace import Side as TraceSide
+from saccade.train.objective import WordLoss
+from saccade.train.spec_augment import SpecAugment
+
+__all__ = ["Speech"]
+
+_TOKENS_A_SECOND = 30
+"""Maximum tokens that are written for a second of sound; fast speech has about 20 characters."""
+_FEWEST_TOKENS = 20
+
+
+class Speech(GenerationTask):
+    """Speech recognition. An input is the path or the bytes of a sound file, or samples with their rate."""
+
+    name = "speech"
+    reads = SOUND
+    form = SPEECH
+    head = "recognizer"
+    parts = ("target",)
+    metrics = ("wer", "cer", "exact", "pointing", "mass_inside", "time_error")
+    offers = frozenset({"words to write", "attention to a source", "sound"})
+    model: Listener
+
+    def _build(self) -> Seq2Seq:
+        made: Seq2Seq = build_head(self.head, self.recipe.model_settings(), self.recipe.sound.width, len(self.target))
+        return made
+
+    @classmethod
+    def learn_tokenizers(cls, config: TokenizerConfig, examples: Callable[[], Iterator[Example]]) -> Tokenizers:
+        return Tokenizers(None, Tokenizer.train(config, texts_of(examples(), "target"), "text"))
+
+    def features(self, split: Split) -> list[Feature]:
+        return [SoundFeature(self.recipe.sound), TokenFeature("target", self.target)]
+
+    def objective(self) -> WordLoss:
+        changes = self.recipe.sound.augment.changes
+        return word_loss(self, SpecAugment(self.recipe.sound) if changes else None)
+
+    def opened(self, given: Any, **limits: Any) -> Opened:
+        if isinstance(given, Opened):
+            return given
+        if isinstance(given, Samples):
+            sound: Sound = array_sound(given.samples, given.rate)
+        elif isinstance(given, str | Path | bytes | bytearray | memoryview):
+            sound = open_sound(given, **limits)
+        else:
+            sound = given.load()
+        return Opened(log_mel(sound.samples, sound.rate, self.recipe.sound), name_of(given))
+
+    def length(self, given: Any) -> int:
+        return len(self.opened(given).value)
+
+    @property
+    def longest(self) -> int:
+        return round(MAX_SECONDS / self.recipe.sound.seconds(1)) + 1
+
+    def positions(self, tokens: int) -> tuple[int, int]:
+        most = _FEWEST_TOKENS + round(self.recipe.sound.seconds(tokens) * _TOKENS_A_SECOND)
+        return -(-tokens // self.model.encoder.factor), most
+
+    @property
+    def key(self) -> float:
+        """Seconds that a key of the attention covers."""
+        return self.recipe.sound.seconds(self.model.encoder.factor)
+
+    def given(self, example: Example) -> Any:
+        return example.sound
+
+    def read(self, inputs: Sequence[Opened], *, sides: bool = True) -> ModelInput:
+        frames = [given.value for given in inputs]
+        batch = Batch(**padded_frames(frames, len(frames))).to(self.device)
+        shown: list[dict[str, Side]] = [{"source": self._keys(len(part))} for part in frames] if sides else []
+        return ModelInput(batch, list(map(len, frames)), shown)
+
+    def _keys(self, frames: int) -> Side:
+        """Return the source side: the keys of the attention, each called by the second that it begins at."""
+        names = [f"{number * self.key:.2f}" for number in range(-(-frames // self.model.encoder.factor))]
+        return Side(names, names, list(range(len(names))))
+
+    def seen(self, given: Opened, sides: Sides) -> dict[str, TraceSide]:
+        # without folders: traces are shared, and a path may be private
+        name = "a recording" if given.name is None else Path(given.name).name
+        seconds = self.recipe.sound.seconds(len(given.value))
+        shown = {"kind": "frames", "seconds": round(seconds, 3), "image": data_address(self._picture(given).pixels)}
+        return {"source": plain_side(sides["source"], name).model_copy(update=shown)}
+
+    def attention(
+        self,
+        given: Opened,
+        sides: Sides,
+        target: Side,
+        weights: Mapping[str, NDArray[Any]],
+        example: Example | None = None,
+    ) -> AttentionMaps:
+        record = super().attention(given, sides, target, weights)
+        return replace(record, sound=self._picture(given)) if sides else record
+
+    def _picture(self, given: Opened) -> Spectrogram:
+        frames = given.value[:, : self.recipe.sound.mels]  # without derivatives
+        return Spectrogram(gray(frames), self.recipe.sound.seconds(len(frames)))
+
+    def _answer(self, given: Any, found: list[Hypothesis], sides: Sides, *, words: bool) -> Prediction:
+        made = super()._answer(given, found, sides, words=words)
+        if not made.attention:
+            return made
+        every = [replace(one, words=self._timed(one)) for one in (made, *made.alternatives)]
+        return replace(every[0], alternatives=every[1:])
+
+    def _timed(self, prediction: Prediction) -> list[TimedWord]:
+        target = prediction.attention.target
+        times = self._times(prediction.attention.matrix(words=False), target)
+        return [TimedWord(word, *time) for word, time in zip(target.words, times, strict=True)]
+
+    def _times(self, weights: NDArray[Any], target: Side) -> list[tuple[float, float]]:
+        """Return begin and end of each word in seconds, from the attention (T, S) of tokens."""
+        spans = word_spans(weights, target.word_of, len(target.words))
+        return [(round(begin * self.key, 3), round(end * self.key, 3)) for begin, end in spans]
+
+    def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
+        inputs = [self.opened(self.given(example)) for example in self._heard(examples)]
+        predictions = in_batches(self, inputs, search)
+        texts, wanted = [one.text for one in predictions], [example.target or "" for example in examples]
+        words = error_counts(wanted, texts)
+        right = [[float(one.split() == two.split()), 1.0] for one, two in zip(texts, wanted, strict=True)]
+        statistics = {
+            "wer": Statistics(words, edit_rate),
+            "cer": Statistics(error_counts(wanted, texts, characters=True), edit_rate),
+            "exact": Statistics(np.array(right), _share),
+        }
+        substitutions, deletions, insertions, count = (round(float(part)) for part in words.sum(0))
+        details = {
+            "recordings": len(examples),
+            "seconds": round(sum(self.recipe.sound.seconds(len(one.value)) for one in inputs), 1),
+            "words": count,
+            "substitutions": substitutions,
+            "deletions": deletions,
+            "insertions": insertions,
+        }
+        if all(example.times for example in examples):
+            statistics |= self._timing(examples, inputs)
+        metrics = {name: part.value for name, part in statistics.items()}
+        return Evaluation(metrics, details, statistics, [len(text.split()) for text in wanted], predictions)
+
+    def _heard(self, examples: Sequence[Example]) -> Iterator[Example]:
+        for number, example in enumerate(examples, 1):
+            if example.sound is None:
+                raise DataError(f"example {number} has no sound, which this task needs. Add it.")
+            yield example
+
+    def _timing(self, examples: Sequence[Example], inputs: list[Opened]) -> dict[str, Statistics]:
+        """Score attention against the gold times of words, under teacher forcing of the transcripts."""
+        points, errors = [], []
+        for maps, example in zip(self.attend(examples, inputs), examples, strict=True):
+            gold = example.times
+            points.append(pointing_counts(maps.matrix(), gold, self.key))
+            errors.append(time_error_counts(self._times(maps.matrix(words=False), maps.target), gold))
+        counts = np.stack(points)
+        return {
+            "pointing": Statistics(counts, lambda sums: float(sums[1] / max(sums[0], 1.0))),
+            "mass_inside": Statistics(counts, lambda sums: float(sums[2] / max(sums[0], 1.0))),
+            "time_error": Statistics(np.stack(errors), time_error),
+        }
+
+
+def _share(sums: NDArray[np.float64]) -> float:
+    return float(sums[0] / max(sums[1], 1.0))

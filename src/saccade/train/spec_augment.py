@@ -1,0 +1,114 @@
+"""Random changes of spectrograms in training: speed, hidden bands and intervals, noise.
+
+All random numbers come from torch's generator, whose state checkpoints keep, so a resumed run repeats them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from saccade.batch import Batch
+from saccade.data.sound_config import SoundConfig
+from saccade.masks import lengths_of
+
+__all__ = ["SpecAugment"]
+
+
+class SpecAugment:
+    """Changes the frames (B, S, D) of a batch: speed perturbation, then SpecAugment without time warping, then noise.
+
+    Hidden parts become 0, the mean of a normalized band. Derivatives are changed in the same way as the bands.
+    Papers: Park et al. 2019, arXiv:1904.08779; Ko et al. 2015 for speeds.
+    """
+
+    def __init__(self, config: SoundConfig) -> None:
+        self.config, self.settings = config, config.augment
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Return a changed copy of the batch."""
+        settings, frames, mask = self.settings, batch.source, batch.source_mask
+        assert frames is not None
+        assert mask is not None
+        if settings.speed != (1.0, 1.0):
+            frames, mask = self._faster(frames, mask)
+        for _ in range(settings.frequency_masks):
+            frames = frames * self._bands(frames)
+        for _ in range(settings.time_masks):
+            frames = frames.masked_fill(self._interval(mask)[..., None], 0.0)
+        if settings.noise:
+            frames = frames + settings.noise * torch.randn_like(frames)
+        return replace(batch, source=frames, source_mask=mask)
+
+    def _faster(self, frames: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Draw a speed for each recording and interpolate its spectrogram: S'[i, f] = S[i · speed, f / speed].
+
+        A sound played faster is shorter, and its frequencies are higher. This is what the spectrogram of a resampled
+        recording is, up to the length of the window, and it needs no samples.
+        """
+        low, high = self.settings.speed
+        speed = torch.empty(len(frames), device=frames.device).uniform_(low, high)
+        size = math.ceil(frames.shape[1] / low)
+        lengths = (lengths_of(mask) / speed).round().clamp(1, size)
+        times = (torch.arange(size, device=frames.device) + 0.5) * speed[:, None] - 0.5  # (B, S')
+        times = times.minimum(lengths_of(mask)[:, None] - 1)  # padding is never read
+        bands = self._moved_bands(speed, frames.device)  # (B, mels)
+        kinds = frames.unflatten(2, (-1, self.config.mels)).transpose(1, 2)  # (B, 1 or 3, S, mels)
+        grid = torch.stack(
+            [
+                _relative(bands, self.config.mels)[:, None].expand(-1, size, -1),
+                _relative(times, frames.shape[1])[..., None].expand(-1, -1, self.config.mels),
+            ],
+            -1,
+        )
+        moved = F.grid_sample(kinds, grid.to(frames.dtype), padding_mode="border", align_corners=False)
+        mask = torch.arange(size, device=frames.device) < lengths[:, None]
+        found = moved.transpose(1, 2).flatten(2).masked_fill(~mask[..., None], 0.0)
+        return found, mask
+
+    def _moved_bands(self, speed: Tensor, device: torch.device) -> Tensor:
+        """Return, for each band of the new spectrogram, the place (B, mels) of its frequency / speed in the old one."""
+        low, high = (_mel(torch.tensor(f, device=device)) for f in (20.0, self.config.rate / 2))
+        step = (high - low) / (self.config.mels + 1)
+        centers = low + step * (1 + torch.arange(self.config.mels, device=device))
+        return (_mel(_hertz(centers) / speed[:, None]) - low) / step - 1
+
+    def _bands(self, frames: Tensor) -> Tensor:
+        """Return (B, 1, D), 0 for the bands that are hidden."""
+        mels = self.config.mels
+        sizes = torch.full((len(frames),), float(mels), device=frames.device)
+        first, width = _draw(sizes, self.settings.frequency_width)
+        bands = torch.arange(frames.shape[2], device=frames.device) % mels
+        return ((bands < first[:, None]) | (bands >= (first + width)[:, None]))[:, None].to(frames.dtype)
+
+    def _interval(self, mask: Tensor) -> Tensor:
+        """Return (B, S), True for the frames that are hidden."""
+        lengths = lengths_of(mask).float()
+        first, width = _draw(lengths, self.settings.time_width, self.settings.time_share)
+        frames = torch.arange(mask.shape[1], device=mask.device)
+        return (frames >= first[:, None]) & (frames < (first + width)[:, None])
+
+
+def _draw(sizes: Tensor, most: int, share: float = 1.0) -> tuple[Tensor, Tensor]:
+    """Draw the first place and the width of an interval in `sizes` places: 0 to `most`, and at most `share` of them."""
+    chances = torch.rand(2, len(sizes), device=sizes.device)
+    limit = (sizes * share).clamp(max=most).floor()
+    width = (chances[0] * (limit + 1)).floor().minimum(limit)
+    return (chances[1] * (sizes - width + 1)).floor(), width
+
+
+def _relative(places: Tensor, size: int) -> Tensor:
+    """Convert places, whose centers are whole numbers, to the coordinates of grid_sample, from -1 to 1."""
+    return (2 * places + 1) / size - 1
+
+
+def _mel(hertz: Tensor) -> Tensor:
+    return 2595 * torch.log10(1 + hertz / 700)
+
+
+def _hertz(mel: Tensor) -> Tensor:
+    return 700 * (10 ** (mel / 2595) - 1)

@@ -1,0 +1,122 @@
+"""SpecAugment and speeds: what is hidden, how lengths change, and that the same seed repeats everything."""
+
+import numpy as np
+import pytest
+import torch
+
+from helpers.sounds import tone
+from saccade import masks
+from saccade.batch import Batch
+from saccade.data.log_mel import log_mel
+from saccade.data.resample import resample
+from saccade.data.sound_config import SoundConfig
+from saccade.train.spec_augment import SpecAugment
+
+LENGTHS = torch.tensor([40, 25, 7])
+
+
+def batch(width=12):
+    mask = masks.padding(LENGTHS)
+    numbers = torch.from_numpy(np.random.default_rng(0).random((3, 40, width), np.float32))
+    return Batch(source=(1 + numbers).masked_fill(~mask[..., None], 0), source_mask=mask)
+
+
+def changed(given=None, **settings):
+    config = SoundConfig(mels=12, augment=settings)
+    torch.manual_seed(7)
+    return SpecAugment(config)(given or batch())
+
+
+def test_nothing_is_asked_for_by_default():
+    assert not SoundConfig().augment.changes
+    for settings in ({"speed": [0.9, 1]}, {"time_masks": 1}, {"frequency_masks": 1}, {"noise": 0.1}):
+        assert SoundConfig(augment=settings).augment.changes
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_bands_are_hidden_as_wholes_and_up_to_the_width(count):
+    widest = 0
+    for seed in range(60):
+        torch.manual_seed(seed)
+        found = SpecAugment(SoundConfig(mels=12, augment={"frequency_masks": count, "frequency_width": 4}))(batch())
+        hidden = (found.source == 0) & found.source_mask[..., None]
+        for row in range(3):
+            part = hidden[row, : LENGTHS[row]]
+            assert torch.equal(part, part[:1].expand_as(part))
+            widest = max(widest, int(part[0].sum()))
+    assert 4 <= widest <= 4 * count
+
+
+def test_intervals_are_hidden_as_wholes_and_leave_most_of_a_recording():
+    most = torch.zeros(3, dtype=torch.long)
+    for seed in range(200):
+        torch.manual_seed(seed)
+        augment = {"time_masks": 1, "time_width": 6, "time_share": 0.3}
+        found = SpecAugment(SoundConfig(mels=12, augment=augment))(batch())
+        hidden = (found.source == 0).all(2) & found.source_mask
+        assert torch.equal(hidden, (found.source == 0).any(2) & found.source_mask)
+        for row in hidden:
+            places = row.nonzero().flatten().tolist()
+            assert places == list(range(places[0], places[0] + len(places))) if places else True
+        most = torch.maximum(most, hidden.sum(1))
+    assert most.tolist() == [6, 6, 2]
+
+
+def test_derivatives_are_hidden_with_their_band():
+    given = batch(36)
+    torch.manual_seed(1)
+    config = SoundConfig(mels=12, deltas=True, augment={"frequency_masks": 1, "frequency_width": 6})
+    hidden = (SpecAugment(config)(given).source[0] == 0).all(0).view(3, 12)
+    assert hidden.any()
+    assert torch.equal(hidden[0], hidden[1])
+    assert torch.equal(hidden[0], hidden[2])
+
+
+def test_a_speed_changes_lengths_and_padding_stays_zero():
+    found = changed(speed=[0.5, 2.0])
+    sizes = found.source_mask.sum(1)
+    assert ((sizes >= (LENGTHS / 2).floor()) & (sizes <= LENGTHS * 2)).all()
+    assert not torch.equal(sizes, LENGTHS)
+    assert not found.source[~found.source_mask].any()
+    assert (found.source[found.source_mask] >= 0.99).all()
+
+
+def test_speed_one_changes_nothing():
+    augment = SpecAugment(SoundConfig(mels=12, augment={"speed": [0.5, 1.0]}))
+    augment.settings = augment.settings.model_copy(update={"speed": (1.0, 1.0 + 1e-7)})
+    given = batch()
+    found = augment(given)
+    torch.testing.assert_close(found.source, given.source, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("speed", [0.8, 1.25])
+def test_another_speed_is_what_resampling_makes(speed):
+    """The spectrogram of a recording that is played faster, but for the length of the window."""
+    config = SoundConfig(mels=40, normalize="none")
+    samples = tone(900, 0.6, noise=0.02)
+    frames = torch.from_numpy(log_mel(samples, 16000, config))[None]
+    augment = SpecAugment(
+        config.model_copy(update={"augment": config.augment.model_copy(update={"speed": (speed, speed)})})
+    )
+    found = augment(Batch(source=frames, source_mask=torch.ones(frames.shape[:2], dtype=torch.bool)))
+    played = resample(torch.from_numpy(samples), round(16000 * speed), 16000).numpy()
+    expected = log_mel(played, 16000, config)
+    assert int(found.source_mask.sum()) == len(expected)
+    middle = slice(5, len(expected) - 5)
+    own = found.source[0].numpy()[: len(expected)][middle]
+    assert np.abs(own.argmax(1) - expected[middle].argmax(1)).max() <= 1
+    assert abs(own.max(1).mean() - expected[middle].max(1).mean()) < 1.0
+
+
+def test_noise_has_the_deviation_asked_for():
+    given = Batch(source=torch.zeros(4, 200, 12), source_mask=torch.ones(4, 200, dtype=torch.bool))
+    assert changed(given, noise=0.3).source.std() == pytest.approx(0.3, rel=0.05)
+
+
+def test_the_same_seed_repeats_everything():
+    settings = {"speed": [0.8, 1.2], "time_masks": 2, "frequency_masks": 2, "noise": 0.1}
+    one, two = changed(**settings), changed(**settings)
+    assert torch.equal(one.source, two.source)
+    assert torch.equal(one.source_mask, two.source_mask)
+    torch.manual_seed(8)
+    assert not torch.equal(SpecAugment(SoundConfig(mels=12, augment=settings))(batch()).source, one.source)
