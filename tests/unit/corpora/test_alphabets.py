@@ -1,4 +1,4 @@
-"""alphabets: characters can be told apart, drawers differ, and splits share no character."""
+"""alphabets: characters and drawers differ, and splits share no character."""
 
 import numpy as np
 import pytest
