@@ -185,7 +185,8 @@ class DrawnAttention(ABC):
     def _reads_source(self, view: FigureSpec, shown: Shown, width: int | None) -> bool:
         """Return whether the drawing itself shows the source: as an image, a sound, or running text."""
         long = view.style in ("matrix", "ribbons", "steps") and runs_on(self._selected(view)[0].maps[0], width)
-        return shown.pictured or view.style == "sound" or long
+        heard = self.sound is not None and self._attends_to_source(shown.site)
+        return shown.pictured or heard or long
 
     def _drawn(self, view: FigureSpec, width: int | None, colour: bool) -> str:
         if view.style == "overlay":
