@@ -17,6 +17,7 @@ from saccade.runs.workers import Workers
 from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
+from saccade.tasks.episode_inputs import Support
 from saccade.tasks.inputs import Input
 from saccade.tasks.tracing import TraceOptions
 from saccade.trace import Trace
@@ -144,6 +145,17 @@ class Model:
     def _check(self, given: Any, name: str) -> None:
         if (why := self.task.reads.fault(given)) is not None:
             raise DataError(f"{name} {why}")
+
+    def classify(self, support: Any, queries: Iterable[Any], **options: Any) -> list[Prediction]:
+        """Predict the labels of images from a few labeled images, with a model trained on episodes.
+
+        support: a folder with a folder of images for each label, or lists of images by label. queries: the images to
+        classify. An image is the path of its file, the bytes of the file, or pixels. Needs no training: the labels are
+        those of the support.
+        """
+        given = Support(support)
+        found: list[Prediction] = self([{"support": given, "query": query} for query in queries], **options)
+        return found
 
     def evaluate(self, examples: Iterable[Example], **options: Any) -> Evaluation:
         """Compute the task's metrics on some examples."""

@@ -24,6 +24,7 @@ __all__ = [
     "UNK",
     "AskedBatch",
     "Batch",
+    "EpisodeBatch",
     "check_tokens",
     "read",
     "round_up",
@@ -190,6 +191,18 @@ class AskedBatch(Batch):
     matches: Tensor | None = read("source", None, counts=False)  # computed from source and question
     spans: Tensor | None = None
     evidence: Tensor | None = None
+
+
+@pytree.node
+class EpisodeBatch(Batch):
+    """Episodes of few-shot learning: labeled images (the support), and images to classify.
+
+    source (B, S): the code of each labeled image's label. support (B, S, H, W, C) and queries (B, Q, H, W, C): bytes.
+    labels (B, Q): the code of each query's label, NO_LABEL for padding.
+    """
+
+    support: Tensor | None = read("source", None, None, None, counts=False)  # its padding is made of images
+    queries: Tensor | None = read()
 
 
 def _is_read(part: Any) -> bool:

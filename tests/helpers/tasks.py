@@ -251,6 +251,42 @@ def ordering(folder: Path, count: int = 120) -> dict[str, Any]:
     return {"task": "ordering", "data": data, "points": points, "model": model, "train": TRAIN}
 
 
+def drawn_episodes(folder: Path, **episodes: Any) -> dict[str, Any]:
+    """Two shots of two or three classes."""
+    data = {"corpus": "alphabets", "size": 120, "held_out": 100, "image_size": 12, "cache": str(folder / "cache")}
+    settings = {"ways": [2, 3], "shots": [1, 2], "queries": 3, "count": 40, "tests": [[2, 1], [3, 2]], "tested": 10}
+    blocks = [
+        {"kind": "attention", "keys": 6, "values": 5},
+        {"kind": "convolutions", "filters": 4},
+        {"kind": "attention", "keys": 6, "values": 5},
+    ]
+    model = {"preset": "snail", "image": {"filters": 6, "layers": 3, "width": 8}, "blocks": blocks}
+    return {"task": "episodes", "data": data, "episodes": {**settings, **episodes}, "model": model, "train": TRAIN}
+
+
+def write_drawings(folder: Path, characters: int = 3, shots: int = 2) -> Path:
+    """Write a folder of folders with drawings, and beside it a query of each character: query1.png and so on."""
+    from PIL import Image
+
+    from saccade.corpora import alphabets
+
+    examples = list(alphabets("test", characters * 20))
+    for number in range(characters):
+        place = folder / "support" / f"letter{number + 1}"
+        place.mkdir(parents=True, exist_ok=True)
+        for shot in range(shots + 1):
+            image = Image.fromarray(examples[number * 20 + shot].image.load())
+            image.save(place / f"{shot}.png" if shot < shots else folder / f"query{number + 1}.png")
+    return folder / "support"
+
+
+def _drawn(folder):
+    support = write_drawings(folder)
+    few = {f"letter{number}": [str(support / f"letter{number}" / "0.png")] for number in (1, 2)}
+    inputs = [{"support": str(support), "query": str(folder / f"query{number}.png")} for number in (1, 3)]
+    return [json.dumps(one) for one in (*inputs, {"support": few, "query": str(folder / "query2.png")})]
+
+
 def _points(folder):
     return ["0.3,0.4 0.1,0.2 0.9,0.8", "[[0.5, 0.25]]", "0.1,0.2 0.9,0.8 0.5,0.5 0,1 1,0"]
 
@@ -307,6 +343,7 @@ CASES = {
     "questions": Case(_questions, _answerable, "no passage"),
     "answering": Case(_answering, _answerable, "no passage"),
     "ordering": Case(ordering, _points, "0.1,0.2 0.3"),
+    "episodes": Case(drawn_episodes, _drawn, "nowhere.png"),
     "chat": Case(_chat, _histories, "{}"),
     "speech": Case(speech, _sounds, "nowhere.wav"),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from saccade.corpora.alphabets import STROKES, alphabets
 from saccade.corpora.articles import BOUNDS, articles
 from saccade.corpora.english_french import english_french
 from saccade.corpora.points import (
@@ -25,11 +26,13 @@ from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.corpora.talk import TURNS, talk
 from saccade.data.example import Example
 from saccade.data.forms import CAPTIONS, DIALOGUES, ORDERS, PAIRS, QUESTIONS, SPEECH, SUMMARIES, TEXT, Form
+from saccade.data.labeled_images import LABELED_IMAGES
 
 __all__ = [
     "CORPORA",
     "Corpus",
     "Generate",
+    "alphabets",
     "articles",
     "convex_hull",
     "english_french",
@@ -236,6 +239,15 @@ CORPORA: dict[str, Corpus] = {
         ),
         bounds=TURNS,
         lengths=TURNS,
+    ),
+    "alphabets": Corpus(
+        alphabets,
+        "Drawings of characters of invented alphabets, each character by twenty people, for few-shot learning.",
+        "episodes",
+        LABELED_IMAGES,
+        ("drawings",),
+        bounds=STROKES,
+        lengths=(2, 4),
     ),
     "spoken": Corpus(
         spoken,

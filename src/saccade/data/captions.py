@@ -108,7 +108,7 @@ def by_picture(examples: Iterable[Example]) -> Iterator[tuple[int, Example]]:
     number, last = -1, None
     for position, example in enumerate(examples, 1):
         if example.image is None:
-            raise DataError(f"example {position} has no image, which captioning needs. Add it.")
+            raise DataError(f"example {position} has no image, which this task needs. Add it.")
         if number < 0 or (example.image is not last and example.image != last):
             number, last = number + 1, example.image
         yield number, example

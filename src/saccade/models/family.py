@@ -13,7 +13,7 @@ from saccade.config import Config
 from saccade.kernels.dropout import Dropout
 from saccade.layers.causal import CausalLayer
 from saccade.layers.encoder import Encoder
-from saccade.models.base import Seq2Seq
+from saccade.models.base import Classifying, Seq2Seq
 
 __all__ = ["Family", "WordNetwork"]
 
@@ -40,7 +40,7 @@ class Family(Config):
     """
 
     reads: ClassVar[str] = "text"
-    """What the family's encoder reads: text, image, point or sound. Heads that need another input are not available."""
+    """What the family's encoder reads: text, image, point, sound or episode. Heads of other inputs cannot be built."""
 
     def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:
         """Build the encoder of a whole sequence, for heads such as the classifier, which pools its states."""
@@ -65,6 +65,10 @@ class Family(Config):
     def pointer_network(self, points: Any) -> Seq2Seq:
         """Build a model that reads points and writes their positions; `points`: a PointsConfig."""
         raise TypeError(f"{type(self).__name__} reads no points: write pointer_network()")
+
+    def few_shot(self, codes: int, longest: int) -> Classifying:
+        """Build a model that reads labeled images and queries; `longest`: the most labeled images, and one query."""
+        raise TypeError(f"{type(self).__name__} reads no episodes: write few_shot()")
 
     def initialize(self, model: nn.Module) -> None:
         """Initialize the weights as the settings say; by default, keep each layer's own initialization."""

@@ -47,7 +47,7 @@ def span_reader(family: Any, vocabulary: int, matches: int, *, config: SpanReade
 
 
 class Head(NamedTuple):
-    """The function that builds a model of a family, and the input of its families: text, image, point or sound."""
+    """The function that builds a model of a family, and what the families it is for read; see `Family.reads`."""
 
     build: Callable[..., Any]
     reads: str = "text"
@@ -61,4 +61,5 @@ HEADS: dict[str, Head] = {
     "captioner": Head(lambda family, vocabulary: family.captioner(vocabulary), "image"),
     "recognizer": Head(lambda family, frames, vocabulary: family.recognizer(frames, vocabulary), "sound"),
     "pointer_network": Head(lambda family, points: family.pointer_network(points), "point"),
+    "few_shot": Head(lambda family, codes, longest: family.few_shot(codes, longest), "episode"),
 }

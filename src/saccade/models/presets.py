@@ -11,9 +11,11 @@ from saccade.models.heads import HEADS
 from saccade.models.hierarchical import HierarchicalConfig
 from saccade.models.listening import ListenerConfig
 from saccade.models.lstmn import LSTMNConfig
+from saccade.models.matching import MatchingConfig
 from saccade.models.pointer_network import PointerNetworkConfig
 from saccade.models.recurrent import RecurrentConfig
 from saccade.models.self_attentive import SelfAttentiveConfig
+from saccade.models.snail import SnailConfig
 from saccade.models.transformer import TransformerConfig
 
 __all__ = ["MODELS", "Preset", "presets_for"]
@@ -232,6 +234,15 @@ _TINY_LISTENER = {
 _TINY_LSTMN = {"embedding": 6, "width": 8}
 _TINY_SELF = {"embedding": 6, "width": 8, "decoder": {"width": 8}}
 _TINY_TRANSFORMER = {"width": 8, "feed_forward": 12, "layers": 2, "dropout": 0.0, "attention": {"heads": 2}}
+_TINY_IMAGE = {"filters": 4, "layers": 2, "width": 6}
+_TINY_SNAIL = {
+    "image": _TINY_IMAGE,
+    "blocks": [
+        {"kind": "attention", "keys": 4, "values": 3},
+        {"kind": "convolutions", "filters": 3},
+        {"kind": "attention", "keys": 5, "values": 4},
+    ],
+}
 
 MODELS: dict[str, Preset] = {
     "sutskever": Preset(RecurrentConfig, _SUTSKEVER, _TINY_STACK, "Sutskever et al. 2014, arXiv:1409.3215"),
@@ -302,8 +313,10 @@ MODELS: dict[str, Preset] = {
         {"embedding": 6, "width": 8, "init": {"kind": "default"}},
         "Vinyals et al. 2015, arXiv:1506.03134",
     ),
+    "snail": Preset(SnailConfig, {}, _TINY_SNAIL, "Mishra et al. 2018, arXiv:1707.03141"),
+    "matching-network": Preset(MatchingConfig, {}, {"image": _TINY_IMAGE}, "Vinyals et al. 2016, arXiv:1606.04080"),
 }
-"""All presets, for text, images, points and sound."""
+"""All presets, for text, images, points, sound and episodes."""
 
 
 def presets_for(head: str) -> dict[str, Preset]:

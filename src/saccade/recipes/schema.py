@@ -12,6 +12,7 @@ from saccade.config import Config, Count, Fault, Index, Seed, Share, Width, chec
 from saccade.corpora import CORPORA
 from saccade.corpora.spoken import SpokenConfig
 from saccade.corpora.stream import LONGEST, SHORTEST
+from saccade.data.episodes import EpisodesConfig
 from saccade.data.sound_config import SoundConfig
 from saccade.data.summary_targets import SummaryConfig
 from saccade.data.text import find_file
@@ -41,7 +42,8 @@ class DataConfig(Config):
     """Number of training examples of a built-in corpus."""
     seed: Seed = 1
     lengths: Annotated[tuple[Count, Count], Field(strict=False)] = (3, 20)
-    """Least and most words, for talk turns; default of articles: 60 to 160, of stories: 40 to 120, of talk: 2 to 14."""
+    """Least and most words, turns, or strokes of alphabets; default of articles: 60 to 160, of stories: 40 to 120, of
+    talk: 2 to 14, of alphabets: 2 to 4."""
     train: Files | None = None
     """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
     valid: Files | None = None
@@ -67,9 +69,9 @@ class DataConfig(Config):
     """For stories: share of the questions that the story does not answer."""
     spoken: SpokenConfig = SpokenConfig()
     image_size: int = Field(64, ge=8, le=1024)
-    """For captioning: image size in pixels; all images become squares of this side."""
+    """For images: size in pixels; all images become squares of this side."""
     image_fit: Literal["crop", "pad", "squash"] = "crop"
-    """For captioning: how an image becomes square."""
+    """How an image becomes square."""
     cache: str | None = None
     """Folder for tokenized data; default: the user's cache folder."""
 
@@ -147,6 +149,7 @@ class Sections(Config):
     chat: ChatConfig = ChatConfig()
     summary: SummaryConfig = SummaryConfig()
     points: PointsConfig = PointsConfig()
+    episodes: EpisodesConfig = EpisodesConfig()
     sound: SoundConfig = SoundConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()
     train: TrainConfig = TrainConfig()

@@ -9,6 +9,7 @@ from saccade.tasks.base import Task
 from saccade.tasks.captioning import Captioning
 from saccade.tasks.chat import Chat
 from saccade.tasks.classification import Classification
+from saccade.tasks.episodes import Episodes
 from saccade.tasks.language import Language
 from saccade.tasks.ordering import Ordering
 from saccade.tasks.questions import Questions
@@ -30,6 +31,7 @@ TASKS: dict[str, type[Task]] = {
         Answering,
         Chat,
         Ordering,
+        Episodes,
         Speech,
     )
 }

@@ -27,6 +27,7 @@ DIGESTS = {
     ("spoken", 1, 7): "d12cfa5d40b3728f17ea67fe1098c6aa",
     ("spoken", 10, 20): "c19990b8ac35f3c3341e4b17deec1118",
     ("talk", 9, 14): "cf8076ec14ecfc52bb5fe47d02c0c409",
+    ("alphabets", 2, 4): "971e5ea51c8cdbd1465e109d92d96dc7",
 }
 SIZES = {
     "english-french": 3000,
@@ -39,6 +40,7 @@ SIZES = {
     "spoken": 600,
     "stories": 1000,
     "talk": 2000,
+    "alphabets": 1000,
 }
 
 
@@ -47,9 +49,9 @@ def written(example):
     links = None if example.links is None else str(example.links)
     asked = () if example.question is None else (example.question, example.spans, example.evidence)
     heard = () if example.sound is None else (example.times, example.sound.stamp())
-    return repr(
-        (example.source, *example.turns, example.target, example.references, links, example.boxes, *asked, *heard)
-    )
+    labeled = () if example.label is None else (example.label,)
+    parts = (example.source, *example.turns, example.target, example.references, links, example.boxes)
+    return repr((*parts, *asked, *heard, *labeled))
 
 
 @pytest.mark.parametrize(("name", "low", "high"), DIGESTS)

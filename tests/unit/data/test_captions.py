@@ -257,7 +257,7 @@ def test_examples_are_numbered_by_their_pictures(tmp_path):
         (0, "c"),
         (1, "b"),
     ]
-    with pytest.raises(DataError, match="example 1 has no image, which captioning needs"):
+    with pytest.raises(DataError, match="example 1 has no image, which this task needs"):
         list(by_picture([Example(target="a")]))
 
 

@@ -49,12 +49,14 @@ def places():
 def changed(preset, path, value):
     reads = PRESETS[preset].family.reads if preset else "text"
     task, corpus = {"text": ("translation", "english-french"), "image": ("captioning", "scenes"),
-                    "point": ("ordering", "salesman"), "sound": ("speech", "spoken")}[reads]  # fmt: skip
+                    "point": ("ordering", "salesman"), "sound": ("speech", "spoken"),
+                    "episode": ("episodes", "alphabets")}[reads]  # fmt: skip
     model = {"preset": preset} if preset else {}
     settings = {"task": task, "data": {"corpus": corpus}, "model": model, "tokenizer": {"shared": True}}
     inner = settings
     for name in path[:-1]:
-        inner = inner.setdefault(name, {})
+        inner = inner.setdefault(name, [{"kind": "attention"}] if name == "blocks" else {})
+        inner = inner[0] if isinstance(inner, list) else inner
     inner[path[-1]] = value
     return RecipeText(settings, "recipe")
 

@@ -65,7 +65,7 @@ def data(
     if out is None:
         for example in entry.generate("train", size, seed, min_length=low, max_length=high, **options):
             links = None if example.links is None else str(example.links)
-            parts = (example.source, example.question, *example.turns, example.target, links)
+            parts = (example.source, example.question, *example.turns, example.target, example.label, links)
             echo("\t".join(part for part in parts if part is not None))
         return
     written: list[Path] = []

@@ -14,6 +14,7 @@ from saccade.data.public.cnn_dailymail import convert_cnn_dailymail
 from saccade.data.public.flickr8k import convert_flickr8k
 from saccade.data.public.fsdd import convert_fsdd
 from saccade.data.public.hansards import convert_hansards
+from saccade.data.public.omniglot import convert_omniglot
 from saccade.data.public.tatoeba import convert_tatoeba
 from saccade.data.public.trees import convert_trees
 
@@ -128,6 +129,16 @@ PUBLIC: dict[str, PublicSet] = {
         "Download the training and the development set, version 1.1; DIR has train-v1.1.json and dev-v1.1.json. "
         "Version 2.0 has unanswerable questions: --set data.train=train-v2.0.json --set data.valid=dev-v2.0.json.",
         "squad",
+    ),
+    "omniglot": PublicSet(
+        "Omniglot: 1,623 handwritten characters of 50 alphabets, each drawn by 20 people, for few-shot learning.",
+        "episodes",
+        "https://github.com/brendenlake/omniglot",
+        "MIT",
+        "Unpack python/images_background.zip; DIR is the folder that holds images_background, or images_background.npz "
+        "with the array images (characters, drawers, height, width). Eight tenths of the characters are for training.",
+        "omniglot",
+        convert_omniglot,
     ),
     "dailydialog": PublicSet(
         "Dialogues of everyday English, 13,118 of about 8 turns each.",

@@ -70,7 +70,7 @@ function cutNote({ trace, site }) {
   const most = trace.options.max_length;
   const last = trace.sides.get("target")?.marks ?? [];
   if ((site && site.rows !== "target") || !trace.steps.length || last.includes(trace.steps.length - 1)
-    || ["classification", "questions"].includes(trace.task)) return null;
+    || ["classification", "episodes", "questions"].includes(trace.task)) return null;
   return el("span", { class: "cut" }, `… cut at ${Number.isInteger(most) ? most : trace.steps.length} tokens`);
 }
 
