@@ -1,6 +1,7 @@
 """Every block of the guides runs, in the order of its page, in a folder that has the models and files they name."""
 
 import configparser
+import json
 import os
 import re
 import shlex
@@ -22,7 +23,7 @@ from saccade.runs.training import train
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [DOCS / f"{name}.md" for name in ("captioning", "self-attention", "serve")]
-PAGES += [DOCS / "how-to" / f"{name}.md" for name in ("extend", "resume-and-scale", "serve")]
+PAGES += [DOCS / "how-to" / f"{name}.md" for name in ("extend", "resume-and-scale", "serve", "speech-data")]
 RUN_ELSEWHERE = {"README.md", "first-model.md", "own-data.md", "figures.md", "pointer-networks.md", "chat.md"} | {
     "questions.md",
     "summaries.md",
@@ -34,6 +35,9 @@ NOT_RUN = {
     "python benchmarks/photographs.py": "the same",
     "saccade train english-french --out runs/sharded": "FSDP needs GPUs",
     "saccade train english-french --out runs/bf16": "some processors have no bf16",
+    "git clone": "the Free Spoken Digit Dataset is not distributed with saccade",
+    "saccade data fsdd": "the same",
+    "saccade train fsdd": "the same",
     "MASTER_ADDR": "several nodes are several machines",
 }
 """Beginnings of commands that cannot run here, and why."""
@@ -143,6 +147,8 @@ def test_every_block_runs(path, shop, monkeypatch, request):
             Path(next(names, "part.yaml")).write_text(content)
             if "task:" in content and ":" not in yaml.safe_load(content)["task"]:
                 parse_recipe(read_yaml(Path("part.yaml")))
+        elif language == "json":
+            assert all(isinstance(json.loads(line), dict) for line in content.splitlines())
         else:
             assert language == "ini", f"blocks of {language or 'no language'} are not checked"
             unit = configparser.ConfigParser()

@@ -13,8 +13,8 @@ import saccade
 from helpers.commands import run
 from helpers.recipes import MODEL, untrained, write_folder, write_lines, write_recipe
 from saccade.cli.commands.evaluate import _trained_to
-from saccade.corpora import stories
-from saccade.data.forms import CAPTIONS, PAIRS, QUESTIONS, TEXT
+from saccade.corpora import spoken, stories
+from saccade.data.forms import CAPTIONS, PAIRS, QUESTIONS, SPEECH, TEXT
 from saccade.models import MODELS
 from saccade.runs.recipe import load_recipe
 from saccade.trace import Trace
@@ -207,6 +207,36 @@ def test_questions_are_printed_and_written_with_their_evidence(capsys, tmp_path)
         found = list(QUESTIONS.read([tmp_path / f"{split}.jsonl"]))
         assert found == list(stories(split, count, min_length=30, max_length=60))
         assert all(example.evidence for example in found)
+
+
+def test_a_corpus_is_printed_with_other_settings(capsys):
+    words = ("data", "spoken", "--size", 3, "--lengths", 3, 6)
+    assert [line.count("\t") for line in out_of(run(capsys, *words)).splitlines()] == [0, 0, 0]
+    changed = out_of(run(capsys, *words, "--set", "data.spoken.kind=translation")).splitlines()
+    assert [line.count("\t") for line in changed] == [2, 2, 2], "English, French and links"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("data.spoken.kind=songs", "spoken.kind: Input should be 'digits'"),
+        ("train.lr=1", "can change the section data alone here, and not its corpus, which is spoken"),
+        ("data.corpus=talk", "and not its corpus"),
+        ("data.spokn={}", "Did you mean 'spoken'"),
+    ],
+)
+def test_settings_that_a_corpus_does_not_have_are_refused(capsys, change, message):
+    ran = run(capsys, "data", "spoken", "--set", change)
+    assert ran.code == 2
+    assert message in " ".join(ran.err.split())
+
+
+def test_recordings_that_are_written_read_back(capsys, tmp_path):
+    out_of(run(capsys, "data", "spoken", "--size", 3, "--held-out", 2, "--out", tmp_path))
+    found = list(SPEECH.read([tmp_path / "train.jsonl"]))
+    assert [example.text for example in found] == [example.text for example in spoken("train", 3)]
+    assert [example.times for example in found] == [example.times for example in spoken("train", 3)]
+    assert found[0].sound.load().rate == 8000
 
 
 def test_data_that_are_written_read_back(capsys, tmp_path):

@@ -5,6 +5,7 @@ A change that is meant changes the digests below, and every figure measured on t
 
 import hashlib
 
+import numpy as np
 import pytest
 
 from saccade.corpora import CORPORA
@@ -23,6 +24,8 @@ DIGESTS = {
     ("convex-hull", 5, 50): "fc00718802bc3cb598e6be37edb01ada",
     ("salesman", 5, 10): "98a7db67e11c8f6416279ae5bc29ea43",
     ("talk", 2, 14): "00777e59046446c682980414abd8d830",
+    ("spoken", 1, 7): "d12cfa5d40b3728f17ea67fe1098c6aa",
+    ("spoken", 10, 20): "c19990b8ac35f3c3341e4b17deec1118",
     ("talk", 9, 14): "cf8076ec14ecfc52bb5fe47d02c0c409",
 }
 SIZES = {
@@ -33,6 +36,7 @@ SIZES = {
     "sorting": 1000,
     "convex-hull": 1000,
     "salesman": 400,
+    "spoken": 600,
     "stories": 1000,
     "talk": 2000,
 }
@@ -42,7 +46,10 @@ def written(example):
     """Everything an example says, as text; links are sets, so they are sorted."""
     links = None if example.links is None else str(example.links)
     asked = () if example.question is None else (example.question, example.spans, example.evidence)
-    return repr((example.source, *example.turns, example.target, example.references, links, example.boxes, *asked))
+    heard = () if example.sound is None else (example.times, example.sound.stamp())
+    return repr(
+        (example.source, *example.turns, example.target, example.references, links, example.boxes, *asked, *heard)
+    )
 
 
 @pytest.mark.parametrize(("name", "low", "high"), DIGESTS)
@@ -56,3 +63,20 @@ def test_the_corpus_is_the_one_that_results_were_measured_on(name, low, high):
             if example.image is not None and number < 60:
                 digest.update(example.image.load().tobytes())
     assert digest.hexdigest() == DIGESTS[name, low, high]
+
+
+LEVELS = [
+    [14.99, -1.7, -3.73, -9.46],
+    [16.31, -1.67, -2.65, -4.82],
+    [8.62, -10.17, -6.52, -12.71],
+    [16.74, 5.5, -4.29, -8.45],
+]
+"""Of the first utterances: decibels in four bands of equal width."""
+
+
+def test_the_sounds_are_those_that_results_were_measured_on():
+    found = []
+    for example in CORPORA["spoken"].generate("train", 4, kind="sentences", max_length=10, noise=(10, 20), room=0.4):
+        power = np.abs(np.fft.rfft(example.sound.load().samples)) ** 2
+        found.append([10 * np.log10(band.mean()) for band in np.array_split(power, 4)])
+    assert np.array(found) == pytest.approx(np.array(LEVELS), abs=0.05)

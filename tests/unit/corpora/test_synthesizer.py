@@ -11,8 +11,9 @@ from helpers.speech_signals import decibels, formants, pitch
 from saccade.corpora.spoken.lexicon import pronounce
 from saccade.corpora.spoken.numbers import DIGITS
 from saccade.corpora.spoken.phones import PHONES, VOWELS, parse_phones
-from saccade.corpora.spoken.plan import FRAME, Delivery, arrange, plan
+from saccade.corpora.spoken.plan import plan
 from saccade.corpora.spoken.synth import PEAK, bandwidths, synthesize
+from saccade.corpora.spoken.timing import FRAME, Delivery, arrange
 from saccade.corpora.spoken.voice import VOICES, Voice, formant_voice, voices_of
 from saccade.corpora.spoken.words import WORDS
 from saccade.errors import DataError

@@ -29,6 +29,9 @@ def data(
             help="Minimum and maximum words, turns of talk; default: 3 20, articles 60 160, stories 40 120, talk 2 14."
         ),
     ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a corpus setting: --set data.spoken.kind=sentences")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     clear_cache: Annotated[bool, typer.Option("--clear-cache", help="Delete all cached tokenized data.")] = False,
 ) -> None:
@@ -58,20 +61,34 @@ def data(
         raise unknown_name("corpus", corpus, {*CORPORA, *PUBLIC})
     entry = CORPORA[corpus]
     low, high = lengths or entry.lengths
+    options = entry.options(_settings(corpus, set_ or []))
     if out is None:
-        for example in entry.generate("train", size, seed, min_length=low, max_length=high):
+        for example in entry.generate("train", size, seed, min_length=low, max_length=high, **options):
             links = None if example.links is None else str(example.links)
             parts = (example.source, example.question, *example.turns, example.target, links)
             echo("\t".join(part for part in parts if part is not None))
         return
     written: list[Path] = []
     for split, count in (("train", size), ("valid", held_out), ("test", held_out)):
-        examples = entry.generate(split, count, seed, min_length=low, max_length=high)
+        examples = entry.generate(split, count, seed, min_length=low, max_length=high, **options)
         written += entry.form.write(examples, out, split, entry.sides)
     if json:
         print_json([str(path) for path in written])
     else:
         print_status(f"Wrote {', '.join(path.name for path in written)} to {out}")
+
+
+def _settings(corpus: str, changes: list[str]) -> Any:
+    """Return the settings of a recipe's data section for a built-in corpus, with changes."""
+    from saccade.config import parse
+    from saccade.errors import ConfigError
+    from saccade.recipes import RecipeText, override
+    from saccade.recipes.schema import DataConfig
+
+    settings = override(RecipeText({"data": {"corpus": corpus}}, "--set"), changes).settings
+    if [*settings] != ["data"] or settings["data"].get("corpus") != corpus:
+        raise ConfigError(f"--set can change the section data alone here, and not its corpus, which is {corpus}.")
+    return parse(DataConfig, settings["data"], "--set")
 
 
 def _list(built_in: dict[str, Any], public: dict[str, Any], json: bool) -> None:

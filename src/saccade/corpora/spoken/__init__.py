@@ -4,8 +4,8 @@
     0.13-0.41 0.41-0.84 0.97-1.42  the twenty-first of march two thousand    la vieille femme donne une pomme rouge
 
 The voices are those of a small formant synthesizer in numpy, or of espeak, which the extra `voices` installs. Read
-`phones` first (the sounds of English), then `voice` (speakers), `plan` (from words to movements), `synth` (from
-movements to samples), `effects` (rooms and noise), and `sentences` (what is said).
+`phones` first (the sounds of English), then `voice` (speakers), `timing` and `plan` (from words to movements), `synth`
+(from movements to samples), `effects` (rooms and noise), and `sentences` (what is said).
 """
 
 from __future__ import annotations

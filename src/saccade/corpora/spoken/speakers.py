@@ -5,7 +5,7 @@ from __future__ import annotations
 from saccade.corpora.spoken.config import SpokenConfig
 from saccade.corpora.spoken.espeak import espeak_voices_of
 from saccade.corpora.spoken.espeak_engine import EspeakVoice
-from saccade.corpora.spoken.plan import Delivery
+from saccade.corpora.spoken.timing import Delivery
 from saccade.corpora.spoken.utterance import EspeakUtterance, Surroundings, Utterance
 from saccade.corpora.spoken.voice import voices_of
 from saccade.corpora.stream import Dice

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.corpora.spoken.chance import uniform
-from saccade.corpora.spoken.plan import FRAME, Score
+from saccade.corpora.spoken.plan import Score
+from saccade.corpora.spoken.timing import FRAME
 from saccade.corpora.spoken.voice import Voice
 
 __all__ = ["PEAK", "VERSION", "bandwidths", "synthesize"]

@@ -12,8 +12,9 @@ from saccade.corpora.spoken.chance import seed_of
 from saccade.corpora.spoken.effects import Color, Samples, add_noise, level_of, reverberate
 from saccade.corpora.spoken.espeak import speak
 from saccade.corpora.spoken.espeak_engine import EspeakVoice
-from saccade.corpora.spoken.plan import Delivery, arrange, plan
+from saccade.corpora.spoken.plan import plan
 from saccade.corpora.spoken.synth import PEAK, VERSION, synthesize
+from saccade.corpora.spoken.timing import Delivery, arrange
 from saccade.corpora.spoken.voice import formant_voice
 from saccade.data.example import Time
 from saccade.data.resample import resample
