@@ -72,7 +72,7 @@ class Shown(NamedTuple):
         style = "overlay" if self.pictured else self.view.style or "matrix"
         word = "word" if self.view.words else "subword"
         writes, reads = (f"the {kind} {word}" for kind in _WHO.get(self.sides, ("attending", "attended")))
-        reads = "a region" if self.pictured else reads
+        reads = "a region" if self.pictured else "an interval of time" if style == "sound" else reads
         share = f"{_PARTS[style]} the share of attention that {writes} pays to {reads}"
         faint = f"; below {text_width.percent(FAINTEST_LINK)} none is drawn"
         return f"{self.source}; {share}{faint if style in ('ribbons', 'steps', 'arcs', 'points') else ''}"
