@@ -1,5 +1,5 @@
-# make test   environment, linters, types and the whole test-suite
-# make demo   environment, then a translator learns English-French in two minutes and shows where it looked
+# make test   environment, linters, type checks and all tests
+# make demo   environment, then a translator learns English-French in two minutes and shows its attention
 # make site   the documentation as pages: build/site/index.html
 # make release   dist/ with the wheel and the sdist, the wheel tried in a clean environment
 PYTHON ?= python3
@@ -23,11 +23,11 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# unit tests and the papers' equations: no laws, no training runs, no processes, no browser
+# unit tests and the papers' equations: no property tests, training runs, processes or browser
 fast: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/unit tests/reference
 
-# The fast tests with the lowest versions that pyproject.toml allows. torch 2.6 from PyPI brings gigabytes of CUDA libraries;
+# The fast tests with the lowest versions that pyproject.toml allows. torch from PyPI brings gigabytes of CUDA libraries;
 # `make test-lowest TORCH=` leaves torch at the version of constraints.txt. schemathesis needs a newer rich than we do.
 TORCH ?= lowest
 test-lowest:
@@ -52,7 +52,7 @@ format: $(STAMP)
 growth: $(STAMP)
 	$(BIN)/python benchmarks/growth.py
 
-# both reinstall only when what is installed could have changed
+# both reinstall only after a change of pyproject.toml or constraints.txt
 $(DEMO): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch -c $(CONSTRAINTS)

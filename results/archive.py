@@ -4,8 +4,8 @@
     python results/archive.py list [GROUP[/ROW]]                   print the names of its files
     python results/archive.py show GROUP/ROW/seed-1/metrics.json   print a file
 
-`tar -xf results/runs.tar.xz` unpacks everything. A run has metrics.json, recipe.yaml and log.jsonl; one of a program
-from elsewhere has metrics.json alone. Runs with a tag, and those on validation data only, stay out of the archive.
+`tar -xf results/runs.tar.xz` unpacks everything. A run has metrics.json, recipe.yaml and log.jsonl; a run of an
+external program has metrics.json alone. Runs with a tag, and those on validation data only, stay out of the archive.
 """
 
 from __future__ import annotations

@@ -48,10 +48,10 @@ def _names() -> Iterator[str]:
 
 
 def _tidy(element: Element) -> None:
-    """Shorten an element's numbers, and keep of its style what is not true of all elements."""
+    """Shorten an element's numbers, and drop the parts of its style that all elements share."""
     parts = [part.strip().replace(": ", ":") for part in element.attrib.pop("style", "").split(";")]
     kept = [part for part in parts if part and part not in DEFAULT and not part.startswith("font-family")]
-    if element.tag == f"{SVG}path" and kept and kept[0].startswith("fill:#"):  # hardly two cells have the same
+    if element.tag == f"{SVG}path" and kept and kept[0].startswith("fill:#"):  # almost every cell has its own color
         element.set("fill", kept.pop(0).removeprefix("fill:"))
     clips = [f"clip-path:{clip}" for clip in [element.attrib.pop("clip-path", None)] if clip]
     if kept or clips:
@@ -102,7 +102,7 @@ def _path(text: str) -> str:
 
 
 def _unwrap(parent: Element) -> None:
-    """Replace groups that say nothing by their content, and let a group carry the style that its markers share."""
+    """Replace groups without attributes by their content, and move a style that all markers share to their group."""
     for place, child in reversed(list(enumerate(parent))):
         _unwrap(child)
         if child.tag == f"{SVG}g" and set(child.attrib) <= {"id"}:

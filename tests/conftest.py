@@ -1,4 +1,4 @@
-"""Every test starts from the same numbers, on one thread; and one tiny trained model for all that need one."""
+"""Every test starts from the same seed, on one thread; tests share one tiny trained model."""
 
 import os
 
@@ -49,7 +49,7 @@ def translator(text):
 
 @pytest.fixture
 def copied(translator, tmp_path):
-    """A copy of it, to be spoiled; without checksums, as older versions wrote it."""
+    """A copy of the model folder for tests that damage it; without checksums, as older versions wrote it."""
     import shutil
 
     return shutil.copytree(translator, tmp_path / "copied", ignore=shutil.ignore_patterns("SHA256SUMS"))
@@ -57,7 +57,7 @@ def copied(translator, tmp_path):
 
 @pytest.fixture(scope="session")
 def model(translator):
-    """The same, loaded."""
+    """The same model, loaded."""
     import saccade
 
     return saccade.load(translator, device="cpu")

@@ -32,11 +32,11 @@ SNIPPETS = [
 COMMANDS = re.findall(r"^\$ saccade (.*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
 INLINE = re.findall(r"`saccade ([^`<>]+)`", (ROOT / "README.md").read_text())
 QUICK = ["train.steps=3", "data.size=200", "data.held_out=20", "data.lengths=[3,8]", "data.cache=cache"]
-"""What makes a training of the documents a matter of seconds."""
+"""Settings that shorten the documents' training runs to seconds."""
 
 
 def serve_and_stop(words):
-    """A server runs until it is told to stop."""
+    """Commands that run until they are stopped."""
     command = [sys.executable, "-m", "saccade", *words, "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         (address,) = re.findall(r"http://\S+", next(line for line in server.stderr if "http://" in line))
@@ -165,6 +165,6 @@ def test_the_first_example_shows_a_row_for_each_word_written(capsys):
     capsys.readouterr()
     example["show"](source, hypothesis)
     shown = capsys.readouterr().out.splitlines()
-    letters = max(map(len, source))  # the source's words stand upright above the rows
+    letters = max(map(len, source))  # the source words are written vertically above the rows
     rows = [line.split()[0] for line in shown[letters:]]
     assert rows == [example["VOCABULARY"][token] for token in hypothesis.tokens]

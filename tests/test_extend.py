@@ -1,6 +1,6 @@
 """The files of examples/extend: what they add is used by a recipe, trained, saved and loaded.
 
-Tasks are under the laws of tasks too.
+The property tests of tasks run over these tasks, too.
 """
 
 import copy

@@ -80,7 +80,7 @@ def server(shop):
 
 
 def quick(words):
-    """The command with settings that make its training short."""
+    """Return the command with settings that shorten its training run."""
     if words[0] != "train":
         return words
     more = {"data.cache": "cache", "data.size": 200, "data.held_out": 20, "data.lengths": "[3,8]"}

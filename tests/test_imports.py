@@ -136,7 +136,7 @@ def test_imports_go_one_way(module):
 
 
 def test_the_table_only_points_down():
-    """Whoever may be imported may not import back."""
+    """A module that may be imported may not import its importer."""
     for home, targets in MAY_IMPORT.items():
         for target in targets - FIRST:
             below = target.split(".")[0]

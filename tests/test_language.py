@@ -48,6 +48,7 @@ MODULES = [
     for path in (ROOT / "src").rglob("*.py")
     if not {"english_french", "articles", "stories"} & {*path.parts} and path.parts[-2:] != ("spoken", "words.py")
 ]
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 
 def prose(source):
@@ -58,6 +59,13 @@ def prose(source):
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count(" ") > 2:
             yield node.lineno, node.value
+
+
+def explanations(source):
+    """(line, text) of every comment and docstring: other strings of tests are test data."""
+    documented = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)]
+    lines = {node.value.lineno for node in documented if isinstance(node.value, ast.Constant)}
+    return [(number, text) for number, text in prose(source) if text.startswith("#") or number in lines]
 
 
 def script_prose(source):
@@ -83,6 +91,12 @@ def test_modules(path):
     assert found((number, without_code(text)) for number, text in lines) == [], BANNED
 
 
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_tests(path):
+    lines = explanations(path.read_text(encoding="utf-8"))
+    assert found((number, without_code(text)) for number, text in lines) == [], BANNED
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_documents(path):
     assert found(enumerate(without_code(path.read_text(encoding="utf-8")).splitlines(), 1)) == [], BANNED
@@ -96,6 +110,11 @@ def test_scripts(path):
 def test_the_words_are_noticed_where_they_are_prose():
     source = '"""It is told of nobody."""\nwhoever = 1  # in company\nx = "company"\n'
     assert [word for _, word in found(prose(source))] == ["in company"[3:], "is told", "nobody"]
+
+
+def test_the_words_are_noticed_where_tests_explain():
+    source = '"""A kernel and its twin."""\nx = "the data is told by nobody"  # whoever\n'
+    assert [word for _, word in found(explanations(source))] == ["whoever", "twin"]
 
 
 def test_the_words_are_noticed_in_scripts_and_documents():

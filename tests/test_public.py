@@ -1,4 +1,4 @@
-"""What each module offers: listed, there, and explained."""
+"""Public names: each is in `__all__`, exists and has a docstring."""
 
 import importlib
 import inspect

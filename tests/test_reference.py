@@ -1,4 +1,4 @@
-"""The references are what the code says today."""
+"""The generated reference pages are up to date."""
 
 import re
 import runpy

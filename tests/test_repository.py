@@ -1,4 +1,4 @@
-"""The repository stays small: whoever clones it gets source text, and measurements in compressed form."""
+"""The repository stays small: source text, and measurements in compressed form."""
 
 import shutil
 import subprocess
@@ -32,7 +32,7 @@ def test_tracked_files_are_small(sizes):
 
 
 def test_figures_and_measurements_are_small(sizes):
-    """Text grows with what the package can do; nothing else may."""
+    """Only source text may grow with the package."""
     found = {path: size for path, size in sizes.items() if path.suffix in DRAWN}
     assert sum(found.values()) < FIGURES, sorted(found, key=found.__getitem__)[-8:]
 

@@ -22,18 +22,18 @@ FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parents[1] / "tests"))
 
 from helpers.page_states import VARIANTS, sheet, take  # noqa: E402
-from helpers.pages import hide  # noqa: E402
+from helpers.pages import wrote  # noqa: E402
 
 TEXT = "the European Economic Area"
-HIDDEN = 2
-"""The word of the text that is hidden in the picture of the README."""
+FOLLOWED = 3
+"""The written word that is selected in the picture of the README; what it attends to most is hidden."""
 WIDE = 800
 QUALITY = 18
-"""The lowest that leaves the words of a tile readable: pictures are large beside source text."""
+"""WebP quality: the lowest with which the words of a tile stay readable, to keep the files small."""
 
 
 def picture(browser: Browser, model: str) -> Image.Image:
-    """The page of a model's server, after a word was hidden."""
+    """Return a screenshot of the page of a model's server, after a word was hidden."""
     command = [sys.executable, "-m", "saccade", "serve", model, "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
@@ -41,9 +41,10 @@ def picture(browser: Browser, model: str) -> Image.Image:
         page = browser.new_page(viewport={"width": 1180, "height": 640}, reduced_motion="reduce")
         page.goto(f"{address}#text={TEXT.replace(' ', '+')}")
         page.locator(".word").first.wait_for()
-        hide(page, HIDDEN)
+        wrote(page).nth(FOLLOWED).click()
+        page.locator(".hide").first.click()
         page.locator(".changes").wait_for()
-        page.wait_for_timeout(300)
+        page.wait_for_timeout(2000)  # until it is known what would happen if others were hidden
         taken = Image.open(BytesIO(page.screenshot())).convert("RGB")
         page.close()
         server.terminate()

@@ -33,7 +33,7 @@ PAD, BOS, EOS, UNK = range(4)
 NO_LABEL = -100
 """The label of a padding row; torch's cross-entropy ignores it."""
 COPY = "copy"
-"""The record, beside the attention sites, of the source positions that words were copied from."""
+"""Name under which a Tape records the source positions that words were copied from."""
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 
@@ -165,7 +165,7 @@ class Batch:
 
     @classmethod
     def of(cls, *args: Any, **kwargs: Any) -> "Batch":
-        """Do as `from_lists`, the name since the last release."""
+        """Return `from_lists(…)`; deprecated alias."""
         warn_renamed("Batch.of", "Batch.from_lists")
         return cls.from_lists(*args, **kwargs)
 
@@ -187,7 +187,7 @@ class AskedBatch(Batch):
 
     question: Tensor | None = read("question")
     question_mask: Tensor | None = read("question", counts=False)
-    matches: Tensor | None = read("source", None, counts=False)  # both texts determine it
+    matches: Tensor | None = read("source", None, counts=False)  # computed from source and question
     spans: Tensor | None = None
     evidence: Tensor | None = None
 

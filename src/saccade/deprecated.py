@@ -12,7 +12,7 @@ __all__ = ["renamed", "warn_renamed"]
 
 def warn_renamed(old: str, new: str) -> None:
     """Warn that `old` was renamed to `new`."""
-    warnings.warn(f"{old} is now {new}; the old name goes with the next release.", DeprecationWarning, stacklevel=3)
+    warnings.warn(f"{old} is now {new}; the next release removes the old name.", DeprecationWarning, stacklevel=3)
 
 
 def renamed(module: str, names: dict[str, tuple[str, str]]) -> Callable[[str], Any]:

@@ -16,7 +16,7 @@ from saccade.look.drawn import DrawnAttention
 from saccade.look.picture import Picture
 from saccade.look.sound import Spectrogram
 
-__all__ = ["NOTHING", "AttentionMaps", "Prediction", "Side", "TimedWord", "side"]
+__all__ = ["NOTHING", "AttentionMaps", "Prediction", "Side", "TimedWord", "check_head", "side"]
 
 Weights = NDArray[Any]
 _SEED = "<source>"
@@ -156,12 +156,19 @@ class AttentionMaps(DrawnAttention):
         return self.source if name == "source" else self.target
 
 
+def check_head(head: int, heads: int, site: str) -> None:
+    """Raise ConfigError if a site has no head of this number; errors count heads from 1, as figures do."""
+    if not 0 <= head < heads:
+        raise ConfigError(
+            f"there is no head {head + 1} (in Python: head={head}): {site} has {heads} head{'s' if heads > 1 else ''}."
+        )
+
+
 def _of_head(weights: Weights, head: int | None, site: str) -> Weights:
     if head is None:
         mean: Weights = weights.mean(0)
         return mean
-    if not 0 <= head < len(weights):
-        raise ConfigError(f"head {head} was asked for, but {site} has heads 0 to {len(weights) - 1}.")
+    check_head(head, len(weights), site)
     chosen: Weights = weights[head]
     return chosen
 

@@ -1,4 +1,4 @@
-"""A browser for tests that look at pages as readers do; every page that is visited must run without a fault."""
+"""A browser for tests that use pages as readers do; every visited page must run without an error."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ def _chromium():
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
-@pytest.fixture(scope="module")  # no wider: while it runs, no test of this process could start a loop of its own
+@pytest.fixture(scope="module")  # session scope would block other event loops
 def browser():
     found = _chromium()
     if found is None and "CI" not in os.environ:
@@ -30,7 +30,7 @@ def browser():
 
 
 class Visitor:
-    """Opens pages, and keeps what they asked for and what went wrong in them."""
+    """Opens pages, and records their requests and errors."""
 
     def __init__(self, browser):
         self._browser, self._contexts = browser, []
@@ -57,7 +57,7 @@ class Visitor:
 
 @pytest.fixture
 def visit(browser):
-    """visit(address) opens a page and waits until it is drawn; a fault in it, its policy's included, fails the test."""
+    """visit(address) opens a page and waits until it is drawn; an error in it fails the test."""
     visitor = Visitor(browser)
     yield visitor
     visitor.close()

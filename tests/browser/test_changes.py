@@ -1,4 +1,4 @@
-"""What-if on the explorer: what is said of a change, where one looks after it, and what a change costs."""
+"""Interventions in the explorer: the sentence about a change, the selection after it, and the requests it makes."""
 
 import re
 
@@ -81,21 +81,21 @@ def test_the_sentence_speaks_of_a_word_that_changed(explorer):
     expect_answer(shown)
     server.kept = ["sur"]
     hide(shown, 2)
-    expect(happened(shown)).to_contain_text("the words stay the same")
+    expect(happened(shown)).to_contain_text("“on” is hidden: the words stay the same; “sur” now attends most to")
     hide(shown, 6)
-    expect(happened(shown)).to_contain_text("in place of “zone”, “autre” now attends most to")
+    expect(happened(shown)).to_contain_text("“zone” became “autre”")
 
 
 def test_what_was_said_has_its_consequences_told(explorer):
     shown, _ = explorer(f"text={TEXT}&on=one&hide=6&force=5&force=100")
-    expect(happened(shown)).to_contain_text("“Area” is hidden, you wrote “autre”: one other word changed")
-    expect(happened(shown)).to_contain_text("in place of “zone”, “autre” now attends most to")
+    expect(happened(shown)).to_contain_text("“Area” is hidden, you wrote “autre”: the model now writes “la autre")
+    expect(happened(shown)).to_contain_text("; “zone” became “autre”.")
 
 
 def test_a_change_is_read_aloud(explorer):
     shown, _ = explorer()
     hide(shown, 6)
-    expect(shown.get_by_role("status").last).to_contain_text("“Area” is hidden: one word changed; in place of")
+    expect(shown.get_by_role("status").last).to_contain_text("“Area” is hidden: the model now writes “… sur la autre")
 
 
 def test_a_lane_stays_in_one_line_after_another_word_was_said(explorer):
@@ -118,7 +118,7 @@ def test_numbers_follow_while_a_slider_is_held(explorer):
     expect(inspector(shown)).to_contain_text("50 % sure (was 90 %)")
     expect(shown.locator(".readout")).to_contain_text("Area 30 %")
     expect(wrote(shown).nth(4)).to_have_attribute("data-shift", "90 → 50 %")
-    assert slider.evaluate("one => one.isConnected"), "it is not drawn anew in the hand"
+    assert slider.evaluate("one => one.isConnected"), "the held slider is not redrawn"
     let_go(slider)
     expect(inspector(shown)).to_contain_text("50 % sure (was 90 %)")
 
@@ -132,7 +132,7 @@ def test_answers_come_while_one_pulls_and_not_only_after(explorer):
     for percent in range(20, 80):
         drag(slider, percent / 100)
         shown.wait_for_timeout(15)
-    expect(shown.locator(".what-happened")).to_contain_text("You set attention weights")  # not let go yet
+    expect(shown.locator(".what-happened")).to_contain_text("You set attention weights")  # the slider is still held
     during = len(server.asked) - asked
     assert 3 <= during <= 25, "one after the other, each when the one before is answered"
     let_go(slider)
@@ -208,7 +208,7 @@ def test_what_was_typed_can_be_undone(explorer):
     shown.get_by_label("Sentence to translate").press_sequentially("xyz", delay=10)
     expect_asked(shown, server, "input", "xyz")
     shown.keyboard.press("Escape")
-    shown.get_by_role("button", name="Undo").click()  # once for all letters
+    shown.get_by_role("button", name="Undo").click()  # one request for all letters
     expect(shown.locator("#status")).to_contain_text(f"({TEXT})")
     assert "text=the+law" in shown.url
 
@@ -288,7 +288,7 @@ def test_differences_between_models_are_marked(explorer):
     traces = {"one": translation("one"), "two": trace.model_copy(update={"sides": trace.sides | {"target": other}})}
     shown, _ = explorer(f"text={TEXT}&model=one&model=two", traces=traces)
     expect(shown.locator(".word.differs")).to_have_text(["cette", "cette"])
-    wrote(shown, 0).nth(3).hover()  # pointing is shared: the word in the same place
+    wrote(shown, 0).nth(3).hover()  # both answers highlight the word at this position
     expect(wrote(shown, 1).nth(3)).to_have_class(re.compile(r"\bon\b"))
 
 
@@ -312,11 +312,11 @@ def test_pulling_is_shared_where_the_tokens_are_equal_else_it_is_said(explorer):
 
 
 def test_equal_words_have_equal_numbers_however_they_were_found(explorer):
-    """A search ranks by a score that is divided for length; the page shows the log-probability of the words."""
+    """A search ranks by a score that is normalized by length; the page shows the log-probability of the words."""
     traces = {"one": translation("one", score=-0.32), "two": translation("two", score=-0.44, beams=None)}
     shown, _ = explorer(f"text={TEXT}&model=one&model=two", traces=traces)
     expect_answer(shown, of=1)
-    facts = [text.split(" · ")[-1] for text in shown.locator(".facts").all_inner_texts()]
+    facts = shown.locator(".facts dt:last-of-type").all_text_contents()
     total = sum(step.log_probability for step in traces["one"].steps)
     assert facts == [f"log-probability −{-total:.2f}"] * 2
 

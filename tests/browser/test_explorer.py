@@ -1,4 +1,4 @@
-"""The explorer beside a server: an answer at once, words as the picture, what-if with before, after and undo."""
+"""The explorer with a server: a first answer without input, lanes of words, interventions and undo."""
 
 import re
 
@@ -6,7 +6,20 @@ import pytest
 from playwright.sync_api import expect
 
 from helpers.page_server import expect_asked
-from helpers.pages import CHANGED, TEXT, expect_answer, hide, inspector, lens, looks, open_more, read, ribbons, wrote
+from helpers.pages import (
+    CHANGED,
+    TEXT,
+    expect_answer,
+    hide,
+    inspector,
+    lane_names,
+    lens,
+    looks,
+    open_more,
+    read,
+    ribbons,
+    wrote,
+)
 from helpers.traces import hostile, translation
 
 
@@ -46,8 +59,8 @@ def test_hiding_a_word_takes_two_clicks_and_shows_before_and_after_together(expl
     expect(shown.locator(".was del")).to_have_text(["zone"])
     expect(shown.locator(".word.changed")).to_have_text(["autre"])
     expect(read(shown).nth(6)).to_have_class(re.compile("hidden-word"))
-    expect(shown.locator(".what-happened")).to_contain_text("“Area” is hidden: one word changed")
-    expect(shown.locator(".what-happened")).to_contain_text("in place of “zone”, “autre” now attends most to")
+    expect(shown.locator(".what-happened")).to_contain_text("“Area” is hidden: the model now writes “… sur la autre")
+    expect(shown.locator(".what-happened")).to_contain_text("“zone” became “autre”")
 
 
 def test_undo_works_ten_deep_and_by_the_back_button(explorer):
@@ -160,7 +173,7 @@ def test_typing_asks_once_and_late_answers_are_dropped(explorer):
     shown.get_by_role("button", name="Edit the text").click()
     field(shown).press_sequentially(" on", delay=20)
     expect_asked(shown, server, "input", " on")
-    assert [asked["input"] for asked in server.asked] == [TEXT, " on"]  # not once a letter
+    assert [asked["input"] for asked in server.asked] == [TEXT, " on"]  # not one request per letter
     field(shown).fill("slow")
     shown.wait_for_timeout(400)
     field(shown).fill("fast")
@@ -233,12 +246,12 @@ def test_a_failure_keeps_the_answer_and_says_what_to_do(message, explorer, visit
     hide(shown, 6)
     expect(shown.locator(".fault p")).to_contain_text(message)
     expect_answer(shown)  # the last answer is still there
-    expect(shown.locator(".changes")).to_have_count(0)  # and nothing is said of a change that has no answer
+    expect(shown.locator(".changes")).to_have_count(0)  # no sentence about a change whose answer is missing
     server.refuse = None
     shown.locator(".fault").get_by_role("button", name="Try again").click()
     expect_answer(shown, CHANGED)
     expect(shown.locator(".fault")).to_have_count(0)
-    visit.faults.clear()  # the browser itself complains of the status
+    visit.faults.clear()  # the browser itself logs the status as an error
 
 
 def test_what_is_refused_can_be_undone(explorer, visit):
@@ -321,7 +334,7 @@ def test_models_share_the_source_and_what_is_hidden(explorer):
     shown.keyboard.press("Escape")
     for of in range(3):
         expect_answer(shown, of=of)
-    assert shown.locator(".lane-name").all_inner_texts() == ["Read", "one", "two", "fixed"]
+    assert lane_names(shown) == ["Read", "one", "two", "fixed"]
     expect(shown.locator(".answer").nth(2)).to_contain_text("has no attention")
     hide(shown, 6)
     expect(shown.locator(".changes")).to_have_count(2)

@@ -55,7 +55,7 @@ def file(tmp_path):
 
 
 def opacity(canvas, rows=3, columns=4):
-    """Of the heatmap, in the middle of each region."""
+    """The heatmap's pixels in the middle of each region."""
     found = canvas.evaluate(PIXELS)
     data = np.array(found["data"]).reshape(found["height"], found["width"], 4)[..., 3]
     high, wide = (np.array(data.shape) / (rows, columns)).tolist()
@@ -68,9 +68,9 @@ def opacity(canvas, rows=3, columns=4):
 
 
 def at(shown, region, rows=3, columns=4):
-    """Where a region is on the screen, from the corner of the picture."""
+    """The position of a region, relative to the corner of the image."""
     expect(shown.locator(".image img")).to_have_js_property("complete", True)
-    # found and measured in one go: an answer that comes in between draws another picture, and the old one has no size
+    # found and measured in one call: an answer in between would replace the image, and the old one has no size
     measured = (
         "() => (({ clientWidth, clientHeight }) => [clientWidth, clientHeight])(document.querySelector('.image'))"
     )
@@ -83,7 +83,7 @@ def at(shown, region, rows=3, columns=4):
 def test_pointing_at_a_word_lights_its_region(saved):
     shown = saved(captioned())
     overlaid = shown.locator(".image .heatmap")
-    assert opacity(overlaid).max() == 0, "the picture is clear while nothing is pointed at"
+    assert opacity(overlaid).max() == 0, "the image is clear while nothing is pointed at"
     wrote(shown).nth(1).hover()
     dark = opacity(overlaid)
     assert dark.argmin() == 1
@@ -132,7 +132,7 @@ def test_the_heatmap_is_the_one_of_python(saved):
     weights = captioned().sites[0].weights.unpack()[0, 1].reshape(3, 4)
     expected = heatmap(weights, found["height"], found["width"])
     np.testing.assert_allclose(drawn[..., 3], expected[..., 3], atol=1)
-    seen = expected[..., 3] > 60  # the browser forgets the colour of what is nearly clear
+    seen = expected[..., 3] > 60  # a canvas loses the color of almost transparent pixels
     np.testing.assert_allclose(drawn[seen], expected[seen], atol=4)
 
 
@@ -224,7 +224,7 @@ def test_nothing_is_cut_off_on_a_telephone(view, saved):
 
 
 def test_regions_of_a_crooked_trace_are_words_and_do_no_harm(saved):
-    """Two regions that are one word are no grid any more."""
+    """If two regions are one word, the source is no grid."""
     trace = captioned()
     source = trace.sides["source"].model_copy(update={"word_of": [0, 0, *range(2, 12)]})
     shown = saved(trace.model_copy(update={"sides": {**trace.sides, "source": source}}))
@@ -313,7 +313,7 @@ def test_what_the_server_refuses_is_a_sentence_and_the_same_file_can_be_tried_ag
     shown, server = explorer(refuse=(422, "the picture is cut or damaged <b>"))
     shown.get_by_label("Choose an image").set_input_files(file)
     expect(shown.locator(".fault p")).to_have_text("the picture is cut or damaged <b>")
-    visit.faults.clear()  # the browser itself complains of the status
+    visit.faults.clear()  # the browser itself logs the status as an error
     server.refuse = None
     shown.get_by_label("Choose an image").set_input_files(file)
     expect_answer(shown, ANSWER)
@@ -323,7 +323,7 @@ def test_a_region_is_hidden_and_shown_again(explorer, file):
     shown, server = explorer()
     shown.get_by_label("Choose an image").set_input_files(file)
     shown.locator(".image").click(position=at(shown, 5))
-    shown.get_by_role("button", name="Hide", exact=True).click()
+    shown.get_by_role("button", name="Hide from all words").click()
     expect(shown.locator(".outlines .closed")).to_have_count(1)
     expect_asked(shown, server, "block", [5])
     expect(shown.locator(".what-happened")).to_contain_text("“row 2, column 2” is hidden")
@@ -335,7 +335,7 @@ def test_a_region_is_hidden_and_shown_again(explorer, file):
     shown.keyboard.press("h")
     expect_asked(shown, server, "block", [5])
     shown.get_by_label("Choose an image").set_input_files(file)
-    expect(shown.locator(".changes")).to_have_count(0)  # another image begins without changes
+    expect(shown.locator(".changes")).to_have_count(0)  # another image resets interventions
 
 
 def test_a_weight_is_set_to_a_region_and_another_word_said(explorer, file):

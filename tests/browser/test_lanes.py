@@ -31,7 +31,7 @@ def explorer(serve, visit):
 
 
 def of_style(words, name):
-    """The numbers that words have under a name of their style."""
+    """The numeric values of a style property of the words."""
     return [
         float(found or 0)
         for found in words.evaluate_all(f"all => all.map(one => one.style.getPropertyValue('{name}'))")
@@ -125,7 +125,7 @@ def test_a_passage_word_is_hidden_in_two_clicks(explorer):
     read(shown).nth(295).click()
     assert before > 100
     assert scrolled(shown) == before, "what is selected stays where it is"
-    shown.get_by_role("button", name="Hide", exact=True).click()
+    shown.get_by_role("button", name="Hide from all words").click()
     expect_asked(shown, server, "block", [295])
     expect(read(shown).nth(295)).to_have_class(re.compile("hidden-word"))
     expect(shown.locator(".was del")).to_have_text(["Junustad"])

@@ -53,11 +53,9 @@ def test_the_sheet_hides_neither_the_selected_word_nor_what_changed(size, explor
     assert 0 <= box(wrote(shown).nth(12))["y"] < bottom(wrote(shown).nth(12)) <= box(sheet)["y"]
     hide(shown, 6)
     expect_answer(shown, CHANGED)
-    expect(wrote(shown).nth(4)).to_have_attribute("aria-pressed", "true")
-    shown.wait_for_timeout(100)
-    for part in (".what-happened", ".what-happened button"):
-        found = shown.locator(part).first
-        assert 0 <= box(found)["y"] < bottom(found) <= box(sheet)["y"], part
+    expect(wrote(shown).nth(12)).to_have_attribute("aria-pressed", "true")
+    found = sheet.locator(".what-happened > span").first  # the sheet says what changed
+    assert box(sheet)["y"] <= box(found)["y"] < bottom(found) <= high
 
 
 @pytest.mark.parametrize("size", [PHONE, ZOOMED, {"viewport": {"width": 1280, "height": 720}}])
@@ -71,7 +69,7 @@ def test_sixty_words_can_be_used(size, explorer):
     }, "of the selected word, and visible"
     expect(shown.locator(".readout")).to_contain_text("WORD40 → word40")
     read(shown).nth(40).click()
-    shown.get_by_role("button", name="Hide", exact=True).click()
+    shown.get_by_role("button", name="Hide from all words").click()
     expect(shown.locator(".what-happened")).to_contain_text("“word40” is hidden")
 
 
@@ -81,7 +79,6 @@ def test_where_lanes_wrap_one_word_has_ribbons_and_all_words_stay_legible(explor
     assert len(set(wrote(shown).evaluate_all("all => all.map(one => one.offsetTop)"))) > 1
     visible = [opacity for opacity, _ in ribbons(shown) if opacity > 0]
     assert 1 <= len(visible) <= 3, "those of the first word"
-    assert max(visible) <= 0.5
     assert box(shown.locator(".ribbons"))["width"] <= box(shown.locator(".lanes"))["width"] + 1
     for name in shown.locator(".lane-name").all():
         assert name.evaluate("one => getComputedStyle(one).backgroundColor") != "rgba(0, 0, 0, 0)"
@@ -229,7 +226,7 @@ def test_every_lens_lack_and_failure_is_reached_by_keyboard(explorer, visit):
         shown.keyboard.press("Shift+Tab")
     tab_to(shown, "Search")
     shown.keyboard.press("Enter")
-    tab_to(shown, "Search with beam 5")  # what is lacking, and what helps
+    tab_to(shown, "Search with beam 5")  # the missing part, and the remedy
     tab_to(shown, "the", "Shift+Tab")  # the words that were read
     server.refuse = (422, "That cannot be done.")
     shown.keyboard.press("h")

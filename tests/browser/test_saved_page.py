@@ -1,4 +1,4 @@
-"""Saved pages: one file, no network, all there is to see of a trace, and nothing that a trace could break."""
+"""Saved pages: one file, no network, everything in a trace is shown, and no trace breaks the page."""
 
 import json
 import re
@@ -14,6 +14,7 @@ from helpers.pages import (
     downloaded,
     expect_answer,
     inspector,
+    lane_names,
     lens,
     looks,
     open_more,
@@ -56,7 +57,7 @@ def test_a_saved_page_can_be_looked_at_but_not_asked(saved):
     assert inspector(shown).get_by_role("button", name="autre 5.0 %").is_disabled()
     assert inspector(shown).get_by_role("slider").count() == 0
     read(shown).nth(1).click()
-    assert shown.get_by_role("button", name="Hide", exact=True).count() == 0
+    assert shown.get_by_role("button", name="Hide from all words").count() == 0
     assert shown.get_by_role("textbox").count() == 0
 
 
@@ -195,7 +196,7 @@ def test_switches_choose_attention_layer_head_unit_and_ends(saved):
     shown.get_by_label("Layer").select_option("encoder.1")
     shown.get_by_label("Head", exact=True).select_option("3")
     assert "site=encoder.1&head=3" in shown.url
-    assert shown.locator(".lane-name").all_inner_texts() == ["is attended to", "attends"]
+    assert lane_names(shown) == ["is attended to", "attends"]
 
 
 def test_steps_are_walked_with_keys_and_buttons(saved):
@@ -207,13 +208,13 @@ def test_steps_are_walked_with_keys_and_buttons(saved):
     shown.keyboard.press("ArrowLeft")
     assert where.inner_text() == "Step 2 of 15: loi"
     shown.get_by_role("button", name="Next →").click()
-    assert shown.evaluate("document.activeElement.textContent") == "Next →"  # drawn anew, yet the focus stayed
+    assert shown.evaluate("document.activeElement.textContent") == "Next →"  # redrawn, with the focus kept
     assert where.inner_text() == "Step 3 of 15: sur"
     shown.get_by_role("button", name="Play").click()
     shown.get_by_role("button", name="Pause").click()
     assert shown.url.endswith("lens=step&step=2")
     wrote(shown).nth(4).click()
-    assert where.inner_text() == "Step 5 of 15: zone"  # a click on a word goes there
+    assert where.inner_text() == "Step 5 of 15: zone"  # a click on a word selects its step
 
 
 def test_a_step_tells_the_model_s_own_numbers_in_the_order_of_the_equations(saved):
@@ -230,7 +231,7 @@ def test_a_step_tells_the_model_s_own_numbers_in_the_order_of_the_equations(save
     assert shown.locator("canvas.strip").count() == 3
     assert shown.locator(".card h3").all_inner_texts() == [
         "1. The decoder's state",
-        "2. Score each word, and share out",
+        "2. Scores and attention weights",
         "3. The context",
         "4. Joined with the state",
         "5. The next word",
@@ -238,7 +239,7 @@ def test_a_step_tells_the_model_s_own_numbers_in_the_order_of_the_equations(save
     assert len({card.bounding_box()["x"] for card in shown.locator(".card").all()}) == 1  # one column
     assert shown.locator(".candidates li").count() == 5
     assert "zone" in shown.locator(".candidates .chosen").inner_text()
-    assert max(looks(read(shown))) > 0.7  # the words are lit as the step attends to them
+    assert max(looks(read(shown))) > 0.7  # the step's attention highlights words
 
 
 def test_a_step_of_a_head_shows_its_query_key_and_value(saved):
@@ -264,7 +265,7 @@ def test_the_tree_of_the_search_tells_kept_from_dropped(saved):
 
 
 def test_the_tree_ends_where_the_answer_ends(saved):
-    """A search that went on after the answer was complete: what it did later is no part of the tree."""
+    """A search that continued after the answer was complete: its later steps are not in the tree."""
     trace = translation()
     steps = [*trace.beams.steps, trace.beams.steps[-1], trace.beams.steps[-1]]
     shown = saved(
@@ -326,7 +327,7 @@ def test_several_traces_stand_side_by_side(saved):
     shown.get_by_role("checkbox", name="2. self-attentive").uncheck()
     assert shown.locator(".answer").count() == 2
     lens(shown, "Step")
-    assert shown.locator(".view").nth(1).locator(".candidates li").count() == 5  # steps there are, without attention
+    assert shown.locator(".view").nth(1).locator(".candidates li").count() == 5  # there are steps, but no attention
 
 
 @pytest.mark.parametrize("view", LENSES)
@@ -469,7 +470,7 @@ def test_everything_has_a_name_and_can_be_read(view, scheme, saved):
 
 
 def test_lit_words_can_be_read(saved):
-    """The strongest marker and the weakest letters together."""
+    """The faintest letters have contrast on the strongest highlight."""
     for scheme in ["light", "dark"]:
         shown = saved(translation(), color_scheme=scheme, reduced_motion="reduce")
         wrote(shown).last.hover()

@@ -17,7 +17,7 @@ TEXT = "ant bee cat dog"
 
 @pytest.fixture(scope="module")
 def address(translator, tmp_path_factory):
-    """A server with a model that writes capitals, and one without attention that has learned nothing."""
+    """A server with a model that writes capitals, and an untrained one without attention."""
     plain = {"preset": "sutskever", "embedding": 8, "encoder": {"width": 8}, "decoder": {"width": 8}}
     fixed = write_folder(untrained("translation", plain), tmp_path_factory.mktemp("models") / "fixed")
     yield from serving(translator, fixed)
@@ -25,7 +25,7 @@ def address(translator, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def looking(tmp_path_factory):
-    """A server with a model that describes pictures without having learned to."""
+    """A server with an untrained captioner."""
     pytest.importorskip("PIL", reason="needs Pillow")
     from helpers.captioning import captioner
 
@@ -82,7 +82,7 @@ def test_another_word_is_written_and_decoding_goes_on_from_there(explorer):
 def test_a_hidden_word_is_not_attended_to(explorer):
     shown = explorer()
     read(shown).nth(0).click()
-    shown.get_by_role("button", name="Hide", exact=True).click()
+    shown.get_by_role("button", name="Hide from all words").click()
     expect(shown.locator(".what-happened")).to_contain_text("“ant” is hidden")
     expect(shown.locator(".word.changed").first).to_be_visible()
 
@@ -138,7 +138,7 @@ def test_the_tree_ends_with_the_end_of_the_answer(explorer):
 
 
 def test_the_same_words_have_the_same_number_with_and_without_a_beam(explorer):
-    facts = [explorer(**more).locator(".facts").inner_text() for more in ({}, {"beam": 3})]
+    facts = [explorer(**more).locator(".facts dl").text_content() for more in ({}, {"beam": 3})]
     assert "log-probability" in facts[0]
     assert facts[0] == facts[1]
 
@@ -163,7 +163,7 @@ def test_an_image_is_described_and_a_region_hidden(looking, visit, picture):
     shown.wait_for_selector(".image")
     assert shown.locator(".tile").count() == wrote(shown).count() > 0
     shown.locator(".image").click(position={"x": 4, "y": 4})
-    shown.get_by_role("button", name="Hide", exact=True).click()
+    shown.get_by_role("button", name="Hide from all words").click()
     expect(shown.locator(".what-happened")).to_contain_text("“row 1, column 1” is hidden")
     lens(shown, "Step")
     shown.get_by_label("Head", exact=True).select_option("1")

@@ -1,4 +1,4 @@
-"""The explorer is quick: the first answer, pointing, pulling, and what has to be loaded.
+"""The explorer is fast: the first answer, pointing, moving a slider, and the bytes that it loads.
 
 Limits hold for a machine that does nothing else; on a busy one they are wider.
 """
@@ -20,7 +20,7 @@ HEAVIEST = 160_000
 
 
 def slack():
-    """How much slower a busy machine may be: by the processes that wait for a processor."""
+    """Factor on the limits, from the load average: a busy machine may be slower."""
     return min(4.0, 1.5 + os.getloadavg()[0] / (os.cpu_count() or 1))
 
 

@@ -1,6 +1,6 @@
-"""Screenshots of twelve states, in both themes and on a phone, look like those that a person saw.
+"""Screenshots of twelve states, in both themes and on a phone, look like those that a person approved.
 
-python docs/images/make.py takes them again, after a change that is meant.
+python docs/images/make.py takes them again, after an intended change.
 """
 
 import numpy as np

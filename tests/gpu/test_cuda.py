@@ -43,7 +43,7 @@ def test_forward_and_gradients_agree_with_the_cpu(name):
 
 @pytest.mark.parametrize("name", ["bahdanau", "luong-concat", "self-attentive-rnn", "lstmn"])
 def test_a_launch_a_step_agrees_with_the_cpu(name, monkeypatch):
-    monkeypatch.setattr(choose, "SMALL", 0)  # or these would be small enough for the definition
+    monkeypatch.setattr(choose, "SMALL", 0)  # else these sizes would use the naive form
     assert_as_on_the_cpu(name)
 
 

@@ -1,4 +1,4 @@
-"""A few steps of additive attention that read the same keys and values, done in any way, with all their gradients."""
+"""A few steps of additive attention over the same keys and values, by any implementation, with all gradients."""
 
 from dataclasses import dataclass
 
@@ -46,7 +46,7 @@ class Steps:
         return made
 
     def mask(self, device: str = "cpu") -> Tensor | None:
-        """Some of the keys; the last sentence has none."""
+        """A mask of some keys; the last sentence has none."""
         if not self.masked:
             return None
         mask = torch.rand(self.sentences, 1, 1, self.size, generator=torch.Generator().manual_seed(1)) < 0.6
@@ -78,16 +78,16 @@ class Steps:
 
 
 def error(found: Tensor, truth: Tensor) -> float:
-    """Relative, of all numbers together."""
+    """The relative error over all numbers."""
     return ((found.double() - truth.double()).norm() / truth.double().norm().clamp_min(1e-9)).item()
 
 
 def assert_as_exact(steps: Steps, way: Way, dtype: torch.dtype, device: str = "cpu", **options: bool) -> None:
-    """At most twice as far from float64 as the definition in the same precision."""
+    """Assert that errors against float64 are at most twice those of the definition in the same precision."""
     inputs = steps.inputs(dtype, device)
     truth = steps.run(None, {name: x.double() for name, x in inputs.items()})
     usual, ours = steps.run(None, inputs), steps.run(way, inputs, **options)
-    floor = torch.finfo(dtype).eps * (8 if dtype == torch.float32 else 1)  # roundings in another order are as exact
+    floor = torch.finfo(dtype).eps * (8 if dtype == torch.float32 else 1)  # another order of rounding is as exact
     for name, exact in truth.items():
         assert ours[name].dtype == dtype
         assert ours[name].isfinite().all(), name

@@ -28,7 +28,7 @@ def slopes(parts: Parts, kept: Tensor, to_context: Tensor, to_weights: Tensor | 
     raw = _wide(to_context) @ _wide(parts.values).mT
     if to_weights is not None:
         raw = raw + to_weights
-    raw = raw.masked_fill(kept == 0, 0.0)  # whatever stands behind the mask
+    raw = raw.masked_fill(kept == 0, 0.0)  # masked values may be anything
     to_scores = kept * (raw - (kept * raw).sum(-1, keepdim=True))
     inside = (1 - _inner(parts).square()) * to_scores.unsqueeze(-1) * _wide(parts.v)[..., None, None, :]
     to_features = None

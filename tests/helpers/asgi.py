@@ -1,4 +1,4 @@
-"""What the tests of the server share: a model that only pretends, and a client without a network."""
+"""What the tests of the server share: a fake model, and a client without a network."""
 
 import asyncio
 import json
@@ -19,9 +19,9 @@ _END = object()
 
 
 class Fake:
-    """Writes inputs in capitals; `hold` makes it wait, and remember whether it was given up meanwhile.
+    """A fake model that answers in capitals; `hold` makes it wait, and record whether it was canceled meanwhile.
 
-    `stubborn`: it does not let itself be given up.
+    `stubborn`: it ignores cancellation.
     """
 
     reads = "text"
@@ -84,7 +84,7 @@ class Fake:
 
 
 class Seeing(Fake):
-    """Says how large pictures are. `opening` makes it wait before it opens one."""
+    """A fake model that answers with the size of images. `opening` makes it wait before it opens one."""
 
     reads = "picture"
 
@@ -136,9 +136,9 @@ def application(*models, **settings):
 async def ask(
     app, method="GET", path="/", *, body=b"", headers=None, host="localhost", leave=None, said=None, query=b""
 ):
-    """A request as a server would hand it on; `body` may be in parts, and the client goes when `leave` is set.
+    """Send a request as an ASGI server would; `body` may be in parts, and the client disconnects when `leave` is set.
 
-    Parts may be made while they are read; None among them is a client that stalls. `said` is where messages are put.
+    Parts may be made while they are read; None among them is a client that stalls. `said` collects messages.
     """
     parts = iter([body] if isinstance(body, bytes) else body)
     following = next(parts, _END)
@@ -178,7 +178,7 @@ async def ask(
 
 
 def got(said):
-    """What a client makes of some messages."""
+    """The response that some ASGI messages amount to."""
     headers = {name.decode(): value.decode() for name, value in said[0]["headers"]}
     return Got(said[0]["status"], headers, b"".join(part.get("body", b"") for part in said[1:]))
 
@@ -189,7 +189,7 @@ async def post(app, value, path="/v1/predict", **more):
 
 
 def run(coroutine):
-    """A coroutine to its end, and nothing left behind."""
+    """Run a coroutine to its end; no task may be left."""
 
     async def whole():
         async with asyncio.timeout(PATIENCE):
@@ -199,7 +199,7 @@ def run(coroutine):
 
 
 async def until(truth):
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     async with asyncio.timeout(PATIENCE):
         while not truth():
             await asyncio.sleep(0.002)

@@ -46,12 +46,12 @@ class Parts:
 
     @property
     def positional(self) -> bool:
-        """Whether some part minds the order of the keys."""
+        """Whether some part depends on the order of the keys."""
         return any(part.positional for part in (SCORES[self.score], ALIGNS[self.align], WINDOWS[self.window]))
 
     @property
     def spends_all(self) -> bool:
-        """Whether weights sum to one wherever something is seen."""
+        """Whether weights sum to one wherever a key is visible."""
         return ALIGNS[self.align].sums_to_one and WINDOWS[self.window].keeps_sum
 
     def build(self, **options: object) -> Attention | MultiHead:
@@ -68,7 +68,7 @@ class Parts:
         except ShapeError:  # compares entry by entry
             attention = build_attention(self.score, 4, 4, 5, **settings)
         with torch.no_grad():
-            for parameter in attention.parameters():  # what starts at zero would hide its mistakes
+            for parameter in attention.parameters():  # a parameter of zero would hide errors
                 parameter.add_(0.3 * torch.randn_like(parameter))
         return attention.eval()
 
@@ -110,13 +110,13 @@ class Case:
         return self.attention(self.query, self.bank(), tape=tape)
 
     def recorded(self) -> tuple[Tensor, Tensor]:
-        """Context and weights (B, H, T, S), by the path that writes the weights down."""
+        """Context and weights (B, H, T, S), by the path that records the weights."""
         tape = Tape()
         context = self.run(tape).context
         return context, tape["attention"]
 
     def with_gradients(self) -> "Case":
-        """The same numbers, asking for gradients."""
+        """The same numbers, with requires_grad."""
         fresh = {name: getattr(self, name).detach().clone().requires_grad_() for name in ("query", "keys", "values")}
         return replace(self, **fresh)
 
@@ -174,7 +174,7 @@ def assert_same(got: dict[str, Tensor], wanted: dict[str, Tensor]) -> None:
 
 @contextmanager
 def what_is_shown(attention: Attention | MultiHead) -> Iterator[list[Tensor | None]]:
-    """Collects the mask that the window shows in each look."""
+    """Collects the mask that the window returns in each call."""
     shown: list[Tensor | None] = []
     handle = inner_of(attention).window.register_forward_hook(lambda module, inputs, view: shown.append(view.mask))
     try:

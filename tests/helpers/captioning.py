@@ -1,4 +1,4 @@
-"""Captioners without training."""
+"""Untrained captioners."""
 
 from saccade.api import Model
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
@@ -16,7 +16,7 @@ CAPTIONS = ["a red square left of a green one", "two blue rings", "white above a
 
 
 def captioner(preset="show-attend-tell-soft", kind="word", size=32, **more):
-    """A model that has learned nothing and sees pictures of so many pixels as a fourth of that in regions."""
+    """An untrained model for images of this size; the grid has a fourth of it in each direction."""
     settings = {
         "task": "captioning",
         "data": {"train": ["unused.jsonl", "pictures"], "image_size": size},
@@ -28,7 +28,7 @@ def captioner(preset="show-attend-tell-soft", kind="word", size=32, **more):
 
 
 def captioning_task(preset="show-attend-tell-soft", **data):
-    """A task that has learned nothing: it looks at squares of 16 pixels, in 4 × 4 regions."""
+    """An untrained task for images of 16 × 16 pixels, in 4 × 4 regions."""
     small = {
         "show-attend-tell-soft": {"embedding": 8, "decoder": {"width": 12, "dropout": 0.0}},
         "transformer-captioner": {"width": 8, "feed_forward": 12, "layers": 1, "attention": {"heads": 2}},

@@ -1,4 +1,4 @@
-"""A tiny chat model that has learned nothing."""
+"""A tiny untrained chat model."""
 
 import torch
 
@@ -10,7 +10,7 @@ TURNS = ["my name is ant .", "hello ant , i am bee .", "what is my name ?", "you
 
 
 def chat(**settings):
-    """A chat task, always the same; settings are sections of its recipe."""
+    """A chat task with seeded weights; settings are sections of its recipe."""
     torch.manual_seed(1)
     given = {
         "task": "chat",

@@ -28,7 +28,7 @@ def run(capsys, *words) -> Ran:
 
 
 def refused(capsys, *words) -> str:
-    """What a command that must fail says: one paragraph, and nothing that looks like a result or a crash."""
+    """Run a command that must fail, and return its error: one paragraph, no result and no traceback."""
     ran = run(capsys, *words)
     assert ran.code in (1, 2), ran
     assert ran.out == ""

@@ -1,7 +1,7 @@
 """A pytest plugin for machines without a GPU: kernels that tests launch are compiled for one, and do not run.
 
-Triton's interpreter, in which the tests of kernels run there, does not look at types and shapes as its compiler does.
-What the tests find then means nothing; what could not be compiled is written to the file COMPILE_REPORT names.
+Triton's interpreter, in which the tests of kernels run there, does not check types and shapes as its compiler does.
+Test results are then meaningless; kernels that fail to compile are listed in the file that COMPILE_REPORT names.
 """
 
 import json
@@ -17,7 +17,7 @@ from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
 VARIANTS = 8
-"""Of a kernel that are compiled: more would take minutes, and find little."""
+"""Maximum variants of a kernel to compile: more would take minutes, and find little."""
 compiled: Counter[str] = Counter()
 failed: list[str] = []
 seen: set[str] = set()
@@ -25,7 +25,7 @@ run = JITFunction.run
 
 
 class Hopper:
-    """As much of a driver as compiling asks for."""
+    """The part of a driver that compiling needs."""
 
     def get_current_target(self):
         return GPUTarget("cuda", 90, 32)

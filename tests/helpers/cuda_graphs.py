@@ -1,7 +1,7 @@
-"""CUDA graphs played on the CPU: a capture is a list of operations, which a replay does again in the same memory.
+"""CUDA graphs simulated on the CPU: a capture is a list of operations, which a replay repeats in the same memory.
 
-As on a device, nothing that happens during a capture has an effect of its own. Unlike there, a capture may read
-numbers, since code for the CPU does so to check its input; what depends on one stays as it was at the capture.
+As on a device, operations have no lasting effect during a capture. Unlike there, a capture may read values, since CPU
+code does so to check its input; branches on a value are fixed at the capture.
 Operations that bypass torch's dispatcher, such as our C code, are not captured.
 """
 
@@ -31,7 +31,7 @@ def _again(function, given, options, outputs):
     made = function(*given, **options)
     returns = function._schema.returns
     for kind, old, new in zip(returns, _listed(outputs), _listed(made), strict=False):
-        if kind.alias_info is None:  # what shares memory with an argument is there already
+        if kind.alias_info is None:  # results that share memory with an argument need no copy
             for before, after in zip(tree_flatten(old)[0], tree_flatten(new)[0], strict=True):
                 if isinstance(before, torch.Tensor):
                     before.copy_(after)
@@ -42,7 +42,7 @@ def _listed(outputs):
 
 
 class Capture(TorchDispatchMode):
-    """Writes operations down; puts back what they changed when the capture ends."""
+    """Records operations; restores what they changed when the capture ends."""
 
     now: "Capture | None" = None
 
@@ -84,7 +84,7 @@ def capture(graph, pool, stream):
 
 
 class Stream(SimpleNamespace):
-    """Everything is done at once, so nothing waits."""
+    """Operations run synchronously, so there is nothing to wait for."""
 
     def __init__(self, *given):
         super().__init__(wait_stream=lambda other: None, wait_event=lambda event: None, synchronize=lambda: None)

@@ -28,7 +28,7 @@ def open_store(cache, key, examples, tokenizers, classes=None, *, max_length=100
 
 
 def packed(data, suffix):
-    """Bytes as a file with that suffix holds them."""
+    """Compress bytes as a file with that suffix has them."""
     if suffix == ".gz":
         return gzip.compress(data)
     if suffix == ".xz":
@@ -37,7 +37,7 @@ def packed(data, suffix):
 
 
 def put(path, content):
-    """Write text or bytes to a file, compressed as its suffix says; the path again."""
+    """Write text or bytes to a file, compressed as its suffix says; return the path."""
     data = content.encode() if isinstance(content, str) else content
     path.write_bytes(packed(data, path.suffix))
     return path

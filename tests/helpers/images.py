@@ -11,7 +11,7 @@ RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 
 
 def quarters(high=8, wide=12):
-    """A picture whose four quarters differ: red and green above, blue and white below."""
+    """An image with four quarters: red and green above, blue and white below."""
     picture = np.zeros((high, wide, 3), np.uint8)
     picture[: high // 2, : wide // 2], picture[: high // 2, wide // 2 :] = RED, GREEN
     picture[high // 2 :, : wide // 2], picture[high // 2 :, wide // 2 :] = BLUE, WHITE
@@ -27,14 +27,14 @@ def encoded(picture, form="PNG", **options):
 
 
 def put_picture(path, picture=None, form="PNG"):
-    """Write a picture to a file; the path again."""
+    """Write an image to a file; return the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(encoded(quarters() if picture is None else picture, form))
     return path
 
 
 def png(wide, high, *, bits=8, kind=2, line=None, clear=()):
-    """A PNG with a line of pixels, or else hardly more than the header, whatever that says of its size.
+    """A PNG with a line of pixels, or else little more than the header, which may declare any size.
 
     kind: 0 for grey, 2 for colours; clear: the colour that is transparent.
     """

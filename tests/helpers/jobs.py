@@ -19,7 +19,7 @@ SENTENCES = [([4, 5, 2], [5, 4]), ([6, 2], [6, 7, 8]), ([7, 8, 9, 2], [9]), ([10
 
 
 class Sentences(TrainingCallback):
-    """A job without files: batches of SENTENCES, and validation losses as told. Watches itself."""
+    """A job without files: batches of SENTENCES, and given validation losses. It is its own callback."""
 
     width = 8
 

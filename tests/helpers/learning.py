@@ -28,7 +28,7 @@ def reverse(words: list[int]) -> list[int]:
 
 
 def sentences(seed: int, vocabulary: int, lengths: Lengths) -> Iterator[list[int]]:
-    """Different words in random order, so that every output word has one true place in the source."""
+    """Sentences of distinct words in random order, so that every output word has one source position."""
     chance = random.Random(seed)
     words = range(FIRST, FIRST + vocabulary)
     while True:
@@ -93,7 +93,7 @@ def pointing_accuracy(model: Seq2Seq, batch: Batch) -> float:
     model(batch, tape=tape)
     looks = torch.stack([tape[site].mean(1) for site in model.source_sites]).mean(0)  # (B, T, S)
     words = batch.expected_mask & (batch.expected >= FIRST)
-    peaks = batch.source.gather(1, looks.argmax(-1))  # the word looked at
+    peaks = batch.source.gather(1, looks.argmax(-1))  # the attended word
     return float((peaks == batch.expected)[words].float().mean())
 
 

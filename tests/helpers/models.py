@@ -37,7 +37,7 @@ same = partial(assert_close, rtol=1e-5, atol=1e-5)
 
 
 def loud(model: Model, seed: int = 3) -> Model:
-    """In evaluation mode and without a parameter at zero, which would hide the mistakes behind it."""
+    """The model in evaluation mode, without parameters at zero, which would hide errors."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -51,7 +51,7 @@ def tiny(name: str, **overrides: Any) -> Seq2Seq:
 
 
 class OverWords(Seq2Seq):
-    """A pointer network that reads and writes words: before the points of the source are seven, for words to point at.
+    """A pointer network over words: seven extra points before those of the source stand for words to point at.
 
     The last word of the source is the end.
     """
@@ -72,7 +72,7 @@ class OverWords(Seq2Seq):
         return replace(batch, source=self.table[torch.cat([words, batch.source], 1)], source_mask=mask)
 
     def widened(self, logs: Tensor) -> Tensor:
-        """As wide for every batch, since the laws compare different lengths, and finite, which a step alone is not."""
+        """Pad logits to one width for every batch, since the tests compare lengths, and make them finite."""
         return nn.functional.pad(logs.clamp_min(-80.0), (0, 24 - logs.shape[-1]), value=-80.0)
 
     def encode(self, batch: Batch, **options: Any) -> Any:
@@ -125,7 +125,7 @@ ENGINES: dict[str, Callable[[], Seq2Seq]] = {
     "las, location": partial(heard, "las", attention={"score": "location-aware", "score_options": {"kernel": 3}}),
     "ensemble": lambda: Ensemble([tiny("bahdanau"), tiny("transformer-base")]),
 }
-"""Everything that writes: each preset as what it is for (translator, language model, captioner), and an ensemble."""
+"""All generating models: each preset as translator, language model or captioner, and an ensemble."""
 
 CLASSIFIERS: dict[str, Callable[[], nn.Module]] = {
     f"{name}, {pooling}": partial(build_classifier, name, VOCABULARY, 3, pooling=pooling, hidden=hidden, **entry.tiny)
@@ -136,14 +136,14 @@ CLASSIFIERS: dict[str, Callable[[], nn.Module]] = {
 
 @cache
 def writer(name: str) -> Seq2Seq:
-    """One of WRITERS with loud parameters; built once, so do not change it."""
+    """One of WRITERS with large parameters; built once, so do not change it."""
     torch.manual_seed(2)
     return loud(ENGINES[name]())
 
 
 @cache
 def classifier(name: str) -> nn.Module:
-    """One of CLASSIFIERS, likewise."""
+    """One of CLASSIFIERS with large parameters; do not change it."""
     torch.manual_seed(2)
     return loud(CLASSIFIERS[name]())
 
@@ -155,7 +155,7 @@ class Ragged:
     pairs: tuple[tuple[int, int], ...]
 
     def batch(self, seed: int = 0) -> Batch:
-        """Random words in these lengths, and for models that look at pictures, one a sentence."""
+        """Random words in these lengths, and for captioners, an image for each sentence."""
         draw = random.Random(seed)
         words = [
             ([draw.randrange(4, 11) for _ in range(S)], [draw.randrange(4, 11) for _ in range(T - 1)])
@@ -187,7 +187,7 @@ def row_of(batch: Batch, row: int) -> Batch:
 
 
 def with_junk(batch: Batch, more: int = 2) -> Batch:
-    """The batch with more padding, and words in all of it."""
+    """The batch with more padding, and random words in the padding."""
 
     def fill(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         mask = nn.functional.pad(mask, (0, more))
@@ -199,7 +199,7 @@ def with_junk(batch: Batch, more: int = 2) -> Batch:
 
 
 def walk(model: Seq2Seq, batch: Batch, *, room: int = 0, **options: Any) -> tuple[Tensor, Any]:
-    """Logits (B, T, V) and last state, a step at a time; `room` is how much longer the state could have gone on."""
+    """Logits (B, T, V) and last state, a step at a time; `room`: unused capacity of the state."""
     memory = model.encode(batch, **options)
     state = model.init_state(memory, batch.inputs.shape[1] + room)
     return Seq2Seq.extend(model, memory, state, batch.inputs, **options)

@@ -52,7 +52,7 @@ def naive_column_sums(x: Tensor) -> Tensor:
 
 
 def naive_gate(slope: Tensor, inner: Tensor) -> tuple[Tensor, Tensor]:
-    """The slope behind a ReLU that gave `inner`, both (N, D), and its column sums (D,)."""
+    """The gradient before a ReLU whose output is `inner`, both (N, D), and its column sums (D,)."""
     gated = torch.where(inner <= 0, 0.0, slope)
     return gated, gated.sum(0)
 

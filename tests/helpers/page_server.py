@@ -12,7 +12,11 @@ from saccade.look import page
 from saccade.trace import pack
 
 READS = {"captioning": "picture", "questions": "question", "chat": "dialogue"}
-"""What models of a task read; those of others read text."""
+"""Input kinds by task; all other tasks read text."""
+
+
+DOUBT = float(np.log(0.2))
+"""Of a given word that may not attend to what it attends to most."""
 
 
 def altered(trace, asked, kept=()):
@@ -22,14 +26,17 @@ def altered(trace, asked, kept=()):
         return trace
     target, texts = trace.sides["target"], [step.text for step in trace.steps]
     whole = len(target.words) == len(target.tokens) - len(target.marks)
-    sites = []
+    sites, doubted = [], set()
     for site in trace.sites:
         weights = site.weights.unpack().copy()
         if (site.rows, site.columns) == ("target", "source"):
             best = weights.mean(0).argmax(-1)
             for row in np.flatnonzero(np.isin(best, block)) if whole else ():
                 texts[row] = texts[row] if row in target.marks or texts[row] in kept else "autre"
-            weights += 1e-6  # what had nothing gets the share of what is hidden
+            away = {(row, best[row]) for row in range(len(best)) if best[row] in block}
+            away |= {(step, place) for step, place, weight in pull if weight == 0 and best[step] == place}
+            doubted |= {row for row, _ in away if row < len(force) and force[row] == trace.steps[row].token}
+            weights += 1e-6  # the weight of hidden words goes to words without weight
             weights[..., block] = 0
             weights /= weights.sum(-1, keepdims=True)
             for step, place, weight in pull:
@@ -43,8 +50,8 @@ def altered(trace, asked, kept=()):
     side = {"tokens": texts, "words": texts[: len(target.words)] if whole else target.words}
     chosen = [*force, *(step.token for step in trace.steps[len(force) :])]
     steps = [
-        step.model_copy(update={"text": text, "token": token})
-        for step, text, token in zip(trace.steps, texts, chosen, strict=True)
+        step.model_copy(update={"text": text, "token": token} | ({"log_probability": DOUBT} if row in doubted else {}))
+        for row, (step, text, token) in enumerate(zip(trace.steps, texts, chosen, strict=True))
     ]
     return trace.model_copy(
         update={
@@ -57,16 +64,19 @@ def altered(trace, asked, kept=()):
 
 
 class Answers:
-    """A server with the page and canned traces: it keeps what it was asked.
+    """A server with the page and canned traces: it records requests.
 
-    `refuse` is a status and a sentence to answer with, `delays` are seconds by input, `token` what must be sent, and
-    while `starting` there are no models yet. A word in `kept` stays, whatever it attends to. `answer` makes
-    an answer of a canned trace, what was asked, and the words kept.
+    `wondered` are the requests that ask what would happen to the words if one was hidden.
+
+    `refuse` is a status and a message to answer with, `delays` are seconds by input, `token` is the required token, and
+    while `starting` there are no models yet. A word in `kept` stays, whatever it attends to. `answer` makes an answer
+    from a canned trace, the request, and the kept words.
     """
 
     def __init__(self, traces):
         self.traces, self.asked, self.refuse, self.delays, self.token = traces, [], None, {}, None
         self.examples, self.starting, self.kept, self.answer = {}, False, [], altered
+        self.wondered = []
         answers = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -106,7 +116,8 @@ class Answers:
 
             def do_POST(self):
                 asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                answers.asked.append(asked)
+                wonders = asked["options"].get("min_length") == 0 and "force" in asked
+                (answers.wondered if wonders else answers.asked).append(asked)
                 given = asked.get("input", "picture")
                 text = given if isinstance(given, str) else next(iter(given.values()))
                 time.sleep(answers.delays.get(str(text), 0))
@@ -134,11 +145,11 @@ class Answers:
                 for name, value in ({"Content-Type": kind, "Content-Length": str(len(data))} | (headers or {})).items():
                     self.send_header(name, value)
                 self.end_headers()
-                with contextlib.suppress(ConnectionError):  # the page no longer wants what it asked for
+                with contextlib.suppress(ConnectionError):  # the page has canceled the request
                     self.wfile.write(data)
 
             def log_message(self, *_):
-                """Silence."""
+                """Log nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True

@@ -21,6 +21,8 @@ ACROSS = {"light": 3, "dark": 3, "phone": 6}
 GAP, TITLE = 8, 24
 """Pixels between tiles, and those of the title below each."""
 TEXT = " ".join(ENGLISH)
+KNOWN = "() => [...document.querySelectorAll('.effect')].every((one) => !one.textContent.endsWith('…'))"
+"""What would happen if words were hidden is known."""
 
 
 def in_doubt():
@@ -39,13 +41,13 @@ def click_word(shown):
 
 def hide_word(shown):
     read(shown).nth(6).click()
-    shown.get_by_role("button", name="Hide", exact=True).click()
+    shown.get_by_role("button", name="Hide from all words").click()
     shown.locator(".changes").first.wait_for()
 
 
 def refuse(shown, server):
     server.refuse = (422, "That cannot be done: the step does not exist.")
-    hide = shown.get_by_role("button", name="Hide", exact=True)
+    hide = shown.get_by_role("button", name="Hide from all words")
     read(shown).nth(6).click()
     hide.click()
     shown.locator(".fault").wait_for()
@@ -84,6 +86,7 @@ def take(browser, variant):
             if act:
                 act(shown, server)
             shown.wait_for_timeout(250)
+            shown.wait_for_function(KNOWN)
             picture = Image.open(BytesIO(shown.screenshot())).convert("RGB")
             found[name] = picture.resize(TILE[variant], Image.Resampling.LANCZOS)
             context.close()
@@ -113,7 +116,7 @@ def sheet(tiles, variant):
 
 
 def golden(variant):
-    """The tiles of the sheet that is kept."""
+    """The tiles of the committed sheet."""
     kept = Image.open(SHEETS / f"explorer-{variant}.webp").convert("RGB")
     wide, high = TILE[variant]
     return {name: kept.crop((x, y, x + wide, y + high)) for name, (x, y) in places(variant).items()}

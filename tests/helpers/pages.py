@@ -25,7 +25,7 @@ CHANGED = ["autre" if word == "zone" else word for word in [*FRENCH, "end"]]
 
 def hide(shown, place):
     read(shown).nth(place).click()
-    shown.get_by_role("button", name="Hide", exact=True).click()
+    shown.get_by_role("button", name="Hide from all words").click()
 
 
 def drag(slider, *values):
@@ -45,12 +45,17 @@ def lens(shown, name):
 
 
 def read(shown):
-    """The words that were read."""
+    """The source words."""
     return shown.locator(".lane[data-lane=read] .word")
 
 
+def lane_names(shown):
+    """What names the lanes, without the question mark beside it."""
+    return shown.locator(".lane-name").evaluate_all("all => all.map(one => one.firstChild.textContent)")
+
+
 def wrote(shown, of=0):
-    """The words that one answer consists of."""
+    """The words of an answer."""
     return shown.locator(f".lane[data-lane=wrote-{of}] .word")
 
 

@@ -45,7 +45,7 @@ class Run:
         os.kill(self.pid, number)
 
     def end(self) -> int:
-        """Wait; the exit code."""
+        """Wait for the process and return its exit code."""
         self._process.join(PATIENCE)
         code = self._process.exitcode
         assert code is not None, "it does not end"

@@ -25,7 +25,7 @@ def reader(family, **settings):
 
 
 def asked(passages, questions):
-    """A batch of questions on passages, with random matches that depend on nothing but the place."""
+    """A batch of questions on passages, with random matches that depend only on the position."""
     source, question = Batch.from_lists(passages), Batch.from_lists(questions)
     size = source.source.shape[1]
     some = torch.rand(100, MATCHES, generator=torch.Generator().manual_seed(1))[:size]

@@ -31,7 +31,7 @@ LINES = {
 
 
 def sentences(count: int, seed: int = 1) -> list[str]:
-    """Words in any order, none twice: a tiny model can learn those without fault."""
+    """Distinct words in any order, which a tiny model can learn perfectly."""
     chance = random.Random(seed)
     return [" ".join(chance.sample(WORDS, chance.randint(1, 5))) for _ in range(count)]
 
@@ -88,7 +88,7 @@ def recipe_of(settings: dict) -> Recipe:
 def untrained(
     task: str, model: dict, *, kind: str = "word", classifier: dict | None = None, size: int | None = None
 ) -> Task:
-    """A task whose model has the numbers it starts with."""
+    """A task with an untrained model."""
     config = TokenizerConfig(kind=kind, size=size)
     lines = LINES.get(task, sentences(50))
     source = Tokenizer.train(config, lines, "source")
@@ -108,6 +108,6 @@ def write_folder(task: Task, folder: Path) -> Path:
 
 
 def validation_loss(task, store, objective, tokens_per_batch):
-    """As training measures it, of a store."""
+    """The metrics of a store, as training computes them."""
     plan = BatchSampler(lengths_of(store), tokens_per_batch, shuffle=True)
     return mean_loss(objective, Loader(store, plan, count=objective.count).epoch(), task.device)

@@ -1,4 +1,4 @@
-"""The plain search loop, and tiny models that have several words to say."""
+"""The plain search loop, and tiny models whose answers have several words."""
 
 import functools
 import itertools
@@ -13,9 +13,9 @@ from saccade.search import Beam, Greedy, Hypothesis, Limits, Sample, run
 
 SEQ2SEQ = list(presets_for("sequence_to_sequence"))
 LANGUAGE = list({entry.family: name for name, entry in reversed(presets_for("sequence_to_sequence").items())}.values())
-"""One preset of each family: a family's language model does not depend on how a decoder looks at a source."""
+"""One preset of each family: a family's language model does not depend on attention to a source."""
 APART = [("self-attentive-rnn", "not itself"), ("transformer-base", "not itself")]
-"""Self-attention in which no word looks at itself, so that the first one looks at nothing."""
+"""Self-attention in which no word attends to itself, so that the first one attends to no key."""
 EVERY = [(name, "seq2seq") for name in SEQ2SEQ] + [(name, "language") for name in LANGUAGE] + APART
 MAX_LENGTH = 8
 
@@ -35,7 +35,7 @@ def beam(model: Seq2Seq, batch: Batch, width: int = 5, **options) -> list[list[H
 
 
 def sample(model: Seq2Seq, batch: Batch, samples: int = 1, **options) -> list[list[Hypothesis]]:
-    """Drawn ones; `options`: those of Sample, and limits."""
+    """Sampled hypotheses; `options`: those of Sample, and limits."""
     own = {name: options.pop(name) for name in ("temperature", "top_k", "top_p", "generator") if name in options}
     return run(model, batch, Sample(samples, **own), Limits.parse(options))
 
@@ -47,7 +47,7 @@ def make_model(name: str, kind: str = "seq2seq", vocabulary: int = 9, *, seed: i
     """A tiny model in float64 with large weights, so that every word matters."""
     torch.manual_seed(seed)
     tiny = dict(MODELS[name].tiny)
-    if "tied" in MODELS[name].family.model_fields:  # one that predicts with its own embedding repeats its last word
+    if "tied" in MODELS[name].family.model_fields:  # a model with tied embeddings repeats its last word
         tiny["tied"] = False
     if kind == "not itself":
         tiny["attention"] = {**tiny.get("attention", {}), "itself": False}
@@ -94,7 +94,7 @@ def sentence_of(batch: Batch, row: int) -> Batch:
 
 
 def assert_same_attention(got: dict[str, Tensor], wanted: dict[str, Tensor], tolerance: float = 1e-5) -> None:
-    """The same weights; what one has more of, columns for padding or for words to come, holds none."""
+    """Assert equal weights; extra columns, for padding or later words, must be 0."""
     assert got.keys() == wanted.keys()
     for site in got:
         one, other = got[site], wanted[site]
@@ -105,5 +105,5 @@ def assert_same_attention(got: dict[str, Tensor], wanted: dict[str, Tensor], tol
 
 
 def contains(words: Sequence[int], phrase: Sequence[int]) -> bool:
-    """Whether a phrase stands somewhere in the words."""
+    """Whether the words contain a phrase."""
     return any(list(words[i : i + len(phrase)]) == list(phrase) for i in range(len(words) - len(phrase) + 1))

@@ -36,7 +36,7 @@ class Running:
         return found
 
     def send(self, value):
-        """A question on a socket of its own; the answer is left there."""
+        """Send a request over a new socket, without reading the response."""
         body = json.dumps(value).encode()
         client = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
         head = "POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -44,7 +44,7 @@ class Running:
         return client
 
     def show(self, picture, path="/v1/predict"):
-        """A picture as the body."""
+        """Send an image as the body."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         connection.request("POST", path, picture, {"Content-Type": "image/png"})
         answer = connection.getresponse()
@@ -54,13 +54,13 @@ class Running:
 
     @property
     def most_memory(self):
-        """Bytes that it has ever had at once."""
+        """Its peak memory in bytes."""
         text = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmHWM:\s+(\d+) kB", text)[1]) * 1000
 
     @property
     def processor_seconds(self):
-        """The time of a processor that it has taken, its own and the system's for it."""
+        """Its CPU seconds, user and system."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -82,7 +82,7 @@ class Running:
         return self.ended()
 
     def ended(self):
-        """The exit code of a server that was asked to end, which had nothing to complain about."""
+        """Stop a server that must have logged nothing, and return its exit code."""
         code = self.process.end()
         assert self.process.text.count("\n") == 1, self.process.text
         return code

@@ -16,7 +16,7 @@ from saccade.search import Hypothesis
 
 @dataclass(frozen=True)
 class Replay:
-    """Log-probabilities (T, V) of what comes at each place of some words and after them; attention by site."""
+    """Log-probabilities (T, V) at each position of some words and after the last; attention by site."""
 
     logs: Tensor
     looks: dict[str, Tensor]
@@ -24,7 +24,7 @@ class Replay:
 
 @torch.no_grad()
 def replay(model: Seq2Seq, sentence: Batch, targets: Sequence[Sequence[int]]) -> list[Replay]:
-    """Teacher forcing: what the model thinks at BOS and after each word of the targets (without EOS)."""
+    """Teacher forcing: the model's predictions at BOS and after each word of the targets (without EOS)."""
     count = len(targets)
     rows = Batch.from_lists(targets=targets)
     if sentence.source is not None:
@@ -40,7 +40,7 @@ def replay(model: Seq2Seq, sentence: Batch, targets: Sequence[Sequence[int]]) ->
 
 
 def words_of(tokens: Sequence[int]) -> list[int]:
-    """Without the end."""
+    """The words without EOS."""
     return [token for token in tokens if token != EOS]
 
 
@@ -101,7 +101,7 @@ def score_all(
 
 
 def brute_force(model: Seq2Seq, sentence: Batch, max_length: int, penalties: Penalties) -> list[Found]:
-    """All there is to write, best first."""
+    """All possible answers, best first."""
     words = range(EOS + 1, model.vocabulary)
     finished = [(*written, EOS) for length in range(max_length) for written in itertools.product(words, repeat=length)]
     unfinished = list(itertools.product(words, repeat=max_length))

@@ -81,7 +81,7 @@ class Table(Seq2Seq):
 
 
 def random_table(seed: int, vocabulary: int = 7, source: int = 3, end: float = 1.0, sharpness: float = 2.0) -> Table:
-    """Opinions and looks that are random but depend on the sentence and on every word so far."""
+    """Random probabilities and attention that depend on the sentence and on every word so far."""
 
     @functools.cache
     def numbers(kind: int, sentence: int, words: tuple[int, ...], size: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""A small recipe, inputs and a wrong input for every task: those of saccade's table, and some from outside."""
+"""A small recipe, inputs and a wrong input for every task of TASKS, and for tasks of examples/extend."""
 
 import json
 import math
@@ -29,7 +29,7 @@ NOTES = {"a": 440, "c": 523, "e": 659}
 
 @dataclass(frozen=True)
 class Case:
-    """Settings for a folder, what to ask the model, and what it must refuse in a line of the command line, if any."""
+    """Settings for a folder, inputs for the model, and an input line that it must refuse, if any."""
 
     settings: Callable[[Path], dict[str, Any]]
     inputs: Callable[[Path], list[str]]
@@ -106,7 +106,7 @@ def _sounds(folder):
 
 
 def write_items(path: Path, classes: int, seed: int) -> Path:
-    """Points of which the first two numbers tell the class, and the others, which are larger, do not."""
+    """Vectors whose first two numbers determine the class; the others are larger noise."""
     chance = np.random.default_rng(seed)
     lines = []
     for name, center in enumerate(chance.uniform(-1, 1, (classes, 2))):
@@ -117,7 +117,7 @@ def write_items(path: Path, classes: int, seed: int) -> Path:
 
 
 def few_shot(folder: Path, classes: int = 5) -> dict[str, Any]:
-    """The test has none of the classes of the training."""
+    """Test episodes have no class of the training episodes."""
     splits = {split: str(write_items(folder / f"{split}.tsv", count, seed)) for seed, (split, count) in
               enumerate({"train": classes, "valid": 3, "test": 40}.items())}  # fmt: skip
     model = {**MODEL, "attention": {"score": "projected-dot", "score_options": {"width": 16}}}
@@ -133,7 +133,7 @@ KNOWN = {"ant": "fourmi", "bee": "abeille", "cat": "chat", "dog": "chien", "saw"
 
 
 def write_names(folder: Path, split: str, count: int, seed: int) -> list[str]:
-    """Sentences with names that occur nowhere else, which stand in the translation as they are."""
+    """Sentences with unique names, which the translation copies."""
     chance = np.random.default_rng(seed)
     pairs = []
     for _ in range(count):
@@ -147,7 +147,7 @@ def write_names(folder: Path, split: str, count: int, seed: int) -> list[str]:
 
 
 def copying(folder: Path) -> dict[str, Any]:
-    """Names, each of which is met once, are out of the vocabulary."""
+    """Names that occur once, so they are out of the vocabulary."""
     splits = {split: write_names(folder, split, count, seed) for seed, (split, count) in
               enumerate({"train": 1500, "valid": 20, "test": 60}.items())}  # fmt: skip
     tokenizer = {"kind": "word", "punctuation": "keep", "min_count": 5, "shared": True}
@@ -163,7 +163,7 @@ PLACES = ["box", "cup", "jar", "bag"]
 
 
 def asking(folder: Path, count: int = 120) -> dict[str, Any]:
-    """Passages that say what is where, and questions for one of these things."""
+    """Passages that state where things are, and a question about one of them."""
     splits = {}
     for split in ("train", "test"):
         chance = np.random.default_rng(len(split))
@@ -201,7 +201,7 @@ def _summarization(folder):
 
 
 def _questions(folder):
-    """The third word of a line, asked for by the second."""
+    """Questions for the third word of a line, which name the second."""
     splits = {}
     for split, count in (("train", 120), ("test", 20)):
         lines = [line.split() for line in sentences(count) if len(line.split()) > 2]

@@ -12,7 +12,7 @@ FINE, COARSE = 65535, 255
 
 
 def rows(scores):
-    """Softmax over the last axis, with nothing where there is no score."""
+    """Softmax over the last axis; 0 where there is no score."""
     raised = np.where(
         np.isfinite(scores),
         np.exp(scores - np.nanmax(np.where(np.isfinite(scores), scores, np.nan), -1, keepdims=True)),
@@ -22,7 +22,7 @@ def rows(scores):
 
 
 def side(words, end="<eos>", begin=None, pieces=False):
-    """A side of whole words or of pieces of three letters, with marks around it."""
+    """A side of whole words or of subwords of three letters, with marks around it."""
     tokens, word_of, marks = ([begin], [len(words)], [0]) if begin else ([], [], [])
     for number, word in enumerate(words):
         parts = [word[at : at + 3] for at in range(0, len(word), 3)] if pieces else [word]
@@ -33,7 +33,7 @@ def side(words, end="<eos>", begin=None, pieces=False):
 
 
 def steps(tokens):
-    """Each written with 90 %, and four others that might have been."""
+    """Steps whose token has 90 %, with four alternatives each."""
     others = ["autre", "encore", "même", "un"]
     return [
         Step(
@@ -49,7 +49,7 @@ def steps(tokens):
 
 
 def beams(tokens, width=3):
-    """The answer survives in slot 0; what the others do dies after two steps or ends in the last slot."""
+    """The answer stays in slot 0; the other hypotheses are dropped after two steps or end in the last slot."""
     found = []
     for number, token in enumerate(tokens):
         texts = [token, *(["une", "cette"] if number % 3 == 0 else [token, "le"])][:width]
@@ -103,7 +103,7 @@ def translation(name="newstest", **changes):
 
 
 def transformer(name="self-attentive", layers=2, heads=4):
-    """Three kinds of sites in each layer, several heads, pieces of words, masked scores and projections."""
+    """Three kinds of sites in each layer, several heads, subwords, masked scores and projections."""
     chance = np.random.default_rng(2)
     source, target = side(ENGLISH, pieces=True), side(FRENCH, pieces=True)
     written = side(FRENCH, end=None, begin="<bos>", pieces=True)
@@ -158,7 +158,7 @@ CAPTION = ["a", "red", "square"]
 
 
 def quartered():
-    """A picture whose four quarters differ: red and green above, blue and white below."""
+    """An image with four quarters: red and green above, blue and white below."""
     picture = np.zeros((48, 64, 3), np.uint8)
     picture[:24, :32], picture[:24, 32:] = (255, 0, 0), (0, 255, 0)
     picture[24:, :32], picture[24:, 32:] = (0, 0, 255), (255, 255, 255)
@@ -166,7 +166,7 @@ def quartered():
 
 
 def captioned(name="captioner", heads=1, **changes):
-    """A picture of 3 × 4 regions was read; word by word it looks from region to region. Regions and words look, too."""
+    """An image of 3 × 4 regions; each word attends to the next region. Regions and words have self-attention, too."""
     names = [f"{row},{column}" for row in range(3) for column in range(4)]
     source = Side(
         kind="grid",
@@ -253,7 +253,7 @@ HOSTILE = [
 
 
 def hostile():
-    """Every text of a trace tries to be more than text."""
+    """A trace whose every text is an injection attempt."""
     source = side(HOSTILE)
     target = side(list(reversed(HOSTILE)))
     count = len(source.tokens)

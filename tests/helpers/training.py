@@ -94,7 +94,7 @@ def end_of(out: Path) -> dict[str, bytes]:
 
 
 def leftovers(out: Path) -> list[str]:
-    """What half-done writing leaves behind."""
+    """The unfinished files that a killed writer leaves."""
     return sorted(path.name for path in out.rglob("*.part"))
 
 
@@ -105,5 +105,5 @@ def same_weights(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -
 def train_here(
     folder: Path, out: str = "out", *, resume: bool = False, model: dict | None = None, **changes
 ) -> Outcome:
-    """A training in this process."""
+    """Train in this process."""
     return train(recipe_of(settings(folder, model, **changes)), folder / out, resume=resume)

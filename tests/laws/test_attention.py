@@ -1,4 +1,4 @@
-"""The laws of attention, over every entry of SCORES × ALIGNS × WINDOWS in one head and in several.
+"""Property tests of attention, over every entry of SCORES × ALIGNS × WINDOWS in one head and in several.
 
 A new entry is tested by being listed in its table.
 """
@@ -170,7 +170,7 @@ LAWS = [
 
 
 def _lawful(combinations: list[Parts]) -> list:
-    """Every law with every combination it speaks of."""
+    """Every property with every combination that it applies to."""
     return [
         pytest.param(law, parts, id=f"{law.__name__}-{parts}")
         for law in LAWS
@@ -227,7 +227,7 @@ def test_half_precision_errs_at_most_twice_as_much_as_plain_torch(name, dtype, r
             squares[what] += torch.stack([tensor.square().mean() for tensor in sizes])
     for what, (error, allowed, size) in ((what, sums.sqrt().tolist()) for what, sums in squares.items()):
         rounding = torch.finfo(dtype).eps * size
-        assert allowed <= 8 * rounding, f"{what}: what plain torch computes is something else"
+        assert allowed <= 8 * rounding, f"{what}: plain torch computes something else"
         floor = 0.05 * rounding
         assert error <= 2 * allowed + floor, f"{what}: {error:.2e}, plain torch {allowed:.2e}"
 
@@ -250,7 +250,7 @@ PLAIN_SCORES = {
         score, q, k, score.bias + past.total.mT[:, None] @ score.coverage_weight
     ),
 }
-"""Each score as anybody would write it in torch, to have errors of half precision to compare with."""
+"""Each score written naively in torch, for its errors in half precision."""
 
 
 def _plain_network(score, q, k, more):
@@ -317,7 +317,7 @@ def test_of_the_hard_estimators_only_gumbel_passes_gradient_through_the_draw(est
     assert (found["keys"] != 0).any() == passes
     assert (found["values"] != 0).any(), "the values that were chosen always learn"
     asking = case.with_gradients()
-    assert asking.run().distribution.requires_grad, "what the draw came from can be taught by reinforce_loss"
+    assert asking.run().distribution.requires_grad, "reinforce_loss gives the distribution a gradient"
 
 
 # Preparing
@@ -343,7 +343,7 @@ def _with_heads(tensor: torch.Tensor, parts: Parts) -> torch.Tensor:
 
 @contextmanager
 def _counting(case: Case) -> Iterator[None]:
-    """Inside, a window that predicts its center counts the keys of this case, whatever mask it is shown."""
+    """Inside, a window that predicts its center uses the number of keys of this case, whatever its mask."""
     window = inner_of(case.attention).window
     if not isinstance(window, LocalPredictive):
         yield
@@ -357,7 +357,7 @@ def _counting(case: Case) -> Iterator[None]:
 
 
 def _paths(case: Case) -> list[Tape | None]:
-    """Unrecorded and recorded where a fused kernel makes them differ, else recorded; the tape comes last."""
+    """Both paths, unrecorded and recorded, where a fused kernel may run, else the recorded one; it comes last."""
     inner = inner_of(case.attention)
     return [None, Tape()] if inner.align.fusable and not inner.sequential else [Tape()]
 

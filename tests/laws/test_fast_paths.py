@@ -1,4 +1,4 @@
-"""Whatever is changed in a model, its fast writer computes what `step` computes, or gives way to it.
+"""Whatever is changed in a model, its decoding engine computes what `step` computes, or `step` is used.
 
 Every change comes after a first search, so that packed weights that are out of date are found as well.
 """
@@ -18,12 +18,12 @@ TWINS = {"transformer-big", "luong-dot", "luong-concat", "luong-location", "luon
 """Presets that differ from another one in sizes, or in an attention that no writer packs."""
 FAST = [name for name in SEQ2SEQ if name not in TWINS and type(engine_of(make_model(name))) is not StepEngine]
 Change = tuple[str, Callable[[], Callable[[], None]]]
-"""What is changed, and how; the change gives the way back."""
+"""What is changed, and how; the change returns a function that undoes it."""
 
 
 @torch.no_grad()
 def logits(model, writer):
-    """Of two steps: (2, N, V)."""
+    """The logits of two steps (2, N, V)."""
     draft = writer.read(BATCH, 1, 4)
     return torch.stack([draft.step(torch.tensor(tokens)) for tokens in ([1, 1, 1], [4, 5, 6])])
 
@@ -40,7 +40,7 @@ def parts_of(model) -> Iterator[tuple[str, nn.Module]]:
 
 
 def put(owner, name, value) -> Callable[[], None]:
-    """Set an attribute; gives the way back."""
+    """Set an attribute; return a function that undoes it."""
     before = getattr(owner, name)
     setattr(owner, name, value)
     return partial(setattr, owner, name, before)
@@ -152,7 +152,7 @@ def test_a_fast_writer_follows_every_change_or_gives_way(name, changes):
             try:
                 wanted = logits(model, StepEngine(model))
             except (RuntimeError, AssertionError, TypeError):
-                continue  # the model itself does not work so
+                continue  # the model itself fails with this change
             seen += not torch.allclose(wanted, before)
             torch.testing.assert_close(
                 logits(model, engine_of(model)), wanted, msg=lambda text, what=what: f"{what}: {text}"

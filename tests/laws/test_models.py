@@ -1,6 +1,6 @@
-"""The laws of models, over every entry of MODELS as translator, language model, captioner and classifier.
+"""Property tests of models, over every entry of MODELS as translator, language model, captioner and classifier.
 
-A new entry is tested by being listed. The free combinations at the end hold the same laws.
+A new entry is tested by being listed. The free combinations at the end have the same properties.
 """
 
 import io
@@ -51,11 +51,11 @@ each_classifier = pytest.mark.parametrize("name", CLASSIFIERS)
 few = settings(max_examples=8)
 
 
-# What the laws say, for any model and any batch
+# The properties, for any model and any batch
 
 
 def forward_is_stepping(model: Seq2Seq, batch: Batch) -> None:
-    """Also with room to spare, with a prompt fed at once, and in what is written on the tape."""
+    """Also with spare capacity, with a prompt in one call, and for the recorded weights."""
     whole, steps, prompted = Tape(), Tape(), Tape()
     with torch.no_grad():
         logits = model(batch, tape=whole)
@@ -91,7 +91,7 @@ def neither_padding_nor_batch_mates_matter(model: nn.Module, batch: Batch) -> No
 
 
 def assert_same_part(padded: Tensor, alone: Tensor) -> None:
-    """(H, T, S) weights of a sentence, and nothing spent on the padding beyond it."""
+    """Check weights (H, T, S) of a sentence: the padding beyond it gets none."""
     _, T, S = alone.shape
     same(padded[:, :T, :S], alone)
     assert (padded[:, :T, S:] == 0).all()
@@ -499,7 +499,7 @@ def label(choice: dict[str, Any]) -> str:
 
 
 def hold_the_laws(model: Seq2Seq) -> None:
-    """In double precision and without a word twice: a hard choice between equals would be up to rounding."""
+    """In float64 and without repeated words: rounding would decide a hard choice between equal keys."""
     model, batch = loud(model.double()), Batch.from_lists([[4, 5, 6, 7, 8, 9, 10], [10, 8, 9]], [[5], [9, 6, 4, 10]])
     forward_is_stepping(model, batch)
     neither_padding_nor_batch_mates_matter(model, batch)

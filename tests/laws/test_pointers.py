@@ -1,4 +1,4 @@
-"""The laws of pointers, around every preset that attends to its source."""
+"""Property tests of pointers, around every preset that attends to its source."""
 
 from dataclasses import replace
 from functools import cache

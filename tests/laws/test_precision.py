@@ -1,4 +1,4 @@
-"""Every model in the precisions people use: float32 to 1e-5, half precision whole, and under autocast."""
+"""Every model in the precisions people use: float32 to 1e-5, all in half precision, and under autocast."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ BATCH = Batch.from_lists([[4, 5, 6, 7, 8], [5, 6], [9]], [[5, 6, 4], [4, 5, 6, 7
 
 
 OTHERS = replace(BATCH, source=BATCH.source.flip(0), source_mask=BATCH.source_mask.flip(0))
-"""The same targets behind other sources."""
+"""The same targets with other sources."""
 
 
 def tiny(name: str) -> torch.nn.Module:
@@ -24,13 +24,13 @@ def tiny(name: str) -> torch.nn.Module:
 
 
 def assert_nearly(rough: torch.Tensor, exact: torch.Tensor, others: torch.Tensor, dtype: torch.dtype) -> None:
-    """Rounding errors as half precision makes them, and no other sentence's logits among them.
+    """Assert rounding errors of half precision, and that no sentence has another one's logits.
 
     The root of the mean squared error is below 4 roundings, of a sentence with another source above 8.
     """
     rounding, size = torch.finfo(dtype).eps, exact.square().mean().sqrt()
     assert (rough.float() - exact).square().mean().sqrt() < 4 * rounding * size
-    for row in (0, 2):  # that of the middle is behind its own source
+    for row in (0, 2):  # the middle one keeps its source
         real = BATCH.expected[row] != PAD
         assert (others - exact)[row, real].square().mean().sqrt() > 8 * rounding * size
 

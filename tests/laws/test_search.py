@@ -1,4 +1,4 @@
-"""The laws of search, over every model of MODELS and the language model of every family.
+"""Property tests of search, over every model of MODELS and the language model of every family.
 
 A new model is tested by being listed in its table. The slow searches it is compared with are in helpers.slow_search.
 """
@@ -63,7 +63,7 @@ def all_kinds(model, batch, **limits):
     return [[one for kind in kinds for one in kind[row]] for row in range(batch.size)]
 
 
-# Against slower ways to the same answer
+# Against slow references
 
 
 def test_the_models_under_test_have_something_to_say(case):
@@ -197,7 +197,7 @@ def test_a_search_stops_as_soon_as_it_is_sure():
     assert model.fed < 10
 
 
-# What a hypothesis says of itself
+# Fields of a hypothesis
 
 
 def test_log_probability_is_forwards_own_and_score_follows_from_it(case):
@@ -242,7 +242,7 @@ def encoder_sites(model, sentence):
 
 @pytest.mark.parametrize("name", LOOKING)
 def test_attention_differs_between_hypotheses_of_a_sentence(name):
-    """Without this the law above could be kept by a search that mixes its hypotheses up."""
+    """Without this a search that mixes up its hypotheses could pass the test above."""
     model, batch = lively_case(name, "seq2seq")
     differ = []
     for found in beam(model, batch, 4, nbest=4, max_length=MAX_LENGTH + 1, min_length=MAX_LENGTH):
@@ -252,7 +252,7 @@ def test_attention_differs_between_hypotheses_of_a_sentence(name):
     assert max(differ) > 1e-3
 
 
-# Sentences side by side
+# Batch invariance
 
 
 def test_a_sentence_alone_is_answered_as_in_a_batch(case):
@@ -275,7 +275,7 @@ def compare(some, others):
         assert one.score == pytest.approx(other.score, rel=1e-9)
         assert one.log_probability == pytest.approx(other.log_probability, rel=1e-9)
         shapes = [{site: weights.shape for site, weights in found.attention.items()} for found in (one, other)]
-        assert shapes[0] == shapes[1], "padding leaves no trace"
+        assert shapes[0] == shapes[1], "padding changes nothing"
         assert_same_attention(one.attention, other.attention)
 
 

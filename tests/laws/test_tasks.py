@@ -1,4 +1,4 @@
-"""The laws of tasks, over every entry of TASKS and tasks from outside. A new task is tested by being listed."""
+"""Property tests of tasks, over every entry of TASKS and tasks from outside. A new task is tested by being listed."""
 
 import json
 
@@ -27,7 +27,7 @@ def test_every_task_is_under_the_laws():
 
 
 class Dies(TrainingCallback):
-    """Ends the run in the middle of an update, as a kill would: nothing is saved."""
+    """Ends the run in the middle of an update without saving, as a kill does."""
 
     def step(self, entry):
         if entry["step"] == 3:

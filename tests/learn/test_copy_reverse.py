@@ -1,6 +1,6 @@
 """Every sequence-to-sequence model learns to reverse its input, and attention points at the word being written.
 
-One of each kind also learns to copy; a model that reverses must look at the right place, so the others need not.
+One of each kind also learns to copy; a model that reverses must attend to the right position, so the others need not.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ def small(width: int = 48, **decoder: Any) -> dict[str, Any]:
     }
 
 
-# the papers' starts are made for days of training, and small word vectors for words that are seldom seen
+# the papers' initializations are for days of training, and small embeddings for rare words
 START = {"kind": "default", "embedding": 1.0}
 TRANSFORMER = {"width": 48, "feed_forward": 96, "layers": 2, "dropout": 0.0, "attention": {"heads": 4}}
 SIZES: dict[str, dict[str, Any]] = {

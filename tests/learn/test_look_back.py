@@ -1,4 +1,4 @@
-"""Answer with the word that followed this one earlier: what a state alone cannot hold, attention finds."""
+"""Associative recall: answer with the word that followed this one earlier, which needs attention."""
 
 from typing import Any
 

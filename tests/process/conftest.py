@@ -10,7 +10,7 @@ from helpers.server import Running
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A model that has learned nothing."""
+    """An untrained model."""
     return write_folder(untrained("translation", MODEL), tmp_path_factory.mktemp("untaught"))
 
 

@@ -1,4 +1,4 @@
-"""Killed at any moment, a resumed run ends with the same bytes as one that nobody touched."""
+"""Killed at any moment, a resumed run ends with the same bytes as an uninterrupted one."""
 
 import os
 import random
@@ -33,7 +33,7 @@ RANDOM = {
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory):
-    """A recipe in which every random number counts, and the folder of a run without trouble."""
+    """A recipe whose result depends on every random number, and the folder of an uninterrupted run."""
     folder = tmp_path_factory.mktemp("untouched")
     recipe = write_recipe(folder, DROPOUT, **RANDOM)
     run = Run(folder / "printed", ["train", recipe, "--out", folder / "out"])
@@ -158,7 +158,7 @@ def test_killed_while_it_writes(untouched, tmp_path, before, given):
     run = Run(tmp_path / "printed", ["train", recipe, "--out", out], before, given)
     assert run.end() == -signal.SIGKILL, run.text
     for path in checkpoint.checkpoints(out / "checkpoints"):
-        checkpoint.load(path)  # what has a name is whole
+        checkpoint.load(path)  # files under their final names are complete
     if (out / "model.safetensors").exists():
         load_task(out)
     resume_until_done(recipe, out, tmp_path / "printed")
@@ -180,7 +180,7 @@ def test_an_interrupted_run_goes_on_from_its_last_step(untouched, tmp_path, numb
 
 
 def interrupt_after(step, number):
-    """A signal from outside, in the middle of the update after so many steps."""
+    """Send a signal in the middle of the update after so many steps."""
     from saccade.train.ema import Ema
 
     real = Ema.update

@@ -1,4 +1,4 @@
-"""Two training runs in one folder: the second is refused, and a killed one blocks nobody."""
+"""Two training runs in one folder: the second is refused, and a killed one does not block later runs."""
 
 import signal
 import sys

@@ -1,4 +1,4 @@
-"""The server as a process: it listens, refuses, and ends as it should."""
+"""The server as a process: it listens, refuses requests, and shuts down gracefully."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ from helpers.server import PATIENCE, QUICK, read_all, wait_until
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork and signals")
 
 SLOW = {"input": "ant bee", "options": {"beam": 16, "min_length": 1000, "max_length": 1040}}
-"""A second or so: a model that has learned nothing must write a thousand words."""
+"""A request of about a second: an untrained model must generate a thousand words."""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_what_was_asked_before_the_end_is_answered(start):
     answers = []
     asking = threading.Thread(target=lambda: answers.append(server.ask("POST", "/v1/predict", SLOW)))
     asking.start()
-    wait_until(lambda: server.number("saccade_requests_running") == 2)  # the slow one and this
+    wait_until(lambda: server.number("saccade_requests_running") == 2)  # the slow request and this one
     server.process.send(signal.SIGTERM)
     late = server.ask("POST", "/v1/predict", QUICK)
     assert (late[0], json.loads(late[1])["error"]["code"]) == (503, "shutting_down")
@@ -87,7 +87,7 @@ def test_clients_that_go_are_not_worked_for(start):
         client.close()
     wait_until(lambda: server.number('saccade_requests_total{path="/v1/predict",status="499"}') == 5)
     assert server.ask("POST", "/v1/predict", QUICK)[0] == 200
-    assert server.number("saccade_batch_size_count") == 1  # the quick one: none of the others was finished
+    assert server.number("saccade_batch_size_count") == 1  # the fast request; none of the others was finished
     assert server.end() == 0
 
 
@@ -123,7 +123,7 @@ def test_garbage_does_no_harm(start):
                 client.sendall(garbage)
                 assert b" 400 " in client.recv(65536)
             except ConnectionError:
-                pass  # it was cut off, which will do
+                pass  # the connection was closed, which is allowed
     assert server.ask("POST", "/v1/predict", QUICK)[0] == 200
     assert server.end() == 0
 
@@ -152,7 +152,7 @@ def test_a_folder_that_is_no_model_is_told(tmp_path):
 
 
 def test_a_model_whose_weights_are_damaged_is_told(folder, tmp_path):
-    """The weights are read by the models' process, whose errors are told by the server."""
+    """The models' process reads the weights, and the server reports its errors."""
     damaged = shutil.copytree(folder, tmp_path / "damaged")
     with (damaged / "model.safetensors").open("r+b") as file:
         file.seek(-8, os.SEEK_END)
@@ -191,7 +191,7 @@ def test_many_large_pictures_do_not_take_all_memory(start, captions):
         found = list(clients.map(lambda _: server.show(png(50_000, 50_000))[0], range(64)))
         assert found == [422] * 64
         assert server.most_memory - before < 50_000_000
-        large = encoded(quarters(3000, 3000))  # 27 MB once decoded, and four times that on the way
+        large = encoded(quarters(3000, 3000))  # 27 MB once decoded, and four times that while decoding
         found = list(clients.map(lambda _: server.show(large)[0], range(16)))
     assert found == [200] * 16
     assert server.most_memory - before < 450_000_000

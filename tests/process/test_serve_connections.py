@@ -1,4 +1,4 @@
-"""Clients that connect and then keep the server waiting take nothing from the others, and its end does not wait."""
+"""Clients that connect and then stall do not slow other clients, nor the shutdown."""
 
 import resource
 import signal
@@ -37,7 +37,7 @@ def test_half_requests_do_not_keep_others_out(start):
         answer = read_all(clients.enter_context(server.connect(HALF)))
         assert b" 408 " in answer
         assert b'"request_timeout"' in answer
-        wait_until(lambda: server.number("saccade_connections") == 1)  # the one that asks
+        wait_until(lambda: server.number("saccade_connections") == 1)  # the client that sends requests
     assert server.processor_seconds - before < 5
     assert server.end() == 0  # and nothing was logged
 
@@ -74,7 +74,7 @@ def test_the_end_does_not_wait_longer_than_promised_for_a_client_that_does_not_r
 
 
 def stubborn(seconds):
-    """Let the model work for so long whatever happens."""
+    """Let the model work for so long, ignoring cancellation."""
     from saccade.serve.models import Served
 
     short_grace(1.5)
@@ -88,7 +88,7 @@ def test_the_end_does_not_wait_for_work_that_nobody_waits_for(start):
 
 
 def deaf(seconds):
-    """Let the event loop, too, be kept from its work once the server has been asked to end."""
+    """Block the event loop, too, once the server has been asked to end."""
     from saccade.serve import run
 
     short_grace(1.5)

@@ -1,4 +1,4 @@
-"""The process that computes, beside the one that speaks HTTP: what becomes of either when the other one ends."""
+"""The models' process and the HTTP process: what each does when the other one ends."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_no_models_are_left_behind(start, number, busy):
 
 
 def test_signals_to_all_processes_are_an_orderly_end(server):
-    """As a service manager sends them."""
+    """Signals as a service manager sends them."""
     client = server.send(QUICK)
     os.kill(server.models, signal.SIGTERM)
     os.kill(server.models, signal.SIGINT)

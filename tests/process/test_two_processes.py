@@ -21,7 +21,7 @@ def command(recipe: Path, out: Path, *more: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """One thread each: two cores are shared by many."""
+    """The environment for one thread per process, since many processes share two cores."""
     return {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "10000"}
 
 
@@ -90,7 +90,7 @@ def test_two_processes_are_killed_interrupted_and_resumed_to_the_same_end(tmp_pa
     process = start(console_script(resumed))
     wait_for(lambda: steps_logged(out) >= 4, process)
     (helper,) = helpers_of(process)
-    process.send_signal(signal.SIGINT)  # to one of them alone
+    process.send_signal(signal.SIGINT)  # only one of them gets the signal
     code, _, err = finish(process)
     assert code == 1, err
     assert err.count("a checkpoint is written. Run the same command with --resume to continue.") == 1, err

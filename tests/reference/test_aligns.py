@@ -81,7 +81,7 @@ def test_the_gradient_of_alpha_agrees_with_the_entmax_package(alpha):
     align.alpha_logit.data += torch.tensor([-0.3, 0.0, 0.2], dtype=torch.float64).view(heads, 1, 1)
     (align(scores) * mix).sum().backward()
     logit = align.alpha_logit.detach().clone().requires_grad_()
-    per_row = (1 + torch.sigmoid(logit)).expand(2, heads, 4, 1)  # entmax wants one for each distribution
+    per_row = (1 + torch.sigmoid(logit)).expand(2, heads, 4, 1)  # entmax needs one for each distribution
     weights = entmax.entmax_bisect(scores, alpha=per_row, n_iter=100)
     (weights * mix).sum().backward()
     torch.testing.assert_close(align(scores), weights)
@@ -149,7 +149,7 @@ def test_monotonic_is_raffels_sum_over_all_walks(length):
 
 
 def test_monotonic_survives_sure_decisions():
-    """Where every chance is 0 or 1 the closed form would divide by zero."""
+    """Where every stopping probability is 0 or 1, the closed form would divide by zero."""
     attention = Attention(DotScore(1, 1), Monotonic())
     keys = torch.tensor([[[-1.0], [-1.0], [1.0], [1.0]]], requires_grad=True)
     query = torch.full((1, 3, 1), 1e6)

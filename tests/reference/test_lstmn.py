@@ -19,7 +19,7 @@ def zeros(width: int) -> Tensor:
 
 
 def attend(score: nn.Module, query: list[Tensor], keys: list[Tensor], tapes: list[list[Tensor]]) -> tuple[Tensor, ...]:
-    """softmax over v·tanh(W_h key + [W_x W_h̃] query), then one sum for each tape; nothing there reads as zero."""
+    """softmax over v·tanh(W_h key + [W_x W_h̃] query), then one sum for each tape; an empty tape reads as zeros."""
     if not keys:
         return tuple(zeros(score.key_width) for _ in tapes)
     asked = score.query_weight @ torch.cat(query)

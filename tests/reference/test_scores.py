@@ -148,7 +148,7 @@ def test_each_head_is_the_same_score_with_its_own_parameters(name):
         torch.testing.assert_close(one(query[:, head], one.prepare(keys[:, head])), together[:, head])
 
 
-# Scores that remember
+# Scores that depend on earlier attention
 
 
 def softmax(scores):
@@ -182,7 +182,7 @@ def test_location_aware_convolves_the_weights_of_the_step_before():
     keys = torch.randn(1, padded, 6, dtype=torch.float64)
     mask = torch.arange(padded)[None] < size
     banks = score.filters.weight[:, 0].tolist()
-    before, wanted = [1 / size] * size + [0.0] * (padded - size), []  # an even start over what is real
+    before, wanted = [1 / size] * size + [0.0] * (padded - size), []  # uniform over the real keys at first
     for q in query[0].tolist():
         asked, scores = times(score.query_weight.tolist(), q), []
         for s in range(size):

@@ -30,7 +30,7 @@ def copy_attention(theirs: nn.MultiheadAttention, ours: MultiHead) -> None:
 
 
 def torch_layer(ours: EncoderLayer | DecoderLayer, norm: str) -> nn.Module:
-    """Torch's layer with the weights of ours. In training mode, since its fast path for evaluation is another code."""
+    """Torch's layer with the weights of ours. In training mode, since evaluation has a separate fast path."""
     kind = nn.TransformerDecoderLayer if isinstance(ours, DecoderLayer) else nn.TransformerEncoderLayer
     theirs = kind(WIDTH, HEADS, INNER, dropout=0.0, batch_first=True, norm_first=norm == "pre").double().train()
     copy_attention(theirs.self_attn, ours.self_attention)

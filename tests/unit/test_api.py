@@ -1,4 +1,4 @@
-"""The front door: a folder becomes a Model, which is called with texts."""
+"""The Python API: `saccade.load` returns a Model, which is called with texts."""
 
 import re
 import shutil
@@ -27,7 +27,7 @@ def test_a_text_gives_a_prediction_and_a_list_a_list(model):
 
 def test_options_change_the_search(model):
     assert len(model("ant bee", beam=4, nbest=3).alternatives) == 2
-    assert len(model("ant bee", nbest=3).alternatives) == 2, "several answers need no beam to be asked for"
+    assert len(model("ant bee", nbest=3).alternatives) == 2, "nbest widens the beam by itself"
     assert len(model("ant bee cat dog", max_length=2).tokens) == 2
     drawn = [model("ant bee cat", sample=True, temperature=3.0, seed=seed).text for seed in (1, 1, 2, 3, 4)]
     assert drawn[0] == drawn[1]
@@ -206,7 +206,7 @@ def test_workers_are_started_only_where_there_are_several_and_a_folder(model, tr
     started = []
 
     class Here:
-        """Stands for processes: notes how it was made, and answers in this one."""
+        """Replaces worker processes: records its arguments, and answers in this process."""
 
         def __init__(self, folder, count, *, trust_code):
             started.append((folder, count, trust_code))

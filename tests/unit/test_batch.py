@@ -34,7 +34,7 @@ def test_lengths_are_rounded_up_to_few(first, last, step):
         rounded = round_up(length)
         assert rounded % step == 0
         assert 0 <= rounded - length < step
-    assert round_up(0) == 4, "an empty sentence has a place too"
+    assert round_up(0) == 4, "an empty sentence has one position"
     assert len({round_up(length) for length in range(5000)}) < 80
 
 
@@ -169,7 +169,7 @@ def test_rows_have_different_keys_where_something_different_is_read():
     keys = whole.row_keys()
     assert keys[1] == "[7][3]"
     assert len(set(keys)) == 3
-    assert whole.take(slice(1, 2)).trimmed().row_keys() == [keys[1]], "padding counts for nothing"
+    assert whole.take(slice(1, 2)).trimmed().row_keys() == [keys[1]], "padding does not count"
     other = replace(whole, target=whole.target + 1, names=["x", "y", "z"])
     assert other.row_keys() == keys
     pictures = Batch(pictures=torch.tensor([[[[0, 0, 1]]], [[[0, 0, 2]]]], dtype=torch.uint8))
@@ -206,7 +206,7 @@ def test_whole_numbers_of_any_kind_are_tokens():
 
 
 def test_what_lies_on_a_device_is_not_waited_for():
-    """Looking at the numbers would: there, masks and tokens are taken as they are."""
+    """Reading values would sync a GPU, so masks and tokens are not checked there."""
     batch = Batch.from_lists([[7, 8], [9]], [[4], [5]], labels=[0, 1]).to("meta")
     assert {leaf.device.type for leaf in pytree.leaves(batch)} == {"meta"}
     assert (batch.size, batch.inputs.shape) == (2, (2, 2))

@@ -1,4 +1,4 @@
-"""Lists of checksums: made by their writers, checked by their readers, whole at any moment."""
+"""Lists of checksums: writers make them, readers verify them, and they are complete at any moment."""
 
 import shutil
 import subprocess
@@ -65,7 +65,7 @@ def test_every_bit_of_the_list_counts(tmp_path):
 
 
 class Killed(BaseException):
-    """Stands for the end of a process: nothing is done after it."""
+    """Simulates the end of a process: no code runs after it."""
 
 
 @pytest.mark.parametrize("writes", range(4))

@@ -52,7 +52,7 @@ def build(name: str, head: str = "translator", **settings: Any) -> Any:
 
 
 def raises(error: type[Exception], *parts: str) -> Any:
-    """The error, with a message in which all these parts stand, in this order."""
+    """Expect the error, with a message that has all these parts in this order."""
     return pytest.raises(
         error, match="(?s)" + ".*".join(part.replace("(", r"\(").replace(")", r"\)") for part in parts)
     )
@@ -390,7 +390,7 @@ def test_sizes_that_cannot_be(build_it: Callable[[], Any], parts: tuple[str, ...
         build_it()
 
 
-# Layers on their own
+# Single layers
 
 
 @pytest.mark.parametrize("width", [2, 4])
@@ -444,7 +444,7 @@ def test_readers_refuse_inputs_of_another_width(reader: Any):
             reader.step(torch.randn(2, width), reader.start(2, 5, torch.zeros(1)))
 
 
-# Numbers that are none
+# NaN and infinity
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])

@@ -1,4 +1,4 @@
-"""Everything a search refuses: the words of the error, its numbers, and that no step was taken before it."""
+"""Errors of a search: each message, its numbers, and that it is raised before the first step."""
 
 import re
 
@@ -34,7 +34,7 @@ def says(*parts):
     return "(?s)" + ".*".join(re.escape(str(part)) for part in parts)
 
 
-# What a strategy refuses
+# Errors of strategies
 
 
 @pytest.mark.parametrize("width", [0, -3])
@@ -163,7 +163,7 @@ def test_words_where_phrases_belong(model, search):
         search(model, TWO, prefix=[9, 9])
 
 
-# Requests against each other
+# Contradictory options
 
 
 def test_a_phrase_both_banned_and_required(model, search):
@@ -273,7 +273,7 @@ def test_a_word_whose_embedding_is_no_number_is_noticed_before_it_is_written(sea
 @pytest.mark.parametrize(
     ("name", "settings", "parameter"),
     [
-        ("luong-local-p", {}, "attention.window.weight"),  # a centre that is no number shows nothing, in silence
+        ("luong-local-p", {}, "attention.window.weight"),  # with a NaN center the window silently hides every key
         ("bahdanau", {"attention": {"align": "hard"}}, "attention.score.v"),
         ("bahdanau", {"attention": {"align": "sparsemax"}}, "attention.score.v"),
     ],

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writes of files and folders."""
 
 import errno
 import os
@@ -97,7 +97,7 @@ def test_two_writers_of_one_folder_do_not_collide(tmp_path):
 
 
 class Killed(BaseException):
-    """Stands for the end of a process: nothing is tidied up after it."""
+    """Simulates the end of a process: no cleanup runs after it."""
 
 
 @pytest.fixture

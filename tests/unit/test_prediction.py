@@ -120,7 +120,7 @@ def test_a_text_that_is_read():
     rows = attention.target.shifted()
     expected = folded_slowly(attention.weights["seeded"].mean(0), rows, fed)
     np.testing.assert_allclose(np.array(seeded.weights), expected, atol=1e-6)
-    assert attention.reading() == seeded, "the last that looks at its own text"
+    assert attention.reading() == seeded, "the last self-attention site"
     pieces = attention.reading("decoder.self", words=False)
     assert pieces.source == pieces.target == tuple(attention.target.shifted().tokens)
 
@@ -146,7 +146,7 @@ def test_every_picture_is_drawn_and_saved(style, tmp_path):
     assert EOS not in attention.draw(60, view=view)
     attention.save(tmp_path / "x.svg", view=view)
     assert "<svg" in (tmp_path / "x.svg").read_text()
-    with pytest.raises(ConfigError, match=r"head 9 was asked for|heads are drawn side by side, but head 9"):
+    with pytest.raises(ConfigError, match=r"there is no head 10|heads are drawn side by side, but head 10"):
         attention.draw(view=FigureSpec(style, site="encoder.self", head=9))
 
 
@@ -217,7 +217,7 @@ def test_of_a_picture_heads_are_panels_and_words_that_look_at_words_a_matrix(tmp
             r"encoder\.self attends from region to region.*figure for each of 6.*cross\.0",
         ),
         (FigureSpec("heads", site="encoder.self"), "attends from region to region"),
-        (FigureSpec(site="cross.0", head=2), r"head 2 was asked for, but cross\.0 has heads 0 to 1"),
+        (FigureSpec(site="cross.0", head=2), r"there is no head 3 \(in Python: head=2\): cross\.0 has 2 heads"),
         (FigureSpec(site="cros"), "attention site 'cros' does not exist"),
         (
             FigureSpec("heads", gold=[(0, 0)]),
@@ -251,9 +251,9 @@ def test_names_that_do_not_exist():
     attention = two_sites()
     with pytest.raises(ConfigError, match=r"attention site 'tow' does not exist\. Did you mean 'two'\?"):
         attention.matrix("tow")
-    with pytest.raises(ConfigError, match=r"head 4 was asked for, but two has heads 0 to 3"):
+    with pytest.raises(ConfigError, match=r"there is no head 5 \(in Python: head=4\): two has 4 heads"):
         attention.matrix("two", 4)
-    with pytest.raises(ConfigError, match=r"head -1 was asked for"):
+    with pytest.raises(ConfigError, match=r"no head 0 \(in Python: head=-1\)"):
         attention.map("two", -1)
 
 
@@ -408,7 +408,7 @@ def test_a_model_that_looks_at_no_source_shows_its_last_site():
     attention = AttentionMaps(Side([], [], []), target, weights, ())
     np.testing.assert_array_equal(attention.matrix(words=False), weights["first"].mean(0))
     assert attention.map() == attention.map("seeded")
-    assert [site.name for site in attention.heads()] == ["Decoder self-attention"], "those that look at the same"
+    assert [site.name for site in attention.heads()] == ["Decoder self-attention"], "sites with the same sides"
     del weights["seeded"]
     assert [site.name for site in attention.heads()] == ["First", "Second"]
     with pytest.raises(ConfigError, match=r"of a site that attends to the source: this model has none\. Leave"):

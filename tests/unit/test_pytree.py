@@ -87,7 +87,7 @@ def test_write_at_gives_the_gradients_of_what_was_seen_before_the_next_entry():
     entries = torch.tensor([[1.0], [2.0]], requires_grad=True)
     first = pytree.write_at(torch.zeros(2, 3, 1), torch.tensor([0, 0]), entries)
     hidden = torch.tensor([0.0, 1.0, 1.0])[:, None].bool()
-    early = first.masked_fill(hidden, 0.0).sum() ** 2  # keeps what it saw for its backward pass
+    early = first.masked_fill(hidden, 0.0).sum() ** 2  # saves its input for the backward pass
     second = pytree.write_at(first, torch.tensor([1, 1]), 10 * entries)
     assert second[:, :, 0].tolist() == [[1, 10, 0], [2, 20, 0]]
     (early + second.sum()).backward()

@@ -1,4 +1,4 @@
-"""A conversation with a chat model in a terminal: its history, its commands, and where a reply looked."""
+"""A conversation with a chat model in a terminal: its history, its commands, and the attention of a reply."""
 
 from __future__ import annotations
 
@@ -103,16 +103,16 @@ class Conversation:
 
     def _look(self, _: str) -> None:
         if self._last is None:
-            raise DataError("there is no reply to look at.")
+            raise DataError("there is no reply yet.")
         for line in looked(self._last, self.turns[:-1]):
             self._say(one_line(line))
 
 
 def looked(reply: Prediction, history: list[str]) -> list[str]:
-    """Return lines on where a reply looked: the share of each turn, and for each word the word with most attention."""
+    """Return the attention of a reply as lines: each turn's share, and for each word the most attended word."""
     maps = reply.attention
     if not maps:
-        raise DataError("this model has no attention, so there is nothing to look at.")
+        raise DataError("this model has no attention, so there is nothing to show.")
     turns, source = maps.by_turn(), maps.source
     count, words = turns.shape[1] - 1, len(maps.target.words)
     lines = []

@@ -44,7 +44,7 @@ def _new_name(option: str) -> str:
     """Return the current name of an option; warn of an old one."""
     if option not in _RENAMED:
         return option
-    print_status(f"--{option} is now --{_RENAMED[option]}; the old name goes with the next release.", style="yellow")
+    print_status(f"--{option} is now --{_RENAMED[option]}; the next release removes the old name.", style="yellow")
     return _RENAMED[option]
 
 

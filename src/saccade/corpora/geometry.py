@@ -25,11 +25,11 @@ def sorted_orders(points: Points, counts: Sequence[int]) -> list[Order]:
 def convex_hulls(points: Points, counts: Sequence[int]) -> list[Order]:
     """Return the corners of convex hulls (B, S, 2) counter-clockwise, beginning with the lowest position.
 
-    Gift wrapping: from a corner, the next one is the point that has all others to the left of the way to it.
+    Gift wrapping: the next corner is the point for which all others lie to the left of the line to it.
     """
     rows, size = np.arange(len(points)), points.shape[1]
     real = np.arange(size) < np.asarray(counts)[:, None]
-    points = np.where(real[..., None], points, points[:, :1]).astype(np.int32)  # copies of the first change no hull
+    points = np.where(real[..., None], points, points[:, :1]).astype(np.int32)  # pad with the first point
     first = np.lexsort((points[..., 0], points[..., 1]), axis=-1)[:, 0]
     first = here = np.where(real[rows, first], first, 0)
     found: list[list[int]] = [[] for _ in rows]
@@ -46,7 +46,7 @@ def convex_hulls(points: Points, counts: Sequence[int]) -> list[Order]:
 def _next_corner(points: Points, origin: Points) -> Order:
     """Return the most clockwise point (B,) seen from a corner (B, 2); of several in line, the farthest.
 
-    It wins a tournament in which the halves of the points meet.
+    Each round compares one half of the points with the other and keeps the better ones.
     """
     away = points - origin[:, None]
     places = np.broadcast_to(np.arange(points.shape[1]), points.shape[:2])

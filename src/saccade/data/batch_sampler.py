@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ __all__ = ["BatchSampler", "Cursor", "shard"]
 
 Rows = NDArray[np.int64]
 
+_SHAPES, _LEVELS = 32, 16
+"""With `rounded`: the number of shapes above which sides are rounded to fewer lengths, to at most _LEVELS at first."""
 _WINDOW = 128
 """Number of batches sorted by length together: large enough for little padding, small enough to stay shuffled."""
 
@@ -34,9 +37,10 @@ class BatchSampler:
     Every epoch shuffles all sentences, sorts windows of them by length, cuts the windows into batches and shuffles
     the batches. lengths (N, sides): the tokens of each sentence on each side.
 
-    With `rounded`, batches have few distinct shapes. Both sides are padded to a length from `round_up`, and the batch
-    to as many sentences as fit at that length. This costs some padding, but lets a GPU replay the CUDA graph of an
-    earlier batch of the same shape.
+    With `rounded`, batches have few distinct shapes. Both sides are padded to a length from `round_up`, or to one of
+    fewer lengths if the sides differ so much that there would be too many shapes; and the batch to as many sentences as
+    fit at that length. This costs some padding, but lets a GPU replay the CUDA graph of an earlier batch of the same
+    shape.
     """
 
     lengths: NDArray[np.integer[Any]]
@@ -102,8 +106,21 @@ class BatchSampler:
         lengths = self.lengths[rows]
         if not self.rounded:
             return lengths
-        rounded = _rounded(lengths)
+        rounded = np.stack([table[side] for table, side in zip(self._tables, lengths.T, strict=True)], 1)
         return rounded if self.room is None else np.maximum(np.minimum(rounded, self.room), lengths)
+
+    @cached_property
+    def _tables(self) -> list[NDArray[np.int64]]:
+        """For each side: the length that each length is rounded up to."""
+        usual = [_usual_table(int(side.max())) for side in self.lengths.T]
+        tables, levels = usual, _LEVELS
+        while _combinations(self.lengths, tables) > _SHAPES and levels > 2:
+            tables = [
+                _table(table, np.bincount(side, minlength=len(table)), levels)
+                for table, side in zip(usual, self.lengths.T, strict=True)
+            ]
+            levels -= 1
+        return tables
 
     def _window(self) -> int:
         mean = float(self.lengths.max(1).mean())
@@ -128,10 +145,42 @@ class BatchSampler:
             yield rows[start:]
 
 
-def _rounded(lengths: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Apply `round_up` to every length."""
-    table = np.array([round_up(length) for length in range(int(lengths.max()) + 1)])
-    rounded: NDArray[np.int64] = table[lengths]
+def _usual_table(longest: int) -> NDArray[np.int64]:
+    return np.array([round_up(length) for length in range(longest + 1)])
+
+
+def _combinations(lengths: NDArray[np.integer[Any]], tables: list[NDArray[np.int64]]) -> int:
+    """Return how many different rounded lengths, of all sides together, 99 % of the sentences have at least."""
+    codes = np.zeros(len(lengths), np.int64)
+    for side, table in zip(lengths.T, tables, strict=True):
+        codes = codes * (int(table[-1]) + 1) + table[side]
+    common = np.sort(np.unique(codes, return_counts=True)[1])[::-1]
+    return int(np.searchsorted(np.cumsum(common), 0.99 * len(codes))) + 1
+
+
+def _table(usual: NDArray[np.int64], counts: NDArray[np.int64], levels: int) -> NDArray[np.int64]:
+    """Round up to at most `levels` of the usual lengths: those that need the least padding for the counted lengths.
+
+    least[k][j] is the padding of all lengths up to the j-th usual one if k + 1 levels are used and it is the last.
+    """
+    sizes, groups = np.unique(usual, return_inverse=True)
+    mass = np.concatenate([[0], np.cumsum(np.bincount(groups, counts, len(sizes)))])
+    padding = np.array([[(mass[j + 1] - mass[i]) * sizes[j] for i in range(len(sizes))] for j in range(len(sizes))])
+    least, before = [padding[:, 0]], []
+    for _ in range(min(levels, len(sizes)) - 1):
+        costs = np.full((len(sizes), len(sizes)), np.inf)
+        for j in range(1, len(sizes)):
+            costs[j, :j] = least[-1][:j] + padding[j, 1 : j + 1]
+        before.append(costs.argmin(1))
+        least.append(costs.min(1))
+    last, chosen = len(sizes) - 1, []
+    for step in reversed([None, *before]):
+        chosen.append(int(sizes[last]))
+        if step is None:
+            break
+        last = int(step[last])
+    rising = np.array(chosen[::-1])
+    rounded: NDArray[np.int64] = rising[np.searchsorted(rising, usual)]
     return rounded
 
 

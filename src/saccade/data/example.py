@@ -134,6 +134,10 @@ class Example:
     """Where in the passage the acceptable answers are, one for each of `references`; none if there is no answer."""
     evidence: tuple[Span, ...] = ()
     """Where in the passage the sentences are that the answer follows from: gold attention."""
+    title: str | None = None
+    """The title of the text, which training may use as a further target."""
+    asked: str | None = None
+    """Which text about the source the target is, if it is not the one that the task writes."""
     turns: tuple[str, ...] = ()
     """History of a dialogue, oldest turn first. Two speakers alternate; the last turn is the one to answer."""
     sound: Recording | None = None

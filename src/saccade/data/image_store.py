@@ -31,7 +31,7 @@ __all__ = ["NAMED", "ImageStore", "Skipped"]
 
 _CHUNK = 256
 NAMED = 5
-"""How many of the images left out are named in the note."""
+"""Maximum images that the note on left-out images names."""
 _GREY = 128
 
 

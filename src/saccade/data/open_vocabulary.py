@@ -35,7 +35,7 @@ class OpenVocabulary:
         own = iter(words)
         written = [self._number[next(own)] if token == UNK else token for token in tokens]
         self.copies = [*(PAD if token < UNK else token for token in written), EOS]
-        """The number that a copy of each source token writes; the end copies the end, a mark nothing."""
+        """The number that a copy of each source token writes; EOS gives EOS, a mark nothing."""
 
     def encode(self, text: str) -> Encoded:
         """Encode one text; its unknown words that occur in the source have their own numbers."""
@@ -73,7 +73,7 @@ class OpenVocabulary:
 
 
 def padded_copies(rows: Sequence[Sequence[int]], mask: Tensor) -> Tensor:
-    """Pad the copies of some sources to the shape of their mask; rows that are missing copy nothing but the end."""
+    """Pad the copies of some sources to the shape of their mask; added rows copy only EOS."""
     copies = torch.full(mask.shape, PAD)
     copies[len(rows) :, 0] = EOS
     for row, numbers in enumerate(rows):

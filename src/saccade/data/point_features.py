@@ -20,7 +20,7 @@ __all__ = ["OrderFeature", "PointFeature"]
 
 
 class PointFeature(Feature):
-    """The points of an example: `source` (B, S, D), whose last place is the end, and its mask."""
+    """The points of an example: `source` (B, S, D), whose last position is the end, and its mask."""
 
     name, dtype, sized = "points", np.float32, True
 

@@ -86,9 +86,9 @@ class Positions:
 
 
 def padded_points(rows: Sequence[Any], dimensions: int, count: int, positions: int = 0) -> dict[str, Tensor]:
-    """Pad points (n, D) to `source` and `source_mask`; each row ends with a place of zeros for the end.
+    """Pad points (n, D) to `source` and `source_mask`; each row ends with a position of zeros for the end.
 
-    There are `count` rows, of which the added ones have only the end, and at least `positions` places.
+    There are `count` rows, of which the added ones have only the end, of at least `positions` positions.
     """
     lengths = torch.tensor([len(row) + 1 for row in rows] + [1] * (count - len(rows)))
     size = max(positions, int(lengths.max()))

@@ -30,8 +30,9 @@ _NEAR = 8
 def matches(passage: Sequence[str], question: Sequence[str]) -> NDArray[np.float32]:
     """Compare the tokens of a passage with those of a question: features (S, MATCHES), each from 0 to 1.
 
-    Whether the token is in the question as it is, in lower case, by its stem; the same divided by how often it is in
-    the passage; the share of the question's words near it; whether it is capitalized, has a digit, is punctuation.
+    The features: whether the token is in the question exactly, in lower case, or by its stem; the lower-case match
+    divided by the token's count in the passage; the share of the question's words near it; whether it is capitalized,
+    has a digit, is punctuation.
     """
     lower, asked = [word.lower() for word in passage], {word.lower() for word in question if _is_word(word)}
     exact, stems = set(question), {word[:_STEM] for word in asked if len(word) >= _STEM}

@@ -19,7 +19,7 @@ def summaries(path: Path, keys: Mapping[str, str] | None = None, *, first_word: 
     """Read one JSON object per line with a source and a target; see `formats.jsonl` for `keys`.
 
     A source that is a list holds sentences, which are joined by spaces. A target that is a list holds several
-    summaries: training uses the first, evaluation all.
+    summaries: training uses the first, evaluation all. A text may have a `title`.
     """
     keys = {"source": "source", "target": "target", "links": "links"} if keys is None else keys
     check_fields("field", keys)
@@ -27,7 +27,12 @@ def summaries(path: Path, keys: Mapping[str, str] | None = None, *, first_word: 
         sentences, found = _listed(record, keys["source"], where), _listed(record, keys["target"], where)
         joined = " ".join(sentence.strip() for sentence in sentences)
         one = from_record({**record, keys["source"]: joined, keys["target"]: found[0]}, keys, where, first_word)
-        yield replace(one, references=tuple(found)) if len(found) > 1 else one
+        title = record.get("title")
+        yield replace(
+            one,
+            references=tuple(found) if len(found) > 1 else (),
+            title=title if isinstance(title, str) and title.strip() else None,
+        )
 
 
 def _listed(record: Mapping[str, Any], key: str, where: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Turns: the history of a dialogue as one source, with the mark of its speaker before each turn.
 
-Marks are special tokens, which no text becomes: BOS before the turns of the speaker who is answered, EOS before those
-of the one who answers. So they need no place in the vocabulary.
+Marks are special tokens, which no text becomes: BOS before the turns of the user, EOS before those of the model. So
+they need no place in the vocabulary.
 """
 
 from __future__ import annotations

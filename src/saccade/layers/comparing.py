@@ -12,7 +12,7 @@ __all__ = ["Flow", "WordHops"]
 
 
 class Flow(nn.Module):
-    """Attention flow: a passage word reads the question words like it; a second encoder reads both.
+    """Attention flow: each passage word attends to similar question words; a second encoder reads both.
 
         s[t, j] = (w ∘ h[t]) · u[j]
         ũ[t] = Σ_j softmax_j(s[t]) u[j]            h̃ = Σ_t softmax_t(max_j s[t, j]) h[t]
@@ -34,7 +34,7 @@ class Flow(nn.Module):
     def forward(
         self, passage: Tensor, mask: Tensor, question: Tensor, question_mask: Tensor, *, tape: Tape | None = None
     ) -> Tensor:
-        """Return the passage (B, S, D), read with the question (B, Q, D) in mind."""
+        """Return question-aware vectors (B, S, D) of a passage, given the question (B, Q, D)."""
         weighed = passage * self.weigh
         asked = self.to_question(weighed, self.to_question.bank(question, mask=question_mask), tape=tape).context
         scores = (weighed @ question.mT).masked_fill(~question_mask[:, None], -torch.inf).amax(-1)
@@ -46,7 +46,7 @@ class Flow(nn.Module):
 
 
 class WordHops(nn.Module):
-    """The impatient reader: at each word of the question it looks through the passage again.
+    """The impatient reader: at each word of the question it attends to the passage again.
 
         a[i] = softmax_s(v · tanh(W [r[i-1] ; u[i]] + U h[s]))
         r[i] = Σ_s a[i, s] h[s] + tanh(R r[i-1])

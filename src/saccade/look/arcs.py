@@ -1,8 +1,8 @@
 """Heads as curves between words, like figures 3 to 5 of Vaswani et al. 2017, arXiv:1706.03762.
 
-The words read are at the left, the words written at the right, as the matrix and the explorer page have them before
-each other. A curve's opacity is its weight, and the strongest one of each attending word is bold. Each of several heads
-has a color from a palette for color-blind readers, and from the ninth head on also a dash pattern.
+Attended words are at the left, attending words at the right. A curve's opacity is its weight, and the strongest one of
+each attending word is bold. Each of several heads has a color from a palette for color-blind readers, and from the
+ninth head on also a dash pattern.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a figure says about itself: the caption below it, the description inside an SVG, the lines around a drawing."""
+"""Text of a figure: the caption below it, the description inside an SVG, the lines around a terminal drawing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WHO = {
 
 
 class Shown(NamedTuple):
-    """The model, the sides of rows and columns, a site among those like it, its heads, and whether it sees an image."""
+    """What a figure shows: model, sides of rows and columns, site, similar sites, heads, whether it has an image."""
 
     model: str
     sides: tuple[str, str]

@@ -31,7 +31,7 @@ TEXT, MUTED, FAINT = "#1b2029", "#566070", "#d9dee7"
 INK = "#12407c"
 """The one color of attention: darker for higher weights, so that it needs no hue to be read."""
 POINT, YOURS, GOLD = "#ffc861", "#b3401a", "#c76a00"
-"""What is pointed at, what was changed or is being read, and gold links."""
+"""Colors of the word under the pointer, of changed words and the word being read, and of gold links."""
 
 FAINTEST = 0.005
 """Cells of lower weights, which round to 0 %, are not drawn."""
@@ -60,7 +60,7 @@ def lane_names(rows: str, columns: str) -> tuple[str, str]:
 
 
 def way_of(rows: str, columns: str) -> str:
-    """Return what a site does, in the words of textbooks."""
+    """Return the textbook name of a site's kind of attention."""
     return WAYS.get((rows, columns), f"{rows} to {columns}")
 
 

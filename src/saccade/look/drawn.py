@@ -42,7 +42,7 @@ from saccade.look.caption import Shown, formatted, headed, layer_of
 from saccade.look.design import way_of
 from saccade.look.map import check_cells
 from saccade.look.overlay_svg import OverlayDrawing
-from saccade.look.passage import draw_long
+from saccade.look.passage import draw_long, runs_on
 from saccade.look.svg import Drawing
 
 __all__ = ["DrawnAttention"]
@@ -179,11 +179,14 @@ class DrawnAttention(ABC):
         view = self._with_style(view)
         shown = self._shown(view)
         rows, columns = self._sides(shown.site)
-        texts = [
-            () if shown.pictured or view.style == "sound" else columns.words,
-            () if rows is columns else rows.words,
-        ]
+        texts = [() if self._reads_source(view, shown, width) else columns.words, () if rows is columns else rows.words]
         return headed(self._drawn(view, width, colour), shown, texts, width, painted=colour)
+
+    def _reads_source(self, view: FigureSpec, shown: Shown, width: int | None) -> bool:
+        """Return whether the drawing itself shows the source: as an image, a sound, or running text."""
+        long = view.style in ("matrix", "ribbons", "steps") and runs_on(self._selected(view)[0].maps[0], width)
+        heard = self.sound is not None and self._attends_to_source(shown.site)
+        return shown.pictured or heard or long
 
     def _drawn(self, view: FigureSpec, width: int | None, colour: bool) -> str:
         if view.style == "overlay":
@@ -306,7 +309,9 @@ class DrawnAttention(ABC):
         """Return the maps that a figure shows; a matrix or a reading figure is a site with one head."""
         if view.style == "heads":
             if view.head is not None:
-                raise ConfigError(f"heads are drawn side by side, but head {view.head} was asked for. Draw a matrix.")
+                raise ConfigError(
+                    f"heads are drawn side by side, but head {view.head + 1} was asked for. Draw a matrix."
+                )
             sites = self.heads(view.site, words=view.words)
         elif view.style == "arcs":
             site = self._default(view.site)

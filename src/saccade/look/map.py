@@ -84,14 +84,14 @@ class Map:
     def _check_shape(self) -> None:
         if len(self.weights) != len(self.target):
             raise ShapeError(
-                f"weights have {len(self.weights)} rows, but {len(self.target)} words were written. Pass one row for "
-                "each word written, the end of the sentence included if it is among the words."
+                f"weights have {len(self.weights)} rows, but there are {len(self.target)} target words. Pass one for "
+                "each, the end of the sentence included if it is among them."
             )
         for t, row in enumerate(self.weights):
             if len(row) != len(self.source):
                 raise ShapeError(
-                    f"row {t} of weights ({self.target[t]!r}) has {len(row)} numbers, but {len(self.source)} words "
-                    "were read. Cut off the padding, or name every word of the source."
+                    f"row {t} of weights ({self.target[t]!r}) has {len(row)} numbers, but there are "
+                    f"{len(self.source)} source words. Cut off the padding, or name every word of the source."
                 )
 
     def _check_numbers(self) -> None:
@@ -100,15 +100,15 @@ class Map:
                 if not math.isfinite(weight):
                     raise NumericsError(
                         f"the weight from {self.target[t]!r} (row {t}) to {self.source[s]!r} (column {s}) is {weight}. "
-                        "Only finite numbers can be drawn; look for what made it in the model."
+                        "Only finite numbers can be drawn; check the model's output."
                     )
 
     def _check_gold(self) -> None:
         for s, t in sorted(self.gold):
             if not (0 <= s < len(self.source) and 0 <= t < len(self.target)):
                 raise ShapeError(
-                    f"the gold link {s}-{t} lies outside {len(self.source)} places read and {len(self.target)} "
-                    "written. Links are source-target, both counted from 0."
+                    f"the gold link {s}-{t} lies outside {len(self.source)} source and {len(self.target)} "
+                    "target positions. Links are source-target, both counted from 0."
                 )
 
     def _check_marks(self) -> None:
@@ -116,7 +116,7 @@ class Map:
             outside = sorted(place for place in places if not 0 <= place < len(words))
             if outside:
                 raise ShapeError(
-                    f"the {side} has a mark at {outside[0]}, but {len(words)} words. Marks are places, counted from 0."
+                    f"the {side} has a mark at {outside[0]}, but {len(words)} words. Marks are counted from 0."
                 )
 
 
@@ -145,10 +145,12 @@ def _words(side: str, words: Iterable[str]) -> tuple[str, ...]:
 
 def _rows(weights: Iterable[Iterable[float]]) -> tuple[tuple[float, ...], ...]:
     try:
+        if getattr(weights, "ndim", 2) != 2:  # older versions of numpy convert arrays of one number
+            raise TypeError
         return tuple(tuple(float(weight) for weight in row) for row in weights)
     except (TypeError, ValueError) as error:
         was = getattr(weights, "shape", type(weights).__name__)
         raise ShapeError(
-            f"weights must be rows of numbers, (words written, words read), but are {was}: choose one "
+            f"weights must be rows of numbers, (target words, source words), but are {was}: choose one "
             "sentence and one head."
         ) from error

@@ -6,10 +6,15 @@ from saccade.look import terminal, text_width
 from saccade.look.map import Map
 from saccade.look.reading import painted, wrapped
 
-__all__ = ["draw_long"]
+__all__ = ["draw_long", "runs_on"]
 
 LONG = 30
 """Words; a longer source is shown as running text if its matrix is too wide."""
+
+
+def runs_on(map: Map, width: int | None) -> bool:
+    """Return whether `draw_long` shows the source as running text, which then needs no other place to be read."""
+    return len(map.source) > LONG and terminal.draw(map, width=width) == "\n".join(terminal.strongest(map, width))
 
 
 def draw_long(map: Map, *, width: int | None = None, colour: bool = False) -> str:
@@ -18,7 +23,7 @@ def draw_long(map: Map, *, width: int | None = None, colour: bool = False) -> st
     Each source word is shaded by its coverage: the sum of the attention of all target words, up to 1.
     """
     drawn = terminal.draw(map, width=width, colour=colour)
-    if len(map.source) <= LONG or drawn != "\n".join(terminal.strongest(map, width)):
+    if not runs_on(map, width):
         return drawn
     covered = [min(1.0, sum(row[s] for row in map.weights)) for s in range(len(map.source))]
     make = painted if colour else _shaded

@@ -35,7 +35,7 @@ def save_points(map: Map, path: Path | str, *, title: str | None = None, format:
         places, answer = _places(map), _answer(map)
         spots = [(x * side, (1 - y) * side) for x, y in places.tolist()]
         page.box((0, 0, side, side), edge=MUTED, line=0.5)
-        looks = zip(answer, map.weights[1:], strict=False)  # the first point is chosen from none
+        looks = zip(answer, map.weights[1:], strict=False)  # no line leads to the first point
         found = sorted(
             (w, last, s) for last, row in looks for s, w in enumerate(row[: len(spots)]) if w >= FAINTEST_LINK
         )

@@ -28,7 +28,7 @@ NAMED = 0.1
 
 
 def save_ribbons(map: Map, path: Path | str, *, title: str | None = None, format: Format | None = None) -> None:
-    """Write the words read above the words written, and a ribbon for each weight that is not faint.
+    """Write the attended words above the attending ones, and a ribbon for each weight that is not faint.
 
     The wider and darker a ribbon, the higher the weight. The format is that of the suffix of `path`.
     """
@@ -53,7 +53,7 @@ class _Word(NamedTuple):
 class Lanes:
     """The places of the words of both lanes, and their drawing.
 
-    If they do not fit into one line, each line of words read stands above the line of about the same words written.
+    If they do not fit into one line, each line of attended words is above the corresponding line of attending words.
     """
 
     def __init__(self, page: Sheet, map: Map) -> None:

@@ -81,7 +81,7 @@ class PointerNetwork(Seq2Seq):
                 "keep. Choose another one, such as additive."
             )
         self.embedding = nn.Linear(dimensions, cells.input_width)
-        self.special = nn.Embedding(2, cells.input_width)  # what is fed at the begin and read at the end
+        self.special = nn.Embedding(2, cells.input_width)  # vectors of BOS and of the end position
         self.encoder, self.cells, self.attention = encoder, cells, attention
         self.first_state = build_initial_state("final", encoder, cells)
         self.vocabulary, self.choose, self.dropout = FIRST, choose, dropout
@@ -162,7 +162,7 @@ class PointerNetwork(Seq2Seq):
 
 
 def _log(shares: Tensor) -> Tensor:
-    """Return logarithms that are finite, so that a loss is."""
+    """Return finite logarithms, so that the loss is finite."""
     return shares.clamp_min(torch.finfo(shares.dtype).tiny).log()
 
 

@@ -30,15 +30,15 @@ class SpanReaderConfig(Config):
     matches: bool = True
     """Whether the reader sees which words of the passage occur in the question, and how rare they are."""
     align: bool = True
-    """Whether each word of the passage also reads the question words that are like it."""
+    """Whether each word of the passage attends to similar words of the question."""
     joint: bool = False
     """Whether one encoder reads the question and the passage as one sequence, as Transformers do."""
     flow: bool = False
     """Whether an attention flow and a second encoder follow the encoder (BiDAF)."""
     every_word: bool = False
-    """Whether the reader looks through the passage at every word of the question (impatient reader)."""
+    """Whether the reader attends to the passage once for every word of the question (impatient reader)."""
     hops: int = Field(0, ge=0, le=8)
-    """How often the reader looks through the passage before it points at the answer."""
+    """Number of times that the reader attends to the passage before it points at the answer."""
     cell: Literal["gru", "lstm"] = "gru"
     """Cell of the second encoder."""
     dropout: Share = 0.0

@@ -55,7 +55,7 @@ def with_new_names(text: RecipeText) -> RecipeText:
     version = settings.get("version")
     if found and not (isinstance(version, int) and version < _VERSION):
         listed = ", ".join(f"{old} is now {new}" for old, new in found)
-        warnings.warn(f"{text.where}: {listed}; old names go with the next release.", FutureWarning, stacklevel=2)
+        warnings.warn(f"{text.where}: {listed}; the next release removes old names.", FutureWarning, stacklevel=2)
     return replace(text, settings=settings, lines=lines) if found else text
 
 

@@ -13,6 +13,7 @@ from saccade.corpora import CORPORA
 from saccade.corpora.spoken import SpokenConfig
 from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.data.sound_config import SoundConfig
+from saccade.data.summary_targets import SummaryConfig
 from saccade.data.text import find_file
 from saccade.data.tokenizer import TokenizerConfig
 from saccade.data.turns import ChatConfig
@@ -40,7 +41,7 @@ class DataConfig(Config):
     """Number of training examples of a built-in corpus."""
     seed: Seed = 1
     lengths: Annotated[tuple[Count, Count], Field(strict=False)] = (3, 20)
-    """Least and most words, turns of talk; default of articles: 60 to 160, of stories: 40 to 120, of talk: 2 to 14."""
+    """Least and most words, for talk turns; default of articles: 60 to 160, of stories: 40 to 120, of talk: 2 to 14."""
     train: Files | None = None
     """Files: [train.en, train.de], a .tsv, a .jsonl; each also .gz, .xz, .zst; a third one holds gold alignments."""
     valid: Files | None = None
@@ -144,6 +145,7 @@ class Sections(Config):
     classifier: ClassifierConfig = ClassifierConfig()
     reader: SpanReaderConfig = SpanReaderConfig()
     chat: ChatConfig = ChatConfig()
+    summary: SummaryConfig = SummaryConfig()
     points: PointsConfig = PointsConfig()
     sound: SoundConfig = SoundConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()

@@ -24,14 +24,30 @@ __all__ = [
     "draw_lengths",
     "evaluation_recipe",
     "examples_to_test",
+    "search_changes",
     "split_to_test",
     "summarise",
 ]
 
 
 def evaluation_recipe(recipe: Recipe, changes: list[str]) -> Recipe:
-    """Return a model's recipe with changes as in --set, for example to the test data."""
-    return parse_recipe(override(RecipeText(recipe.dump(), "the model's recipe"), changes)) if changes else recipe
+    """Return a model's recipe with changes as in --set to its data or its search."""
+    if not changes:
+        return recipe
+    changed = parse_recipe(override(RecipeText(recipe.dump(), "the model's recipe"), changes))
+    before, after = recipe.dump(), changed.dump()
+    fixed = [name for name in after if name not in ("data", "search") and after[name] != before[name]]
+    if fixed:
+        raise ConfigError(
+            f"--set changes {' and '.join(fixed)}, but the model is trained already: only data and search can change."
+        )
+    return changed
+
+
+def search_changes(recipe: Recipe, changed: Recipe) -> dict[str, Any]:
+    """Return the settings of the search in which a changed recipe differs."""
+    before = recipe.search.model_dump()
+    return {name: value for name, value in changed.search.model_dump().items() if value != before[name]}
 
 
 def split_to_test(recipe: Recipe, split: str | None = None) -> str:

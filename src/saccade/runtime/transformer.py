@@ -31,6 +31,10 @@ def pack_transformer(model: Transformer, precision: Precision) -> DecodingEngine
     return TransformerEngine(source, target, model.encoder, model.decoder, model.output, precision)
 
 
+_LONGEST_NATIVE = 128
+"""Tokens of the longest source that the native encoder reads; for longer ones, torch's blocked attention is faster."""
+
+
 class TransformerEngine(DecodingEngine):
     """Engine for Transformers of the paper's layers: dot-product softmax attention, ReLU, LayerNorm.
 
@@ -73,7 +77,7 @@ class TransformerEngine(DecodingEngine):
     def _banks(self, tokens: Tensor, mask: Tensor, full: bool, tape: Tape | None) -> list[tuple[Tensor, Tensor]]:
         """Encode the source; return keys and values for the cross-attention of each decoder layer."""
         words = self._words
-        if self._native is not None:
+        if self._native is not None and tokens.shape[1] <= _LONGEST_NATIVE:
             words.place.check_length(tokens.shape[1])
             attention = None if tape is None else self._attention_buffer(*tokens.shape)
             banks = self._native.read(tokens, mask, words.places(tokens.shape[1]), attention)

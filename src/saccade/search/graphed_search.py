@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from saccade.batch import BOS, Batch, round_up
+from saccade.batch import BOS, PAD, Batch, round_up
 from saccade.errors import Interruption, NumericsError
 from saccade.kernels.graph_capture import can_record, recording
 from saccade.kernels.packed import Precision
@@ -111,7 +111,8 @@ class _SearchCache:
         assert batch.source is not None
         one_length = min(lengths) == max(lengths)
         longest = max(lengths) if one_length else _rounded(max(lengths), room)
-        form = _BatchShape(round_up(batch.size), _rounded(batch.source.shape[1], room), longest, not one_length)
+        size = _rounded(batch.source.shape[1], room)
+        form = _BatchShape(round_up(batch.size), size, longest, not one_length, batch.copies is not None)
         shape = (precision, key, form)
         if not self._worth_it(shape):
             return None
@@ -197,12 +198,16 @@ def _nothing() -> None:
 
 
 class _BatchShape(NamedTuple):
-    """The shape of the batches of a captured search; own_lengths: whether maximum lengths differ by sentence."""
+    """The shape of the batches of a captured search.
+
+    own_lengths: whether maximum lengths differ by sentence. copies: whether answers copy words of their source.
+    """
 
     sentences: int
     size: int
     longest: int
     own_lengths: bool
+    copies: bool
 
 
 class _PackedEngine:
@@ -270,7 +275,8 @@ class _CapturedSearch:
         self._longest = form.longest
         self._limits = torch.zeros(form.sentences, dtype=torch.long, device=device) if form.own_lengths else None
         source = torch.full((form.sentences, form.size), BOS, device=device)
-        self._batch = Batch(source, torch.ones_like(source, dtype=torch.bool))
+        copies = torch.full_like(source, PAD) if form.copies else None
+        self._batch = Batch(source, torch.ones_like(source, dtype=torch.bool), copies=copies)
         self._stream, self._copy_stream = torch.cuda.Stream(device), torch.cuda.Stream(device)
         self._pool = torch.cuda.graph_pool_handle()
         self._steps: _Steps | None = None
@@ -335,18 +341,17 @@ class _CapturedSearch:
 
     def _fill(self, batch: Batch, lengths: list[int]) -> None:
         """Copy the batch into the input of the graphs; extra rows there repeat its first sentence."""
-        source, mask = self._batch.source, self._batch.source_mask
-        assert batch.source is not None
-        assert batch.source_mask is not None
-        assert source is not None
-        assert mask is not None
-        (rows, size), more = batch.source.shape, len(source) - len(batch.source)
-        mask.fill_(False)
-        for own, new in ((source, batch.source), (mask, batch.source_mask)):
+        for name, padding in (("source_mask", False), ("copies", PAD), ("source", None)):
+            own, new = getattr(self._batch, name), getattr(batch, name)
+            if own is None:
+                continue
+            if padding is not None:
+                own.fill_(padding)
+            rows, size = new.shape
             own[:rows, :size].copy_(new)
-            if more:
-                own[rows:, :size].copy_(new[:1].expand(more, -1))
+            own[rows:, :size].copy_(new[:1].expand(len(own) - rows, -1))
         if self._limits is not None:
+            more = self._batch.size - batch.size
             self._limits.copy_(torch.tensor([*lengths, *[lengths[0]] * more]))
 
     def _capture(self) -> None:

@@ -1,4 +1,4 @@
-"""Scores of answers to questions: exact match, F1, and whether the model looked where the answer follows from."""
+"""Scores of answers to questions: exact match, F1, and attention to the supporting sentences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["evaluated", "question_word"]
 
 QUESTION_WORDS = ("what", "who", "whom", "whose", "which", "when", "where", "why", "how")
 _LOOKING = ("summary", "question")
-"""What the rows of a site stand for if each row looks through the passage before the answer is chosen."""
+"""Sides of rows that are hops: each attends to the passage before the answer is chosen."""
 
 
 def evaluated(
@@ -91,7 +91,7 @@ def _looked(prediction: Prediction, example: Example, tokenizer: Tokenizer) -> t
 
 
 def _hops(maps: AttentionMaps) -> list[int]:
-    """Return the token with the largest weight for each row of attention that looks through the passage."""
+    """Return the token with the largest weight for each hop over the passage."""
     sites = [site for site, (rows, columns) in maps.between.items() if rows in _LOOKING and columns == "source"]
     return [int(place) for site in sites for place in maps.weights[site].mean(0).argmax(-1)]
 

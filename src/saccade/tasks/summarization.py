@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saccade.batch import UNK
+from saccade.config import Fault
 from saccade.data.example import Example, Links
+from saccade.data.features import CopiedTarget, Feature
 from saccade.data.forms import SUMMARIES
+from saccade.data.summary_targets import AskedCopies, AskedTokens, SummaryConfig
 from saccade.data.tokenizer import words_of
 from saccade.metrics import (
     ROUGE,
@@ -20,14 +23,18 @@ from saccade.metrics import (
     novelty,
     repeated_trigrams,
     rouge,
+    split_sentences,
     summary_length,
     word_frequency,
 )
 from saccade.prediction import Prediction
 from saccade.search import SearchConfig
-from saccade.tasks.base import Evaluation, Statistics
+from saccade.tasks.base import Evaluation, Split, Statistics
 from saccade.tasks.batching import in_batches
 from saccade.tasks.text_to_text import TextToText
+
+if TYPE_CHECKING:
+    from saccade.recipes.schema import Recipe
 
 __all__ = ["Summarization"]
 
@@ -38,6 +45,25 @@ class Summarization(TextToText):
     name = "summarization"
     form = SUMMARIES
     metrics = (*ROUGE, "unknown_words", "pointing")
+
+    @classmethod
+    def faults(cls, recipe: Recipe) -> Iterator[Fault]:
+        yield from super().faults(recipe)
+        if recipe.summary.writes in recipe.summary.also:
+            yield Fault(("summary", "also"), f"the model writes {recipe.summary.writes} already. Leave it out")
+        if len(set(recipe.summary.also)) < len(recipe.summary.also):
+            yield Fault(("summary", "also"), "a target is named twice")
+
+    def features(self, split: Split) -> list[Feature]:
+        found = super().features(split)
+        config = self.recipe.summary
+        if split.name != "train" or config == SummaryConfig():
+            return found
+        found[0] = AskedTokens(self.source, config, split_sentences)
+        if self.copies:
+            copying = AskedCopies(self.target)
+            found[1:3] = [CopiedTarget(self.target, copying), copying]
+        return found
 
     def positions(self, tokens: int) -> tuple[int, int]:
         return tokens, min(2 * tokens, _LONGEST) + 20
@@ -92,7 +118,7 @@ class Summarization(TextToText):
 
 
 _LONGEST = 300
-"""Maximum tokens of a summary, about."""
+"""Approximate maximum tokens of a summary."""
 
 
 def _baselines(sources: Sequence[str]) -> dict[str, list[str]]:

@@ -325,7 +325,7 @@ def _beams(tokenizer: Spelling, found: Hypothesis) -> Beams | None:
 def _with_end(last: Kept, found: Hypothesis) -> Kept:
     """Return the last step with the answer's end first, without the worst hypothesis.
 
-    A search keeps apart what has ended, so its own steps hold only hypotheses that go on.
+    A search stores finished hypotheses separately, so its own steps hold only live ones.
     """
     worst = min(range(len(last.logs)), key=last.logs.__getitem__)
     ends = (found.tokens[-1], found.slots[-1] if found.slots else 0, found.log_probability)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from saccade.errors import ConfigError, unknown_name
 from saccade.look.text_width import pad_left, visible, width
+from saccade.prediction import check_head
 from saccade.trace.format import Site, Step, Trace
 
 __all__ = ["explain"]
@@ -25,13 +26,13 @@ _VECTORS = ("state", "context", "vector")
 def explain(trace: Trace, *, step: int | None = None, site: str | None = None, head: int = 0) -> Iterator[str]:
     """Yield an introduction, then a paragraph for each decoding step, or for one `step` (counted from 1).
 
-    The attention shown is that of one site and head.
+    The attention shown is that of one site and head; `head` counts from 0, and the text from 1, as figures do.
     """
     if step is not None and not 1 <= step <= len(trace.steps):
         raise ConfigError(f"step {step} was asked for, but there are steps 1 to {len(trace.steps)}.")
     chosen = _choose_site(trace, site)
-    if chosen is not None and not 0 <= head < chosen.heads:
-        raise ConfigError(f"head {head} was asked for, but {chosen.name} has heads 0 to {chosen.heads - 1}.")
+    if chosen is not None:
+        check_head(head, chosen.heads, chosen.name)
     yield _introduction(trace, chosen, head)
     for number in range(len(trace.steps)) if step is None else [step - 1]:
         yield "\n".join(_step(trace, number, chosen, head))
@@ -60,7 +61,7 @@ def _introduction(trace: Trace, site: Site | None, head: int) -> str:
         lines.append("The model has no attention: each step depends on the decoder state alone.")
     else:
         others = len([other for other in trace.sites if other.rows == "target"]) - 1
-        which = f"head {head} of {site.heads} at {site.name}" if site.heads > 1 else site.name
+        which = f"head {head + 1} of {site.heads} at {site.name}" if site.heads > 1 else site.name
         lines.append(f"Shown is {which}" + (f"; {others} other sites: see --site." if others else "."))
     return "\n".join(lines)
 
@@ -119,7 +120,7 @@ def _attention(trace: Trace, number: int, site: Site, head: int) -> Iterator[tup
     best = int(np.nanargmax(weights))
     parts = {name: trace.vectors.get(f"{site.name}.{name}") for name in ("query", "key", "value")}
     if parts["query"] is not None:
-        yield f"The query of head {head} at this position", [_strip(parts["query"].unpack()[head, number])]
+        yield f"The query of head {head + 1} at this position", [_strip(parts["query"].unpack()[head, number])]
     strongest = f"{visible(tokens[best])!r}, which has the highest weight"
     attends = float(np.nan_to_num(weights).max()) > 0  # every position may be masked, as for a first token
     if parts["key"] is not None and attends:

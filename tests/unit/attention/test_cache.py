@@ -1,4 +1,4 @@
-"""A bank that fills up."""
+"""Cache: a bank to which steps add keys."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What parts say of themselves is so: laws are asked only of parts that do not say that they break them."""
+"""The flags of parts are true: property tests skip a part whose flags exempt it."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ NARROW = {"location-aware": {"kernel": 3}, "local-m": {"radius": 1}, "local-p": 
 
 
 def weights(kind: str, name: str, order: list[int], draw: int | None = None) -> torch.Tensor:
-    """Where six queries look among five keys that stand in this order: (queries, keys), in the keys' first order."""
+    """Return the attention of six queries to five permuted keys, (queries, keys) in the original order of the keys."""
     torch.manual_seed(3)
     parts = {"score": "dot", "align": "softmax", "window": "global"} | {kind: name}
     attention = build_attention(

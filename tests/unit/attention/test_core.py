@@ -1,4 +1,4 @@
-"""Attention itself: banks, masks, pasts and the choice of path."""
+"""Attention itself: banks, masks, states and the choice of the fused path."""
 
 import pytest
 import torch
@@ -125,7 +125,7 @@ def test_a_query_that_saw_nothing_leaves_the_past_as_it_was():
 
 @pytest.mark.parametrize("score", ["scaled-dot", "additive", "coverage"])
 def test_a_window_may_hide_all_that_the_mask_is_known_to_show(score):
-    """`sight="some"` speaks of the mask; a query far beyond the last key sees nothing all the same."""
+    """`sight="some"` is about the mask; the window still hides every key from a query far beyond the last key."""
     attention = build_attention(score, 4, 4, window="local-m", window_options={"radius": 1})
     bank = attention.bank(torch.randn(1, 3, 4))
     seen = attention(torch.randn(1, 1, 4), bank, sight="some")
@@ -235,7 +235,7 @@ def test_an_attention_describes_itself():
     assert "temperature=0.5" in text
     assert "heads=2" in repr(build_attention("dot", 4, 4, heads=2))
     plain = repr(build_attention("dot", 4, 4))
-    assert "Softmax()" in plain, "what is as usual is not said"
+    assert "Softmax()" in plain, "defaults are not shown"
     assert "dropout" not in plain
     assert "heads" not in plain
 

@@ -1,4 +1,4 @@
-"""Attention that a kernel does all at once: the same as score → align → context, whoever asks and looks."""
+"""Attention in one kernel: the same as score → align → context, for every caller, recorded or not."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def loop(attention, steps=4, rows=2, *, tape=None, collect=True):
     query = torch.randn(rows, 6, generator=chance, dtype=torch.float64).requires_grad_()
     mask = torch.tensor([[True] * 5, [True, True, False, False, False]])
     bank = attention.bank(keys, mask=mask)
-    if not collect:  # what a bank looks like to somebody who changed it
+    if not collect:  # a bank whose caller replaced its keys
         bank = Bank(1 * bank.keys, 1 * bank.values, bank.mask)
     state, past, contexts = query, attention.start(bank, rows), []
     for _ in range(steps):

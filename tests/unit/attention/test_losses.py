@@ -1,4 +1,4 @@
-"""Losses that read where a model looked, by hand."""
+"""Losses on attention weights, by hand."""
 
 import math
 
@@ -101,7 +101,7 @@ def test_reinforce_gradient_is_the_policy_gradient_estimate():
 
 @pytest.mark.parametrize("baseline", [0.0, 0.4])
 def test_expected_reinforce_gradient_is_the_gradient_of_the_expected_reward(baseline):
-    """Every draw of three keys, each weighed by its chance; the baseline does not bias it."""
+    """Every draw of three keys, weighted by its probability; the baseline adds no bias."""
     scores = torch.tensor([0.3, -1.0, 0.8], dtype=torch.float64, requires_grad=True)
     rewards = torch.tensor([1.0, -0.5, 2.0], dtype=torch.float64)
     chances = torch.softmax(scores, -1)

@@ -41,7 +41,7 @@ def trusted():
 
 @pytest.fixture(autouse=True)
 def module(monkeypatch):
-    """A module of one's own, ready to be imported."""
+    """A user's module, ready to be imported."""
     places = {"First": First, "Headless": Headless, "make": make, "constant": constant, "Plain": object}
     monkeypatch.setitem(sys.modules, "parts_for_tests", SimpleNamespace(**places))
 

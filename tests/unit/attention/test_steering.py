@@ -1,4 +1,4 @@
-"""Steering: what is blocked is hidden, what is pulled gets its weight, and the rest shares as it did."""
+"""Steering: blocked keys are hidden, pulled keys get their weight, and the others keep their proportions."""
 
 from dataclasses import replace
 
@@ -124,7 +124,7 @@ def test_pulling_to_one_and_to_nothing():
 
 
 def test_a_row_keeps_its_sum_when_a_word_is_pulled():
-    """Aligns and windows may give away less than 1."""
+    """With some aligns and windows, weights sum to less than 1."""
     steered = Steering(SITES, pulled={(0, 0): 0.2}).pull("attention", 0, rows(0.1, 0.3, 0.2))
     assert_close(steered, rows(0.2, 0.24, 0.16))
     beyond = Steering(SITES, pulled={(0, 0): 0.9}).pull("attention", 0, rows(0.1, 0.3, 0.2))

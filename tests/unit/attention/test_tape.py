@@ -1,4 +1,4 @@
-"""The record of where a model looked."""
+"""Tape: the recorder of attention weights."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Windows over the weights of a step before: a view, with a gradient of its own."""
+"""Sliding windows over the previous weights: a view, with its own backward pass."""
 
 import pytest
 import torch
@@ -21,7 +21,7 @@ def test_windows_are_torchs_with_zeros_beyond_the_ends_and_so_are_their_gradient
 
 @pytest.mark.parametrize("kernel", [3, 17])
 def test_a_short_convolution_joined_with_its_matrix_is_the_convolution(kernel: int) -> None:
-    """One of these sizes is joined and the other is not; what they say is the same."""
+    """One of these sizes uses the joined matrix and the other does not; the scores are the same."""
     torch.manual_seed(0)
     score = LocationAware(4, 4, filters=3, kernel=kernel)
     previous = torch.rand(2, 1, 11).softmax(-1)

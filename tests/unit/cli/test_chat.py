@@ -95,7 +95,7 @@ def test_reset_begins_anew():
     said = Terminal()
     said(TURNS[0], "/reset", "/look")
     assert said.talk.turns == []
-    assert said.err == ["A new dialogue.", "there is no reply to look at."]
+    assert said.err == ["A new dialogue.", "there is no reply yet."]
     said(TURNS[2])
     assert said.talk.turns[0] == TURNS[2]
 

@@ -20,7 +20,7 @@ SMALL = [
 
 @pytest.fixture
 def small(tmp_path):
-    """The settings of a demo that takes no time."""
+    """The settings of a demo that takes seconds."""
     return [word for change in (*SMALL, f"data.cache={tmp_path / 'cache'}") for word in ("--set", change)]
 
 
@@ -33,7 +33,7 @@ def test_it_shows_numbers_pictures_and_what_comes_next(capsys, tmp_path, small):
     assert f"saccade predict {out}" in ran.out
     assert f"saccade demo --compare --out {out}\n" in ran.out
     assert f"\nFigures    {out / 'alignment.png'}  {out / 'report.html'}\nThe model  {out}\n" in ran.out
-    assert re.search(r"^ *\S+ [ ░▒▓█]*[░▒▓█]$", ran.out, re.M), "where it looked"
+    assert re.search(r"^ *\S+ [ ░▒▓█]*[░▒▓█]$", ran.out, re.M), "the attention figure"
     assert "guided_alignment" not in (out / "recipe.yaml").read_text()
     names = {path.name for path in out.iterdir()}
     assert names >= {
@@ -47,11 +47,11 @@ def test_it_shows_numbers_pictures_and_what_comes_next(capsys, tmp_path, small):
     page = (out / "report.html").read_text()
     assert "English to French" in page
     assert page.count("<svg") == 6
-    assert "<img" not in page.replace("data:image", ""), "no picture without the comparison"
+    assert "<img" not in page.replace("data:image", ""), "no figure without the comparison"
     assert "aer" in json.loads((out / "report.json").read_text())["metrics"]
     assert run(capsys, "predict", out, "the red book").code == 0
     again = run(capsys, "demo", *small, "--out", out, "--json")
-    assert again.code == 0, "a second time it goes on from where it is, which is the end"
+    assert again.code == 0, "the second run resumes at the end"
     assert json.loads(again.out)["files"] == [str(out / "alignment.png"), str(out / "report.html")]
 
 

@@ -1,4 +1,4 @@
-"""What people get wrong: one paragraph that says so, the way out of it, and nothing lost."""
+"""User errors: one paragraph with the cause and the remedy, and no data lost."""
 
 import errno
 import io
@@ -20,7 +20,7 @@ from saccade.recipes.versions import VERSION
 
 @pytest.fixture
 def recipe(text, tmp_path):
-    """A recipe of one's own on data that others use too."""
+    """A recipe of this test on shared data."""
     settings = yaml.safe_load((text / "recipe.yaml").read_text())
     return write_recipe(tmp_path, settings)
 
@@ -131,9 +131,9 @@ def test_extras_that_are_not_installed(capsys, recipe, copied, tmp_path, monkeyp
     assert "figures need matplotlib, which is not installed. In the clone" in said
     said = refused(capsys, "demo", "--out", tmp_path / "demo")
     assert "pip install -e '.[images]'" in said
-    assert not (tmp_path / "demo").exists(), "told before minutes of training"
+    assert not (tmp_path / "demo").exists(), "raised before minutes of training"
     ran = run(capsys, "evaluate", copied)
-    assert ran.code == 0, "numbers need no pictures"
+    assert ran.code == 0, "metrics need no figures"
     assert "note: figures need matplotlib" in ran.err
     assert "bleu" in ran.out
 
@@ -191,7 +191,7 @@ def test_the_tokenizer_of_another_task(capsys, copied, tmp_path, task, missing):
     folder = copied if missing != "labels" else write_folder(untrained("classification", MODEL), tmp_path / "labels")
     write_folder(untrained(task, MODEL), tmp_path / "other")
     shutil.copy(tmp_path / "other" / "tokenizer.json", folder / "tokenizer.json")
-    (folder / LIST).unlink(missing_ok=True)  # whose checksum would be the first to tell
+    (folder / LIST).unlink(missing_ok=True)  # else the checksum test would fail first
     said = refused(capsys, "predict", folder, "ant")
     assert f"tokenizer.json has no {missing}, which " in said
     assert "so it belongs to another model. Copy the model folder again." in said
@@ -249,7 +249,7 @@ def test_a_disk_that_does_not_take_more(capsys, copied, tmp_path, monkeypatch, n
     ran = run(capsys, "evaluate", copied)
     assert ran.code == 1
     assert f"{message} {copied / 'report.json'}" in ran.err
-    assert "bleu" in ran.out, "what was measured is not lost"
+    assert "bleu" in ran.out, "the metrics are not lost"
     assert files_in(copied) == before
     said = refused(capsys, "look", copied, "ant", "-o", tmp_path / "x.svg")
     assert f"{message} {tmp_path / 'x.svg'}" in said
@@ -301,11 +301,12 @@ def test_a_gpu_that_is_not_there(capsys, translator):
         (("evaluate", "MODEL", "--split", "tset"), "split 'tset' does not exist. Did you mean 'test'?"),
         (("evaluate", "MODEL", "none.a", "none.b"), "none.a does not exist."),
         (("evaluate", "MODEL", "--set", "data.tset=x"), "setting 'tset' does not exist. Did you mean 'test'?"),
+        (("evaluate", "MODEL", "--set", "train.steps=9"), "--set changes train, but the model is trained already"),
         (("compare", "MODEL"), "a comparison needs two or more models. For one, use saccade evaluate."),
         (("look", "MODEL", " "), "the input is empty, so there is nothing to draw."),
         (("look", "MODEL", "ant", "-o", "x.gif"), "x.gif ends in .gif. Choose a name that ends in .png"),
         (("look", "MODEL", "ant", "--site", "atention"), "site 'atention' does not exist. Did you mean 'attention'?"),
-        (("look", "MODEL", "ant", "--head", 4), "head 4 was asked for, but attention has heads 0 to 0."),
+        (("look", "MODEL", "ant", "--head", 4), "there is no head 4 (in Python: head=3): attention has 1 head."),
     ],
 )
 def test_commands_that_cannot_be_done(capsys, translator, tmp_path, monkeypatch, words, message):
@@ -372,7 +373,7 @@ def test_a_file_that_the_system_refuses_is_named(capsys, translator, monkeypatch
 
 
 def test_output_may_go_elsewhere_than_to_a_file(monkeypatch):
-    """A notebook's, which has no encoding to set."""
+    """A notebook's stream, which has no encoding to set."""
     kept = io.StringIO()
     monkeypatch.setattr(sys, "stdout", kept)
     with pytest.raises(SystemExit) as ending:

@@ -1,4 +1,4 @@
-"""saccade look: every picture of every kind of model, and what it says to what does not fit."""
+"""saccade look: every figure of every kind of model, and the errors for invalid combinations."""
 
 import json
 import re
@@ -22,7 +22,7 @@ INITIAL_STATES = {
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """Models that learnt nothing, one for each task, with several heads."""
+    """Untrained models, one for each task, with several heads."""
     made = {}
     for task, preset in (
         ("translation", "transformer-base"),
@@ -93,7 +93,7 @@ def test_every_picture_of_every_task(capsys, folders, tmp_path, task, style):
 
 
 def test_a_language_model_is_seen_reading(capsys, folders):
-    lines = looked(capsys, folders["language-modeling"], "the cat", "--style", "reading", "--head", 0).out.splitlines()
+    lines = looked(capsys, folders["language-modeling"], "the cat", "--style", "reading", "--head", 1).out.splitlines()
     first = lines.index("[█<bos>]")
     assert lines[first + 1].endswith("the]")
     assert "[█cat" in lines[first + 2]
@@ -101,7 +101,7 @@ def test_a_language_model_is_seen_reading(capsys, folders):
 
 def test_gold_links_are_outlined(capsys, trace, tmp_path):
     path = tmp_path / "x.svg"
-    chosen = (("--subwords",), ("--no-sinks",), ("--site", "attention"), ("--style", "matrix"), ("--head", "0"))
+    chosen = (("--subwords",), ("--no-sinks",), ("--site", "attention"), ("--style", "matrix"), ("--head", "1"))
     for words, count in (((), 3), (("--gold", "1-1"), 2), *((words, 3) for words in chosen)):
         looked(capsys, trace, *words, "-o", path)
         assert path.read_text().count(GOLD) == count, "and one in the key"
@@ -170,7 +170,7 @@ def test_a_page_has_the_title_asked_for_or_the_answer(capsys, trace, tmp_path):
 
 def test_links_to_a_source_that_is_not_there(capsys, folders):
     said = refused(capsys, "look", folders["language-modeling"], "the cat", "--gold", "0-0")
-    assert "--gold: 0-0 lies outside 0 words read and " in said
+    assert "--gold: 0-0 lies outside 0 source words and " in said
 
 
 def test_pieces(capsys, folders):
@@ -195,20 +195,20 @@ def test_pieces(capsys, folders):
             ("--style", "reading", "--site", "attention"),
             "but attention attends to the source. This model has no self-attention",
         ),
-        (("--style", "heads", "--head", "0"), "heads are drawn side by side, but head 0 was asked for. Draw a matrix"),
+        (("--style", "heads", "--head", "1"), "heads are drawn side by side, but head 1 was asked for. Draw a matrix"),
         (("--site", "atention"), "attention site 'atention' does not exist. Did you mean 'attention'?"),
-        (("--head", "3"), "head 3 was asked for, but attention has heads 0 to 0"),
+        (("--head", "3"), "there is no head 3 (in Python: head=2): attention has 1 head"),
         (("--gold", "0:0"), "--gold: '0:0' is no link. Write source-target"),
-        (("--gold", "9-0"), "--gold: 9-0 lies outside 3 words read and 3 written ('ANT BEE CAT'). Links are"),
-        (("--gold", "3-0"), "--gold: 3-0 lies outside 3 words read and 3 written"),
-        (("--gold", "0-3"), "--gold: 0-3 lies outside 3 words read and 3 written"),
+        (("--gold", "9-0"), "--gold: 9-0 lies outside 3 source words and 3 target words ('ANT BEE CAT'). Links are"),
+        (("--gold", "3-0"), "--gold: 3-0 lies outside 3 source words and 3 target words"),
+        (("--gold", "0-3"), "--gold: 0-3 lies outside 3 source words and 3 target words"),
         (("--gold", "0-0", "--style", "arcs"), "outlined in a matrix of a site that attends to the source: attention."),
         (
             ("--site", "attention", "--subwords", "-o", "x.html"),
             "--site, --subwords: a page shows every site, head and subword",
         ),
         (("--style", "arcs", "--title", "T", "-o", "x.json"), "--style, --title: a trace holds everything"),
-        (("--head", "0", "--no-sinks", "-o", "x.HTML"), "--head, --no-sinks: a page shows every site"),
+        (("--head", "1", "--no-sinks", "-o", "x.HTML"), "--head, --no-sinks: a page shows every site"),
         (("--title", "T"), "--title is for files. Name one with -o."),
         (("--size", "paper"), "--size is for files. Name one with -o."),
         (("--outline",), "--outline is for files. Name one with -o."),
@@ -239,7 +239,8 @@ def test_sites_that_fit_are_named(capsys, folders):
 def test_nothing_to_look_at(capsys, translator, tmp_path):
     assert "the input is empty" in refused(capsys, "look", translator, " ")
     assert "the input is empty" in refused(capsys, "look", translator)
-    assert "--gold: 1-0 lies outside 1 words read and 1" in refused(capsys, "look", translator, "ant", "--gold", "1-0")
+    said = refused(capsys, "look", translator, "ant", "--gold", "1-0")
+    assert "--gold: 1-0 lies outside 1 source words and 1 target words" in said
     assert "gone.json does not exist" in refused(capsys, "look", tmp_path / "gone.json")
     (tmp_path / "x.json").write_text("{}")
     assert "is not a trace" in refused(capsys, "look", tmp_path / "x.json")
@@ -255,7 +256,7 @@ def test_a_model_without_attention(capsys, tmp_path):
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory):
-    """A captioner's folder and a picture."""
+    """A captioner's folder and an image."""
     pytest.importorskip("PIL", reason="needs Pillow")
     from helpers.captioning import captioner
     from helpers.images import put_picture
@@ -289,4 +290,4 @@ def test_what_a_picture_cannot_be(capsys, described, tmp_path):
     assert "missing.png" in refused(capsys, "look", described[0], tmp_path / "missing.png")
     links = refused(capsys, "look", *described, "--gold", "64-0")
     assert "--gold: 64-0 lies outside 64 regions and " in links
-    assert " words written (" in links
+    assert " target words (" in links

@@ -35,7 +35,7 @@ class NotOne:
 
 @pytest.fixture
 def module(tmp_path, monkeypatch):
-    """A module of one's own, not imported yet."""
+    """A user's module, not imported yet."""
     (tmp_path / "my_scores_for_tests.py").write_text(MODULE)
     (tmp_path / "broken_for_tests.py").write_text("1 / 0\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -1,4 +1,4 @@
-"""The program in real pipes: line by line, in order, and quiet when nobody reads on."""
+"""The program in real pipes: line by line, in order, and without an error when the reader closes the pipe."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ def finish(process, text=b""):
 
 
 def ended(process):
-    """The exit code of a process whose pipes nobody needs any more."""
+    """Close the pipes of a process and return its exit code."""
     for pipe in (process.stdin, process.stdout, process.stderr):
         with suppress(BrokenPipeError):
             pipe.close()
@@ -66,7 +66,7 @@ def test_a_reader_that_leaves_is_no_error_to_speak_of(translator):
 
 
 def test_an_error_does_not_wait_for_more_input(translator):
-    """Standard input stays open and silent; the program ends all the same, and in order."""
+    """Standard input stays open without data; the program still exits cleanly."""
     process = program("predict", translator, "--prefix", "A B C", "--max-length", 2)
     process.stdin.write(b"ant\n")
     process.stdin.flush()
@@ -98,7 +98,7 @@ def test_letters_leave_as_utf8_whatever_the_locale(tmp_path, monkeypatch):
 
 
 def best_of_three(*words):
-    """Seconds of work, which unlike those on the wall do not count what else the machine does."""
+    """CPU seconds, which unlike wall time leave out other work of the machine."""
     seconds = []
     for _ in range(3):
         before = os.times()

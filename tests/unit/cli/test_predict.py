@@ -95,7 +95,7 @@ def test_other_options_reach_the_search(capsys, translator):
 def test_an_option_by_its_old_name(capsys, translator):
     found = run(capsys, "predict", translator, "ant", "--batch", 1)
     assert lines(found) == lines(run(capsys, "predict", translator, "ant", "--batch-size", 1))
-    assert "--batch is now --batch-size; the old name goes with the next release." in found.err
+    assert "--batch is now --batch-size; the next release removes the old name." in found.err
 
 
 def test_a_line_that_is_too_long_is_refused_and_the_others_answered(capsys, translator, tmp_path):

@@ -1,4 +1,4 @@
-"""What the commands print with: numbers, tables, and training as lines or as a bar."""
+"""Terminal output: numbers, tables, and training progress as lines or as a bar."""
 
 import io
 import json
@@ -33,7 +33,7 @@ class Screen(io.StringIO):
 def screen(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr(terminal._errors, "is_interactive", True)  # it asked when it was made, not for this screen
+    monkeypatch.setattr(terminal._errors, "is_interactive", True)  # rich checked for a terminal at import
     return Screen()
 
 
@@ -70,7 +70,7 @@ def test_a_result_leaves_at_once(monkeypatch):
 
 
 def test_words_that_look_like_markup_are_words(capsys):
-    odd = "[bold]a[/bold] :cat: [/x] " + "long " * 60
+    odd = "[bold]a[/bold] :cat: [/x]" + " long" * 60
     print_error(odd)
     print_status(odd, style="yellow")
     assert capsys.readouterr().err == f"saccade: {odd}\n{odd}\n", "on one line each"

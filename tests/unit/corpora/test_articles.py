@@ -216,7 +216,7 @@ def test_splits_share_no_headline_and_no_name():
 
 
 def test_names_of_a_test_were_never_seen_in_training():
-    """Not in headlines, and not in articles, which mention many more."""
+    """Names of test headlines occur in no training article, although articles mention many names."""
     seen = {word for example in corpus(size=3000) for word in example.source.split()}
     names = names_of(corpus("test", 400))
     assert len(names) > 400

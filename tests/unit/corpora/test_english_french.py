@@ -1,4 +1,4 @@
-"""english-french: what the stream promises, whatever it writes."""
+"""english-french: properties of every generated sentence pair."""
 
 import os
 import re
@@ -55,7 +55,7 @@ def test_no_size_goes_on():
 
 @pytest.mark.parametrize("name", CORPORA)
 def test_every_process_writes_the_same(name):
-    """No order of a set, which changes from process to process, may show."""
+    """The output does not depend on the order of a set, which differs between processes."""
     code = (
         "from saccade.corpora import CORPORA; "
         f"print([(e.source, e.target, str(e.links)) for e in CORPORA[{name!r}].generate('train', 200)])"
@@ -156,7 +156,7 @@ def test_french_is_joined_as_it_must(seed, lengths):
                 assert vowel(following), pair
             assert (word, following) not in {("si", "il"), ("si", "ils"), ("s'", "elle")}, pair
             if word in ("de", "à") and following in ("le", "les"):
-                assert third in INFINITIVES, pair  # pronouns never melt
+                assert third in INFINITIVES, pair  # pronouns never contract
             if word in ("ma", "sa"):
                 assert not vowel(following), pair
 

@@ -1,6 +1,6 @@
 """The built-in corpora are frozen: results and recipes name them, so another sentence is another corpus.
 
-A change that is meant changes the digests below, and every figure measured on the corpus has to be measured again.
+An intended change changes the digests below, and every figure measured on the corpus has to be measured again.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""sorting, convex-hull and salesman: the answers are right, by slow ways to find them."""
+"""sorting, convex-hull and salesman: the answers agree with slow references."""
 
 import math
 from itertools import islice, permutations

@@ -1,4 +1,4 @@
-"""reading: sentences whose late words are decided by far earlier ones."""
+"""reading: sentences in which a late word must agree with a much earlier one."""
 
 import pytest
 from hypothesis import given, settings
@@ -79,7 +79,7 @@ def test_all_that_must_be_remembered_occurs():
     for words, links in lines("train", 3000):
         found |= linked(words, links)
     assert found >= PAIRS
-    assert any(head == answer for head, answer in found if head[0].isupper())  # a name that comes back
+    assert any(head == answer for head, answer in found if head[0].isupper())  # a repeated name
     assert {answer for _, answer in found} >= {"himself", "herself", "themselves", "is", "are"}
 
 

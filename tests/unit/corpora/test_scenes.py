@@ -112,7 +112,7 @@ def is_between(middle, one, other):
 
 
 def check_boxes(example, phrases, boxes):
-    """Words of a phrase have the box of their things; relations have one that holds some phrases; glue has none."""
+    """Words of a phrase have the box of their things; relations have one around some phrases; articles have none."""
     words = example.target.split()
     assert len(example.boxes) == len(words)
     owner = {}
@@ -341,7 +341,7 @@ def test_more_captions_than_there_are(monkeypatch):
 
 def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    monkeypatch.setattr(things, "_handwriting", things._handwriting.__wrapped__)  # forgets what it read before
+    monkeypatch.setattr(things, "_handwriting", things._handwriting.__wrapped__)  # without its cache
     with pytest.raises(ConfigError, match=r"'scenes', whose digits .* needs the extra 'scenes'\. .* -e '\.\[sc"):
         next(scenes("train", 1))
 

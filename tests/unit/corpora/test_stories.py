@@ -113,7 +113,7 @@ def test_a_question_does_not_show_how_many_facts_it_takes():
 
 
 def test_guessing_a_name_of_the_right_kind_is_seldom_right():
-    """Neither the last nor the commonest place of a story is the answer as a rule."""
+    """The answer is usually neither the last nor the most frequent place of a story."""
     last = common = count = 0
     for example in corpus():
         if example.question.startswith("Where"):
@@ -194,7 +194,7 @@ def test_places_by_hand():
 
 @pytest.mark.parametrize("length", [40, 300])
 def test_nothing_happens_that_cannot(length):
-    """People take and give what is at hand, and nothing is in itself."""
+    """People take and give only what is at hand, and no box contains itself."""
     for seed in range(60):
         made = World(Dice(f"{seed}"), length)
         for _ in range(50):

@@ -11,7 +11,7 @@ every_corpus = pytest.mark.parametrize("name", CORPORA)
 
 
 class Line:
-    """A draft that says its number as often as is wanted."""
+    """A draft that repeats its number as often as requested."""
 
     def __init__(self, text):
         self.target = text

@@ -1,4 +1,4 @@
-"""talk: dialogues whose replies follow from their history, with gold links to the turn that told it."""
+"""talk: dialogues whose replies follow from their history, with gold links to the turn that stated it."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def pattern(wording, thing):
 
 
 def rules():
-    """(who tells, regular expression, what it is about) of everything that can be told."""
+    """(speaker, regular expression, topic) of every fact that can be stated."""
     found = []
     for topic in TOPICS:
         for thing in topic.things:
@@ -59,7 +59,7 @@ def replied(turns):
     """The reply that the rules alone give to a history."""
     told = {}
     for number, turn in enumerate(turns):
-        speaker = (len(turns) - 1 - number) % 2  # 0: the one who is answered
+        speaker = (len(turns) - 1 - number) % 2  # 0: the user
         turn = turn.removeprefix("No , wait . ")
         for who, expression, key in RULES:
             if who == speaker and (match := expression.fullmatch(turn)):
@@ -128,8 +128,8 @@ def test_lengths_are_uniform_and_answers_are_far_back():
     for example in corpus(size=2600):
         turn_of = [number for number, turn in enumerate(example.turns) for _ in turn.split()]
         far.update(len(example.turns) - turn_of[source] for source, _ in example.links.sure)
-    assert all(far[distance] > 30 for distance in range(1, 13, 2)), "what the one who is answered told"
-    assert all(far[distance] > 6 for distance in range(2, 14, 2)), "what the one who answers told"
+    assert all(far[distance] > 30 for distance in range(1, 13, 2)), "facts of the user"
+    assert all(far[distance] > 6 for distance in range(2, 14, 2)), "facts of the model"
 
 
 def test_splits_share_no_dialogue_and_no_invented_name():

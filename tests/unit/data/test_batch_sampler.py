@@ -1,13 +1,15 @@
-"""Which sentences go into which batch: each once an epoch, within the budget, the same from any place on."""
+"""Batches: each sentence once per epoch, within the token limit, the same when resumed at any batch."""
 
-from itertools import islice
+from collections import Counter
+from itertools import combinations, islice
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saccade.data.batch_sampler import BatchSampler, Cursor, shard
+from saccade.batch import round_up
+from saccade.data.batch_sampler import BatchSampler, Cursor, _table, _usual_table, shard
 from saccade.errors import ConfigError, DataError
 
 lengths_of_corpora = st.integers(1, 2).flatmap(
@@ -175,3 +177,38 @@ def test_mixed_batches_hold_sentences_of_all_lengths():
         assert all(np.prod(plan.shape(rows)[:1]) * lengths[rows].max() <= 2000 for rows in batches)
         kinds[mixed] = np.mean([len(set(lengths[rows].max(1).tolist())) for rows in batches])
     assert kinds[True] > 2 * kinds[False]
+
+
+def best_padding(counts, sizes, levels):
+    """The least padding of lengths 0, 1, … with these counts, over every choice of levels."""
+    return min(
+        sum(count * min(level - length for level in chosen if level >= length) for length, count in enumerate(counts))
+        for chosen in combinations(sizes, levels)
+        if chosen[-1] >= len(counts) - 1
+    )
+
+
+@given(st.lists(st.integers(0, 9), min_size=5, max_size=40), st.integers(1, 4))
+def test_fewer_levels_need_the_least_padding(counts, levels):
+    usual = _usual_table(len(counts) - 1)
+    sizes = sorted(set(usual.tolist()))
+    levels = min(levels, len(sizes))
+    table = _table(usual, np.array(counts), levels)
+    assert len(set(table.tolist())) <= levels
+    assert (table >= np.arange(len(counts))).all()
+    assert (np.diff(table) >= 0).all()
+    padding = sum(count * (table[length] - length) for length, count in enumerate(counts))
+    assert padding == best_padding(counts, sizes, levels)
+
+
+def test_sides_of_unequal_length_have_few_shapes():
+    """Long sources with short targets, as in dialogues, would give nearly every batch a shape of its own."""
+    chance = np.random.default_rng(1)
+    lengths = chance.gamma((2.0, 2.0), (20.0, 8.0), (30_000, 2)).astype(int).clip(2, 160)
+    batches = BatchSampler(lengths, 4096, rounded=True)
+    shapes = Counter(batches.shape(rows) for rows in batches.epoch(0))
+    assert len(shapes) <= 48
+    assert np.mean([batches.padding(rows) for rows in batches.epoch(0)]) < 0.35
+    related = np.stack([lengths[:, 0].clip(2, 40), lengths[:, 0].clip(2, 40) + 2], 1)
+    usual = np.array([[round_up(int(length)) for length in row] for row in related[:50]])
+    assert (BatchSampler(related, 4096, rounded=True)._lengths(np.arange(50)) == usual).all(), "sides that are alike"

@@ -187,7 +187,7 @@ def test_it_fetches_ahead_but_not_too_far(monkeypatch):
     refused, fetched = threading.Event(), []
 
     class Watched(queue.Queue):
-        """Notes when it had no room for as long as a writer waits."""
+        """Records when it was full for as long as a writer waits."""
 
         def put(self, item, block=True, timeout=None):
             try:
@@ -200,7 +200,7 @@ def test_it_fetches_ahead_but_not_too_far(monkeypatch):
     stream = in_background(lambda: (fetched.append(number) or number for number in range(100)), depth=3)
     assert next(stream) == 0
     assert refused.wait(10)
-    assert len(fetched) == 5  # the one that was read, three that wait, one at the door
+    assert len(fetched) == 5  # one was read, three are in the queue, one waits for room
     stream.close()
     assert_no_thread()
 
@@ -265,7 +265,7 @@ def test_the_thread_ends_with_a_forgotten_stream():
 
 
 def test_a_stream_may_be_collected_by_its_own_thread():
-    """Garbage is collected wherever it is noticed, so possibly in the thread that the stream waits for."""
+    """Garbage collection runs in any thread, so possibly in the one that the stream waits for."""
     holder = {}
     closed = threading.Event()
 
@@ -316,7 +316,7 @@ def test_more_padding_than_needed_changes_no_loss(store):
 
 
 def test_sentences_that_are_padding_see_all_pictures_in_turn(tmp_path):
-    """Norms over a batch count them, so they are to be what the batch is."""
+    """Batch norms count padding rows, so these must repeat the batch's images."""
     captions = [Example(target=words) for words in ("the cat", "a dog", "the mat")]
     store = open_store(tmp_path, "key", captions, Tokenizers(None, TOKENIZER), pictures=[2, 0, 1])
     batch = collate(store, np.array([0, 1, 2]), (8, 6))

@@ -47,13 +47,13 @@ KINDS = {kind: tokenizer(kind) for kind in ("word", "char", "bpe")}
 
 def test_matches_by_hand():
     found = matches(["Ada", "went", "to", "ADA", "."], ["where", "did", "Ada", "go", "."])
-    assert found[:, 0].tolist() == [1, 0, 0, 0, 1]  # as it is
+    assert found[:, 0].tolist() == [1, 0, 0, 0, 1]  # exact match
     assert found[:, 1].tolist() == [1, 0, 0, 1, 0]  # in lower case, words only
     np.testing.assert_allclose(found[:, 3], [0.5, 0, 0, 0.5, 0])  # "ada" is there twice
-    np.testing.assert_allclose(found[:, 4], [0.25] * 5)  # one of four words is near everywhere
+    np.testing.assert_allclose(found[:, 4], [0.25] * 5)  # every token has one of the question's four words near it
     assert found[:, 5].tolist() == [1, 0, 0, 1, 0]
     assert found[:, 7].tolist() == [0, 0, 0, 0, 1]
-    assert matches(["walking"], ["walked"])[0, 2] == 0  # stems of five letters: "walki" and "walke"
+    assert matches(["walking"], ["walked"])[0, 2] == 0  # a stem is five letters: "walki" and "walke"
     assert matches(["printed"], ["printing"])[0, 2] == 1
     assert matches([], ["a"]).shape == (0, MATCHES)
 

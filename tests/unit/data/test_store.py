@@ -1,4 +1,4 @@
-"""Tokenised corpora on disk: what is in them, when they are made anew, and that no half of one is ever left."""
+"""Tokenized corpora on disk: their content, when they are rebuilt, and that no partial one is left."""
 
 import gc
 import json
@@ -242,7 +242,7 @@ def test_a_damaged_store_is_made_anew(tmp_path, damage, how):
 
 
 def test_two_writers_of_one_store(tmp_path):
-    """Both are inside at once; the first to finish wins, the other reads what it made."""
+    """Both build the store at once; the first to finish wins, and the other reads its store."""
     inside = threading.Barrier(2, timeout=30)
     stores = []
 

@@ -22,6 +22,7 @@ def test_lists_are_sentences_and_summaries(tmp_path):
     )
     assert (first.source, first.target, first.references) == ("One. Two.", "a", ("a", "b"))
     assert (second.source, second.target, second.references) == ("Three.", "c", ())
+    assert (first.title, second.title) == ("t", None)
 
 
 def test_other_keys(tmp_path):

@@ -1,4 +1,4 @@
-"""Text files: opening, decompressing, decoding, and what is said when that fails."""
+"""Text files: opening, decompressing, decoding, and the errors when that fails."""
 
 import errno
 import gzip
@@ -234,7 +234,7 @@ def test_half_a_character_is_refused():
 
 
 def test_compressed_bytes_are_read_in_small_bites(tmp_path):
-    """A bite of gzip that holds millions of newlines must not be unpacked at once."""
+    """A small gzip chunk with millions of newlines must not be unpacked at once."""
     path = tmp_path / "a.en.gz"
     path.write_bytes(gzip.compress(b"\n" * 10_000_000))
     reader = lines(path)

@@ -1,4 +1,4 @@
-"""A tokenizer.json that a stranger made: the library sees only what saccade could have written itself."""
+"""An untrusted tokenizer.json: the library gets only what saccade could have written itself."""
 
 import copy
 import json

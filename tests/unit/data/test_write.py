@@ -1,4 +1,4 @@
-"""Corpora written to disk: read back the same, whole or not at all."""
+"""Corpora written to disk: read back the same, and complete or absent."""
 
 import errno
 import sys

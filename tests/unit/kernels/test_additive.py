@@ -1,4 +1,4 @@
-"""Additive scores: every way agrees with the definition, forward and backward, for any input."""
+"""Additive scores: every implementation agrees with the definition, forward and backward, for any input."""
 
 import pytest
 import torch
@@ -80,7 +80,7 @@ def test_what_cannot_be_seen_is_not_hidden():
 
 
 class Ways:
-    """Which way was taken."""
+    """Record which implementation ran."""
 
     def __init__(self, monkeypatch):
         self.taken = []

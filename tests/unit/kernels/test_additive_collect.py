@@ -1,4 +1,4 @@
-"""Steps that leave the sums over all of them to the end: the same gradients as autograd adds up."""
+"""Steps whose sums are deferred to the end of the loop: the same gradients as autograd's."""
 
 import gc
 import weakref
@@ -81,7 +81,7 @@ def test_a_ledger_goes_with_its_graph():
     state = query
     for _ in range(2):
         state = state + attend(by_torch, Parts(state, *collected, v))[0].sum()
-    torch.autograd.grad(state.sum(), query, retain_graph=True)  # leaves lines that nobody takes
+    torch.autograd.grad(state.sum(), query, retain_graph=True)  # leaves lines that are never summed
     gc.disable()
     try:
         del collected, state

@@ -1,4 +1,4 @@
-"""Sums of columns by Triton's kernels, on a GPU if there is one, else through Triton's interpreter."""
+"""Column sums by Triton kernels, on a GPU if there is one, else through Triton's interpreter."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The chunked cross-entropy against its slow and obvious twin, and against torch's."""
+"""The chunked cross-entropy against its slow reference, and against torch's."""
 
 import math
 from functools import partial

@@ -1,4 +1,4 @@
-"""Gradients that are put off are the gradients."""
+"""Deferred weight gradients equal autograd's."""
 
 import gc
 import weakref
@@ -38,7 +38,7 @@ def test_one_product_makes_the_gradient_of_all_steps(monkeypatch):
     cat = torch.cat
     monkeypatch.setattr(torch, "cat", lambda parts: sizes.append(len(parts)) or cat(parts))
     looped(deferred_gradients, steps=7)
-    assert sizes == [7] * 6  # inputs and slopes of three weights
+    assert sizes == [7] * 6  # inputs and output gradients of three weights
 
 
 def test_autocast_is_kept():

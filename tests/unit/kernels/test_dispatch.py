@@ -1,4 +1,4 @@
-"""Where our kernels are used, and where torch's own operations are."""
+"""Where fused kernels run, and where torch's own operations do."""
 
 import logging
 

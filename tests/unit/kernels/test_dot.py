@@ -1,4 +1,4 @@
-"""The fused kernel against its slow and obvious twin."""
+"""The fused kernel against its slow reference."""
 
 import pytest
 import torch
@@ -82,7 +82,7 @@ def test_one_head_reaches_the_fast_kernels_too(monkeypatch):
 
 @pytest.fixture
 def as_on_a_gpu(monkeypatch):
-    """What is saved on a GPU, on any device."""
+    """Treat every device as a GPU, where `sight` skips work."""
     pytest.importorskip("triton", reason="needs Triton")
     monkeypatch.setattr("saccade.kernels.dispatch._on_gpu", lambda tensor: True)
 

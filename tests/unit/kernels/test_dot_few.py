@@ -1,4 +1,4 @@
-"""Few wide queries by one launch each: Triton's kernels, on a GPU or through the interpreter, and their twin."""
+"""Few wide queries by one launch each: Triton kernels, on a GPU or in the interpreter, and their reference."""
 
 import pytest
 import torch

@@ -57,7 +57,7 @@ def test_as_exact_as_by_definition_in_the_same_precision(shape, seen, dtype):
     if seen == "some":
         mask = torch.rand(shape[0], 1, 1, shape[3], device=DEVICE) < 0.6
         mask[..., 0] = True
-    if shape[3] > 1 or seen == "all":  # the softmax of a lone score has no slope
+    if shape[3] > 1 or seen == "all":  # the softmax of a single score has no gradient
         assert_as_exact(parts, slope, mask, False)
 
 

@@ -1,4 +1,4 @@
-"""Dropout: the right numbers dropped, by chance alone, and the same ones in both passes."""
+"""Dropout: the right share of numbers dropped, independently, and the same ones in both passes."""
 
 import pytest
 import torch
@@ -50,7 +50,7 @@ def test_a_probability_between_levels_leaves_the_expected_value_exact():
 
 @pytest.mark.parametrize("distance", [*range(1, 9), 16, 63, 64, 1024])
 def test_neighbours_are_independent(distance):
-    """Eight numbers share a draw of 64 bits; none may know of another, in its own draw or the next."""
+    """Eight numbers share a draw of 64 bits; they must be independent, in their own draw and the next."""
     dropped = dropout(torch.ones(MANY), 0.3) == 0
     together = (dropped[distance:] & dropped[:-distance]).double().mean().item()
     assert z_score(together, level(0.3) ** 2, MANY / 2) < 4  # half: overlapping pairs are not independent

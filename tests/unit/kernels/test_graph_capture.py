@@ -1,4 +1,4 @@
-"""Recording CUDA graphs."""
+"""CUDA graph capture."""
 
 import gc
 import threading
@@ -10,7 +10,7 @@ from saccade.kernels.graph_capture import recording, without_collecting
 
 
 class _Loop:
-    """Holds something and itself, so that only the collector takes it away."""
+    """Holds something and itself, so that only the garbage collector frees it."""
 
     def __init__(self, holds):
         self.holds, self.itself = holds, self
@@ -26,7 +26,7 @@ class _Tells:
 
 @pytest.fixture
 def eager_collector():
-    """Collects whenever anything is made."""
+    """Runs the garbage collector at every allocation."""
     before = gc.get_threshold()
     gc.collect()
     gc.set_threshold(1)
@@ -62,7 +62,7 @@ def test_collecting_is_as_it_was_before():
 
 
 def test_one_thread_at_a_time():
-    """Else the one that ends first would let garbage be collected in the middle of the other."""
+    """Else the first capture to end would enable garbage collection during the other."""
     inside, leave, seen = threading.Event(), threading.Event(), []
 
     def other():

@@ -59,7 +59,7 @@ def test_a_linear_layer_is_as_exact_as_by_definition(shape, bias, dtype):
 def test_feed_forward_is_as_exact_as_by_definition(shape, dtype):
     width = shape[-1]
     parts = [torch.randn(size, device=DEVICE) for size in (shape, (33, width), 33, (width, 33), width)]
-    parts[2] += 3  # or a lone inner number might be cut off in one precision alone
+    parts[2] += 3  # a ReLU could zero a single inner number in one precision alone
     assert_as_exact(fused_feed.fused_feed_forward, naive_feed_forward, parts, width, dtype)
 
 

@@ -1,8 +1,9 @@
-"""Kernels in C: products, a Transformer's step and the best words against torch's own; how they are built."""
+"""Kernels in C: matmuls, a Transformer's step and the best words against torch's own; how they are built."""
 
 import logging
 import stat
 import sys
+from collections import Counter
 from contextlib import nullcontext
 
 import pytest
@@ -19,7 +20,7 @@ from saccade.kernels.native.gemm import NativeProduct
 from saccade.kernels.native.ranking import best_words
 from saccade.kernels.packed import pack, prepacked
 from saccade.models import build_seq2seq
-from saccade.runtime import StepEngine, engine_of
+from saccade.runtime import StepEngine, engine_of, transformer
 from saccade.search import Beam, Greedy, SearchConfig, decode
 from saccade.search.continuous_batching import continuous_search
 
@@ -32,7 +33,7 @@ def numbers(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-# ---- products
+# ---- matmuls
 
 
 @needs_compiler
@@ -57,7 +58,7 @@ def test_products_are_torchs(rows, inputs, outputs, bias):
 @pytest.mark.parametrize(("inputs", "outputs"), [(16, 64), (128, 33)])
 def test_products_of_eight_bits_are_near_and_each_row_is_its_own(rows, inputs, outputs):
     x, weight, bias = numbers(rows, inputs), numbers(outputs, inputs, seed=1) / inputs**0.5, numbers(outputs)
-    x[0] *= 1000  # what one row is must not make the others coarse
+    x[0] *= 1000  # a row with large numbers must not coarsen the others
     product, wanted = NativeProduct(weight, bias, coarse=True), F.linear(x, weight, bias)
     for row in range(rows):
         got, alone = product(x)[row], product(x[row : row + 1])[0]
@@ -134,7 +135,7 @@ def test_rows_nothing_comes_of_are_not_looked_at_and_no_number_makes_none():
 @needs_compiler
 def test_where_nothing_is_possible_the_best_are_impossible():
     logits = torch.full((1, 20), -torch.inf)
-    logits[0, 1] = 0.0  # all of it on a word that is not allowed
+    logits[0, 1] = 0.0  # all probability on a forbidden word
     values, places = best_words(logits, None, 3, 2)
     assert values.tolist() == [[-torch.inf, -torch.inf]]
     assert places.tolist() == [[3, 4]]
@@ -153,7 +154,7 @@ VARIANTS = {
 
 @pytest.fixture
 def small(monkeypatch):
-    """Products of any size are packed."""
+    """Pack matmuls of any size."""
     monkeypatch.setattr(prepacked, "_LEAST", 0)
 
 
@@ -163,7 +164,7 @@ def lively(**changes):
     model = build_seq2seq("transformer-base", 30, 200, **settings).eval()
     with torch.no_grad():
         model.output.weight.mul_(4.0)
-        model.output.bias[2] += 3.0  # ends come, but not all at once
+        model.output.bias[2] += 3.0  # sentences end, but not all at once
     return model
 
 
@@ -177,7 +178,7 @@ def sentences(count):
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=list(VARIANTS))
 @pytest.mark.parametrize("width", [1, 4])
 def test_a_search_by_it_finds_what_torchs_operations_find(small, changes, width):
-    """Through few rows, so that sentences are replaced, rows go, and caches are made larger and forget."""
+    """Decode in few rows, so that sentences are replaced, rows removed, and caches grown and trimmed."""
     model, batch = lively(**changes), sentences(40)
     make = Greedy if width == 1 else lambda: Beam(width, length_penalty=0.5)
     found = []
@@ -193,6 +194,35 @@ def test_a_search_by_it_finds_what_torchs_operations_find(small, changes, width)
 
 
 @needs_compiler
+@pytest.mark.parametrize("longest", [0, 8, 128])
+def test_long_sources_are_read_by_torch_with_the_same_result(small, monkeypatch, longest):
+    """The keys and values of the native encoder and those of torch have one layout."""
+    monkeypatch.setattr(transformer, "_LONGEST_NATIVE", longest)
+    model, batch = lively(width=96, attention={"heads": 2}), sentences(5)
+    engine = engine_of(model)
+    read = Counter()
+    monkeypatch.setattr(engine, "_native", Counted(engine._native, read))
+    with torch.inference_mode():
+        found = engine._banks(batch.source, batch.source_mask, False, None)
+        monkeypatch.setattr(engine, "_native", None)
+        wanted = engine._banks(batch.source, batch.source_mask, False, None)
+    assert read["read"] == (batch.source.shape[1] <= longest)
+    kept = batch.source_mask.repeat_interleave(2, 0)
+    for (keys, values), (plain_keys, plain_values) in zip(found, wanted, strict=True):
+        for own, plain in ((keys.mT, plain_keys.mT), (values, plain_values)):
+            torch.testing.assert_close(own[kept], plain[kept], rtol=1e-4, atol=1e-5)
+
+
+class Counted:
+    def __init__(self, encoder, read):
+        self._encoder, self._count = encoder, read
+
+    def read(self, *given):
+        self._count["read"] += 1
+        return self._encoder.read(*given)
+
+
+@needs_compiler
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=list(VARIANTS))
 @pytest.mark.parametrize("beam", [1, 4])
 def test_attention_by_it_is_that_of_torchs_operations(small, changes, beam):
@@ -205,7 +235,7 @@ def test_attention_by_it_is_that_of_torchs_operations(small, changes, beam):
     for (wanted, *_), (got, *_) in zip(*found, strict=True):
         assert got.tokens == wanted.tokens
         assert set(got.attention) == set(wanted.attention) == {*model.source_sites, *got.attention}
-        assert len(got.attention) == 3 * len(model.decoder.layers)  # one of a layer that reads, two of one that writes
+        assert len(got.attention) == 3 * len(model.decoder.layers)  # one of an encoder layer, two of a decoder layer
         for site, weights in got.attention.items():
             torch.testing.assert_close(weights, wanted.attention[site], rtol=1e-4, atol=1e-5)
 

@@ -1,4 +1,4 @@
-"""Packed products against torch's own."""
+"""Packed matmuls against torch's own."""
 
 import logging
 
@@ -12,7 +12,7 @@ from saccade.kernels.packed import prepacked as packed
 
 @pytest.fixture(autouse=True)
 def by_torch(monkeypatch):
-    """Our own code has tests of its own."""
+    """Disable the C code, which has its own tests."""
     monkeypatch.setattr(packed, "_native", lambda *given, **options: None)
 
 

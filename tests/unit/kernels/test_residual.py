@@ -1,4 +1,4 @@
-"""The sum around a sub-layer and its norm: Triton's kernels, on a GPU or through the interpreter, and their twin."""
+"""Residual sum and norm: Triton kernels, on a GPU or in the interpreter, and their reference."""
 
 import pytest
 import torch
@@ -27,7 +27,7 @@ def same_seed(by_our_kernels, monkeypatch):
 
 
 def inputs(shape, dtype, x_dtype=None):
-    """x, out, weight, bias, and the slopes of two results."""
+    """x, out, weight, bias, and the gradients of two results."""
     x, out, one, two = (torch.randn(shape, device=DEVICE) for _ in range(4))
     weight, bias = (torch.randn(shape[-1], device=DEVICE) for _ in range(2))
     return (x.to(x_dtype or dtype), out.to(dtype), weight, bias), (one.to(dtype), two.to(dtype))
@@ -48,7 +48,7 @@ def error(found, truth):
 
 
 def in_one_dtype(way, dtype):
-    """A twin that does not know parameters of another precision than its input."""
+    """The reference, with parameters cast to the dtype of the input."""
     return lambda *parts: way(*(part.to(dtype) for part in parts))
 
 
@@ -87,7 +87,7 @@ def test_as_exact_as_by_definition_in_the_same_precision(by_our_kernels, shape, 
     found = with_gradients(ours, parts, slopes)
     for one, other, truth in zip(found, usual, exact, strict=True):
         assert one.isfinite().all()
-        if shape[-1] > 1:  # the norm of a lone number is 0, and so are its slopes
+        if shape[-1] > 1:  # the norm of a single number is 0, and so are its gradients
             assert error(one, truth) <= max(2 * error(other, truth), 4 * torch.finfo(dtype).eps)
 
 
@@ -142,7 +142,7 @@ def test_the_share_that_is_dropped(same_seed, p):
     kept = made != 0
     assert made[kept].unique().tolist() == pytest.approx([1 / (1 - p)], rel=1e-3)
     assert (~kept).float().mean().item() == pytest.approx(p, abs=4 * (p * (1 - p) / ones.numel()) ** 0.5)
-    # neither a place of a row, nor a row, nor a pair of neighbours is preferred
+    # columns, rows and pairs of neighbors are dropped equally often
     assert kept.float().mean(0).sub(1 - p).abs().max() < 6 * (p * (1 - p) / 60) ** 0.5
     assert kept.float().mean(1).sub(1 - p).abs().max() < 5 * (p * (1 - p) / 500) ** 0.5
     both = (kept[:, 1:] & kept[:, :-1]).float().mean().item()

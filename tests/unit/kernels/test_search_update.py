@@ -1,4 +1,4 @@
-"""The bookkeeping of a search: Triton's kernels, on a GPU or through the interpreter, against the strategies."""
+"""The state update of a search: Triton's kernels, on a GPU or through the interpreter, against the strategies."""
 
 from itertools import chain
 
@@ -17,7 +17,7 @@ SENTENCES, WORDS, STEPS = 4, 9, 10
 
 
 def steps(strategy, limits=None, allowed=1.0, seed=3):
-    """What a strategy does with random predictions that do not depend on what it wrote."""
+    """Run a strategy on random predictions that do not depend on its choices."""
     chance = torch.Generator().manual_seed(seed)
     batch = Batch.from_lists([[3, 4]] * SENTENCES).to(DEVICE)
     strategy.begin(batch.size, STEPS, (), torch.device(DEVICE))

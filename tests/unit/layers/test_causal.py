@@ -1,4 +1,4 @@
-"""Readers: stacked, with and without the words going past the lower layers."""
+"""Causal layers: stacked, with and without skip connections from the words."""
 
 import pytest
 import torch

@@ -20,7 +20,7 @@ def make(name: str) -> Cell:
 
 
 def walk(cell: Cell, inputs: Tensor, state: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """One step after the other, each sentence standing still where its mask ends."""
+    """Run step by step; a sentence keeps its state where its mask ends."""
     hiddens = []
     for t in range(inputs.shape[1]):
         state = torch.where(mask[:, t, None], cell(inputs[:, t], state), state)

@@ -1,4 +1,4 @@
-"""Recurrent encoders: annotations stand at their words, whichever way they were read."""
+"""Recurrent encoders: annotations are in input order, for every reading direction."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Networks that read pictures as grids of regions: their shapes, their equations, and their weights from files."""
+"""Networks that encode images as grids of regions: their shapes, their equations, and their weights from files."""
 
 import math
 from pathlib import Path
@@ -14,7 +14,7 @@ from saccade.layers.grids import VGG, SmallGrid, flatten, load_weights, normalis
 
 
 def test_vgg_has_the_published_names_and_shapes_and_the_map_before_the_last_pooling():
-    """Convolutions stand at these places of torchvision's `features`; the last pooling, at 30 or 36, is left out."""
+    """Convolutions have these indices in torchvision's `features`; the last pooling, at 30 or 36, is left out."""
     published = {
         16: ([0, 2, 5, 7, 10, 12, 14, 17, 19, 21, 24, 26, 28], [4, 9, 16, 23]),
         19: ([0, 2, 5, 7, 10, 12, 14, 16, 19, 21, 23, 25, 28, 30, 32, 34], [4, 9, 18, 27]),

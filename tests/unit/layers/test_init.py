@@ -1,4 +1,4 @@
-"""How the papers' parameters start."""
+"""Parameter initialization of the papers."""
 
 import pytest
 import torch
@@ -75,7 +75,7 @@ def test_how_readers_start_can_be_chosen(preset):
 
 
 def test_forget_gates_start_open():
-    """In a step from h = 0 with no input σ(bias) of the memory is left, and what comes in is as before."""
+    """A step from h = 0 without input keeps σ(bias) of the memory; the input gate is unchanged."""
     cell, plain = build_cell("lstm", 3, 4), build_cell("lstm", 3, 4)
     plain.load_state_dict(cell.state_dict())
     init_forget_gates(cell, 2.0)

@@ -1,4 +1,4 @@
-"""Starts: the decoder's first state, from numbers one can follow."""
+"""Initial states of a decoder, computed by hand."""
 
 import pytest
 import torch

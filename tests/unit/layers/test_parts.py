@@ -1,4 +1,4 @@
-"""What the layers' base classes say to somebody who derives from them, and where learned positions end."""
+"""Errors of the layers' base classes for incomplete subclasses, and where learned positions end."""
 
 import pytest
 import torch
@@ -50,7 +50,7 @@ def test_learned_positions_reach_to_their_last_row_and_no_further():
     ids=["cells", "encoder", "reader", "readers"],
 )
 def test_a_stack_that_is_asked_for_nothing_more_is_torchs_in_training_and_after_it(part, run):
-    """Without other options: forwards, no dropout, and nothing added to what a layer says."""
+    """The default options: forward direction, no dropout, no residual connection."""
     made, inputs = part(), torch.randn(2, 5, 3)
     cells = [module.rnn for module in made.modules() if hasattr(module, "rnn")]
     theirs = torch.nn.GRU(3, 4, 2, batch_first=True)

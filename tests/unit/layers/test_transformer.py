@@ -34,7 +34,7 @@ def batch():
 
 
 def long_batch():
-    """Long enough for a head to be worth a program of its own."""
+    """Lengths at which the kernel for short sequences runs."""
     sources, targets = ([[4 + (i * k) % 7 for i in range(length)] for k, length in ((2, 21), (3, 5))] for _ in range(2))
     return Batch.from_lists(sources, targets).to(DEVICE)
 
@@ -79,7 +79,7 @@ def test_under_autocast_it_is_about_as_exact_as_the_plain_way(norm, batch):
         return sum((found[name] - value).square().sum() for name, value in exact.items() if name != "loss").sqrt()
 
     assert all(value.isfinite().all() for value in ours.values())
-    # the stream is in half precision here and not there, and the interpreter cuts bfloat16 off instead of rounding
+    # only here the residual stream is bfloat16, and the interpreter truncates to bfloat16 instead of rounding
     assert off(ours) <= 4 * off(usual)
 
 

@@ -1,4 +1,4 @@
-"""Norms of Transformer layers that somebody hooked into or exchanged are called."""
+"""Norms of Transformer layers that have hooks or were replaced are called."""
 
 import pytest
 import torch

@@ -131,12 +131,17 @@ def _short(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
+def rounded(weights):
+    """Round, so that ties are ties with every version of numpy."""
+    return np.round(weights, 9)
+
+
 def some_map(read: int, written: int, *, gold=(), words_read=None, words_written=None) -> Map:
     """Words of growing length, with weights around the diagonal."""
     source = words_read or [*("abcdefghij"[: 1 + n % 10] for n in range(read - 1)), "<eos>"]
     target = words_written or [*("klmnopqrst"[: 1 + n % 10] for n in range(written - 1)), "<eos>"]
     near = np.exp(-np.abs(np.arange(len(source)) - np.arange(len(target))[:, None]).astype(float))
-    return Map(source, target, near / near.sum(1, keepdims=True), gold=gold)
+    return Map(source, target, rounded(near / near.sum(1, keepdims=True)), gold=gold)
 
 
 def own_words(count: int, *, ahead: bool, rows: int | None = None, letters: str = "abcdefghij") -> Map:
@@ -145,7 +150,7 @@ def own_words(count: int, *, ahead: bool, rows: int | None = None, letters: str 
     near = np.exp(-np.abs(np.arange(count) - np.arange(count)[:, None]) / 2.0)
     weights = near if ahead else np.tril(near)
     weights /= weights.sum(1, keepdims=True)
-    return Map(text, text[-(rows or count) :], weights[-(rows or count) :])
+    return Map(text, text[-(rows or count) :], rounded(weights[-(rows or count) :]))
 
 
 def some_picture(high: int = 40, wide: int = 60) -> Picture:

@@ -109,7 +109,7 @@ def test_fonts_go_into_the_file(tmp_path):
     save(AREA, tmp_path / "map.pdf")
     data = (tmp_path / "map.pdf").read_bytes()
     assert b"/FontFile2" in data
-    assert b"/Type3" not in data, "publishers refuse letters that are pictures"
+    assert b"/Type3" not in data, "publishers reject Type 3 fonts"
 
 
 def test_gold_links_are_outlined(tmp_path):

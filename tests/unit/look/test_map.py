@@ -33,12 +33,12 @@ def test_strongest_puts_the_earlier_of_equals_first():
 
 
 def test_a_row_for_each_word_written():
-    with pytest.raises(ShapeError, match=r"weights have 1 rows, but 2 words were written"):
+    with pytest.raises(ShapeError, match=r"weights have 1 rows, but there are 2 target words"):
         Map(["a"], ["b", "c"], [[1.0]])
 
 
 def test_a_number_for_each_word_read():
-    with pytest.raises(ShapeError, match=r"row 1 of weights \('c'\) has 3 numbers, but 2 words were read"):
+    with pytest.raises(ShapeError, match=r"row 1 of weights \('c'\) has 3 numbers, but there are 2 source words"):
         Map(["a", "a"], ["b", "c"], [[1.0, 0.0], [1.0, 0.0, 0.0]])
 
 
@@ -61,7 +61,7 @@ def test_weights_are_finite(weight):
 
 @pytest.mark.parametrize("link", [(2, 0), (0, 1), (-1, 0)])
 def test_gold_links_lie_inside(link):
-    with pytest.raises(ShapeError, match=rf"link {link[0]}-{link[1]} lies outside 2 places read and 1 written"):
+    with pytest.raises(ShapeError, match=rf"link {link[0]}-{link[1]} lies outside 2 source and 1 target positions"):
         Map(["a", "b"], ["c"], [[1, 0]], gold=[link])
 
 

@@ -1,4 +1,4 @@
-"""Files of figures: what they say, their sizes, and letters as shapes."""
+"""Files of figures: descriptions, sizes, and letters as shapes."""
 
 import re
 from xml.etree import ElementTree

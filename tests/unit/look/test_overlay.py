@@ -77,7 +77,7 @@ def test_a_drawing_is_xml_with_the_pictures_inside(tmp_path):
     save_overlay(overlay, tmp_path / "x.svg", title="a <b> & c")
     tree = ElementTree.fromstring((tmp_path / "x.svg").read_text())
     images = list(tree.iter(f"{SVG}image"))
-    assert len(images) == 1 + 2, "the picture once, and a heatmap for each word"
+    assert len(images) == 1 + 2, "the image once, and a heatmap for each word"
     assert all(image.get("href").startswith("data:image/png;base64,") for image in images)
     assert len(list(tree.iter(f"{SVG}use"))) == 3
     texts = [text.text for text in tree.iter(f"{SVG}text")]

@@ -1,8 +1,11 @@
 """A long source in a terminal: running text, shaded by what all target words attended to."""
 
+import numpy as np
+
 from saccade.look import Map
 from saccade.look.passage import LONG, draw_long
 from saccade.look.terminal import draw
+from saccade.prediction import AttentionMaps, Side
 
 COUNT = 40
 
@@ -41,3 +44,16 @@ def test_colors_paint_the_words():
 def test_a_short_source_and_a_matrix_that_fits_are_drawn_as_they_were():
     for map, width in ((looking(LONG, 3), 40), (looking(COUNT, 3), 400), (looking(COUNT, 3), None)):
         assert draw_long(map, width=width) == draw(map, width=width)
+
+
+def sideways(words):
+    return Side(words, words, list(range(len(words))))
+
+
+def test_the_text_of_a_passage_is_printed_once():
+    words = [f"read{s}" for s in range(COUNT)]
+    weights = {"attention": np.full((1, 1, COUNT), 1 / COUNT)}
+    maps = AttentionMaps(sideways(words), sideways(["wrote"]), weights, ("attention",))
+    assert maps.draw(60).count("read39") == 1
+    assert maps.draw(60).splitlines()[0].endswith("wrote")
+    assert maps.draw(width=None).splitlines()[0].endswith(" ".join(words[-3:]))

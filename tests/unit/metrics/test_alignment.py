@@ -116,7 +116,7 @@ def test_nothing_to_align_has_no_links():
 
 def test_attention_to_the_word_fed_in_is_found_out():
     gold = [Links.parse("0-0 1-1 2-2"), Links.parse("1-0 0-1")]
-    late = [one_hot([2, 0, 1, 2], 3), one_hot([0, 1, 0], 2)]  # each row looks at the word before
+    late = [one_hot([2, 0, 1, 2], 3), one_hot([0, 1, 0], 2)]  # each row attends to the previous word
     report = best_shift(late, gold)
     assert report.best == 1
     assert report.scores[1].error_rate == 0
@@ -143,7 +143,7 @@ def test_the_expected_shift_is_the_first_asked_for():
 
 @pytest.mark.parametrize(("words", "warns"), [(100, False), (10, True)])
 def test_a_small_gain_is_no_reason_to_warn(words, warns):
-    rows = one_hot([1] + [0] * words, 2)  # only the first row looks at the wrong word, and shift 1 does not read it
+    rows = one_hot([1] + [0] * words, 2)  # only the first row attends to the wrong word, and shift 1 does not read it
     report = best_shift([rows], [Links(frozenset((0, t) for t in range(words)))])
     assert (report.best, report.gain) == (1, pytest.approx(1 / words))
     assert (report.warning() is not None) == warns

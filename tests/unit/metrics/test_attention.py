@@ -1,4 +1,4 @@
-"""Statistics of attention itself, and complaints about it."""
+"""Statistics of attention, and warnings about it."""
 
 import dataclasses
 import math
@@ -84,7 +84,7 @@ def test_sentences_count_by_their_steps():
 def test_steps_that_see_nothing_are_left_out():
     found = attention_statistics([[[0.0, 0.0], [0.5, 0.5]]])
     assert found.spread == pytest.approx(1.0)
-    assert found.heads[0].movement is None  # one step alone cannot move
+    assert found.heads[0].movement is None  # a single step has no movement
     nothing = attention_statistics([np.zeros((60, 2))])
     head = nothing.heads[0]
     assert (nothing.spread, nothing.coverage, head.position, head.position_share) == (0, 0, 0, 0)

@@ -36,7 +36,7 @@ SUMS = [name for name in CAPTION_METRICS if name != "cider_d"]  # whose rows dep
 
 
 def precision(hypothesis, references, size):
-    """The precision of runs of one size in BLEU's rows."""
+    """The precision of n-grams of one size in BLEU's rows."""
     row = caption_bleu([hypothesis], [references], order=2).counts[0]
     return row[size - 1], row[size + 1]
 

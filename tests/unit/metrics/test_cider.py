@@ -1,4 +1,4 @@
-"""CIDEr-D: a worked example, a slow second computation, and tables that are handed in."""
+"""CIDEr-D: a worked example, a slow reference, and given document frequencies."""
 
 from collections import Counter
 from math import e, log, sqrt
@@ -15,7 +15,7 @@ images = st.lists(st.tuples(captions, st.lists(captions, min_size=1, max_size=3)
 
 
 def slow_cider_d(hypotheses, references):
-    """From the paper's formulas over the whole vocabulary of runs, with the plain counts of its authors' program."""
+    """The paper's formulas over the whole vocabulary of n-grams, with the plain counts of its authors' program."""
     split = [[reference.split() for reference in texts] for texts in references]
 
     def count(run, words):

@@ -16,7 +16,7 @@ def test_a_worked_example():
     score = classification_score(SAID, GOLD)
     assert score.accuracy == 3 / 6
     assert [each.label for each in score.classes] == ["cat", "dog", "owl"]
-    assert score.confusion == ((2, 1, 0), (1, 1, 0), (0, 1, 0))  # rows gold, columns said
+    assert score.confusion == ((2, 1, 0), (1, 1, 0), (0, 1, 0))  # rows gold, columns predicted
     cat, dog, owl = score.classes
     assert (cat.precision, cat.recall, cat.f1) == pytest.approx((2 / 3, 2 / 3, 2 / 3))
     assert (dog.precision, dog.recall, dog.f1) == pytest.approx((1 / 3, 1 / 2, 2 / 5))

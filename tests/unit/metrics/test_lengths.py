@@ -29,7 +29,7 @@ def test_bins_are_scored_apart():
         (31, 41, 1, 7.0),  # 21 to 30 is empty and left out
     ]
     assert (bins[0].lower, bins[0].upper) == (1.0, 3.0)
-    assert bins[2].lower == bins[2].upper == 7.0  # one sentence has no band
+    assert bins[2].lower == bins[2].upper == 7.0  # the interval of one sentence has width 0
 
 
 def test_the_band_of_a_bin_is_the_interval_of_its_sentences():

@@ -1,4 +1,4 @@
-"""Captions cut into words."""
+"""Captions split into words."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Attention against gold boxes: pencil and paper, laws, refusals."""
+"""Attention against gold boxes: numbers by hand, property tests, errors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What all scores have in common."""
+"""Properties of all metrics."""
 
 import dataclasses
 

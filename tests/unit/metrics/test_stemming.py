@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from saccade.metrics.stemming import stem
 
-# What the paper gives as examples of single steps, here with what all steps make of it.
+# The paper's examples of single steps, here with the result of all steps.
 PAIRS = """
 caresses caress, ponies poni, ties ti, caress caress, cats cat,
 feed feed, agreed agre, plastered plaster, bled bled, motoring motor, sing sing,

@@ -1,4 +1,4 @@
-"""Summaries: worked examples, rouge-score's own way in, and laws."""
+"""Summaries: worked examples, agreement with rouge-score's own interface, and property tests."""
 
 import subprocess
 import sys

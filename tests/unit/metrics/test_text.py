@@ -1,4 +1,4 @@
-"""BLEU, chrF and TER: worked examples, and agreement with sacrebleu's own way in."""
+"""BLEU, chrF and TER: worked examples, and agreement with sacrebleu's own interface."""
 
 import numpy as np
 import pytest

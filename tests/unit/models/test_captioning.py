@@ -1,4 +1,4 @@
-"""Models that look at pictures: shapes, laws, the paper's equations, and that they learn to look."""
+"""Captioners: shapes, properties, the paper's equations, and that attention learns to find objects."""
 
 from dataclasses import replace
 
@@ -128,7 +128,7 @@ def test_hard_attention_learns_by_reward_and_keeps_its_baseline():
     torch.manual_seed(3)
     losses = losses_of(objective, given)
     losses.total.backward()
-    assert model.attention.score.v.grad.abs().sum() > 0  # by nothing but the reward
+    assert model.attention.score.v.grad.abs().sum() > 0  # by the reward alone
     assert model.baseline.value.item() == pytest.approx(0.1 * 0.1 * -(losses.plain.item() / 3))
     assert "baseline.value" in model.state_dict()
     with pytest.raises(ConfigError, match="hard attention"):
@@ -136,7 +136,7 @@ def test_hard_attention_learns_by_reward_and_keeps_its_baseline():
 
 
 def test_labels_are_smoothed_by_one_equation_whatever_the_attention():
-    """Where every sentence attends softly and no reward counts, hard attention has the loss of the soft one."""
+    """With soft attention for every sentence and no reward, hard attention has the loss of soft attention."""
     model, given = tiny("show-attend-tell-hard"), batch()
     hard = HardLoss(model, Reinforce(weight=0.0, entropy=0.0, expected=1.0), label_smoothing=0.3).train()
     soft = WordLoss(model, label_smoothing=0.3).train()

@@ -1,4 +1,4 @@
-"""Heads are written once: a family that only says what reads its words has all that need no more."""
+"""Heads are written once: a family that defines only a causal network gets every head that needs no more."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Settings do what they say."""
+"""Model settings have their documented effect."""
 
 from typing import Any
 

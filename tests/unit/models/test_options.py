@@ -1,4 +1,4 @@
-"""Settings reach the part they are meant for, and stay there."""
+"""Settings reach the part they are for, and no other."""
 
 import pytest
 import torch

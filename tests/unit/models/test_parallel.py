@@ -1,4 +1,4 @@
-"""What is done for all steps at once, counted: speed that numbers alone would not show."""
+"""Operation counts: work done for all steps at once, which comparing results would not show."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from saccade.models import Seq2Seq, build_language_model
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
-    """How often each thing happened, also by the number of axes of what it was given."""
+    """Number of calls of each operation, also by the rank of its input."""
     counter: Counter[str] = Counter()
 
     def count(owner: type, name: str, label: str) -> None:
@@ -40,7 +40,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 
 
 def decoder_only(model: Seq2Seq, calls: Counter[str]) -> Counter[str]:
-    """What forward did beyond encoding."""
+    """The counts of `forward` without those of encoding."""
     batch = MIXED.batch()
     with torch.no_grad():
         calls.clear()

@@ -1,4 +1,4 @@
-"""Every attention of a model is called by its place in it, whatever kind of model it is."""
+"""Every attention of a model is named by its module path, for every kind of model."""
 
 import pytest
 

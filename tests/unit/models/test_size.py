@@ -13,7 +13,7 @@ from saccade.models.size import build_within, memory_here
 
 @pytest.fixture
 def machine(monkeypatch, tmp_path):
-    """A machine of a gigabyte without any limit; called with names of limits, one that has those."""
+    """Fake a machine with a gigabyte and without limits; arguments name limits that it has."""
     monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1 << 18}.__getitem__)
 
     def limited(container: str = "max", older: str | None = None, process: int = resource.RLIM_INFINITY) -> int:

@@ -117,7 +117,7 @@ def largest():
         for path, whole in numbers(family):
             deep = path[-1] in ("layers", "decoder_layers")
             if whole and preset != "transformer-captioner" and (not deep or family is RecurrentConfig):
-                yield preset, path  # the others are alike, or take seconds to be sketched
+                yield preset, path  # the others are similar, or take seconds to build on the meta device
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_sketch_draws_no_numbers():
 def test_what_cannot_be_sketched_is_made_all_the_same():
     def make():
         made = torch.nn.Linear(2, 2)
-        made.first = made.weight.sum().item()  # a sketch has no numbers
+        made.first = made.weight.sum().item()  # meta tensors have no values
         return made
 
     assert build_within(make, 0, "here are").first
@@ -173,7 +173,7 @@ def test_a_folder_whose_recipe_is_far_larger_than_its_weights(tmp_path, monkeypa
     folder = write_folder(untrained("translation", MODEL), tmp_path / "model")
     recipe = folder / "recipe.yaml"
     recipe.write_text(recipe.read_text().replace("embedding: 16\n", "embedding: 100000\n"))
-    (folder / LIST).unlink()  # whose checksum would be the first to tell
+    (folder / LIST).unlink()  # else the checksum test would fail first
     with pytest.raises(
         CheckpointError, match=r"recipe\.yaml and .*model\.safetensors do not belong together: the model"
     ):

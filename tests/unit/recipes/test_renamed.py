@@ -19,7 +19,7 @@ WARNING = (
     r"my\.yaml: vectors is now embeddings, embeddings\.tune is now embeddings\.trainable, data\.names is now "
     r"data\.placeholders, model\.decoder\.start is now model\.decoder\.initial_state, model\.init\.forget is now "
     r"model\.init\.forget_bias, train\.clip is now train\.max_grad_norm, train\.agreement is now train\.r_drop, "
-    r"search\.batch is now search\.batch_size, task language is now language-modeling; old names go with the next"
+    r"search\.batch is now search\.batch_size, task language is now language-modeling; the next release removes"
 )
 
 

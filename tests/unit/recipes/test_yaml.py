@@ -197,7 +197,7 @@ def test_a_recipe_is_found_by_path_or_name(tmp_path, monkeypatch):
     (tmp_path / "mine").write_text("task: language-modeling")
     assert find_recipe("mine").name == "mine"
     assert find_recipe("english-french") == shipped()["english-french"]
-    assert find_recipe("not-there.yaml").name == "not-there.yaml", "its absence is told when it is read"
+    assert find_recipe("not-there.yaml").name == "not-there.yaml", "reading it reports that it is missing"
     (tmp_path / "english-french").mkdir()
     assert find_recipe("english-french") == shipped()["english-french"], "a folder is no recipe"
     with pytest.raises(ConfigError, match=r"recipe 'english-frensh' does not exist\. Did you mean 'english-french'\?"):

@@ -1,4 +1,4 @@
-"""The archive of runs: what goes in comes out, new runs replace old ones, and strange archives are refused."""
+"""The archive of runs: it round-trips its files, new runs replace old ones, and foreign archives are refused."""
 
 import io
 import json

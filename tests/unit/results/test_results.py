@@ -1,4 +1,4 @@
-"""What makes the results: the runner, the measuring of heads, the aligner's links, and the table."""
+"""The scripts behind the results: the runner, the measurement of heads, the aligner's links, and the table."""
 
 import gzip
 import json
@@ -41,7 +41,7 @@ def run(folder, *words):
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """Two seeds of a tiny row, side by side."""
+    """Train two seeds of a tiny row in parallel."""
     folder = tmp_path_factory.mktemp("results")
     (folder / "data" / "sst").mkdir(parents=True)
     for split in ("train", "dev"):
@@ -64,7 +64,7 @@ def test_every_seed_leaves_its_files(ran):
         assert [entry["step"] for entry in report["learning"]] == [2, 4]
         assert f"--first-seed {seed}" in report["command"]
         for file in files:
-            assert str(ran) not in (place / file).read_text(), "no places of a machine"
+            assert str(ran) not in (place / file).read_text(), "no paths of this machine"
         assert load_recipe(str(place / "recipe.yaml")).train.seed == seed
     assert (ran / "out" / "sst-fine" / "learning.svg").exists()
     assert (ran / "out" / "sst-fine" / "lengths.svg").exists()
@@ -103,7 +103,7 @@ def report(metric, value, **more):
 
 
 def of_ptb(split="test", **rows):
-    """What is said of perplexities, a list of seeds for each row."""
+    """The verdicts on perplexities, given a list of seeds for each row."""
     reports = {name: {} for name in GROUPS}
     reports["ptb"] = {
         name.replace("_", "-"): [report("perplexity_per_word", value, split=split) for value in values]
@@ -292,8 +292,8 @@ def test_two_directions_are_joined():
     forward, backward = {(0, 0), (1, 1), (2, 3)}, {(0, 0), (1, 1), (2, 2)}
     assert aligner.grow_diag_final_and(forward, backward) == {(0, 0), (1, 1), (2, 2), (2, 3)}
     far = {(0, 0), (4, 9)}
-    assert aligner.grow_diag_final_and(far, {(0, 0)}) == {(0, 0), (4, 9)}, "two words that are alone are joined at last"
-    assert aligner.grow_diag_final_and({(0, 0), (4, 0)}, {(0, 0)}) == {(0, 0)}, "but not where one of them is not"
+    assert aligner.grow_diag_final_and(far, {(0, 0)}) == {(0, 0), (4, 9)}, "unaligned words are linked last"
+    assert aligner.grow_diag_final_and({(0, 0), (4, 0)}, {(0, 0)}) == {(0, 0)}, "but not if one of them is aligned"
 
 
 def test_the_aligner_reads_files_that_are_compressed(tmp_path, monkeypatch):

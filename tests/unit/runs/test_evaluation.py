@@ -31,7 +31,7 @@ def test_value_band_and_difference_are_of_one_formula(rows):
     first, second = evaluated(one, references), evaluated(other, references)
     bands, against = summarise(second)["bands"], compare([("one", first), ("other", second)])["models"][1]
     for metric in TEXT_METRICS:
-        alone = text_statistics(metric, other, references)  # test_bootstrap holds its resamples against the text itself
+        alone = text_statistics(metric, other, references)  # test_bootstrap checks the resamples
         band = sums_interval(alone.counts, alone.score)
         assert second.metrics[metric] == alone.total().value
         assert bands[metric] == [band.lower, band.upper]

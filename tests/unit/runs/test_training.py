@@ -89,7 +89,7 @@ def test_a_job_says_what_it_is_trained_on(job):
     facts = job.facts()
     assert facts["examples"] == 400 - 6  # of which one in fifty is set aside, and no more than six
     assert facts["left_out"] == {}
-    assert facts["vocabulary"] == {"source": 8 + 4, "target": 8 + 4}  # the words, and those that are none
+    assert facts["vocabulary"] == {"source": 8 + 4, "target": 8 + 4}  # words and special tokens
     assert (facts["device"], facts["model"]) == ("cpu", "bahdanau")
     assert job.width == MODEL["embedding"]
 

@@ -1,4 +1,4 @@
-"""Writers: faster ways to the words that a model's `step` writes."""
+"""Decoding engines: fast paths to the same words as a model's `step`."""
 
 import logging
 
@@ -75,7 +75,7 @@ def test_a_sentence_that_replaces_another_is_written_as_if_alone(name, width):
         slots = torch.randint(0, width, (3, width), generator=generator)
         draft.follow((torch.arange(3)[:, None] * width + slots).flatten())
         alone.follow((torch.arange(2)[:, None] * width + slots[[2, 0]]).flatten())
-        if t == 4:  # the sentence that was there from the beginning goes, and with it what nobody else sees
+        if t == 4:  # remove the first sentence, and with it the cache entries that no other row sees
             draft.keep(torch.tensor([0, 2]))
             break
     tokens = torch.randint(0, 9, (2, width), generator=generator)
@@ -135,7 +135,7 @@ def test_what_is_kept_goes_with_its_model():
 
 
 def sizeable(name):
-    """A model large enough for its products to be packed."""
+    """A model large enough for its matmuls to be packed."""
     torch.manual_seed(3)
     sizes = {
         "transformer-base": {"width": 64, "feed_forward": 128, "layers": 2, "attention": {"heads": 2}},
@@ -143,7 +143,7 @@ def sizeable(name):
     }
     model = build_seq2seq(name, 100, 100, **sizes[name]).eval()
     with torch.no_grad():
-        model.output.bias[2] -= 2  # or everything ends at once
+        model.output.bias[2] -= 2  # else every sentence ends at once
     return model, make_batch(vocabulary=100, lengths=(7, 3, 9, 5))
 
 
@@ -171,7 +171,7 @@ def worth(model, batch, answers):
 def test_searches_in_eight_bits_find_answers_of_the_same_worth(name):
     """Within 0.2 nats; by another sentence the same answers are at least 0.8 nats off."""
     model, batch = sizeable(name)
-    if name == "bahdanau":  # as it is built, every word is as likely as any other
+    if name == "bahdanau":  # in an untrained model, all words are equally likely
         loud(model)
     others = Batch(batch.source.roll(1, 0), batch.source_mask.roll(1, 0))
     for search in (greedy, lambda *args, **options: [found[0] for found in beam(*args, **options)]):
@@ -195,7 +195,7 @@ def test_a_model_that_knows_no_eight_bits_says_so(caplog):
 @pytest.mark.parametrize("far", [15.0, 45.0])
 @torch.no_grad()
 def test_keys_and_queries_may_be_far_from_nothing(far):
-    """Apart each of them says ±1; together they may cancel out."""
+    """A query and a key that each saturate tanh may cancel in the sum."""
     torch.manual_seed(0)
     model = build_seq2seq("bahdanau", 11, 11, **MODELS["bahdanau"].tiny).eval()
     score = model.attention.score
@@ -217,7 +217,7 @@ def test_half_precision_is_left_to_the_attention():
 
 @pytest.mark.parametrize("name", ["bahdanau", "transformer-base"])
 def test_an_embedding_that_rescales_its_vectors_is_left_to_step(name):
-    """It changes its own weights while it is read, so that comparing answers afterwards would not tell."""
+    """The model changes its weights while it encodes, so comparing answers afterwards would not detect it."""
     model = make_model(name)
     model.target_embedding.max_norm = 0.5
     assert type(engine_of(model)) is StepEngine
@@ -234,7 +234,7 @@ def test_forced_states_and_contexts_are_noted(name):
 
 
 def wide(**settings):
-    """A Transformer of the least size whose products our own code packs."""
+    """A Transformer of the smallest size whose matmuls our C code packs."""
     sizes = {"width": 64, "feed_forward": 64, "layers": 2, "dropout": 0.0, "attention": {"heads": 2}}
     return loud(build_seq2seq("transformer-base", 64, 64, **sizes | settings))
 
@@ -252,7 +252,7 @@ def test_positions_that_were_not_learned_are_refused_whichever_way_is_written():
 @pytest.mark.parametrize(("positions", "layers"), [("sinusoidal", 1), ("learned", 2), ("rotary", 1)])
 @torch.no_grad()
 def test_a_long_draft_goes_on_as_step_does_when_hypotheses_change_places(positions, layers):
-    """Caches begin with room for 16 words and grow, and sentences that are done leave."""
+    """Caches begin with room for 16 words and grow, and finished sentences are removed."""
     model, batch = wide(positions=positions, layers=layers), Batch.from_lists([[5, 6, 7], [8, 9], [10]])
     generator = torch.Generator().manual_seed(2)
     fast, plain = (writer.read(batch, 2, 40) for writer in (engine_of(model), StepEngine(model)))
@@ -271,7 +271,7 @@ def test_a_long_draft_goes_on_as_step_does_when_hypotheses_change_places(positio
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
 @torch.no_grad()
 def test_sentences_that_came_later_are_written_as_if_alone_when_what_was_before_them_is_forgotten(positions):
-    """Room is made at the 16th word: by then nobody sees the first ten any more."""
+    """The cache is trimmed at the 16th word: by then no row sees the first ten."""
     model, generator = wide(positions=positions), torch.Generator().manual_seed(3)
     writer, later = engine_of(model), Batch.from_lists([[11, 12], [13, 14, 15, 16]])
     draft, alone = writer.read(Batch.from_lists([[5, 6, 7], [8, 9]]), 2, 40), StepEngine(model).read(later, 2, 30)

@@ -68,7 +68,7 @@ def test_a_length_penalty_changes_the_winner(alpha, winner, score):
 
 
 def half_blind(sentence, words):
-    """Who begins with A keeps looking at the first source word; who begins with B looks at both."""
+    """Answers that begin with A attend to the first source word; those that begin with B attend to both."""
     return [0.5, 0.5] if words[:1] == (B,) else [0.95, 0.05] if words else [0.9, 0.1]
 
 
@@ -76,7 +76,7 @@ def half_blind(sentence, words):
     ("beta", "winner", "score"),
     [
         (0.0, [A, EOS], math.log(0.55)),
-        # A: 0.9 + 0.95 and 0.1 + 0.05 looked at; B: 0.9 + 0.5 and 0.1 + 0.5. Above 1 counts as 1
+        # coverage of A: 0.9 + 0.95 and 0.1 + 0.05; of B: 0.9 + 0.5 and 0.1 + 0.5. Above 1 counts as 1
         (0.1, [A, EOS], math.log(0.55) + 0.1 * math.log(0.15)),
         (0.5, [B, EOS], math.log(0.45) + 0.5 * math.log(0.6)),
     ],
@@ -129,7 +129,7 @@ def test_a_search_goes_on_while_a_live_hypothesis_is_the_likelier():
     model = Table(9, lambda sentence, words: {EOS: 0.9, B: 0.1} if words else {EOS: 0.45, A: 0.55})
     ((found,),) = beam(model, ONE, 2)
     assert found.tokens == [A, EOS]  # 0.495
-    assert model.fed == 2, "a live 0.055 cannot pass it"
+    assert model.fed == 2, "a live hypothesis of 0.055 cannot exceed it"
 
 
 def test_a_search_goes_on_while_a_longer_answer_could_still_win():

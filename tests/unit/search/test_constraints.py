@@ -20,7 +20,7 @@ TWO = Batch.from_lists([[3, 4, 5], [4, 3]])
 
 
 def by_sentence(model, batch, **limits):
-    """What greedy, beam and sampling find, every hypothesis, by sentence."""
+    """All hypotheses of greedy search, beam search and sampling, by sentence."""
     generator = torch.Generator().manual_seed(0)
     kinds = (
         [[one] for one in greedy(model, batch, **limits)],
@@ -42,7 +42,7 @@ def test_each_sentence_begins_with_its_own_prefix():
     assert all(one.tokens[:2] == [A, B] for one in found[0])
     assert all(one.tokens[:1] == [C] for one in found[2])
     free = by_sentence(random_table(1), Batch.from_lists([[4]]), max_length=6)
-    assert [one.tokens for one in found[1][:5]] == [one.tokens for one in free[0][:5]], "an empty prefix asks nothing"
+    assert [one.tokens for one in found[1][:5]] == [one.tokens for one in free[0][:5]], "no requirement"
 
 
 def test_the_words_of_a_prefix_count_in_the_probability():
@@ -187,7 +187,7 @@ def test_sentences_without_requirements_are_searched_as_ever():
     ids=str,
 )
 def test_required_phrases_just_fit(required, shortest):
-    """The model hates them all, so each search puts off what it can; there is room for nothing else."""
+    """Required words are improbable, so each search postpones them until the room is just enough."""
     model = Table(9, lambda sentence, words: {8: 0.9, A: 0.02, B: 0.02, C: 0.02, D: 0.02, EOS: 0.02})
     for max_length in (shortest + 1, shortest + 3):
         (found,) = by_sentence(model, ONE, required=[required], max_length=max_length)
@@ -197,7 +197,7 @@ def test_required_phrases_just_fit(required, shortest):
 
 
 def test_a_phrase_that_was_begun_and_dropped_still_fits():
-    """After A B the model goes on with 8: seeing just one word missing, a search could let it until too late."""
+    """After A B the model prefers 8: a search that counts only one missing word could allow 8 for too long."""
     likes = {(): {A: 0.9, 8: 0.1}, (A,): {B: 0.9, 8: 0.1}}
     model = Table(9, lambda sentence, words: likes.get(words, {8: 0.9, A: 0.02, B: 0.02, C: 0.02, EOS: 0.04}))
     for max_length in range(4, 9):
@@ -266,11 +266,11 @@ def test_everything_that_is_asked_together_holds_together(seed, required, banned
         assert math.isfinite(one.score)
 
 
-# Your own
+# User-defined rules
 
 
 class NoRepeats(Constraint):
-    """No word twice; remembers what it was called with."""
+    """Forbids repeated words; records its arguments."""
 
     def __init__(self):
         self.checked, self.calls = None, []
@@ -321,7 +321,7 @@ def test_a_hypothesis_stops_unfinished_where_nothing_may_be_written(count):
     model = random_table(7)
     both = by_sentence(model, TWO, constraints=[dead_after(count)], min_length=4, max_length=8)
     for found, words in zip(both, (3, 2), strict=True):
-        assert len(found) == (9 if count else 6)  # one way to write nothing: a beam has it once
+        assert len(found) == (9 if count else 6)  # there is one empty answer: a beam has it once
         for one in found:
             assert len(one.tokens) == count
             assert PAD not in one.tokens
@@ -360,7 +360,7 @@ def test_a_beam_prefers_hypotheses_that_can_go_on():
 
 
 def test_answers_from_a_list_are_all_there_is():
-    """A rule that only lets known answers be written: no half of one comes back, though more were asked for."""
+    """A rule that allows only known answers: no partial one is returned, even if more were requested."""
     answers = [[A, B, EOS], [A, EOS], [C, A, EOS]]
 
     def known(log_probabilities, written, steps_left):

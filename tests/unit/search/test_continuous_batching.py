@@ -1,4 +1,4 @@
-"""Many sentences through a few rows: the same answers as one by one."""
+"""Continuous batching: many sentences in a few rows get the same answers as one by one."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What is asked of each sentence stays with it, however the sentences are searched."""
+"""Options of single sentences stay with them in every search loop."""
 
 import pytest
 import torch
@@ -200,7 +200,7 @@ class Stopped(Interruption):
 
 
 class Patience:
-    """A stop that gives up when asked for the n-th time."""
+    """A `stop` that raises in its n-th call."""
 
     def __init__(self, patience):
         self.patience, self.asked = patience, 0

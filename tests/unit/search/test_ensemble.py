@@ -1,4 +1,4 @@
-"""Several models writing together."""
+"""Ensembles: decoding with several models."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Attention found out afterwards is what a search records step by step."""
+"""Attention computed by forced decoding equals what a search records step by step."""
 
 import pytest
 import torch

@@ -1,10 +1,11 @@
-"""Searches replayed from graphs find what searches find: on a GPU, or else on a CPU that plays one."""
+"""Searches by CUDA graph replay equal plain searches: on a GPU, else with graphs simulated on the CPU."""
 
 import copy
 import gc
 import random
 import weakref
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -12,9 +13,11 @@ import pytest
 import torch
 
 from helpers.cuda_graphs import play_device
-from saccade.batch import EOS, Batch
+from saccade.batch import EOS, PAD, Batch
 from saccade.errors import Interruption, NumericsError
 from saccade.models import MODELS, build_seq2seq, presets_for
+from saccade.models.build import configure
+from saccade.models.pointer import OutputConfig, build_pointer
 from saccade.runtime import StepEngine, engine_of, exactness, step_engine
 from saccade.search import SearchConfig, decode, graphed_search
 
@@ -22,7 +25,7 @@ REAL = torch.cuda.is_available()
 DEVICE = "cuda" if REAL else "cpu"
 NAMES = (
     list(presets_for("sequence_to_sequence")) if REAL else ["bahdanau", "luong-local-p"]
-)  # others' code for the CPU looks at lengths
+)  # torch's CPU code reads lengths
 needs_gpu = pytest.mark.skipif(not REAL, reason="needs a CUDA device")
 WORDS = 11
 
@@ -52,19 +55,30 @@ def scale(model, factor):
         parameter.mul_(factor)
 
 
+def copying(batch):
+    """The batch with what each source token writes if it is copied; every third is an unknown word."""
+    places = torch.arange(batch.source.shape[1], device=batch.source.device)
+    copies = torch.where(places % 3 == 0, WORDS + places, batch.source).masked_fill(~batch.source_mask, PAD)
+    return replace(batch, copies=copies)
+
+
 @pytest.mark.parametrize("lengths", ["one", "own"])
 @pytest.mark.parametrize("beam", [1, 3])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "pointer"])
 def test_the_same_answers(monkeypatch, name, beam, lengths):
     torch.manual_seed(0)
-    model = build_seq2seq(name, WORDS, WORDS, **MODELS[name].tiny).double().to(DEVICE)
+    if name == "pointer":
+        family = configure("bahdanau", **MODELS["bahdanau"].tiny)
+        model = build_pointer(family, WORDS, OutputConfig(kind="pointer")).double().to(DEVICE)
+    else:
+        model = build_seq2seq(name, WORDS, WORDS, **MODELS[name].tiny).double().to(DEVICE)
     config = SearchConfig(beam=beam, nbest=beam, length_penalty=0.6)
     replays = []
     run = graphed_search._CapturedSearch.run
     monkeypatch.setattr(
         graphed_search._CapturedSearch, "run", lambda self, *given: replays.append(1) or run(self, *given)
     )
-    for number, batch in enumerate(batches(10)):
+    for number, batch in enumerate(map(copying, batches(10)) if name == "pointer" else batches(10)):
         if number == 6:
             before = dict(model.__dict__[graphed_search._NAME]._captured)
             scale(model, 0.9)
@@ -82,7 +96,7 @@ def test_the_same_answers(monkeypatch, name, beam, lengths):
                 for site, weights in usual.attention.items():
                     torch.testing.assert_close(mine.attention[site], weights)
     assert not model.__dict__[graphed_search._NAME]._failed
-    assert model.__dict__[graphed_search._NAME]._captured == before, "new weights need no new recordings"
+    assert model.__dict__[graphed_search._NAME]._captured == before, "new weights need no new capture"
     assert len(replays) >= 6
 
 
@@ -104,10 +118,8 @@ def test_answers_longer_than_the_room_made_at_first(monkeypatch, beam, way):
 
 @pytest.fixture
 def counted(monkeypatch):
-    """How often searches were replayed, and weights packed."""
-    monkeypatch.setattr(
-        exactness, "native_checksum", lambda tensors: None
-    )  # a GPU, played here by the CPU, has no such
+    """Count replays of searches and packings of weights."""
+    monkeypatch.setattr(exactness, "native_checksum", lambda tensors: None)  # a GPU, simulated here, has no C kernels
     counts = Counter()
 
     def count(kind, name):
@@ -147,7 +159,7 @@ def test_a_search_is_by_the_weights_of_now(counted, name, change):
         scale(model, 1.5)
     for parameter in model.parameters():
         if change == "out of sight":
-            parameter.data.mul_(1.5)  # it counts its changes for itself
+            parameter.data.mul_(1.5)  # it has its own version counter
         if change == "elsewhere":
             parameter.data = parameter.data * 1.5
     after = [ask() for _ in range(3)]
@@ -155,7 +167,7 @@ def test_a_search_is_by_the_weights_of_now(counted, name, change):
     assert counted == {"run": 6 if change == "out of sight" else 5, "repack": 2}
     model.__dict__.pop(graphed_search._NAME)
     assert before == pytest.approx([before[0]] * 3)
-    assert after == pytest.approx([ask()] * 3)  # the first one goes without a recording
+    assert after == pytest.approx([ask()] * 3)  # the first search is not captured
     assert after[0] != pytest.approx(before[0])
 
 
@@ -185,7 +197,7 @@ def test_a_model_that_learns_is_recorded_without_dropout_and_learns_on(counted, 
         monkeypatch.setattr("saccade.search.graphed_search.engine_of", step_engine)
         monkeypatch.setattr("saccade.search.loop.engine_of", step_engine)
     batch = next(batches(1))
-    model.encoder.eval()  # a part set apart by hand
+    model.encoder.eval()  # a part replaced by hand
     modes = [part.training for part in model.modules()]
     found = []
     for _ in range(4):
@@ -271,7 +283,7 @@ def test_stop_is_asked_between_replays_and_leaves_the_recording_good(counted):
     torch.manual_seed(0)
     model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double().to(DEVICE)
     with torch.no_grad():
-        model.output.bias[EOS] -= 9  # answers as long as may be: 20 words in three pieces
+        model.output.bias[EOS] -= 9  # answers of maximum length: 20 words in three graphs
     batch, asked = next(batches(1)), []
 
     def ask(patience=None):
@@ -295,7 +307,7 @@ def test_stop_is_asked_between_replays_and_leaves_the_recording_good(counted):
 
 
 def test_pieces_end_with_the_last_answer():
-    """Where all answers end at once one piece of three is asked after; where one goes on, all of them."""
+    """If all answers end at once, one graph of three is replayed; if one continues, all three."""
     torch.manual_seed(0)
     model = build_seq2seq("bahdanau", WORDS, WORDS, **MODELS["bahdanau"].tiny).double().to(DEVICE)
     batch, asked = next(batches(1)), []
@@ -307,9 +319,9 @@ def test_pieces_end_with_the_last_answer():
 
     with torch.no_grad():
         model.output.bias[EOS] += 99
-    ask()  # the first search of a shape is not recorded and asks before steps, how often depends on the device
+    ask()  # the first search of a shape is not captured and calls `stop` before steps; how often depends on the device
     assert [ask() for _ in range(2)] == [1, 1]
-    assert len(recordings_of(model)[0]._graphs) == 1, "what nothing needs is not recorded"
+    assert len(recordings_of(model)[0]._graphs) == 1, "unneeded steps are not captured"
     with torch.no_grad():
         model.output.bias[EOS] -= 198
     assert [ask() for _ in range(2)] == [3, 3]
@@ -329,7 +341,7 @@ def test_a_piece_writes_eight_words(length, pieces):
     assert len(asked) == pieces
 
 
-@pytest.mark.skipif(REAL, reason="looks into the CPU that plays a device")
+@pytest.mark.skipif(REAL, reason="reads the operations of the simulated device")
 @pytest.mark.parametrize(
     ("lengths", "order"),
     [

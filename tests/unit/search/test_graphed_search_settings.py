@@ -1,4 +1,4 @@
-"""When searches are recorded, replayed and given up; the graphs themselves need a GPU, see test_graphed_search.py."""
+"""When searches are captured, replayed or abandoned; the graphs themselves need a GPU, see test_graphed_search.py."""
 
 import logging
 from contextlib import nullcontext
@@ -21,7 +21,7 @@ FOUND = [["an answer"]]
 
 
 class Packing(graphed_search._PackedEngine):
-    """Counts instead of recording."""
+    """Counts captures instead of making them."""
 
     made = 0
 
@@ -34,7 +34,7 @@ class Packing(graphed_search._PackedEngine):
 
 
 class Recording:
-    """Fails as it is told to, and finds FOUND after that."""
+    """Raises a given error, and returns FOUND after that."""
 
     def __init__(self, model, packing, strategy, form, device):
         self.packing, self.form, self.happens = packing, form, []
@@ -70,7 +70,7 @@ def the_recording(asked):
 
 
 def test_weights_are_packed_as_for_evaluation(monkeypatch):
-    """Whoever packs may ask whether the model learns; the graph itself is not needed for that."""
+    """Packing may read whether the model is in training mode; this needs no graph."""
     for name in ("CUDAGraph", "Stream", "graph_pool_handle"):
         monkeypatch.setattr(torch.cuda, name, lambda *given: SimpleNamespace(replay=lambda: None))
     monkeypatch.setattr(graphed_search, "recording", lambda *given: nullcontext())
@@ -85,7 +85,7 @@ def test_weights_are_packed_as_for_evaluation(monkeypatch):
 
 def test_the_first_of_a_shape_goes_without(asked):
     assert asked() is None
-    assert Packing.made == 0, "who searches once shall not pay for a recording"
+    assert Packing.made == 0, "a single search is not captured"
     assert asked() is FOUND
     assert asked(size=30) is None
 

@@ -17,7 +17,7 @@ TWO = Batch.from_lists([[3, 4, 5], [4, 3]])
 
 
 def one_step(chances):
-    """A model that thinks the same whatever was written."""
+    """A model with the same prediction after every prefix."""
     return Table(7, lambda sentence, words: chances)
 
 
@@ -44,7 +44,7 @@ def test_greedy_takes_the_likeliest_word_and_stops_at_the_end():
     assert found.tokens == [A, A, EOS]
     assert found.finished
     assert found.log_probability == pytest.approx(math.log(0.6 * 0.6 * 0.7))
-    assert model.fed == 3, "nothing is asked after the end"
+    assert model.fed == 3, "no step after the end"
 
 
 def test_a_sentence_that_has_ended_is_not_changed_by_the_others():
@@ -69,7 +69,7 @@ def test_padding_and_beginning_are_never_written():
     model = one_step({PAD: 0.5, BOS: 0.4, A: 0.06, EOS: 0.04})
     found = [*greedy(model, ONE, max_length=4), *sample(model, ONE, 50, max_length=4, generator=seeded())[0]]
     assert {token for one in found for token in one.tokens} == {A, EOS}
-    assert found[0].log_probability == pytest.approx(4 * math.log(0.06)), "what the model says, not a share of the rest"
+    assert found[0].log_probability == pytest.approx(4 * math.log(0.06)), "the probability is not renormalized"
 
 
 # Sampling

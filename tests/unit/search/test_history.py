@@ -1,4 +1,4 @@
-"""The way back from an ending: words, the slots they stood in, and what was kept beside them."""
+"""Backtracking from an ending: its words, their slots, and the recorded attention."""
 
 import math
 from types import SimpleNamespace
@@ -34,7 +34,7 @@ def test_what_was_kept_beside_an_answer_is_remembered_where_asked(attention):
 
 
 def test_each_sentence_remembers_its_own_beams_while_another_goes_on():
-    """Sentence 3 ends at once; it is not left behind, since all steps of all sentences are asked for."""
+    """Sentence 3 ends at once; it is not removed, since all steps of all sentences are requested."""
     likes = {3: {EOS: 0.9, A: 0.1}, 4: {B: 0.7, EOS: 0.3}}
     model = Table(9, lambda sentence, words: likes[sentence] if len(words) < 2 else {EOS: 1.0})
     first, second = greedy(model, Batch.from_lists([[3], [4]]), beams=True)

@@ -1,4 +1,4 @@
-"""The loop: what it does to the model, what it records."""
+"""The search loop: its effects on the model, and what it records."""
 
 import gc
 import weakref
@@ -97,7 +97,7 @@ def test_without_attention_nothing_is_recorded_and_the_words_are_the_same(search
 
 @pytest.fixture
 def rarely_asked(monkeypatch):
-    """As on a GPU, where the loop asks for numbers only now and then: here never."""
+    """As on a GPU, where the loop reads flags only now and then: here never."""
     monkeypatch.setattr("saccade.search.loop._is_check_due", lambda t, device: False)
 
 
@@ -107,9 +107,9 @@ def test_going_on_after_the_end_changes_nothing(search, name, request):
     wanted = search(model, batch, max_length=2 * MAX_LENGTH)
     request.getfixturevalue("rarely_asked")
     for some, others in zip(search(model, batch, max_length=2 * MAX_LENGTH), wanted, strict=True):
-        if search is not SEARCHES["sample"]:  # which draws on
+        if search is not SEARCHES["sample"]:  # sampling goes on drawing
             assert [one.tokens for one in some] == [one.tokens for one in others]
-            # sums of fewer rows, where some were left behind, may round in another way
+            # with fewer rows, once some were removed, sums may round differently
             assert [one.score for one in some] == pytest.approx([one.score for one in others], rel=1e-12)
         assert all(one.tokens.count(EOS) == one.finished for one in some)
 
@@ -174,7 +174,7 @@ class Counting(Table):
 
 
 class Stubborn(Greedy):
-    """Does not say how to go on with some of the sentences."""
+    """A strategy that cannot continue with some of its sentences."""
 
     keep = Strategy.keep
 
@@ -206,7 +206,7 @@ def test_sentences_that_are_done_are_left_behind_where_nothing_holds_them(option
 
 
 def test_a_few_that_are_done_are_not_worth_the_copy():
-    """One of twenty is done after the first step: to leave it behind costs more than to feed it."""
+    """One of twenty is done after the first step: removing its row costs more than keeping it."""
     model = Counting()
     found = greedy(model, Batch.from_lists([[3], *[[4 + row % 3] for row in range(19)]]), max_length=9)
     assert [one.tokens for one in found] == [[EOS], *[[4, 4, EOS]] * 19]

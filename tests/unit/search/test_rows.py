@@ -1,4 +1,4 @@
-"""What belongs to a sentence goes with it when sentences are taken out of a batch or change places."""
+"""Data of a sentence moves with it when sentences are removed from a batch or change places."""
 
 import pytest
 import torch

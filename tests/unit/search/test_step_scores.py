@@ -1,4 +1,4 @@
-"""What a strategy is shown of a step."""
+"""StepScores: the scores of a step, as strategies see them."""
 
 import pytest
 import torch
@@ -48,7 +48,7 @@ def test_numbers_that_were_not_asked_for_are_not_looked_at():
 def test_padding_and_beginning_are_the_only_words_that_may_not_come():
     logs = StepScores(torch.zeros(2, 8), WRITTEN, 5).log_probabilities
     assert logs.isneginf().nonzero()[:, 2].tolist() == [PAD, BOS] * 2
-    assert torch.allclose(logs[..., EOS:], torch.tensor(1 / 8).log()), "the rest keep what the model gave them"
+    assert torch.allclose(logs[..., EOS:], torch.tensor(1 / 8).log()), "other words keep the model's log-probability"
 
 
 def test_a_sentence_that_is_stopped_has_no_next_word():
@@ -70,7 +70,7 @@ def test_a_sentence_that_is_stopped_has_no_next_word():
 @pytest.mark.parametrize("rules", [[], [forbid(EOS)]])
 @pytest.mark.parametrize("count", [1, 4])
 def test_the_best_of_many_words_by_sentence_and_by_hypothesis(rules, count):
-    """So many that they are looked for in blocks; two sentences of three hypotheses."""
+    """So many words that the search goes by blocks; two sentences of three hypotheses."""
     torch.manual_seed(1)
     words, written = 8000, torch.empty(2, 3, 0, dtype=torch.long)
     logits, before = torch.randn(6, words), torch.randn(2, 3)

@@ -1,4 +1,4 @@
-"""The routes, over a model that only pretends."""
+"""The routes, over a fake model."""
 
 import asyncio
 import logging
@@ -127,7 +127,7 @@ def test_a_body_is_read_no_further_than_it_may_be_long():
             taken.append(number)
             yield b" " * 100
 
-    headers = JSON | {"content-length": "7"}  # what it says of its length is not believed
+    headers = JSON | {"content-length": "7"}  # its Content-Length is not trusted
     got = run(ask(application(max_body=1000), "POST", "/v1/predict", body=parts(), headers=headers))
     assert (got.status, got.json["error"]["code"]) == (413, "too_large")
     assert "more than 1,000 bytes. Send fewer inputs at a time." in got.error
@@ -230,7 +230,7 @@ def test_our_own_faults_stay_in_our_log(path):
     async def test():
         app = application(model)
         broken = asyncio.create_task(post(app, {"input": "fault"}, path))
-        with pytest.raises(RuntimeError, match="secret"):  # what the server around it writes into its log
+        with pytest.raises(RuntimeError, match="secret"):  # the log of the ASGI server
             await broken
         return (await ask(app, path="/metrics")).body.decode()
 

@@ -1,4 +1,4 @@
-"""Batches are made of what arrives together, and everyone gets their own answers."""
+"""Requests that arrive together share a batch, and each gets its own answers."""
 
 import asyncio
 import threading
@@ -127,7 +127,7 @@ def test_a_full_queue_refuses_at_once_and_has_room_again_later():
 
 
 class Clock:
-    """A time that only work takes."""
+    """A clock that only work advances."""
 
     def __init__(self):
         self.now = 1000.0
@@ -178,7 +178,7 @@ def test_what_is_cancelled_before_it_begins_is_never_worked_on():
         assert made.depth == 0
         work.free.set()
         assert await running == [0]
-        assert await made.submit("k", [2]) == [4]  # the dispatcher would have worked on the cancelled one first
+        assert await made.submit("k", [2]) == [4]  # the dispatcher would have run the canceled one first
         await made.close()
 
     run(test())
@@ -196,7 +196,7 @@ def test_work_that_nobody_waits_for_is_given_up():
         gone.cancel()
         work.begun.clear()
         after = asyncio.create_task(made.submit("k", [1]))
-        await until(work.begun.is_set)  # though nobody has let the first one go on
+        await until(work.begun.is_set)  # while the first one still runs
         work.free.set()
         assert await after == [2]
         await made.close()
@@ -245,7 +245,7 @@ def test_work_that_gives_too_few_answers_is_a_fault_and_no_wait_without_end():
         made = batcher(lambda key, items, check: items if key == "right" else items[1:])
         with pytest.raises(ValueError, match="zip"):
             await made.submit("wrong", [1, 2])
-        assert await made.submit("right", [1, 2]) == [1, 2]  # the dispatcher goes on
+        assert await made.submit("right", [1, 2]) == [1, 2]  # the dispatcher continues
         await made.close()
 
     run(test())
@@ -331,7 +331,7 @@ def test_batches_are_reported():
 
 
 def test_a_second_lane_takes_full_batches_while_the_first_works():
-    """So that the next one is at hand; a smaller one grows until there is nothing else to do."""
+    """A full batch starts while another one runs; a smaller one grows until no batch is running."""
     work = Worker()
     work.free.clear()
 

@@ -69,7 +69,7 @@ def test_options_by_their_old_names(served, capsys):
     assert (settings.max_wait_ms, settings.max_queue, settings.max_input_tokens) == (7.0, 9, 6)
     assert (settings.max_image_bytes, settings.max_inflight_bytes) == (5, 4)
     said = capsys.readouterr().err
-    assert "--max-wait is now --max-wait-ms; the old name goes with the next release." in said
+    assert "--max-wait is now --max-wait-ms; the next release removes the old name." in said
     assert said.count(" is now ") == 5
 
 

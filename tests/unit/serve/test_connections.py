@@ -24,7 +24,7 @@ HEAD = HALF + b"Content-Length: 5\r\n\r\n"
 
 
 class Loop:
-    """An event loop in which time passes only when told, and nothing runs."""
+    """An event loop with a simulated clock that runs nothing."""
 
     def __init__(self):
         self.now = 100.0
@@ -291,7 +291,7 @@ def test_where_no_limit_is_known_there_are_as_many_as_asked_for(monkeypatch):
 
 
 class Ending(_Server):
-    """A server of which only the end happens."""
+    """A server that only shuts down."""
 
     def __init__(self, server, monkeypatch, timeout=0.2):
         monkeypatch.setattr("saccade.serve.run._GRACE", 1.1)

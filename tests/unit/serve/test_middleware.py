@@ -1,4 +1,4 @@
-"""What every request passes: names, token, shutdown, headers, counters."""
+"""The middleware: Host names, token, shutdown, headers, counters."""
 
 import asyncio
 import string
@@ -175,7 +175,7 @@ def test_a_server_that_ends_takes_no_new_work_and_finishes_what_it_has():
         assert (await ask(app, path="/v1/models")).status == 503
         assert (await ask(app, path="/healthz")).status == 503
         assert (await ask(app, path="/metrics")).status == 200
-        assert not app.gate.idle.is_set()  # while one of them is at work, however many are refused meanwhile
+        assert not app.gate.idle.is_set()  # while one request is running, however many are refused meanwhile
         model.free.set()
         assert (await running).json["predictions"] == [{"text": "A B"}]
         await app.gate.idle.wait()

@@ -27,7 +27,7 @@ def nothing():
 
 @pytest.fixture
 def folder(tmp_path):
-    """A model that has learned nothing: its answers do not end by themselves."""
+    """An untrained model: its answers do not end by themselves."""
     made = tmp_path / "untaught"
     made.mkdir()
     return write_folder(untrained("translation", MODEL), made)
@@ -60,7 +60,7 @@ def test_answers_are_those_that_the_model_gives_alone(translator, attention):
 
 
 def _rounded(value):
-    """Sums in another order differ in their last places."""
+    """Sums in another order differ in their last digits."""
     if isinstance(value, float):
         return pytest.approx(value, abs=1e-4)
     if isinstance(value, list):
@@ -137,7 +137,7 @@ def test_a_search_is_given_up_between_two_words(folder):
     with pytest.raises(Stopped):
         served.predict(["ant bee"], search, False, check)
     assert asked == 5
-    assert len(served.predict(["ant bee"], search, False, nothing)) == 1  # nobody asks the old question
+    assert len(served.predict(["ant bee"], search, False, nothing)) == 1  # no client waits for the old input
 
 
 @pytest.mark.parametrize("precision", ["full", "int8"])
@@ -187,7 +187,7 @@ def test_a_long_search_ends_when_its_client_goes(folder):
 
 @pytest.fixture(params=["show-attend-tell-soft", "transformer-captioner"])
 def seeing(request):
-    """A model for pictures, plain and served."""
+    """A model for images, plain and served."""
     pytest.importorskip("PIL", reason="needs Pillow")
     from helpers.captioning import captioning_task
 

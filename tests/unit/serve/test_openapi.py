@@ -1,4 +1,4 @@
-"""/openapi.json says what a server takes and answers: requests made from it are answered as it says."""
+"""/openapi.json is true: requests generated from it get responses that fit it."""
 
 import asyncio
 from urllib.parse import unquote, urlsplit
@@ -21,7 +21,7 @@ INPUTS = {"text": {"input", "inputs"}, "picture": {"image", "images"}}
 SMALL = {"max_input_tokens": 8, "max_inputs": 3, "max_beam": 3, "max_image_bytes": 10_000, "max_pixels": 10_000}
 VALID, INVALID = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
 GENERATED = [
-    ("GET", "/healthz", VALID),  # which has nothing that could be invalid
+    ("GET", "/healthz", VALID),  # without a parameter that could be invalid
     ("GET", "/metrics", VALID),
     ("GET", "/v1/models", VALID),
     ("POST", "/v1/predict", VALID),
@@ -39,7 +39,7 @@ CHECKS = [
 
 @pytest.fixture(scope="module")
 def models():
-    """Tiny models that have learned nothing."""
+    """Tiny untrained models."""
     return {
         "text": Served("tiny", Model(untrained("translation", MODEL))),
         "picture": Served("tiny", Model(captioning_task())),

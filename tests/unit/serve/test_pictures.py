@@ -1,4 +1,4 @@
-"""Pictures in requests, over a model that only says how large they are."""
+"""Images in requests, over a fake model that answers with their size."""
 
 import asyncio
 import base64
@@ -25,7 +25,7 @@ def text_of(data):
 
 
 def sent(app, picture, path="/v1/predict", kind="image/png", **more):
-    """A picture as the body."""
+    """A request with an image as the body."""
     return ask(app, "POST", path, body=picture, headers={"content-type": kind}, **more)
 
 
@@ -127,7 +127,7 @@ def test_texts_for_those_who_read_and_pictures_for_those_who_see(path):
     "kind", ["text/plain", "multipart/form-data", "application/x-www-form-urlencoded", "", "image"]
 )
 def test_what_other_pages_can_send_unasked_is_not_read(kind):
-    """Of these browsers do not ask whether they may; of pictures and JSON they do."""
+    """Browsers send these types without a CORS preflight; images and JSON need one."""
     got = run(sent(application(Seeing()), WHOLE, kind=kind))
     assert got.status == 415
     other = "or a file with its own type, such as image/jpeg or audio/wav."
@@ -184,7 +184,7 @@ def test_a_request_is_refused_as_a_whole_and_every_bad_picture_named():
         assert why in line
     assert "Image 10 is not base64 (" in told[-1]
     assert model.batches == []
-    assert len(model.opened) == 8, "eight faults are enough, and what is too long is not even decoded"
+    assert len(model.opened) == 8, "it stops after eight faults, and too long inputs are not decoded"
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_picture_as_the_body_is_read_no_further_than_it_may_be_long(limits):
     assert got.error == "The image has more than 5,000 bytes. Compress or shrink it."
     assert got.headers["connection"] == "close"
     assert len(taken) == 52
-    assert run(sent(app, bytes(5000))).status == 422, "which is all that may be, but no picture"
+    assert run(sent(app, bytes(5000))).status == 422, "within the size limit, but no image"
     assert app.uploads.held == 0
 
 
@@ -316,7 +316,7 @@ def test_time_is_up_and_clients_go_while_pictures_are_opened():
         assert app.uploads.held == 0
 
     run(test())
-    assert len(model.opened) == 3, "nobody waits for the others"
+    assert len(model.opened) == 3, "requests do not wait for each other"
     assert model.batches == [["8×12"]]
 
 
@@ -396,7 +396,7 @@ def test_requests_hold_no_more_than_they_may_together():
 
 
 def test_what_opened_pictures_take_is_held_too():
-    """A few bytes may be a large picture."""
+    """A few bytes can decode to a large image."""
     model = Seeing()
     app = application(model, max_inflight_bytes=20_000)
     pictures = [text_of(encoded(quarters(40, 40)))] * 8  # 4,800 bytes each once opened
@@ -422,7 +422,7 @@ def test_there_is_room_for_pictures_but_not_for_endless_texts():
 
 @given(st.one_of(st.text(max_size=60), st.text("AZaz09+/=", max_size=24)))
 def test_whatever_is_said_to_be_base64(text):
-    """Either it is what the bytes are written as, or it is refused with its name."""
+    """Base64 is decoded to the original bytes, or refused with the image's name."""
     try:
         data = base64.b64decode(text, validate=True)
     except ValueError:
@@ -443,7 +443,7 @@ def test_base64_comes_back(data):
 @given(st.binary(max_size=40), st.integers(0, len(OTHER)), st.integers(0, 60), st.sampled_from([WHOLE, OTHER]))
 @settings(max_examples=60, deadline=None)
 def test_whatever_a_picture_file_holds(bytes_put, place, cut, whole):
-    """It is opened or refused, and the server goes on."""
+    """The image is opened or refused, and the server continues."""
     data = whole[:place] + bytes_put + whole[place + cut :]
     got = run(sent(application(Seeing(), max_pixels=10_000), data))
     assert got.status in (200, 422)

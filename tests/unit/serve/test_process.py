@@ -12,7 +12,7 @@ from saccade.serve.process import Remote, remote_models
 
 
 class Process:
-    """Remembers what it was asked."""
+    """Records its calls."""
 
     def __init__(self):
         self.asked = []

@@ -24,7 +24,7 @@ from saccade.serve.process import ModelProcess
 
 
 class Exited(BaseException):
-    """Instead of the end of the process."""
+    """Raised in place of the exit of the process."""
 
 
 def nothing():
@@ -63,7 +63,7 @@ class Thread:
 
 @pytest.fixture
 def start(monkeypatch):
-    """Starts models whose process does one of some works each time that it is started."""
+    """Starts models whose process runs the next of some functions at each start."""
     kinds, made = [], []
 
     def begin(*works, **more):
@@ -85,7 +85,7 @@ def start(monkeypatch):
 
 
 def echo(calls, life):
-    """Answer every call with what it was."""
+    """Answer every call with the call itself."""
     calls.send(("answer", None))
     while True:
         try:
@@ -134,7 +134,7 @@ def test_a_process_is_forked_only_where_that_is_safe(start, monkeypatch, platfor
     inherited, close, folders, device, trust_code, cpu_threads = asked.rest
     assert (asked.kinds, asked.target, asked.daemon) == ([kind], process._work, True)
     assert (folders, device, trust_code, cpu_threads) == ([Path("a").resolve()], "cuda", True, 3)
-    if kind == "fork":  # which has what this process has open, and must close it
+    if kind == "fork":  # the child inherits this process's open pipes, and must close them
         assert inherited == (models._calls, models._life)
         assert close is closing
     else:
@@ -209,7 +209,7 @@ def test_a_call_that_is_no_longer_wanted_is_given_up_there_and_its_answer_is_dro
     models.ready()
     with pytest.raises(Interruption, match="the client left"):
         models.call(0, "predict", (), check)
-    assert (told, looked) == ([1], [1])  # told once, and not asked again
+    assert (told, looked) == ([1], [1])  # canceled once, and `check` is not called again
     assert models.call(0, "trace", (), nothing) == (2, 0, "trace", ())
     models.close()
 
@@ -243,12 +243,12 @@ def test_two_threads_may_call_and_each_gets_its_own_answer(start):
     models.close()
 
 
-# The work itself
+# The function that the process runs
 
 
 @pytest.fixture
 def working(monkeypatch):
-    """Runs the work of the process in a thread; gives the server's ends of its pipes, and what it did at the start."""
+    """Runs the process's function in a thread; returns the server's ends of its pipes, and its first actions."""
     done, ignored = [], []
     monkeypatch.setattr(signal, "signal", lambda number, action: ignored.append((number, action)))
     monkeypatch.setattr(gc, "freeze", lambda: done.append("frozen"))
@@ -295,7 +295,7 @@ def told(calls):
 
 
 def finish(made):
-    """The server goes: the work ends, and so does the process."""
+    """The server exits: the work ends, and so does the process."""
     made.calls.close()
     made.thread.join(PATIENCE)
     assert not made.thread.is_alive()

@@ -1,4 +1,4 @@
-"""How the server is set up, and how it ends; without a process and a network."""
+"""Setup and shutdown of the server, without a process and a network."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ from saccade.serve.serve_config import Settings
 
 
 class Exited(BaseException):
-    """Instead of the end of the process."""
+    """Raised in place of the exit of the process."""
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_what_the_server_is_made_of(monkeypatch):
 
 
 class Listener(socket.socket):
-    """A socket that remembers how it was told to listen."""
+    """A socket that records the arguments of `listen`."""
 
     def listen(self, *count):
         self.told = [*getattr(self, "told", ()), *count]

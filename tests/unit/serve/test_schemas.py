@@ -1,4 +1,4 @@
-"""Requests are checked on the way in, and faults are told with their place."""
+"""Requests are validated, and errors name the place of each fault."""
 
 import json
 
@@ -21,11 +21,11 @@ def test_options_are_those_of_a_recipe():
     assert set(Options.model_fields) == set(SearchConfig.model_fields) - {
         "batch_size",
         "precision",
-    }  # the server's own business
+    }  # internal to the server
 
 
 def test_the_bounds_of_options_are_described_as_they_are_checked():
-    """The least that each may be; the most depends on the server, but for shares."""
+    """The lower bound of each number; upper bounds depend on the server, except those of shares."""
     described, checked = Options.model_json_schema()["properties"], SearchConfig.model_json_schema()["properties"]
     for name, field in described.items():
         kinds = ("minimum", "exclusiveMinimum", *(("maximum",) if name == "top_p" else ()))
@@ -199,4 +199,4 @@ def test_examples_are_right(kind):
         options = kind.model_validate(example).options.given()
         search = parse(SearchConfig, options, "an example")
         sampling = {"temperature", "top_k", "top_p", "seed"} & set(options)
-        assert search.sample or not sampling  # which would change nothing
+        assert search.sample or not sampling  # else these have no effect

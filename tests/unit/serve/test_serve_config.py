@@ -1,4 +1,4 @@
-"""What the server can be told, and what it refuses to be told."""
+"""Server settings: defaults, and invalid ones."""
 
 import pytest
 

@@ -142,11 +142,11 @@ class Forgetful(Echo):
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("count", [0, 1, 3, 32])
 def test_loads_hold_every_batch_once_and_end_with_small_ones(workers, count):
-    batches = [[(90 - number, number, "long")] for number in range(2)]  # cut short, for their length
+    batches = [[(90 - number, number, "long")] for number in range(2)]  # small, because the input is long
     batches += [[(50 - number, 10 * number + place, "x") for place in range(4)] for number in range(1, count + 1)]
     loads = _loads(batches, 4, workers)
     assert sorted(entry for load in loads for entry in load) == sorted(entry for batch in batches for entry in batch)
-    assert [len(load) for load in loads[:2]] == [1, 1], "those are left as they are"
+    assert [len(load) for load in loads[:2]] == [1, 1], "batches of long inputs are not joined"
     if count == 32 and workers > 1:
         large = loads[2 : 2 + workers]
         assert max(map(len, large)) - min(map(len, large)) <= 4

@@ -112,7 +112,7 @@ def test_evaluation_tells_captions_and_pointing(trained, cache):
 
 def test_pointing_is_measured_on_pictures_whose_first_caption_has_boxes(untaught, cache):
     task, search = untaught.task, SearchConfig(max_length=4)
-    examples = list(Corpus(recipe_of(cache)).examples("valid"))[::4]  # a caption for each picture
+    examples = list(Corpus(recipe_of(cache)).examples("valid"))[::4]  # a caption for each image
     blind = [replace(example, boxes=None) for example in examples]
     assert all(example.boxes is not None for example in examples)
     assert not {"pointing", "mass_inside"} & set(task.evaluate(blind, search).metrics)
@@ -121,7 +121,7 @@ def test_pointing_is_measured_on_pictures_whose_first_caption_has_boxes(untaught
     assert some.details == {"pictures": 8, "captions": 8}
     for metric in ("pointing", "mass_inside"):
         assert some.metrics[metric] == pytest.approx(few.metrics[metric], abs=1e-6)
-    assert ("pointing" in few.statistics, "pointing" in some.statistics) == (True, False)  # of some pictures no band
+    assert ("pointing" in few.statistics, "pointing" in some.statistics) == (True, False)  # needs boxes everywhere
 
 
 def test_a_model_that_says_a_reference_is_exact(cache, monkeypatch):
@@ -254,7 +254,7 @@ def test_a_grid_begins_with_the_weights_of_a_file(cache, tmp_path):
     grid = {**GRID, "weights": str(tmp_path / "grid.pth"), "frozen": True}
     recipe = recipe_of(cache, model={**settings, "image_encoder": grid})
     train(recipe, tmp_path / "model")
-    (tmp_path / "grid.pth").unlink()  # the folder is the model
+    (tmp_path / "grid.pth").unlink()  # the folder has the weights
     kept = load_task(tmp_path / "model").model.encoder.grid.state_dict()
     assert all(torch.equal(kept[name], tensor) for name, tensor in published.state_dict().items())
 

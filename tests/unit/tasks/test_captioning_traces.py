@@ -136,7 +136,7 @@ def test_captions_that_are_forced_look_as_those_that_are_written(preset, path):
 
 
 def test_boxes_are_those_of_the_square_that_was_seen():
-    """For an image twice as wide as high, that is its middle."""
+    """The model reads the middle square of an image twice as wide as high."""
     wide = Drawn(np.zeros((SIZE, 2 * SIZE, 3), np.uint8))
     example = Example(target="a ring", image=wide, boxes=(None, (0.25, 0.0, 0.5, 0.75)))
     (attention,) = captioner().task.attend([example])

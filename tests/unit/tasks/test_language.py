@@ -40,7 +40,7 @@ def test_perplexity_is_what_it_is_by_hand(task):
     assert found.metrics["perplexity_per_word"] == pytest.approx(math.exp(nats / words), rel=1e-5)
     assert found.metrics["bits_per_character"] == pytest.approx(nats / math.log(2) / letters, rel=1e-5)
     assert found.details == {"sentences": 3, "tokens": tokens, "words": words}
-    assert found.lengths == [5, 4, 2], "blank texts are no texts"
+    assert found.lengths == [5, 4, 2], "blank texts are left out"
     low, high = summarise(found)["bands"]["perplexity_per_word"]
     assert low <= found.metrics["perplexity_per_word"] <= high
 
@@ -50,7 +50,7 @@ def test_a_text_goes_on(task):
     assert short.text.startswith("the")
     assert long.text.startswith("the cat sat down .")
     for found, read in ((short, 1), (long, 5)):
-        assert len(found.tokens) <= read + 4, "what is beside a text does not let it go on for longer"
+        assert len(found.tokens) <= read + 4, "a longer text in the batch does not allow more tokens"
     alone = task.predict(["the"], SearchConfig(max_length=4))[0]
     assert (alone.text, alone.score) == (short.text, pytest.approx(short.score, abs=1e-5))
 

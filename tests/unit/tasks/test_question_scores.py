@@ -1,4 +1,4 @@
-"""Scores of answers: the official rules by hand, groups, and where the model looked."""
+"""Scores of answers: the official rules by hand, groups, and attention to the evidence."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def example(question="Where is the hat?", span=ROME, evidence=(HAT, WENT)):
 
 
 def prediction(span, hops):
-    """An answer, and the words that the hops looked at."""
+    """An answer, and the words that the hops attended to."""
     tokens = [*WORDS, "<eos>"]
     weights = np.full((len(hops), len(tokens)), 0.01)
     for row, place in enumerate(hops):
@@ -107,7 +107,7 @@ def test_which_sentences_were_looked_at():
     hat, ben, went, end = WORDS.index("hat"), WORDS.index("Ben"), WORDS.index("went"), len(WORDS)
     for span, hops, support, precision in [
         (ROME, [hat, went], 1, 1),
-        (ROME, [hat, hat], 1, 1),  # the answer itself is a look at the last sentence
+        (ROME, [hat, hat], 1, 1),  # the answer itself counts as attention to the last sentence
         (ROME, [went, went], 0.5, 1),
         (ROME, [ben, end], 0.5, 0),
         (None, [hat, ben], 0.5, 0.5),

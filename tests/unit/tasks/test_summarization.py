@@ -1,11 +1,16 @@
 """Summaries: the metrics of given answers, by hand, and gold links."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from helpers.recipes import MODEL, recipe_of
 from saccade.data.example import Example, Links
+from saccade.data.features import CopiedTarget, CopyFeature, TokenFeature
+from saccade.data.summary_targets import AskedCopies, AskedTokens, SummaryConfig
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+from saccade.errors import ConfigError
 from saccade.metrics import link_statistics, rouge
 from saccade.prediction import NOTHING, AttentionMaps, Prediction
 from saccade.runs.folder import build_task
@@ -85,3 +90,19 @@ def test_linked_words_alone_count():
 def test_a_summary_of_a_long_text_is_bounded():
     assert task().positions(50) == (50, 120)
     assert task().positions(5000) == (5000, 320)
+
+
+def test_only_training_has_further_targets():
+    made = task()
+    changed = made.recipe.model_copy(update={"summary": SummaryConfig(also=["title", "key-sentence"])})
+    made.recipe = changed
+    kinds = {name: [type(part) for part in made.features(SimpleNamespace(name=name))] for name in ("train", "valid")}
+    assert kinds["valid"] == [TokenFeature, CopiedTarget, CopyFeature]
+    assert kinds["train"] == [AskedTokens, CopiedTarget, AskedCopies]
+
+
+@pytest.mark.parametrize("also", [["summary"], ["title", "title"]])
+def test_a_target_is_named_once(also):
+    shared = {"task": "summarization", "data": {"train": "unused.tsv"}, "model": MODEL, "summary": {"also": also}}
+    with pytest.raises(ConfigError, match=r"summary\.also: (the model writes summary already|a target is named twice)"):
+        recipe_of(shared | {"tokenizer": {"kind": "word", "shared": True}})

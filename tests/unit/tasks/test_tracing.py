@@ -1,4 +1,4 @@
-"""Traces show what the search did: same answer, same attention, and the requested interventions."""
+"""Traces agree with the search: same answer, same attention, and the requested interventions."""
 
 import numpy as np
 import pytest

@@ -17,7 +17,7 @@ from saccade.tasks import tracing
 from saccade.tasks.tracing import TraceOptions, plain_side
 
 TARGET = Side(["a", "##b", "c", "<eos>"], ["ab", "c"], [0, 0, 1, 2])
-"""Two words in three pieces, and the end, which belongs to none."""
+"""Two words in three subwords, and EOS, which belongs to no word."""
 DEAD = float("-inf")
 
 
@@ -146,7 +146,7 @@ def test_layers_scores_and_formulas_are_named_as_users_know_them():
     assert (tracing._layer("decoder.layers.12.self"), tracing._layer("decoder.attention")) == (12, None)
 
     class Own:
-        """A score of a user."""
+        """A user-defined score."""
 
     class Told:
         """A score of a user.

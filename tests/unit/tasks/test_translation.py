@@ -54,7 +54,7 @@ def test_scores_are_those_of_sacrebleu():
     texts, references = list(said.values()), [[example.target for example in examples]]
     assert found.metrics["bleu"] == pytest.approx(sacrebleu.corpus_bleu(texts, references).score)
     assert found.metrics["chrf"] == pytest.approx(sacrebleu.corpus_chrf(texts, references).score)
-    # one word of the first is another, and of the third the order: one and three edits, for ten words
+    # the first has one wrong word, the third another order: one and three edits, for ten words
     assert found.metrics["ter"] == pytest.approx(sacrebleu.corpus_ter(texts, references).score)
     assert list(found.metrics) == ["bleu", "chrf", "ter"], "no gold alignments, no error rate"
     assert found.lengths == [5, 1, 4]
@@ -105,7 +105,7 @@ def test_an_empty_side_is_an_example_like_any_other(model):
     assert found.predictions[0].text == ""
     assert found.lengths == [0, 1, 2]
     unlinked = [Example(e.source, e.target, None, Links(frozenset())) for e in examples]
-    assert "aer" not in model.evaluate(unlinked).metrics, "gold without a link says nothing"
+    assert "aer" not in model.evaluate(unlinked).metrics, "a gold alignment without links does not count"
     linked = [*unlinked, *pairs("elk", links=Links(frozenset({(0, 0)})))]
     assert "aer" in model.evaluate(linked).metrics
 

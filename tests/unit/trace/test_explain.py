@@ -55,8 +55,8 @@ def test_without_attention_it_says_so():
 def test_heads_show_query_key_and_value():
     trace = made("transformer-base").trace(TEXT, detail=True, max_length=4, min_length=2)
     text = told(trace, step=1, head=1)
-    assert "Shown is head 1 of 2 at decoder.layers.1.cross; 3 other sites: see --site." in text
-    for part in ("The query of head 1 at this position", "The key of '", "The value of '"):
+    assert "Shown is head 2 of 2 at decoder.layers.1.cross; 3 other sites: see --site." in text
+    for part in ("The query of head 2 at this position", "The key of '", "The value of '"):
         assert part in text
     look_back = next(site.name for site in trace.sites if site.columns == "written")
     assert "hidden" in told(trace, step=1, site=look_back), "later tokens are masked"
@@ -92,7 +92,7 @@ def test_language_models_and_classifiers_are_explained():
     ("choice", "message"),
     [
         ({"step": 9}, "step 9 was asked for, but there are steps 1 to 5"),
-        ({"head": 1}, "head 1 was asked for, but attention has heads 0 to 0"),
+        ({"head": 1}, r"there is no head 2 \(in Python: head=1\): attention has 1 head"),
         ({"site": "atention"}, "Did you mean 'attention'"),
     ],
 )
@@ -121,12 +121,12 @@ WHOLE = """\
 m: luong-dot, 1,234 parameters
 reads   a wide b
 answers A B
-Shown is head 1 of 2 at cross; 1 other sites: see --site.
+Shown is head 2 of 2 at cross; 1 other sites: see --site.
 
 Step 2 of 2, after 'A'
   1  The state of the decoder
      ▅█  2 numbers, 0.00 to 1.00, length 1.00
-  2  The query of head 1 at this position
+  2  The query of head 2 at this position
      ▁█  2 numbers, -2.00 to 2.00, length 2.83
   3  The key of 'wide', which has the highest weight
      █▅  2 numbers, 0.00 to 1.00, length 1.00

@@ -82,7 +82,7 @@ def test_without_dropout_and_in_evaluation_it_changes_nothing():
     assert_close(losses_of(objective, ragged()), usual)
     assert sizes == {3}
     losses_of(objective.train(), ragged())
-    assert sizes == {3, 6}, "twice where it learns, and only there"
+    assert sizes == {3, 6}, "two copies in training only"
 
 
 def test_gold_attention_is_doubled_with_the_batch():

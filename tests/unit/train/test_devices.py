@@ -79,14 +79,14 @@ def test_more_processes_than_a_processor_takes_are_refused(monkeypatch, cores, m
     """The limit is the larger of a constant and the number of cores."""
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     with pytest.raises(ConfigError, match=rf"train\.devices is {most + 1}, but this machine takes {most} processes at"):
-        _fabric(TrainConfig(accelerator="cpu", devices=most + 1), "32-true")  # which starts none
+        _fabric(TrainConfig(accelerator="cpu", devices=most + 1), "32-true")  # the test starts no process
 
 
 def test_an_error_of_training_comes_out_as_it_is():
     for error in (RuntimeError("shapes differ"), RuntimeError("gloo: connection closed"), ZeroDivisionError()):
         with pytest.raises(type(error)) as told, launched(TrainConfig(accelerator="cpu"), "32-true"):
             raise error
-        assert told.value is error, "a process that is alone has lost no other"
+        assert told.value is error, "a single process has no others that could end"
 
 
 def test_the_first_process_says_that_another_is_gone():
@@ -144,7 +144,7 @@ class Helper:
 def test_helpers_that_do_not_end_are_killed_and_waited_for():
     helpers = good, stuck = [Helper(True), Helper(False)]
     _collect(helpers, patience=3.0)
-    assert helpers == [], "the list is Fabric's, which is to forget them"
+    assert helpers == [], "Fabric's own list is emptied"
     assert good.calls == [("wait", 3.0)]
     assert stuck.calls == [("wait", 3.0), ("kill",), ("wait", None)]
 

@@ -54,7 +54,7 @@ def test_a_new_run_starts_a_new_log(tmp_path):
 def test_what_is_no_number_is_null(tmp_path):
     Log(tmp_path).write({"step": 1, "valid": {"loss": float("nan"), "bleu": float("inf")}, "notes": ["ä"]})
     assert lines(tmp_path) == [{"step": 1, "valid": {"loss": None, "bleu": None}, "notes": ["ä"]}]
-    assert '"ä"' in (tmp_path / "log.jsonl").read_text(encoding="utf-8"), "for people to read"
+    assert '"ä"' in (tmp_path / "log.jsonl").read_text(encoding="utf-8"), "for terminals"
 
 
 def test_other_processes_write_nothing(tmp_path):

@@ -343,7 +343,7 @@ def test_what_killed_runs_left_is_swept_away(tmp_path):
     (out / ".model.safetensors.12345678.saccade.part").write_text("half")
     (out / "checkpoints" / ".step-00000003.12345678.saccade.part").mkdir()
     (out / ".film.part").write_text("not ours")
-    train_here(tmp_path, steps=2, checkpoint_every=1, resume=True)  # nothing is left to do, or to save
+    train_here(tmp_path, steps=2, checkpoint_every=1, resume=True)  # there is no step left, and nothing to save
     assert leftovers(out) == [".film.part"]
 
 

@@ -69,7 +69,7 @@ def test_guided_alignment_adds_what_it_costs_to_look_elsewhere():
     guided = losses_of(objective, replace(batch, links=links))
     assert guided.total.item() == pytest.approx(plain.item() + 2.0 * looked, rel=1e-5)
     assert_close(guided.plain, plain)
-    assert_close(losses_of(objective, batch).total, plain)  # without links there is nothing to be guided by
+    assert_close(losses_of(objective, batch).total, plain)  # without links the term is 0
 
 
 def test_one_head_alone_can_be_guided():
@@ -176,7 +176,7 @@ def test_with_only_own_words_the_model_is_fed_its_best(name):
     assert not torch.equal(fed.inputs, batch.inputs)
     logits = model(fed)[batch.expected_mask]
     expected = F.cross_entropy(logits, batch.expected[batch.expected_mask], reduction="sum")
-    assert_close(losses_of(objective, batch).total, expected)  # but must answer the true ones
+    assert_close(losses_of(objective, batch).total, expected)  # but must predict the true words
 
 
 def test_some_own_words_leave_the_others():

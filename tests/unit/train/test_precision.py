@@ -42,8 +42,8 @@ def child(monkeypatch, result):
     [
         (0, True),
         (3, False),  # works, but is slow
-        (1, False),  # torch cannot
-        (-4, False),  # killed by an instruction that is not there
+        (1, False),  # not supported by torch
+        (-4, False),  # killed by an unsupported instruction
         (subprocess.TimeoutExpired("python", 60), False),
         (OSError("no more processes"), False),
     ],
@@ -74,7 +74,7 @@ def test_auto_on_a_cpu_follows_the_probe(monkeypatch):
     monkeypatch.setattr(precision, "cpu_bf16_pays", lambda: True)
     assert choose_precision("auto", "cpu") == "bf16-mixed"
     assert choose_precision("auto", "mps") == "32-true"
-    assert choose_precision("auto", "cpu", processes=2) == "32-true"  # they might not agree
+    assert choose_precision("auto", "cpu", processes=2) == "32-true"  # several processes might disagree
     monkeypatch.setattr(precision, "cpu_bf16_pays", lambda: False)
     assert choose_precision("auto", "cpu") == "32-true"
 

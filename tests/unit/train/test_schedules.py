@@ -42,7 +42,7 @@ def test_inverse_sqrt_has_its_peak_at_lr():
 def test_cosine_goes_down_to_nothing():
     found = rates([5, 10, 40, 60, 110], schedule="cosine", lr=1.0, warmup=10, steps=110)
     assert found == near(0.5, 1.0, 0.5 + 0.5 * math.cos(0.3 * math.pi), 0.5, 0.0)
-    assert rates([3, 9], schedule="cosine", lr=1.0, steps=2) == near(0.0, 0.0)  # never up again
+    assert rates([3, 9], schedule="cosine", lr=1.0, steps=2) == near(0.0, 0.0)  # the rate never rises again
     assert rates([1], schedule="cosine", lr=1.0, warmup=5, steps=5) == near(0.2)
 
 

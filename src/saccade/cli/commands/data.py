@@ -26,7 +26,7 @@ def data(
     lengths: Annotated[
         tuple[int, int] | None,
         typer.Option(
-            help="Minimum and maximum words, turns of talk; default: 3 20, articles 60 160, stories 40 120, talk 2 14."
+            help="Minimum and maximum words, for talk turns; default: 3 20, articles 60 160, stories 40 120, talk 2 14."
         ),
     ] = None,
     set_: Annotated[

@@ -19,7 +19,9 @@ def evaluate(
         list[Path] | None, typer.Argument(help="Test files as in a recipe; default: the recipe's test data.")
     ] = None,
     split: Annotated[str | None, typer.Option(help="Split of the recipe's data: train, valid or test.")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: --set data.lengths=[3,60]")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a setting of data or search: --set data.lengths=[3,60]")
+    ] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.json and figures; default: the model folder.")
@@ -36,19 +38,20 @@ def evaluate(
     """
     from saccade.api import load
     from saccade.outside import trusting
-    from saccade.runs.evaluation import evaluation_recipe, examples_to_test, split_to_test, summarise
+    from saccade.runs.evaluation import evaluation_recipe, examples_to_test, search_changes, split_to_test, summarise
     from saccade.runs.training import write_report
 
     loaded = load(model, device=device, trust_code=trust_code)
     with trusting(trust_code):
         recipe = evaluation_recipe(loaded.task.recipe, set_ or [])
         examples = examples_to_test(recipe, files or (), split)
-    found = loaded.evaluate(examples, **({"beam": beam} if beam else {}))
+    options = search_changes(loaded.task.recipe, recipe) | ({"beam": beam} if beam else {})
+    found = loaded.evaluate(examples, **options)
     report: dict[str, Any] = {
         "model": str(model),
         "data": [str(file) for file in files or ()] or split_to_test(recipe, split),
     }
-    report |= {"search": loaded.search(**({"beam": beam} if beam else {})).model_dump(), **summarise(found)}
+    report |= {"search": loaded.search(**options).model_dump(), **summarise(found)}
     if json:
         print_json(report)
     else:

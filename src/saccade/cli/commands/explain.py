@@ -20,7 +20,7 @@ def explain(
     site: Annotated[
         str | None, typer.Option(help="One attention site; default: the last one that attends to the source.")
     ] = None,
-    head: Annotated[int, typer.Option(min=0, help="Attention head of the site, counted from 0.")] = 0,
+    head: Annotated[int, typer.Option(min=1, help="Attention head of the site, counted from 1.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="Print the whole trace as JSON.")] = False,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
@@ -41,5 +41,5 @@ def explain(
     if json:
         echo(trace.dump())
         return
-    for paragraph in explain_steps(trace, step=step, site=site, head=head):
+    for paragraph in explain_steps(trace, step=step, site=site, head=head - 1):
         echo(paragraph)

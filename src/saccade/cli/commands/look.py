@@ -50,7 +50,7 @@ def look(
         str | None, typer.Option(help="One attention site; default: the last that attends to the source.")
     ] = None,
     head: Annotated[
-        int | None, typer.Option(min=0, help="One attention head, counted from 0; default: the mean, or all.")
+        int | None, typer.Option(min=1, help="One attention head, counted from 1; default: the mean, or all.")
     ] = None,
     subwords: Annotated[bool, typer.Option("--subwords", help="Show subwords instead of words.")] = False,
     gold: Annotated[
@@ -88,7 +88,8 @@ def look(
 
     _check_ending(out, style)
     links = sorted(Links.parse(gold, "--gold").possible) if gold is not None else None
-    view = FigureSpec(style, site, head, not subwords, links or (), not no_sinks, size, outline)
+    chosen = None if head is None else head - 1
+    view = FigureSpec(style, site, chosen, not subwords, links or (), not no_sinks, size, outline)
     _check_options(out, view, title)
     trace = _trace(model, inputs or [], {"device": device, "trust_code": trust_code}, beam, links)
     if out is not None and out.suffix.lower() in _WHOLE:
@@ -178,12 +179,11 @@ def _inside(gold: list[tuple[int, int]], trace: Trace) -> list[tuple[int, int]]:
 
     source, target = (len(trace.sides[name].words) if name in trace.sides else 0 for name in ("source", "target"))
     is_image = source and trace.sides["source"].kind == "grid"
-    read = f"{source} regions and {target} words" if is_image else f"{source} words read and {target}"
+    inside = f"{source} {'regions' if is_image else 'source words'} and {target} target words"
     for s, t in gold:
         if s >= source or t >= target:
             raise DataError(
-                f"--gold: {s}-{t} lies outside {read} written ({trace.text!r}). Links are source-target, both counted "
-                "from 0."
+                f"--gold: {s}-{t} lies outside {inside} ({trace.text!r}). Links are source-target, both counted from 0."
             )
     return gold
 

@@ -1,4 +1,4 @@
-"""Kinds of events: which facts they have, how they are told, and what makes the headline."""
+"""Kinds of events: their facts, the wordings of each, and what makes the headline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions about a world, and what answers them."""
+"""Questions about a world, with answers and evidence."""
 
 from __future__ import annotations
 

@@ -4,10 +4,10 @@
     - My sister is called Tulna .     - I would like to see Junustad .
     - Tulna is a nice name .          - It is raining again .         -> Your sister is called Tulna .
 
-The speaker who is answered tells names, places, times and prices, corrects some of them, and asks for others that were
-never told; the one who answers has told some too, such as its own name. The reply follows from the history alone. All
-names are invented, and validation and test have names that training never shows: they can only be copied. Words are
-separated by spaces, and punctuation marks are words.
+One speaker, the user, states names, places, times and prices, corrects some of them, and asks for them or for others
+that were never stated. The other speaker, the model, also states some, such as its own name. The reply follows from the
+history alone. All names are invented, and validation and test have names that training never shows: they can only be
+copied. Words are separated by spaces, and punctuation marks are words.
 
 Read `topics` first, which has all wordings, then `writer`.
 """
@@ -32,8 +32,8 @@ def talk(
 ) -> Iterator[Example]:
     """Generate dialogues: turns the history, target the reply, links gold. `size` None never ends.
 
-    A sure link joins a word of the reply to the turn that told it last, a possible link joins it to another mention of
-    the same fact. Other words of the reply have no link.
+    A sure link joins a word of the reply to the turn that stated it last, a possible link joins it to another mention
+    of the same fact. Other words of the reply have no link.
 
     Lengths count turns, with the reply, and are uniformly distributed. The same arguments give the same dialogues, and
     a larger size only appends to them. Splits share no dialogue and no invented name, whatever the seeds and lengths.

@@ -14,7 +14,7 @@ class Topic(NamedTuple):
     """A kind of fact.
 
     value: the kind of its value, a method of `Facts`. things: what such a fact can be about. tell: wordings, each with
-    its reply. ask: wordings. answer: the reply to each of them; unknown: the reply if the fact was never told.
+    its reply. ask: wordings. answer: the reply to each of them; unknown: the reply if the fact was never stated.
     """
 
     value: str
@@ -115,7 +115,7 @@ PRICE = Topic(
     "You have not told me what the {thing} costs .",
 )
 TOPICS = (NAME, HOME, WORK, BIRTH, CALLED, START, LEAVE, PRICE)
-"""What the speaker who is answered can tell."""
+"""Facts that the user can state."""
 
 OWN_NAME = Topic(
     "name",
@@ -125,7 +125,7 @@ OWN_NAME = Topic(
     "My name is {value} .",
     "I have no name .",
 )
-"""What the one who answers tells when it opens a dialogue."""
+"""Facts that the model states when it opens a dialogue."""
 LOOKED_UP = Topic(
     "place",
     ("museum", "station", "hotel", "school", "library", "market"),
@@ -134,9 +134,9 @@ LOOKED_UP = Topic(
     "The {thing} is in {value} Street .",
     "I have not looked up the {thing} .",
 )
-"""What the one who answers tells when it is asked to look it up."""
+"""Facts that the model states after looking them up."""
 GREETINGS = ("Hello , can I help you ?", "Good morning .", "Hello , how are you ?")
-"""Openings that tell nothing."""
+"""Openings without a fact."""
 SMALL_TALK = (
     ("It is raining again .", "Then take an umbrella ."),
     ("I am tired today .", "You should go to bed early ."),
@@ -153,4 +153,4 @@ SMALL_TALK = (
     ("It is late .", "Then let us be quick ."),
     ("I saw a fox in the garden .", "They come for the apples ."),
 )
-"""Turns with their replies, which tell nothing."""
+"""Small talk: turns with their replies, without facts."""

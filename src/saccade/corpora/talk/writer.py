@@ -12,9 +12,9 @@ from saccade.data.example import Example, Link, Links
 __all__ = ["Dialogue", "TalkWriter"]
 
 _TELL, _LOOK_UP, _CORRECT, _RECALL = 0.5, 0.1, 0.1, 0.1
-"""Shares of the exchanges before the last one; the rest is small talk."""
+"""Shares of each kind of exchange before the last one; the rest is small talk."""
 _ASK, _ASK_UNKNOWN, _ASK_TELL = 0.68, 0.16, 0.11
-"""Shares of the last exchanges, whose reply is to be learned; the rest is small talk."""
+"""Shares of each kind of last exchange, whose reply is the target; the rest is small talk."""
 _OWN_NAME = 0.6
 """Share of the openings that tell a name."""
 
@@ -27,7 +27,7 @@ class Key(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A turn, and what it mentions: for each number of a word, the fact."""
+    """A turn, and the facts that it mentions, by word number."""
 
     words: list[str]
     mentions: dict[int, Key]
@@ -36,7 +36,7 @@ class Turn(NamedTuple):
 class Dialogue:
     """A dialogue and its reply, before length and split are checked.
 
-    told: the turn that told each fact last, and the value.
+    told: the turn that stated each fact last, and the value.
     """
 
     def __init__(self, turns: list[Turn], told: dict[Key, tuple[int, str]]) -> None:
@@ -126,12 +126,12 @@ class _Drawing(Dice):
             self._chat()
 
     def _new(self, topic: Topic) -> Key:
-        """Return what a fact of a topic can be about that nothing was said of, as far as there is any."""
+        """Return a random thing of a topic, without a fact so far if there is one."""
         keys = [Key(topic, thing) for thing in topic.things]
         return self.pick([key for key in keys if key not in self._told] or keys)
 
     def _tell(self, key: Key | None = None) -> None:
-        """Tell a new fact, or tell one anew, which corrects it."""
+        """State a new fact, or correct an earlier one."""
         key = key or self._new(self.pick(TOPICS))
         start = "No , wait . " if key in self._told else ""
         self._learn(key, len(self._turns))

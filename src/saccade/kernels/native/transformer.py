@@ -232,7 +232,8 @@ class NativeEncoder(_Stack):
         begins = F.pad(mask.sum(1).cumsum(0), (1, 0))
         many = sentences * self._heads
         banks = [(_numbers(many, each, size).zero_(), _numbers(many, size, each).zero_()) for _ in range(self._banks)]
-        room = _numbers(2 * (len(found) * (2 * self._width + self._deep) + size + 2 * self._lanes))
+        scores = (2 * each + 1) * (size + self._lanes) + self._lanes
+        room = _numbers(2 * (len(found) * (2 * self._width + self._deep) + scores + self._lanes))
         source = _Source(
             *map(_place, (found, columns, begins, places)),
             *(_places(parts) for parts in zip(*banks, strict=True)),

@@ -290,6 +290,15 @@ INLINE void weigh(const float *rows, const int64_t *at, int64_t apart, const flo
         }
         for (int i = 0; i < 4; i++) *(vec *)(sum + k + i * LANES) = sums[i];
     }
+    for (; k + LANES <= width; k += LANES) { /* narrow heads: four rows at a time */
+        vec sums[4] = {{0}};
+        int s = 0;
+        for (; s + 4 <= count; s += 4)
+            for (int i = 0; i < 4; i++)
+                sums[i] += *(const vec *)(rows + (at ? at[s + i] : (s + i) * apart) + k) * weights[s + i];
+        for (; s < count; s++) sums[0] += *(const vec *)(rows + (at ? at[s] : s * apart) + k) * weights[s];
+        *(vec *)(sum + k) = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
     for (; k < width; k++) {
         float one = 0;
         for (int s = 0; s < count; s++) one += rows[(at ? at[s] : s * apart) + k] * weights[s];
@@ -424,21 +433,30 @@ typedef struct {
     const float *places;    /* position encodings (S, W), or NULL */
     float *const *keys;     /* output, for each decoder layer (B · H, D, S) */
     float *const *values;   /* output (B · H, S, D) */
-    float *room;            /* buffer: tokens · (2 W + deep) + S + LANES numbers; twice that for int8 */
+    float *room;            /* buffer: tokens · (2 W + deep) + (2 D + 1) · (S + LANES) + LANES numbers; twice that for int8 */
     float *self_weights;    /* output: attention weights (layers, B, H, S, S), or NULL */
     int32_t sentences, stride; /* B; S */
 } Source;
 
+/* Self-attention of each sentence. A head's keys (D, count) and values (count, D) are copied together first: every query
+   reads all of them. Keys are padded to whole vectors. */
 static void attend_sentences(const Encoder *e, const Source *s, int layer, const float *joined, float *context,
                              float *scores) {
-    const int width = e->width, size = width / e->heads;
+    const int width = e->width, size = width / e->heads, most = (s->stride + LANES - 1) / LANES * LANES;
+    float *keys = scores + most, *values = keys + (int64_t)size * most;
     for (int b = 0; b < s->sentences; b++) {
-        const int count = (int)(s->begins[b + 1] - s->begins[b]);
+        const int count = (int)(s->begins[b + 1] - s->begins[b]), padded = (count + LANES - 1) / LANES * LANES;
         const float *here = joined + s->begins[b] * 3 * width;
-        for (int h = 0; h < e->heads; h++)
+        for (int h = 0; h < e->heads; h++) {
             for (int i = 0; i < count; i++) {
-                const float *query = here + (int64_t)i * 3 * width + h * size, *keys = here + width + h * size;
-                for (int k = 0; k < count; k++) scores[k] = inner(query, keys + (int64_t)k * 3 * width, size);
+                const float *key = here + (int64_t)i * 3 * width + width + h * size;
+                for (int k = 0; k < size; k++) keys[(int64_t)k * padded + i] = key[k];
+                memcpy(values + (int64_t)i * size, key + width, sizeof(float) * size);
+            }
+            for (int k = 0; k < size; k++)
+                for (int i = count; i < padded; i++) keys[(int64_t)k * padded + i] = 0;
+            for (int i = 0; i < count; i++) {
+                score_keys(keys, padded, here + (int64_t)i * 3 * width + h * size, size, scores, padded);
                 softmax(scores, count);
                 if (s->self_weights) {
                     const int64_t *columns = s->columns + s->begins[b];
@@ -446,9 +464,9 @@ static void attend_sentences(const Encoder *e, const Source *s, int layer, const
                         ((((int64_t)layer * s->sentences + b) * e->heads + h) * s->stride + columns[i]) * s->stride;
                     for (int k = 0; k < count; k++) row[columns[k]] = scores[k];
                 }
-                weigh(here + 2 * width + h * size, 0, 3 * width, scores, count,
-                      context + (s->begins[b] + i) * width + h * size, size);
+                weigh(values, 0, size, scores, count, context + (s->begins[b] + i) * width + h * size, size);
             }
+        }
     }
 }
 
@@ -470,7 +488,7 @@ void encode(const Encoder *e, const Source *s) {
     const int rows = (int)s->begins[s->sentences], width = e->width;
     float *x = s->room, *some = x + (int64_t)rows * width, *deep = some + (int64_t)rows * width;
     float *scores = deep + (int64_t)rows * e->deep;
-    void *coarse = scores + s->stride + LANES;
+    void *coarse = scores + (int64_t)(2 * width / e->heads + 1) * (s->stride + LANES) + LANES;
     for (int i = 0; i < rows; i++) {
         const float *word = e->words + s->tokens[i] * width, *place = s->places ? s->places + s->columns[i] * width : 0;
         for (int k = 0; k < width; k++) x[(int64_t)i * width + k] = word[k] * e->scale + (place ? place[k] : 0.0f);

@@ -1,6 +1,6 @@
 // Start of the page: with a server and its models, or with the traces saved in the page.
-import { buildTools, drawModels, present, showHelp } from "saccade/base/header";
-import { byId, find, findAll } from "saccade/base/dom";
+import { buildTools, drawModels, present } from "saccade/base/header";
+import { byId, find } from "saccade/base/dom";
 import { visible } from "saccade/base/format";
 import { drawBanner, say } from "saccade/base/notice";
 import { themeButton } from "saccade/base/theme";
@@ -11,13 +11,12 @@ import { drawLens } from "saccade/lenses/lens";
 import { positions } from "saccade/lenses/step";
 import { startImages } from "saccade/share/images";
 import { labelOf, startDropping } from "saccade/share/open";
-import { edit } from "saccade/stage/ask";
-import { sentenceOf } from "saccade/stage/diff";
+import { startKeys } from "saccade/stage/keys";
 import { Light } from "saccade/stage/light";
 import { drawStage } from "saccade/stage/stage";
+import { sentenceOf } from "saccade/stage/told";
 import { App } from "saccade/state/app";
-import { LENSES } from "saccade/state/link";
-import { changedPick, sceneOf } from "saccade/state/scene";
+import { arrivalPick, followedOf, nextPick, sceneOf } from "saccade/state/scene";
 import { openTrace } from "saccade/trace/open";
 
 const alone = document.documentElement.dataset.mode === "saved";
@@ -66,7 +65,7 @@ async function server(told = null) {
   return server();
 }
 
-/** Say to those who cannot see it what was answered, and what a change did. */
+/** Announce the answer, and the effect of a change, to screen readers. */
 function tell(answer, state) {
   const done = answer.diff ? ` ${sentenceOf(answer, state)}` : "";
   byId("status").textContent = `${visible(answer.label)}: ${visible(answer.trace.text)}${done}`;
@@ -84,6 +83,7 @@ function reveal(element) {
 class Page {
   light = new Light();
   scene = null;
+  #followed = null;
   #player = null;
   #picked = "";
 
@@ -96,16 +96,30 @@ class Page {
     const { app, light } = this;
     if (!app) return;
     this.scene = sceneOf(app);
-    if (answered && app.acted && this.scene.answers.every((answer) => !answer.busy)) {
+    if (!app.acted) this.#followed = null;
+    else this.#followed ??= followedOf(this.scene, app); // as long as the answer before is there
+    const settled = this.scene.answers.every((answer) => !answer.busy);
+    if (answered && app.acted && settled) {
       app.acted = false;
-      app.update({ pick: changedPick(this.scene) });
+      this.#select(nextPick(this.scene, this.#followed));
       light.clear(); // the focus stays on the word that was changed, but what follows from it is to be seen
-      reveal(find(".changes:last-of-type"));
+      byId("inspector").scrollTop = 0;
+    } else if (answered && settled && app.fresh) {
+      app.fresh = false;
+      const pick = arrivalPick(this.scene, app);
+      if (pick) this.#select(pick);
+      else this.#drawScene();
     } else this.#drawScene();
     const answer = this.scene.answers.find((each) => each.model === answered && each.trace);
     if (!answered || !answer) return;
     tell(answer, app.state);
     performance.mark("answer");
+  }
+
+  /** Select a word without a click on it: the page stays where it is. */
+  #select(pick) {
+    this.#picked = JSON.stringify(pick);
+    this.app.update({ pick });
   }
 
   #drawScene() {
@@ -124,7 +138,7 @@ class Page {
     this.#picked = picked;
   }
 
-  /** What is lit without a pointer: the step shown, or the selected word. */
+  /** The highlight while nothing is pointed at: the step shown, or the selected word. */
   #home() {
     const { state, first, pick } = this.scene;
     if (state.lens === "step" && first?.figure) {
@@ -159,54 +173,6 @@ class Page {
     }
     this.draw();
   }
-}
-
-/** Move the focus between lanes: to the word of the other lane with the strongest link. */
-function otherLane(page, key) {
-  const chip = document.activeElement?.closest?.(".word");
-  if (!chip) return false;
-  const lanes = findAll(".lane[data-lane]");
-  const to = lanes[lanes.indexOf(chip.closest(".lane")) + (key === "ArrowDown" ? 1 : -1)];
-  if (!to) return true;
-  const words = findAll(".word", to);
-  const looks = words.map((word) => Number(word.style.getPropertyValue("--look") || 0));
-  const best = looks.indexOf(Math.max(...looks));
-  (words[best] ?? words[0])?.focus();
-  return true;
-}
-
-/** Select the word with the focus, so that the inspector can act on it. */
-function pickFocused() {
-  if (document.activeElement?.matches('.word[aria-pressed="false"]')) find(":focus").click();
-}
-
-const ACTS = {
-  "/": (page) => edit(page.app), p: (page) => present(page.app), "?": () => showHelp(), z: (page) => page.app.undo(),
-  h: () => { pickFocused(); find('#inspector [data-key="hide"]')?.click(); },
-  i: () => { pickFocused(); find("#instead button:not(:disabled)")?.focus(); },
-  Escape: (page) => {
-    if (document.body.classList.contains("present")) present(page.app, false);
-    else if (page.app.state.pick) page.app.update({ pick: null });
-  },
-};
-
-function startKeys(page) {
-  document.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
-    const target = /** @type {any} */ (event.target);
-    if (target.closest?.("textarea, select, input:not([type=range], [type=checkbox]), dialog")) return;
-    const arrow = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (arrow && page.app.state.lens === "step" && !target.closest?.("input, .scroll, [data-arrows]")) {
-      event.preventDefault();
-      page.go(page.app.state.step + arrow);
-    } else if (["ArrowDown", "ArrowUp"].includes(event.key)) {
-      if (otherLane(page, event.key)) event.preventDefault();
-    } else if (LENSES[Number(event.key) - 1]) page.app.update({ lens: LENSES[Number(event.key) - 1] });
-    else if (ACTS[event.key.length === 1 ? event.key.toLowerCase() : event.key]) {
-      if (event.key !== "Escape") event.preventDefault();
-      ACTS[event.key.length === 1 ? event.key.toLowerCase() : event.key](page);
-    }
-  });
 }
 
 async function start() {

@@ -52,7 +52,7 @@ def test_gold_alignments_count_from_zero(gold, tmp_path):
     written = convert_hansards(gold, tmp_path / "out")
     first, second = PAIRS.read(written)
     assert (first.source, first.target, str(first.links)) == ("the house", "la chambre", "0-0 1-1")
-    assert str(second.links) == "0-0P 0-1", "a link that is called sure as well is sure"
+    assert str(second.links) == "0-0P 0-1", "a link that is also listed as sure is sure"
 
 
 @pytest.mark.parametrize(

@@ -1,29 +1,13 @@
 // The header: models, sharing, the mode for a projector, colors and help.
 import { button, byId, el, redraw } from "saccade/base/dom";
 import { visible } from "saccade/base/format";
+import { popup } from "saccade/base/popup";
 import { openField } from "saccade/share/open";
 import { savers } from "saccade/share/save";
 
 const KEYS = [["← →", "the word before, the word after"], ["↑ ↓", "the other lane"], ["Enter", "select a word"],
-  ["H", "hide or show this word"], ["I", "say another word instead"], ["Z", "undo"], ["1 – 5", "lenses"],
+  ["H", "hide or show this word; for a written word, go to what it attends to"], ["I", "say another word instead"], ["Z", "undo"], ["1 – 5", "lenses"],
   ["/", "edit the text"], ["P", "present: large, without controls"], ["Esc", "back"], ["?", "this list"]];
-
-/** A box that opens below its button and closes with Escape or a click elsewhere. */
-function popup(key, label, ...content) {
-  const box = el("details", { class: "popup" }, el("summary", { "data-key": key }, label),
-    el("div", { class: "popup-box" }, content));
-  const close = (event) => {
-    if (box.open && (event.key === "Escape" || (event.type === "pointerdown" && !box.contains(event.target)))) {
-      if (event.key === "Escape") box.querySelector("summary").focus();
-      box.open = false;
-    }
-  };
-  box.addEventListener("toggle", () => {
-    const change = box.open ? "addEventListener" : "removeEventListener";
-    for (const kind of ["keydown", "pointerdown"]) document[change](kind, close);
-  });
-  return box;
-}
 
 /** The model that answers, and the others to compare it with. */
 export function drawModels(app) {
@@ -38,7 +22,8 @@ export function drawModels(app) {
       el("select", { "aria-label": "Model", "data-key": "model", on: { change: (event) => app.update({ pick: null,
         models: [event.target.value, ...others.filter((name) => name !== event.target.value)] }) } },
       models.map((model) => el("option", { value: model.name, selected: model.name === first }, label(model)))),
-      popup("compare", others.length ? `Compared with ${others.length}` : "+ Compare",
+      popup("compare", others.length ? [el("span", { class: "roomy" }, "Compared with "), el("span", { class: "tight" }, "+ "),
+        String(others.length)] : ["+", el("span", { class: "roomy" }, " Compare")],
         models.filter((model) => model.name !== first).map((model) => el("label", { class: "source" },
           el("input", { type: "checkbox", checked: others.includes(model.name), "data-key": `model-${model.name}`,
             on: { change: () => app.update({ models: toggle(model.name), pick: null }) } }),

@@ -22,7 +22,7 @@ export function themeButton(redraw) {
     document.documentElement.dataset.theme = isDark() ? "light" : "dark";
     try {
       localStorage.setItem(KEY, document.documentElement.dataset.theme);
-    } catch { /* then it lasts for this visit */ }
+    } catch { /* then the choice lasts until the page is closed */ }
     show();
     redraw();
   }, { id: "theme" });

@@ -1,6 +1,6 @@
 // Interventions on one answer: hidden words, other words, and attention weights set by hand. Each can be undone.
 import { UNTOUCHED } from "saccade/state/link";
-import { entriesOf } from "saccade/trace/fold";
+import { entriesOf, writesTokens } from "saccade/trace/fold";
 
 const listed = (value) => (Array.isArray(value) ? value : []);
 const PACE = 50;
@@ -13,7 +13,7 @@ export class Hand {
     this.model = answer.model;
     this.site = site;
     /** Whether this answer can be changed at all: a label is not written token by token. */
-    this.possible = app.engine.live && answer.model !== null && answer.trace.task !== "classification";
+    this.possible = app.engine.live && answer.model !== null && writesTokens(answer.trace);
     const crossing = answer.trace.sites.some((each) => each.rows === "target" && each.columns === "source");
     this.canHide = this.possible && crossing;
     this.canPull = this.canHide && site !== null && site.rows === "target" && site.columns === "source";
@@ -23,7 +23,7 @@ export class Hand {
     return this.app.state;
   }
 
-  /** Drop what was done by token number to another model, whose token numbers differ. */
+  /** Drop interventions by token id that belong to another model, whose token ids differ. */
   #change(changes, how) {
     const mine = this.state.on === null || this.state.on === this.model;
     const own = mine ? this.state : { ...this.state, ...UNTOUCHED, hide: this.state.hide };
@@ -102,6 +102,21 @@ export class Hand {
       const others = own.pull.filter(([step, place]) => !touched.has(`${step} ${place}`));
       return { pull: [...fitted(others, row.places, 1 - weight), ...fresh] };
     }, how);
+  }
+
+  /** Whether a column is hidden from a row alone. */
+  hiddenFrom(row, column) {
+    return row.places.every((step) => column.places.every((place) =>
+      this.pulls.some(([at, to, weight]) => at === step && to === place && weight === 0)));
+  }
+
+  /** Hide a column from a row alone, or show it to the row again. */
+  toggleFor(row, column) {
+    if (!this.hiddenFrom(row, column)) this.#pull(row, column, 0, { push: true, act: true });
+    else {
+      this.#change((own) => ({ pull: own.pull.filter(([step, place]) =>
+        !row.places.includes(step) || !column.places.includes(place)) }), { push: true, act: true });
+    }
   }
 
   /** Set the weight of a column for a row; `more`: as a further movement of the same slider. */

@@ -1,90 +1,11 @@
 // The inspector: what is selected, the numbers behind it, and what can be done with it.
-import { button, byId, el, redraw } from "saccade/base/dom";
+import { button, byId, el, find, redraw } from "saccade/base/dom";
 import { percent, visible } from "saccade/base/format";
+import { attended, attending, held, stopEffects } from "saccade/inspector/attended";
+import { instead } from "saccade/inspector/instead";
+import { happened } from "saccade/stage/changes";
 import { shiftOf } from "saccade/stage/diff";
-import { byUse, shownToken, strongest, sureness, unknownTokens } from "saccade/trace/fold";
-
-const LISTED = 6;
-const LIKELY = 0.01;
-const END = "<eos>";
-
-/** Sliders keep the pointer while one drags: until then, new answers change their numbers only. */
-let held = null;
-
-/** The slider of a weight. `follows` are functions of the selection, which show its numbers in a new answer. */
-function slider({ answer, row, column }, follows) {
-  const { figure, hand } = answer;
-  const [rowEntry, columnEntry] = [figure.rows[row], figure.columns[column]];
-  const weight = figure.at(row, column);
-  const input = el("input", { type: "range", min: 0, max: 1, step: 0.01, value: weight.toFixed(2), class: "pull",
-    "data-key": `pull-${row}-${column}`,
-    "aria-label": `Attention of ${visible(rowEntry.name)} to ${visible(columnEntry.name)}` });
-  const output = el("output", { class: "number" }, percent(weight));
-  input.addEventListener("input", () => {
-    output.textContent = percent(Number(input.value));
-    const more = held?.input === input;
-    held = { input, follows };
-    hand.pull(rowEntry, columnEntry, Number(input.value), more);
-  });
-  for (const done of ["change", "blur"]) {
-    input.addEventListener(done, () => {
-      if (!held) return;
-      held = null;
-      hand.app.update({});
-    });
-  }
-  follows.push(({ answer: { figure: fresh } }) => {
-    if (held?.input === input || row >= fresh.rows.length || column >= fresh.columns.length) return;
-    input.value = fresh.at(row, column).toFixed(2);
-    output.textContent = percent(fresh.at(row, column));
-  });
-  return { input, output };
-}
-
-function bar(share) {
-  return el("span", { class: "bar", "aria-hidden": "true" },
-    el("span", { css: { width: `${(100 * Math.min(1, Math.max(0, share))).toFixed(1)}%` } }));
-}
-
-/** The words that a row attends to: sliders where weights can be set, else bars. */
-function attended(pick, select, follows) {
-  const { answer, row } = pick;
-  const { figure, hand } = answer;
-  const places = strongest(figure, row, LISTED, 0);
-  if (pick.column !== null && !places.includes(pick.column)) places.push(pick.column);
-  return el("ul", { class: "weights" }, places.map((column) => {
-    const name = button(visible(figure.columns[column].name), () => select({ row: null, column, of: answer.of }),
-      { class: "plain name", dir: "auto", "data-key": `name-${column}` });
-    if (!hand.canPull) {
-      return el("li", {}, name, bar(figure.at(row, column)), el("span", { class: "number" },
-        percent(figure.at(row, column))));
-    }
-    const made = slider({ answer, row, column }, follows);
-    return el("li", { class: column === pick.column ? "chosen" : null }, name, made.input, made.output);
-  }));
-}
-
-/** Other words for each token of a written word; the likely ones first, the others on request. */
-function instead(pick) {
-  const { answer, row } = pick;
-  const { trace, hand, figure } = answer;
-  const steps = figure.rows[row].places.filter((place) => trace.steps[place]);
-  const lists = steps.map((step) => {
-    const { token: chosen, text, candidates } = trace.steps[step];
-    const least = trace.task === "questions" && step > 0 ? trace.steps[step - 1].token : 0; // an answer ends after it begins
-    const others = candidates.filter(([token, name]) => token !== chosen && name !== END && token >= least);
-    const likely = others.filter(([, , logarithm]) => Math.exp(logarithm) >= LIKELY);
-    const shown = (list) => el("div", { class: "choices" }, list.map(([token, name, logarithm]) =>
-      button([el("span", { dir: "auto" }, visible(name)), " ",
-        el("span", { class: "number quiet" }, percent(Math.exp(logarithm)))], () => hand.say(step, token),
-      { disabled: !hand.possible, "data-key": `say-${step}-${token}`, class: "choice-word" })));
-    const more = others.slice(likely.length);
-    return el("div", {}, steps.length > 1 && el("p", { class: "quiet" }, `in place of “${visible(shownToken(text))}”`),
-      likely.length ? shown(likely) : el("p", { class: "quiet" }, "No other word has 1 % or more."),
-      more.length > 0 && el("details", {}, el("summary", { "data-key": `more-${step}` }, "less likely"), shown(more)));
-  });
-  return steps.length > 0 && el("section", { id: "instead" }, el("h3", {}, "Say instead"), lists);
-}
+import { byUse, strongest, sureness, unknownTokens } from "saccade/trace/fold";
 
 const told = (...facts) => facts.filter(Boolean).join(" · ");
 
@@ -98,7 +19,7 @@ function surenessOf({ answer, row }) {
   const sure = answer.site && answer.site.rows !== "target" ? null : entry && sureness(answer.trace, entry);
   if (sure === null || sure === undefined) return "";
   const shift = shiftOf(answer, entry);
-  return `${percent(sure)} sure${shift ? ` (was ${percent(shift[0])})` : ""}`;
+  return `${percent(sure)} sure${shift && percent(shift[0]) !== percent(shift[1]) ? ` (was ${percent(shift[0])})` : ""}`;
 }
 
 /** The word of the other lane that was selected last, or null. */
@@ -113,7 +34,7 @@ const lookHere = (answer, row, column, label) => answer.hand.canPull && !answer.
 
 function row(pick, act, follows) {
   const { answer } = pick;
-  const { figure, trace, site, hand } = answer;
+  const { figure, trace, site } = answer;
   const entry = figure.rows[pick.row];
   const writes = (site?.rows ?? "target") === "target";
   const weights = site && figure.columns.length > 0;
@@ -121,16 +42,24 @@ function row(pick, act, follows) {
   follows.push((fresh) => { facts.textContent = surenessOf(fresh); });
   const last = lastOf({ answer, app: act.app }, "column", figure.columns);
   const look = last !== null && lookHere(answer, pick.row, last, `Look at “${visible(figure.columns[last].name)}”`);
-  return [
-    title(entry.name, facts),
+  return [title(entry.name, facts), [
+    weights && el("section", {}, el("h3", {}, "Attends to"), attended(pick, act, follows)),
     look && el("p", { class: "do" }, look),
-    weights && el("section", {}, el("h3", {}, "Attends to"),
-      attended(pick, act.select, follows),
-      hand.canPull && el("p", { class: "quiet" }, "Move a slider: the model has to attend there.")),
     writes && instead(pick),
     writes && trace.steps[entry.places[0]] && el("p", {}, button("Show this step in numbers", () => act.step(entry),
       { class: "small", "data-key": "to-step" })),
-  ];
+  ]];
+}
+
+/** Buttons that hide a word from all words, or from the one that was followed. */
+function hiding(answer, entry, from) {
+  const { hand, figure } = answer;
+  const hidden = hand.hidden(entry);
+  const one = from !== null && hand.canPull && !hidden ? figure.rows[from] : null;
+  return [button(hidden ? "Show again" : "Hide from all words", () => hand.toggle(entry),
+    { class: "main", "data-key": "hide", title: "H" }),
+  one && button(hand.hiddenFrom(one, entry) ? `Show to “${visible(one.name)}” again` : `Hide from “${visible(one.name)}” only`,
+    () => hand.toggleFor(one, entry), { class: "look", "data-key": "hide-one", dir: "auto" })];
 }
 
 function column(pick, act) {
@@ -139,23 +68,15 @@ function column(pick, act) {
   const entry = figure.columns[pick.column];
   const hidden = hand.hidden(entry);
   const source = (site?.columns ?? "source") === "source";
-  const users = site ? byUse(figure, pick.column, LISTED) : [];
   const unknown = unknownTokens(answer.trace.sides.get(site?.columns ?? "source"));
-  const looker = lastOf({ answer, app: act.app }, "row", figure.rows) ?? users[0] ?? null;
-  return [
-    title(entry.name, el("p", {}, told(hidden && "hidden", entry.places.some((place) => unknown.has(place))
-      && "never seen in training: the model reads it as an unknown word"))),
-    source && hand.canHide && el("p", { class: "do" }, button(hidden ? "Show again" : "Hide",
-      () => hand.toggle(entry), { class: "main", "data-key": "hide", title: "H" }),
-    looker !== null && lookHere(answer, looker, pick.column, `“${visible(figure.rows[looker].name)}”: look here`),
-    el("span", { class: "quiet" }, hidden ? "No attention may go here now." : "Hidden, it gets no attention.")),
-    site && el("section", {}, el("h3", {}, "Attended to by"),
-      users.length ? el("ul", { class: "weights" }, users.map((place) => el("li", {},
-        button(visible(figure.rows[place].name), () => act.select({ row: place, column: pick.column, of: answer.of }),
-          { class: "plain name", dir: "auto", "data-key": `user-${place}` }), bar(figure.at(place, pick.column)),
-        el("span", { class: "number" }, percent(figure.at(place, pick.column))))))
-        : el("p", { class: "quiet" }, "No word attends to it.")),
-  ];
+  const [user] = site ? byUse(figure, pick.column, 1) : [];
+  const looker = lastOf({ answer, app: act.app }, "row", figure.rows) ?? user ?? null;
+  return [title(entry.name, el("p", {}, told(hidden && "hidden: no attention may go here", entry.places.some((place) =>
+    unknown.has(place)) && "never seen in training: the model reads it as an unknown word"))), [
+    source && hand.canHide && el("p", { class: "do" }, hiding(answer, entry, looker),
+      looker !== null && lookHere(answer, looker, pick.column, `“${visible(figure.rows[looker].name)}”: look here`)),
+    site && el("section", {}, el("h3", {}, "Attended to by"), attending(pick, act)),
+  ]];
 }
 
 /** One line that follows the pointer, so that numbers stand beside what is pointed at, not below it. */
@@ -192,20 +113,24 @@ function idle(scene, app) {
 export function drawInspector(scene, app, light) {
   const { pick } = scene;
   readout(scene, light);
-  if (held && pick) {
+  if (held.input && pick) {
     for (const follow of held.follows) follow(pick);
     return;
   }
+  if (!pick || pick.answer.busy) stopEffects();
   const follows = [];
   const act = { app, select: (place) => app.update({ pick: place }),
     step: (entry) => app.update({ lens: "step", step: entry.places[0] }) };
   const box = byId("inspector");
+  const inside = box.contains(document.activeElement);
   box.classList.toggle("filled", pick !== null);
   const close = () => app.update({ pick: null });
-  redraw(box, el("div", { class: "inspector-head" }, line,
-    pick && button("×", close, { class: "plain", "aria-label": "Close", "data-key": "close-inspector" })),
-  pick ? [scene.answers.length > 1 && el("p", { class: "quiet" }, visible(pick.answer.label)),
-    ...(pick.row === null ? column(pick, act) : row(pick, act, follows))] : idle(scene, app),
+  const [head, rest] = pick ? (pick.row === null ? column(pick, act) : row(pick, act, follows)) : [null, idle(scene, app)];
+  redraw(box, el("div", { class: "inspector-head" }, head,
+    pick && button("×", close, { class: "plain", "aria-label": "Close", "data-key": "close-inspector" })), line,
+  pick && scene.answers.length > 1 && el("p", { class: "quiet" }, visible(pick.answer.label)),
+  app.sheet && pick && happened(pick.answer, app, true), rest,
   pick && app.engine.live && !pick.answer.hand.possible && pick.answer.model === null
     && el("p", { class: "quiet" }, "This is a saved answer: it can be viewed, not changed."));
+  if (inside && pick && !box.contains(document.activeElement)) find(".hide, button", box)?.focus({ preventScroll: true });
 }

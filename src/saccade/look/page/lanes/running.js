@@ -44,7 +44,7 @@ export function running(side, { words, unit, nameOf = (entry) => visible(entry.n
   return { chips, parts };
 }
 
-/** Let a box of words answer to the pointer, the keyboard and clicks, with a few listeners for all words. */
+/** Handle pointer, keyboard and clicks in a box of words, with a few listeners for all words. */
 export function listen(box, { point, leave, pick }) {
   const placed = (act) => (event) => {
     const chip = event.target.closest(".word");
@@ -57,14 +57,14 @@ export function listen(box, { point, leave, pick }) {
   if (box.querySelector(".word")) roving(box, ".word", { row: true });
 }
 
-/** Scroll a box, and nothing around it, so that an element in it is seen. */
+/** Scroll a box, but no element around it, until an element in it is visible. */
 export function reveal(box, element) {
   const [outer, inner] = [box.getBoundingClientRect(), element.getBoundingClientRect()];
   if (inner.top >= outer.top && inner.bottom <= outer.bottom) return;
   box.scrollTop += (inner.top + inner.bottom - outer.top - outer.bottom) / 2;
 }
 
-/** Scrolls to the strongest word when another row is selected, and not while one points. */
+/** Scrolls to the strongest word when another row is selected, but not while a word is pointed at. */
 export class Follower {
   #last = null;
 

@@ -1,8 +1,10 @@
 // The kinds of lanes, and which of them shows a side of a trace.
 import { imageLane } from "saccade/lanes/image";
 import { passageLane } from "saccade/lanes/passage";
+import { imageView } from "saccade/lanes/tiles";
 import { textLane } from "saccade/lanes/text";
 import { turnsLane } from "saccade/lanes/turns";
+import { isImage } from "saccade/trace/fold";
 
 const LONG = 30;
 /** Words of a source; a longer one is a passage. */
@@ -46,4 +48,20 @@ export function laneOf(spec) {
   const alone = kind.alone && answer.figure.own;
   const point = (place) => light.set(...(rows || alone ? [place, null] : [null, place]), answer.of);
   return { line: [], ...kind.make({ ...full, point, leave: () => light.clear(), alone }), alone };
+}
+
+/**
+ * What lenses need of a side. `part`: what its places are called. `most`: parts that are listed, strongest first. `least`: the
+ * least weight of a listed part, undefined for the usual one. `lines(figure, {light, open})` draws the words lens, and
+ * `thumbnail(trace, site, options, light)` a head, if the side has drawings of its own.
+ * @typedef {{part: string, most: number, least: number | undefined, lines: any, thumbnail: any}} View
+ */
+
+/** @type {View} */
+const WORDS = { part: "word", most: Infinity, least: undefined, lines: null, thumbnail: null };
+
+/** The view of a side, or that of words if there is none. @type {(side: any) => View} */
+export function viewOf(side) {
+  if (side?.kind !== "grid") return WORDS;
+  return isImage(side) ? imageView : { ...imageView, lines: null, thumbnail: null };
 }

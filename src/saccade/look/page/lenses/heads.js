@@ -1,11 +1,8 @@
 // Thumbnails of all heads in all layers, to compare them and to choose one.
 import { button, el } from "saccade/base/dom";
-import { isImage, figureOf } from "saccade/trace/fold";
 import { inkOf } from "saccade/base/theme";
-import { overlaid } from "saccade/lanes/heatmap";
+import { viewOf } from "saccade/lanes/table";
 import { visible } from "saccade/base/format";
-
-const SIZE = 96;
 
 function thumbnail(site, head) {
   const [, rows, columns] = site.weights.shape;
@@ -21,18 +18,6 @@ function thumbnail(site, head) {
   return canvas;
 }
 
-/** The thumbnail of a head over an image: the weights of the word under the pointer, or the sum over all words. */
-function seen(trace, site, head, state, light) {
-  const side = trace.sides.get(site.columns);
-  const figure = figureOf(trace, site, { ...state, head });
-  const { shown, show } = overlaid(side, SIZE, 1);
-  const whole = (place) => figure.rows.reduce((sum, _, row) => sum + figure.at(row, place), 0);
-  const paint = (row) => show(side.tokens.map((_, place) => (row === null ? whole(place) : figure.at(row, place))));
-  paint(null);
-  light.listen(({ row }) => paint(row));
-  return shown;
-}
-
 const WAYS = { "target → source": "Cross-attention", "source → source": "Encoder self-attention",
   "target → written": "Decoder self-attention", "target → target": "Decoder self-attention",
   "question → source": "Question to passage", "source → question": "Passage to question",
@@ -43,20 +28,20 @@ export const wayOf = (site) => WAYS[`${site.rows} → ${site.columns}`] ?? `${si
 
 /** Thumbnails of all heads; a click calls `choose` with the name of a site and a head. */
 export function headGrid({ trace, site: chosen, head, of }, { state, light, choose }) {
-  const pictured = isImage(trace.sides.get(chosen.columns)) && chosen.rows !== chosen.columns;
-  const follows = (site) => pictured && site.rows === chosen.rows && site.columns === chosen.columns;
-  const sites = trace.sites.filter((site) => !pictured || follows(site));
+  const own = chosen.rows !== chosen.columns ? viewOf(trace.sides.get(chosen.columns)).thumbnail : null;
+  const follows = (site) => own !== null && site.rows === chosen.rows && site.columns === chosen.columns;
+  const sites = trace.sites.filter((site) => !own || follows(site));
   const ways = [...new Set(sites.map(wayOf))];
   const nameOf = (site, layer, number) => (site.layer === null ? `${visible(site.name)}, head ${number + 1}`
     : `Layer ${layer + 1}, head ${number + 1}`);
-  const tile = (site, layer, number) => button([follows(site) ? seen(trace, site, number, state, light)
+  const tile = (site, layer, number) => button([follows(site) ? own(trace, site, { ...state, head: number }, light)
     : thumbnail(site, number), el("span", {}, nameOf(site, layer, number))],
   () => choose(site.name, site.heads > 1 ? number : null), { class: "thumbnail",
     "aria-pressed": String(site === chosen && (head === number || site.heads === 1)),
     "data-key": `head-${of}-${site.name}-${number}`,
     "aria-label": `${wayOf(site)}: ${nameOf(site, layer, number)}` });
   return el("div", { class: "heads-view" },
-    el("p", { class: "quiet" }, pictured ? "What all words together attend to; point at a word to see its own."
+    el("p", { class: "quiet" }, own ? "What all words together attend to; point at a word to see its own."
       : "Rows attend, columns are attended to, token by token. Select one to see its ribbons and its matrix."),
     ways.map((way) => el("section", { class: "way" }, el("h3", {}, way),
       sites.filter((site) => wayOf(site) === way).map((site, place) => el("div", { class: "thumbnails" },

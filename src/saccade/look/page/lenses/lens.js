@@ -1,6 +1,7 @@
 // The lens below the stage: words, matrix, heads, search or one step, and the switches that belong to attention sites.
 import { button, byId, el, redraw } from "saccade/base/dom";
 import { decimal, percent, visible } from "saccade/base/format";
+import { viewOf } from "saccade/lanes/table";
 import { headGrid, wayOf } from "saccade/lenses/heads";
 import { matrix } from "saccade/lenses/matrix";
 import { searchLens } from "saccade/lenses/search";
@@ -19,7 +20,7 @@ function select(label, key, options, value, change) {
   options.map(([name, text]) => el("option", { value: name, selected: name === value }, text))));
 }
 
-/** The layer and the head, where there are several; and under ⋯ what is seldom changed. */
+/** Choice of the layer and the head, where there are several; ⋯ opens the rarely used settings. */
 function switches(scene, app) {
   const { first, state } = scene;
   const site = first?.site;
@@ -45,9 +46,9 @@ function switches(scene, app) {
     app.engine.live && optionFields(app),
     sources(app),
   ];
-  return el("div", { class: "switches", role: "group", "aria-label": "What is shown" }, parts,
+  return [parts.length > 0 && el("div", { class: "switches", role: "group", "aria-label": "What is shown" }, parts),
     el("details", { class: "more" }, el("summary", { "data-key": "more", "aria-label": "More settings" }, "⋯"),
-      el("div", { class: "more-box" }, seldom)));
+      el("div", { class: "more-box" }, seldom))];
 }
 
 /** Traces beside the models, to be shown or not. */
@@ -86,7 +87,7 @@ function view(answer, context) {
 function asText({ figure, site, of }) {
   if (!site) return null;
   const lines = figure.rows.map((row, r) => {
-    const parts = strongest(figure, r, 3, figure.side ? 0 : undefined).map((c) =>
+    const parts = strongest(figure, r, 3, viewOf(figure.side).least).map((c) =>
       `${visible(figure.columns[c].name)} ${percent(figure.at(r, c))}`);
     return `${visible(row.name)} ← ${parts.join(", ") || "nothing in particular"}`;
   });

@@ -1,13 +1,12 @@
 // One decoding step explained, with the model's own numbers.
 import { button, el, findAll } from "saccade/base/dom";
+import { viewOf } from "saccade/lanes/table";
 import { nameOf, shownToken, tokenWeights } from "saccade/trace/fold";
 import { rowOf } from "saccade/trace/packed";
 import { strip } from "saccade/lenses/strip";
 import { decimal, percent, visible } from "saccade/base/format";
 
 const BEST = 5;
-const REGIONS = 12;
-/** The number of image regions listed, strongest first; the others share a line. */
 const ALIGNS = {
   softmax: "α = exp(e − largest e) / sum of all exp(e − largest e)",
   sparsemax: "α: the nearest point to the scores whose parts add up to 1; small ones become exactly 0",
@@ -70,8 +69,8 @@ function sharesTable(site, head, row, side) {
   const soft = scores && site.align === "softmax";
   const raised = soft ? [...scores].map((score) => (Number.isFinite(score) ? Math.exp(score - largest) : 0)) : [];
   const places = [...side.tokens.keys()];
-  const listed = side.kind === "grid" ? places.sort((one, two) => weights[two] - weights[one]).slice(0, REGIONS)
-    : places;
+  const { most, part } = viewOf(side); // of many parts the strongest are listed; the others share a line
+  const listed = most < Infinity ? places.sort((one, two) => weights[two] - weights[one]).slice(0, most) : places;
   const line = (name, score, exp, share, attributes = {}) => el("tr", attributes,
     el("th", { scope: "row", dir: "auto" }, name), scores && el("td", { class: "number" }, score),
     soft && el("td", { class: "number exp" }, exp),
@@ -86,7 +85,7 @@ function sharesTable(site, head, row, side) {
   const sum = soft && el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "sum"), el("td"),
     el("td", { class: "number exp" }, decimal(raised.reduce((a, b) => a + b, 0), 3)),
     el("td", { class: "share" }, el("span", { class: "number" }, percent(total)))));
-  const names = [side.kind === "grid" ? "region" : "word", scores && "score e", soft && "exp", "weight α"];
+  const names = [part, scores && "score e", soft && "exp", "weight α"];
   const classes = ["", "score", "exp", "share"];
   return el("div", { class: "scroll shares", tabindex: 0, role: "region", "aria-label": "Scores and weights",
     "data-scroll": "shares" }, el("table", {}, el("thead", {}, el("tr", {}, names.map((name, place) =>
@@ -134,7 +133,7 @@ const vectorAt = (trace, name, place) => {
 function scoring(trace, site, head, row) {
   const columns = trace.sides.get(site.columns);
   const mean = site.heads > 1 && head === null;
-  return card("Score each word, and share out", el("p", {},
+  return card("Scores and attention weights", el("p", {},
     formula(`e = ${visible(site.formula)}`), formula(ALIGNS[site.align] ?? `α by ${visible(site.align)}`)),
   mean && el("p", { class: "quiet" }, `This is the mean of ${site.heads} heads. Choose one above to see its scores.`),
   sharesTable(site, head, row, columns));

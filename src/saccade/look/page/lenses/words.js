@@ -3,7 +3,7 @@
 import { button, el } from "saccade/base/dom";
 import { percent, visible } from "saccade/base/format";
 import { looksBack, strongest, sureness } from "saccade/trace/fold";
-import { tiles } from "saccade/lenses/tiles";
+import { viewOf } from "saccade/lanes/table";
 
 const MOST = 400;
 const LISTED = 3;
@@ -62,7 +62,7 @@ function reading(answer, light) {
   const back = onlyBack(figure);
   return el("div", {},
     el("p", { class: "quiet" }, `One line for each word ${figure.own ? "read" : "written"}: the word is in colour, `,
-      "those it attended to are the darker the more."),
+      "the darker the others, the more it attends to them."),
     el("ol", { class: "reading", tabindex: 0, "aria-label": "Lines, one for each word", "data-scroll": `reading-${of}` },
       figure.rows.slice(0, MOST).map((_, row) => readingLine(answer, row, back, light))));
 }
@@ -72,9 +72,10 @@ export function wordsLens(answer, { light, select, several }) {
   const { figure, site, of } = answer;
   const more = figure.rows.length - MOST;
   const open = (row) => select({ row, column: null, of });
-  const shown = figure.side ? tiles(figure, { light, open })
+  const own = viewOf(figure.side).lines;
+  const shown = own ? own(figure, { light, open })
     : site && looksBack(site) ? reading(answer, light) : listed(answer, { light, select, several });
   return el("div", { class: "words-view" }, shown,
-    more > 0 && !figure.side && el("p", { class: "quiet" },
+    more > 0 && !own && el("p", { class: "quiet" },
       `The last ${more} lines are left out here; the matrix has them.`));
 }

@@ -57,7 +57,7 @@ function row(app, open) {
 }
 
 /** Another text can be taken back here; a change of the answer beside what came of it. */
-const takesBack = (app, open) => (!open || app.reads === "dialogue") && app.depth > 0 && untouched(app.state);
+const takesBack = (app, open) => (!open || app.reads === "dialogue") && app.depth > 0 && !app.back && untouched(app.state);
 const text = (app) => app.readsText() || !app.readsImages();
 let drawn = null;
 

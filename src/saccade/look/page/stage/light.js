@@ -1,11 +1,11 @@
-// What is pointed at: a row (a word that attends) of one answer, a column (a word attended to), or a cell.
-// The stage, the lens and all models listen to it, so that they match.
+// The highlight: a row (a word that attends) of one answer, a column (a word attended to), or a cell.
+// The stage, the lens and all models listen to it, so that they highlight the same.
 
 const itself = (of, row, to) => (of === to ? row : null);
 
 export class Light {
   #listeners = new Set();
-  /** What is lit without a pointer: the selected word, or the step shown. */
+  /** The highlight while nothing is pointed at: the selected word, or the step shown. */
   home = { row: null, column: null, of: 0 };
   row = null;
   column = null;
@@ -25,7 +25,7 @@ export class Light {
     Object.assign(this, home);
   }
 
-  /** Light this where nothing was chosen. */
+  /** Set the highlight for when nothing is pointed at, unless a word was selected. */
   rest(home) {
     if (this.home.row !== null || this.home.column !== null) return;
     this.home = home;

@@ -24,9 +24,42 @@ function curve(from, to, origin) {
     + `${middle.toFixed(1)} ${x1.toFixed(1)} ${y1.toFixed(1)}`;
 }
 
+const [GUTTER, GAP, BEND, APART] = [6, 4, 7, 4];
+/** Pixels from the words to the ribbons beside them, from a line to those below it, of their bends, and between them. */
+const THIN = 4;
+/** The widest ribbon beside words. */
+
+/** A path through points with round bends. */
+function bent(points) {
+  const parts = points.map(([x, y], place) => {
+    const [before, after] = [points[place - 1], points[place + 1]];
+    if (!before) return `M${x.toFixed(1)} ${y.toFixed(1)}`;
+    if (!after) return `L${x.toFixed(1)} ${y.toFixed(1)}`;
+    const near = ([toX, toY]) => {
+      const long = Math.hypot(toX - x, toY - y) || 1;
+      const step = Math.min(BEND, long / 2) / long;
+      return `${(x + (toX - x) * step).toFixed(1)} ${(y + (toY - y) * step).toFixed(1)}`;
+    };
+    return `L${near(before)}Q${x.toFixed(1)} ${y.toFixed(1)} ${near(after)}`;
+  });
+  return parts.join("");
+}
+
+/**
+ * A ribbon where lanes wrap: below the line of `from`, beside all words, and above the line of `to`, so that it passes
+ * behind none. `lane` keeps several beside each other.
+ */
+function beside(from, to, origin, left, lane) {
+  const middle = (box) => (box.left + box.right) / 2 - origin.left;
+  const [down, up] = [from.bottom - origin.top, to.top - origin.top];
+  const x = left - GUTTER - APART * lane;
+  return bent([[middle(from), down], [middle(from), down + GAP], [x, down + GAP], [x, up - GAP], [middle(to), up - GAP],
+    [middle(to), up]]);
+}
+
 /**
  * The drawing over `box`, which holds both lanes. `sparse`: so many words that only ribbons of the lit word are drawn, as
- * they also are where lanes wrap. `below`: other lanes lie between, so they are drawn only for a word of this answer.
+ * they also are where lanes wrap; there they run beside the words. `below`: other lanes lie between, so they are drawn only for a word of this answer.
  * Returns {element, place(), wraps()}: `place` measures the words again, as after a change of size.
  */
 export function ribbons(box, figure, upper, lower, { light, of, sparse, below }) {
@@ -44,8 +77,7 @@ export function ribbons(box, figure, upper, lower, { light, of, sparse, below })
     const whole = light.empty || (light.row !== null && !mine) || !chosen.includes(true);
     paths.forEach((path, number) => {
       const { weight } = links[number];
-      // ribbons of wrapped lanes pass behind words, which have to stay legible
-      const strong = wraps ? 0.16 + 0.34 * weight : 0.3 + 0.7 * weight;
+      const strong = 0.3 + 0.7 * weight;
       const rest = sparse || below || wraps ? 0 : whole ? 0.14 + 0.6 * weight : 0.05;
       path.setAttribute("stroke-opacity", (!whole && chosen[number] ? strong : rest).toFixed(3));
     });
@@ -58,8 +90,15 @@ export function ribbons(box, figure, upper, lower, { light, of, sparse, below })
     const [left, top] = [origin.left - box.scrollLeft, origin.top - box.scrollTop];
     element.setAttribute("width", box.scrollWidth);
     element.setAttribute("height", box.scrollHeight);
-    paths.forEach((path, number) => path.setAttribute("d",
-      curve(tops[links[number].column], bottoms[links[number].row], { left, top })));
+    const side = Math.min(...tops.map((each) => each.left), ...bottoms.map((each) => each.left)) - left;
+    const [last, first] = [tops.at(-1)?.top, bottoms[0]?.top];
+    paths.forEach((path, number) => {
+      const { row, column, weight } = links[number];
+      const [from, to] = [tops[column], bottoms[row]];
+      const open = !wraps || (Math.abs(from.top - last) < from.height / 2 && Math.abs(to.top - first) < to.height / 2);
+      path.setAttribute("d", open ? curve(from, to, { left, top }) : beside(from, to, { left, top }, side, number % 2));
+      path.setAttribute("stroke-width", (1 + ((open ? WIDEST : THIN) - 1) * weight).toFixed(2));
+    });
     lit();
   };
   return { element, place, wraps: () => wraps };

@@ -1,15 +1,16 @@
 // The stage: what was read and what was written, as lanes of words joined by ribbons.
-import { button, byId, el, redraw } from "saccade/base/dom";
-import { decimal, percent, visible } from "saccade/base/format";
+import { byId, el, find, redraw } from "saccade/base/dom";
+import { percent, visible } from "saccade/base/format";
 import { laneOf } from "saccade/lanes/table";
-import { plainLane } from "saccade/lanes/text";
 import { drawAsk } from "saccade/stage/ask";
+import { changes, savedChanges } from "saccade/stage/changes";
 import { contextOf } from "saccade/stage/context";
 import { ribbons } from "saccade/stage/ribbons";
-import { counterparts, matches, sentenceOf, shiftOf } from "saccade/stage/diff";
-import { fit } from "saccade/stage/fit";
+import { counterparts, matches, shiftOf } from "saccade/stage/diff";
+import { factsOf, notesOf } from "saccade/stage/facts";
+import { fit, keepRoom } from "saccade/stage/fit";
 import { spansOf } from "saccade/stage/spans";
-import { copiedShare, logProbability, sureness, unknownTokens } from "saccade/trace/fold";
+import { copiedShare, sureness, unknownTokens } from "saccade/trace/fold";
 
 const MANY = 30;
 /** Words in a lane; with more, the words wrap and only the ribbons of the word in question are drawn. */
@@ -115,31 +116,6 @@ function twinsOf(answers) {
   };
 }
 
-/** The answer before the changes, and what the changes did; after the `last` answer, how to take them back. */
-function changes(answer, app, last) {
-  if (!answer.diff || answer.model === null) return null;
-  return el("div", { class: "changes" }, answer.diff.changed > 0 && plainLane({ label: "Was", words: answer.diff.old }),
-    el("p", { class: "what-happened" }, el("span", {}, sentenceOf(answer, app.state)),
-      last && app.depth > 0 && button("Undo", () => app.undo(), { class: "small", "data-key": "undo", title: "Z" }),
-      last && button("Start over", () => app.startOver(), { class: "small", "data-key": "start-over" })));
-}
-
-/** What was changed before the trace was saved, in words. */
-function savedChanges({ trace, model }) {
-  const { block = [], force = [], pull = [] } = model === null ? trace.options : {};
-  const told = [block.length && `${block.length} tokens hidden`, force.length && `${force.length} tokens given`,
-    pull.length && `${pull.length} weights set by hand`].filter(Boolean);
-  return told.length > 0 && el("p", { class: "quiet" }, `Saved with changes: ${told.join(", ")}.`);
-}
-
-function factsOf({ trace, site, why }) {
-  const { preset, parameters } = trace.model;
-  return el("p", { class: "quiet facts" }, `${visible(preset)} · ${parameters.toLocaleString("en")} parameters · `
-    + `log-probability ${decimal(logProbability(trace))}`,
-  why && el("span", {}, ` · Not changed: ${visible(why)}.`),
-  !site && el("span", {}, " · This model has no attention: it reads everything into one vector."));
-}
-
 /** Lanes of all answers that have a trace; measured and joined by ribbons after they are on the page. */
 function lanes(scene, app, light) {
   const { first } = scene;
@@ -156,13 +132,18 @@ function lanes(scene, app, light) {
     { light, of: answer.of, sparse, below: number > 0 }));
   const each = answers.map((answer, number) => el("div", { class: answer.slow || answer.fault ? "answer busy" : "answer" },
     !read?.alone && wrote[number].element, spansOf(answer, number === 0 ? read : null),
-    changes(answer, app, number === answers.length - 1), savedChanges(answer), factsOf(answer)));
+    changes(answer, app, { last: number === answers.length - 1 && !(app.sheet && scene.pick),
+      covered: app.sheet && scene.pick?.of === answer.of }), savedChanges(answer), notesOf(answer)));
+  answers.forEach((answer, number) => (find(".lane-name", wrote[number].element) ?? each[number]).append(factsOf(answer)));
   box.append(...[...contextOf(first, read, scene, app, light), read?.element, el("div", { class: "answers" }, each),
     ...drawn.map(({ element }) => element)].filter(Boolean));
   light.twin = twinsOf(answers);
   if (read) follow(light, read, wrote, answers);
   return { box, place: () => {
-    if (!sparse && !read?.sized) fit(box, document.body.classList.contains("present"));
+    const present = document.body.classList.contains("present");
+    const { text, passage, turns, models, traces, site, unit, sinks } = app.state;
+    const same = JSON.stringify([text, passage, turns, app.image?.id, models, traces, site, unit, sinks, innerWidth, present]);
+    keepRoom(box, same, !sparse && !read?.sized ? (most) => fit(box, present, most) : null);
     drawn.forEach(({ place }) => place());
     const wraps = drawn.some((each) => each.wraps());
     box.classList.toggle("lines", wraps);

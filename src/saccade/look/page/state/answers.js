@@ -13,7 +13,7 @@ const RETRY = 2000;
 /** Milliseconds between attempts while the server does not answer. */
 const SLOW = 150;
 /** Milliseconds after which the page shows that it waits. */
-const EMPTY = { trace: null, base: null, busy: false, slow: false, fault: null, why: null };
+const EMPTY = { trace: null, base: null, asked: null, busy: false, slow: false, fault: null, why: null };
 
 /** The tokens of hidden words in one model's source; words that this model splits differently are left out. */
 export function hiddenTokens(trace, hide) {
@@ -23,11 +23,11 @@ export function hiddenTokens(trace, hide) {
   return hide.flatMap((number) => entries[number]?.places ?? []);
 }
 
-/** True if interventions by token number are those of this model. */
+/** True if interventions by token id are those of this model. */
 const owns = (state, model) => state.on === null || state.on === model;
 const numbered = (state) => state.force.length > 0 || state.pull.length > 0;
 
-/** The body of a trace request; `own` are the interventions by token number, {force, pull, block}. */
+/** The body of a trace request; `own` are the interventions by token id, {force, pull, block}. */
 export function requestOf(state, { name: model, input: kind }, image, base, { force = [], pull = [], block = [] } = {}) {
   /** @type {Record<string, any>} */
   const request = { model, ...(image === null ? { input: inputOf(state, kind) } : { image: image.base64 }),
@@ -52,7 +52,10 @@ export class Answers {
     this.show = show;
   }
 
-  /** {trace, base, busy, slow, fault, why}: `trace` may be of an earlier request while busy or after a fault. */
+  /**
+   * {trace, base, asked, busy, slow, fault, why}: `trace` may be of an earlier request while busy or after a fault;
+   * `asked` is the request that it answers.
+   */
   of(model) {
     return this.#slots.get(model) ?? EMPTY;
   }
@@ -110,15 +113,16 @@ export class Answers {
   async #answer(known, state, image, slot, control) {
     const model = known.name;
     try {
-      const base = await this.#trace(requestOf({ ...state, ...UNTOUCHED }, known, image, null), image, control.signal);
+      const plain = requestOf({ ...state, ...UNTOUCHED }, known, image, null);
+      const base = await this.#trace(plain, image, control.signal);
       const own = await this.#own(state, model, base);
       if (slot.control !== control) return; // a newer request has replaced this one
       const asked = requestOf({ ...state, hide: own.hide }, known, image, base, own);
       const touched = !untouched(state) && ["force", "block", "pull"].some((name) => name in asked);
       const trace = touched ? await this.#trace(asked, image, control.signal) : base;
       if (slot.control !== control) return;
-      Object.assign(slot, { trace, base: touched ? base : null, fault: null, busy: false, slow: false,
-        why: own.why ?? null });
+      Object.assign(slot, { trace, base: touched ? base : null, asked: touched ? asked : plain, fault: null, busy: false,
+        slow: false, why: own.why ?? null });
       this.show(model);
     } catch (error) {
       if (slot.control !== control || error.name === "AbortError") return;

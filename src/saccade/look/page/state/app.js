@@ -4,6 +4,8 @@ import { Answers } from "saccade/state/answers";
 import { fieldsOf, filled } from "saccade/state/input";
 import { decode, encode, START, UNTOUCHED, untouched } from "saccade/state/link";
 
+const SHEET = 1100;
+/** Widest window whose inspector is a sheet, as in the style sheet. */
 const PATIENCE = 250;
 /** Milliseconds of silence while typing before a request is sent. */
 
@@ -25,8 +27,12 @@ export class App {
     this.models = engine.models;
     /** The words that were selected last, {row, column}, each {place, of} or null. */
     this.recent = { row: null, column: null };
-    /** Whether the answer to an act is awaited; then the selection goes to what changed. */
+    /** Whether the answer to an intervention is awaited; then the selection stays with the followed word, or goes to what changed. */
     this.acted = false;
+    /** Whether an input has come that no word was selected in yet. */
+    this.fresh = true;
+    /** Whom hiding in the inspector concerns: "all" words, or the selected "one". */
+    this.scope = "all";
     this.#answers = new Answers(engine, (model) => (this.readsImages([model]) ? this.image ?? { id: 0, base64: "" }
       : null), (model) => this.draw(model ?? null));
     this.state = this.#usual();
@@ -98,6 +104,7 @@ export class App {
 
   /** Show an example; one with an image becomes the input image. */
   showExample(example, { push = true } = {}) {
+    this.fresh = true;
     if (example.image) {
       this.image = { id: example.name, name: example.name, example: true, base64: example.image.split(",").at(-1) };
       this.update({ ...UNTOUCHED, step: 0, pick: null }, { push });
@@ -108,9 +115,9 @@ export class App {
    * Change the state. `push`: as a step that can be undone, with the browser's back button too. `soon`: milliseconds
    * to wait before the request, because more changes follow, as while typing. `follow`: as one of many changes while
    * a slider moves: requests go on at a steady pace, and the page is drawn when they are answered. `act`: an
-   * intervention, after which the selection goes to what changed.
+   * intervention, after which the selection goes to what changed. `back`: what undoing this step does, in words.
    */
-  update(changes, { push = false, soon = 0, follow = false, act = false } = {}) {
+  update(changes, { push = false, soon = 0, follow = false, act = false, back = null } = {}) {
     this.state = { ...this.state, ...changes };
     if ("text" in changes || "models" in changes) this.recent = { row: null, column: null };
     for (const part of ["row", "column"]) {
@@ -119,7 +126,7 @@ export class App {
     }
     if (push) this.acted = act;
     if (!("text" in changes)) this.typing = false;
-    if (push) history.pushState({ depth: this.depth + 1 }, "", `#${encode(this.state)}`);
+    if (push) history.pushState({ depth: this.depth + 1, back }, "", `#${encode(this.state)}`);
     else if (!follow) history.replaceState(history.state, "", `#${encode(this.state)}`); // browsers limit how often
     this.#changed(soon, follow);
   }
@@ -133,8 +140,19 @@ export class App {
     if (this.depth > 0) history.back();
   }
 
-  startOver() {
-    this.update({ ...UNTOUCHED }, { push: true });
+  /** What undoing Start over does, in words; null after other steps. */
+  get back() {
+    return history.state?.back ?? null;
+  }
+
+  /** Take back all interventions; `back` says what undoing that does. */
+  startOver(back) {
+    this.update({ ...UNTOUCHED }, { push: true, back });
+  }
+
+  /** Whether the inspector, once a word is selected, is a sheet over the page. */
+  get sheet() {
+    return innerWidth <= SHEET;
   }
 
   #changed(soon = 0, follow = false) {
@@ -187,7 +205,7 @@ export class App {
   shown() {
     const asked = this.state.models.map((name) => ({ model: name, label: name, ...this.#answers.of(name) }));
     const saved = this.state.traces.map((place) => ({ model: null, trace: this.traces[place].trace, base: null,
-      busy: false, fault: null, why: null, label: `${place + 1}. ${this.traces[place].trace.model.name}` }));
+      asked: null, busy: false, fault: null, why: null, label: `${place + 1}. ${this.traces[place].trace.model.name}` }));
     return [...asked, ...saved];
   }
 

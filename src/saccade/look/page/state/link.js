@@ -23,7 +23,7 @@ export const OPTIONS = {
  * `text` is what is read, or asked about the `passage`; `turns` are the turns of a dialogue.
  *
  * Interventions: `hide` are numbers of words that no model may attend to. `force` (tokens that the answer begins with),
- * `pull` ([step, token, weight]) and `block` (tokens, of old links) belong to the model `on`, as token numbers differ
+ * `pull` ([step, token, weight]) and `block` (tokens, of old links) belong to the model `on`, as token ids differ
  * between models. `pick` is the selected word: {row, column, of}, each a number or null; `of` is the answer's place.
  */
 export const START = {

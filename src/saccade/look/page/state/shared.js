@@ -1,8 +1,8 @@
-// What was done by token number to one model, for another one: token numbers differ, so texts decide.
+// Interventions on one model, applied to another: token ids differ, so tokens are matched by their texts.
 
 const same = (one, two) => one?.tokens.join("\n") === two?.tokens.join("\n");
 
-/** The other model's numbers of these texts, as far as its own answer offered them; undefined where it did not. */
+/** The other model's token ids of these texts, as far as its own answer has them; else undefined. */
 function numbersOf(texts, trace) {
   const known = new Map(trace.steps.flatMap((step) => [...step.candidates.map(([token, text]) => [text, token]),
     [step.text, step.token]]));

@@ -111,6 +111,9 @@ const UNKNOWN = "<unk>";
 export const unknownTokens = (side) =>
   new Set(side?.tokens.flatMap((token, place) => (token === UNKNOWN && !side.marks.includes(place) ? [place] : [])));
 
+/** Whether an answer is written token by token, so that other tokens can be asked for; a label is not. */
+export const writesTokens = (trace) => trace.task !== "classification";
+
 /** The probability of a written word: the product over its tokens, or null if the trace has no steps for it. */
 export function sureness(trace, entry) {
   const steps = entry.places.map((place) => trace.steps[place]);

@@ -101,6 +101,14 @@ function parse(source, where) {
   }
 }
 
+/** Parse only the steps of a trace, without its arrays; `where` names it in errors. */
+export function openSteps(source, where) {
+  const found = parse(source, where);
+  need(record(found) && record(found.sides), `${where} has no sides.`);
+  const sides = new Map(Object.entries(found.sides).map(([name, side]) => [name, checkSide(side, name, where)]));
+  return checkSteps(found.steps ?? [], sides, where);
+}
+
 /** Parse a trace; `where` names it in errors. The text is kept, to be saved unchanged. */
 export async function openTrace(source, where) {
   const found = parse(source, where);

@@ -12,6 +12,9 @@ export function answerOf(trace) {
   return ends.some((place) => end.includes(place)) ? null : ends;
 }
 
+/** The least token that a step may have: an answer that is a part of the text ends after it begins. */
+export const leastToken = (trace, step) => (trace.task === "questions" && step > 0 ? trace.steps[step - 1].token : 0);
+
 /**
  * The most likely answers [{first, last, share}], best first, without those that overlap with a better one;
  * {first: null} is "no answer".

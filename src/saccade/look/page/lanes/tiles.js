@@ -1,10 +1,10 @@
-// A small image for each written word: the input image, clear where that word attends to.
+// What lenses show of an image: a small one for each written word, clear where that word attends to, and one for each head.
 import { button, el, roving } from "saccade/base/dom";
-import { strongest } from "saccade/trace/fold";
+import { figureOf, strongest } from "saccade/trace/fold";
 import { overlaid } from "saccade/lanes/heatmap";
 import { percent, visible } from "saccade/base/format";
 
-const SIZE = 168;
+const [SIZE, SMALL] = [168, 96];
 const FAINTEST = 0.3;
 /** Opacity of a tile whose word does not attend to the region under the pointer. */
 
@@ -23,7 +23,7 @@ function tile(side, figure, row, light, open) {
 }
 
 /** Draw a tile for each word; a click calls `open` with its row. */
-export function tiles(figure, { light, open }) {
+function tiles(figure, { light, open }) {
   if (figure.own) return el("p", { class: "quiet" },
     "Here regions attend to regions: point at one in the image to see what it attends to.");
   if (!figure.rows.length) return el("p", { class: "quiet" },
@@ -43,3 +43,18 @@ export function tiles(figure, { light, open }) {
     el("p", { class: "legend" }, "Clear: attended to. The line: half of the maximum. "
       + `%: the strongest of ${figure.side.grid.join(" × ")} regions.`));
 }
+
+/** The image for a head: the weights of the word under the pointer, or the sum over all words. */
+function thumbnail(trace, site, options, light) {
+  const side = trace.sides.get(site.columns);
+  const figure = figureOf(trace, site, options);
+  const { shown, show } = overlaid(side, SMALL, 1);
+  const whole = (place) => figure.rows.reduce((sum, _, row) => sum + figure.at(row, place), 0);
+  const paint = (row) => show(side.tokens.map((_, place) => (row === null ? whole(place) : figure.at(row, place))));
+  paint(null);
+  light.listen(({ row }) => paint(row));
+  return shown;
+}
+
+/** Regions of an image; see lanes/table.js. */
+export const imageView = { part: "region", most: 12, least: 0, lines: tiles, thumbnail };

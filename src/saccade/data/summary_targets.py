@@ -1,0 +1,110 @@
+"""Further targets for summarizers: with few summaries, a model also learns to write titles and to copy sentences.
+
+A mark before the source asks for such a target, as the control codes of CATTS do (Cachola et al. 2020). Marks are
+special tokens, which no text becomes; a source without a mark asks for what the task writes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, Literal
+
+from pydantic import Field
+
+from saccade.batch import BOS, EOS
+from saccade.config import Config
+from saccade.data.example import Example
+from saccade.data.features import CopyFeature, TokenFeature
+from saccade.data.open_vocabulary import OpenVocabulary
+from saccade.data.store import Numbered
+from saccade.data.tokenizer import Tokenizer
+
+__all__ = ["AskedCopies", "AskedTokens", "SummaryConfig", "key_sentence"]
+
+Target = Literal["summary", "title", "key-sentence", "sentence"]
+
+
+class SummaryConfig(Config):
+    """For summarization: what the model learns to write."""
+
+    writes: Target = "summary"
+    """What the model writes. key-sentence: the sentence of the text that is most like its summary."""
+    also: list[Target] = Field(default_factory=list)
+    """What it also learns to write, after a mark that only training sets.
+
+    title: the field `title` of JSON lines. sentence: one sentence of each text.
+    """
+
+
+class AskedTokens(TokenFeature):
+    """The tokens of the source; every training example comes once for each target, with the mark of that target."""
+
+    def __init__(self, tokenizer: Tokenizer, config: SummaryConfig, sentences: Callable[[str], list[str]]) -> None:
+        super().__init__("source", tokenizer)
+        self._config, self._sentences = config, sentences
+
+    def keep(self, examples: Iterable[Example]) -> Iterator[Example]:
+        for number, example in enumerate(examples):
+            yield from self._targets(number, example)
+
+    def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
+        return [[*_mark(one), *tokens] for (_, one), tokens in zip(chunk, super().encode(chunk), strict=True)]
+
+    def fingerprint(self) -> Any:
+        return [self.name, self._config.model_dump()]
+
+    def _targets(self, number: int, example: Example) -> Iterator[Example]:
+        sentences = self._sentences(example.source or "")
+        found = {
+            "summary": example.target,
+            "title": example.title,
+            "key-sentence": key_sentence(sentences, example.target or ""),
+        }
+        place = number % max(len(sentences), 1)
+        for name in (self._config.writes, *self._config.also):
+            target = sentences[place] if name == "sentence" and sentences else found.get(name)
+            if target is None:
+                continue
+            if name == self._config.writes:
+                yield example if name == "summary" else replace(example, target=target, links=None)
+            else:
+                asked = f"sentence {place}" if name == "sentence" else name
+                yield replace(example, target=target, links=None, asked=asked)
+
+
+class AskedCopies(CopyFeature):
+    """What a copy of each source token writes; a copy of a mark writes nothing."""
+
+    def vocabularies(self, chunk: Sequence[Numbered]) -> Iterable[OpenVocabulary]:
+        texts = [one.source or "" for _, one in chunk]
+        rows = zip(chunk, texts, self.tokenizer.tokens(texts), strict=True)
+        return (OpenVocabulary(self.tokenizer, text, [*_mark(one), *tokens]) for (_, one), text, tokens in rows)
+
+
+def key_sentence(sentences: Sequence[str], summary: str) -> str | None:
+    """Return the sentence that shares most words and bigrams with the summary (F1); the first among equals."""
+    wanted = _grams(summary)
+    return max(sentences, key=lambda sentence: _f1(_grams(sentence), wanted), default=None)
+
+
+def _mark(example: Example) -> list[int]:
+    """Return the special tokens that ask for the target of an example."""
+    if example.asked is None:
+        return []
+    if example.asked.startswith("sentence "):
+        return [BOS] * (int(example.asked.split()[1]) + 2) + [EOS]
+    return {"title": [BOS], "key-sentence": [EOS], "summary": [BOS, EOS]}[example.asked]
+
+
+def _grams(text: str) -> Counter[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.lower())
+    return Counter([(word,) for word in words] + list(pairwise(words)))
+
+
+def _f1(one: Counter[tuple[str, ...]], other: Counter[tuple[str, ...]]) -> float:
+    size = one.total() + other.total()
+    return 2 * (one & other).total() / size if size else 0.0

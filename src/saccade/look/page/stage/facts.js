@@ -1,0 +1,25 @@
+// What model answered, and how likely it finds its answer, in plain words behind a question mark.
+import { el } from "saccade/base/dom";
+import { decimal, percent, visible } from "saccade/base/format";
+import { popup } from "saccade/base/popup";
+import { logProbability } from "saccade/trace/fold";
+
+/** The question mark beside an answer. */
+export function factsOf({ trace, of }) {
+  const { preset, parameters } = trace.model;
+  const total = logProbability(trace);
+  const facts = [[visible(preset), "The kind of model: which parts it has and how they are joined."],
+    [`${parameters.toLocaleString("en")} parameters`, "The numbers that training learnt."],
+    [`log-probability ${decimal(total)}`, `How likely the model finds this whole answer: ${percent(Math.exp(total))}. That is the `
+      + "product of how sure it is of each word; its logarithm stays readable for long answers. Closer to 0 is surer."]];
+  const box = popup(`facts-${of}`, el("span", { class: "circle" }, "?"), el("dl", {}, facts.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])));
+  box.classList.add("facts");
+  box.querySelector("summary").setAttribute("aria-label", "About this answer");
+  return box;
+}
+
+/** Why an answer was not changed with the others, and what its model lacks. */
+export function notesOf({ site, why }) {
+  const notes = [why && `Not changed: ${visible(why)}.`, !site && "This model has no attention: it reads everything into one vector."];
+  return notes.some(Boolean) && el("p", { class: "quiet notes" }, notes.filter(Boolean).join(" "));
+}
