@@ -30,7 +30,8 @@ def greedy(model: Seq2Seq, batch: Batch, **limits) -> list[Hypothesis]:
 
 def beam(model: Seq2Seq, batch: Batch, width: int = 5, **options) -> list[list[Hypothesis]]:
     """The best of each sentence; `options`: those of Beam, and limits."""
-    own = {name: options.pop(name) for name in ("length_penalty", "coverage_penalty", "nbest") if name in options}
+    names = ("length_penalty", "coverage_penalty", "overlap_penalty", "nbest")
+    own = {name: options.pop(name) for name in names if name in options}
     return run(model, batch, Beam(width, **{"nbest": 1, "length_penalty": 0.0, **own}), Limits.parse(options))
 
 

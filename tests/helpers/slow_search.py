@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -48,25 +48,49 @@ def log_probability(said: Replay, tokens: Sequence[int]) -> float:
     return sum(float(said.logs[t, token]) for t, token in enumerate(tokens))
 
 
-def coverage(said: Replay, sites: Sequence[str], steps: int) -> Tensor:
-    """(S,): the attention each source word got in the first steps, the mean of sites and heads."""
-    return torch.stack([said.looks[site][:, :steps].mean(0).sum(0) for site in sites]).mean(0)
+def mean_attention(said: Replay, sites: Sequence[str], steps: int) -> list[list[float]]:
+    """A row for each of the first steps: the attention to each source word, the mean of sites and heads."""
+    return torch.stack([said.looks[site][:, :steps].mean(0) for site in sites]).mean(0).tolist()
 
 
 # The same searches as in saccade, slow and plain
 
+Allowed = Callable[[Sequence[int], int], bool]
+"""Whether a word may follow some words."""
+
+
+def no_repeat(size: int) -> Allowed:
+    """No run of `size` words stands twice."""
+
+    def allowed(words: Sequence[int], word: int) -> bool:
+        text = [*words, word]
+        runs = [tuple(text[at : at + size]) for at in range(len(text) - size + 1)]
+        return word == EOS or len(set(runs)) == len(runs)
+
+    return allowed
+
+
+def at_least(length: int) -> Allowed:
+    """No end before `length` words."""
+    return lambda words, word: word != EOS or len(words) >= length
+
 
 @dataclass(frozen=True)
 class Penalties:
-    """α and β of a beam search."""
+    """α, β and γ of a beam search."""
 
     length: float = 0.0
     coverage: float = 0.0
+    overlap: float = 0.0
 
-    def score(self, log: float, length: int, covered: Tensor | None) -> float:
+    def score(self, log: float, length: int, looks: list[list[float]] | None) -> float:
+        """`looks`: the attention to each source word, a row for each step."""
         score = log / ((5 + length) / 6) ** self.length
-        if self.coverage and covered is not None:
-            score += self.coverage * sum(math.log(max(min(share, 1.0), 1e-10)) for share in covered.tolist())
+        for column in zip(*looks or (), strict=True):
+            if self.coverage:
+                score += self.coverage * math.log(max(min(sum(column), 1.0), 1e-10))
+            for step, share in enumerate(column):
+                score -= self.overlap * min(share, sum(column[:step]))
         return score
 
 
@@ -95,8 +119,9 @@ def score_all(
     found = []
     for tokens, said in zip(candidates, replay(model, sentence, [words_of(c) for c in candidates]), strict=True):
         log = log_probability(said, tokens)
-        covered = coverage(said, model.source_sites, len(tokens)) if penalties.coverage else None
-        found.append(Found(tuple(tokens), log, penalties.score(log, len(tokens), covered)))
+        wanted = penalties.coverage or penalties.overlap
+        looks = mean_attention(said, model.source_sites, len(tokens)) if wanted else None
+        found.append(Found(tuple(tokens), log, penalties.score(log, len(tokens), looks)))
     return found
 
 
@@ -126,6 +151,7 @@ def slow_beam(
     nbest: int,
     *,
     stop_early: bool = True,
+    rules: Sequence[Allowed] = (),
 ) -> list[Found]:
     """Beam search over lists; without `stop_early` it always goes on to max_length."""
     pool: list[Found] = []
@@ -136,12 +162,15 @@ def slow_beam(
             ((*words, word), log + float(view.logs[-1, word]))
             for (words, log), view in zip(beams, said, strict=True)
             for word in range(EOS, model.vocabulary)
+            if all(allowed(words, word) for allowed in rules)
         ]
         every.sort(key=lambda one: -one[1])
         ended = [tokens for tokens, _ in every[:width] if tokens[-1] == EOS]
         if ended:
             pool = rank([*pool, *score_all(model, sentence, ended, penalties)])
         beams = [(tokens, log) for tokens, log in every if tokens[-1] != EOS][:width]
+        if not beams:
+            return pool[:nbest]
         if stop_early and len(pool) >= nbest:
             lengths = range(step + 1, max_length + 1)
             hopes = [penalties.score(beams[0][1], length, None) for length in lengths]

@@ -39,7 +39,7 @@ from helpers.models import (
 from helpers.pairwise import pairwise
 from saccade import pytree
 from saccade.attention import ALIGNS, SCORES, WINDOWS, Tape
-from saccade.batch import Batch
+from saccade.batch import BOS, EOS, Batch
 from saccade.layers.cells import CELLS
 from saccade.layers.initial_state import INITIAL_STATES
 from saccade.layers.readout import READOUTS
@@ -278,8 +278,9 @@ def test_saved_weights_give_the_same_logits(make: Callable[[], nn.Module], built
     ids=[*ENGINES, *(f"classifier {name}" for name in CLASSIFIERS)],
 )
 def test_every_parameter_gets_a_gradient(built: Callable[[], nn.Module]):
-    model = built()
-    grads = gradients(model, model(Ragged(((7, 5), (5, 7))).batch()))
+    model, batch = built(), Ragged(((7, 5), (5, 7))).batch()
+    batch.source[:, 2] = BOS  # a second turn, for models that read dialogues
+    grads = gradients(model, model(batch))
     silent = {name for name, grad in grads.items() if not grad.abs().max() > 1e-6}
     # A key's bias adds the same to all scores of a query, so a softmax does not see it, unless positions turn it.
     turned = any(type(module).__name__ == "Rotary" for module in model.modules())
@@ -473,6 +474,16 @@ WITHOUT_ATTENTION = {
     )
 } | {"fixed_context": [False, True], "initial_state": ["zero", "final", "project", "mean"]}
 STEPS = {"project": [None, "none", "qk", "qkv"], "itself": [True, False]}
+TURNS = {
+    "score": ["additive", "general", "projected-dot", "coverage", "location-aware", "location"],
+    "align": ["softmax", "sparsemax", "entmax-1.5", "sigmoid"],
+    "attend_from": ["previous", "current"],
+    "input_feeding": [False, True],
+    "initial_state": ["last", "mean", "zero"],
+    "bidirectional": [False, True],
+    "both_turns": [False, True],
+    "cell": ["gru", "lstm"],
+}
 SELF_ATTENTIVE = {
     **LOOKS,
     **STEPS,
@@ -498,9 +509,12 @@ def label(choice: dict[str, Any]) -> str:
     return "-".join(str(part) for parts in values for part in parts)
 
 
-def hold_the_laws(model: Seq2Seq) -> None:
+SOURCES = [[4, 5, 6, 7, 8, 9, 10], [10, 8, 9]]
+
+
+def hold_the_laws(model: Seq2Seq, sources: list[list[int]] = SOURCES) -> None:
     """In float64 and without repeated words: rounding would decide a hard choice between equal keys."""
-    model, batch = loud(model.double()), Batch.from_lists([[4, 5, 6, 7, 8, 9, 10], [10, 8, 9]], [[5], [9, 6, 4, 10]])
+    model, batch = loud(model.double()), Batch.from_lists(sources, [[5], [9, 6, 4, 10]])
     forward_is_stepping(model, batch)
     neither_padding_nor_batch_mates_matter(model, batch)
     states_keep_their_form(model, row_of(batch, 1))
@@ -519,6 +533,27 @@ def test_any_combination_without_attention_holds_the_laws(choice: dict[str, Any]
     unused = {"score": "dot", "align": "softmax", "window": "global", "heads": None, "attend_from": "previous"}
     settings = recurrent_settings({**unused, "encoder_cell": choice["cell"], **choice})
     hold_the_laws(build_seq2seq("cho", VOCABULARY, VOCABULARY, **settings | {"attention": None}))
+
+
+DIALOGUES = [[BOS, 4, 5, 6, EOS, 7, BOS, 8, 9, EOS], [BOS, 10, 8, EOS, 9, EOS]]
+
+
+@pytest.mark.parametrize(
+    "choice", [None, *pairwise(TURNS)], ids=lambda choice: "none" if choice is None else label(choice)
+)
+def test_any_attention_over_turns_holds_the_laws(choice: dict[str, Any] | None):
+    if choice is None:
+        return hold_the_laws(tiny("hred"), DIALOGUES)
+    choice = dict(choice)
+    score, align, cell = choice.pop("score"), choice.pop("align"), choice.pop("cell")
+    options = OPTIONS.get(score, {})
+    encoder = {"cell": cell, "width": 4, "bidirectional": choice.pop("bidirectional")}
+    turns = {"cell": cell, "width": 4, "bidirectional": choice.pop("both_turns")}
+    attention = {"score": score, "align": align, "score_options": options}
+    decoder = {**choice, "cell": cell, "width": 8}
+    return hold_the_laws(
+        tiny("hred-attention", encoder=encoder, turns=turns, decoder=decoder, attention=attention), DIALOGUES
+    )
 
 
 @pytest.mark.parametrize("cell", CELLS)

@@ -27,14 +27,16 @@ from helpers.search import (
 from helpers.slow_search import (
     Penalties,
     assert_found,
+    at_least,
     brute_force,
-    coverage,
     log_probability,
+    mean_attention,
     replay,
     slow_beam,
     slow_greedy,
     words_of,
 )
+from helpers.slow_search import no_repeat as no_run_twice
 from helpers.table_model import random_table
 from saccade import pytree
 from saccade.attention.tape import Tape
@@ -103,6 +105,7 @@ def test_a_beam_of_one_with_a_length_penalty_is_never_worse_than_greedy(case, al
 
 FULL = [(case, Penalties(length)) for case in EVERY for length in (0.0, 1.5, -1.0)]
 FULL += [((name, "seq2seq"), Penalties(length=0.7, coverage=0.4)) for name in LOOKING]
+FULL += [((name, "seq2seq"), Penalties(overlap=0.9)) for name in LOOKING]
 
 
 @pytest.mark.parametrize(("case", "penalties"), FULL, ids=str)
@@ -120,6 +123,7 @@ def test_a_beam_wide_enough_for_everything_ranks_everything(case, penalties):
         max_length=4,
         length_penalty=penalties.length,
         coverage_penalty=penalties.coverage,
+        overlap_penalty=penalties.overlap,
         attention=False,
     )
     for some, others in zip(got, wanted, strict=True):
@@ -131,6 +135,7 @@ def test_a_beam_wide_enough_for_everything_ranks_everything(case, penalties):
         max_length=4,
         length_penalty=penalties.length,
         coverage_penalty=penalties.coverage,
+        overlap_penalty=penalties.overlap,
         attention=False,
     )
     for some, others in zip(best, wanted, strict=True):
@@ -143,14 +148,23 @@ beams = st.fixed_dictionaries(
         "max_length": st.integers(1, 6),
         "length": st.sampled_from([0.0, -1.0, -0.3, 0.6, 1.0, 2.0]),
         "coverage": st.sampled_from([0.0, 0.0, 0.2, 1.0]),
+        "overlap": st.sampled_from([0.0, 0.0, 0.3, 2.0]),
         "rank": st.integers(1, 6),
+        "no_repeat": st.sampled_from([None, None, 1, 2]),
+        "shortest": st.sampled_from([0, 0, 2]),
     }
 )
 
 
-def check_against_slow_beam(model, batch, width, max_length, length, coverage, rank):
-    penalties = Penalties(length, coverage)
-    nbest = min(rank, width)
+LATE = {"width": 6, "max_length": 6, "length": -1.0, "coverage": 0.0, "overlap": 0.0, "rank": 6}
+"""The best answer may end late."""
+
+
+def check_against_slow_beam(
+    model, batch, width, max_length, length, coverage, overlap, rank, no_repeat=None, shortest=0
+):
+    penalties, nbest, shortest = Penalties(length, coverage, overlap), min(rank, width), min(shortest, max_length - 1)
+    rules = [at_least(shortest), *([] if no_repeat is None else [no_run_twice(no_repeat)])]
     got = beam(
         model,
         batch,
@@ -159,17 +173,19 @@ def check_against_slow_beam(model, batch, width, max_length, length, coverage, r
         max_length=max_length,
         length_penalty=length,
         coverage_penalty=coverage,
+        overlap_penalty=overlap,
+        min_length=shortest,
+        no_repeat_ngram=no_repeat,
     )
     for row, found in enumerate(got):
         for stop_early in (True, False):
-            wanted = slow_beam(
-                model, sentence_of(batch, row), width, max_length, penalties, nbest, stop_early=stop_early
-            )
+            options = {"stop_early": stop_early, "rules": rules}
+            wanted = slow_beam(model, sentence_of(batch, row), width, max_length, penalties, nbest, **options)
             assert_found(found, wanted)
 
 
 @settings(max_examples=120)
-@example(seed=0, end=2.0, sharp=2.0, asked={"width": 6, "max_length": 6, "length": -1.0, "coverage": 0.0, "rank": 6})
+@example(seed=0, end=2.0, sharp=2.0, asked=LATE)
 @given(
     seed=st.integers(0, 10_000),
     end=st.sampled_from([0.0, 1.0, 3.0]),
@@ -186,7 +202,7 @@ def test_beam_equals_a_plain_one_that_may_also_never_stop_early(seed, end, sharp
 def test_beam_equals_a_plain_one_on_random_models(name, seed, asked):
     model = make_model(name, vocabulary=7, seed=seed)
     if name not in LOOKING:
-        asked = asked | {"coverage": 0.0}
+        asked = asked | {"coverage": 0.0, "overlap": 0.0}
     check_against_slow_beam(model, make_batch("seq2seq", 7, lengths=(4, 2)), **asked)
 
 
@@ -202,8 +218,9 @@ def test_a_search_stops_as_soon_as_it_is_sure():
 
 def test_log_probability_is_forwards_own_and_score_follows_from_it(case):
     model, batch = case
-    alpha, beta = 0.8, 0.3 if model.source_sites else 0.0
-    penalised = beam(model, batch, 4, nbest=3, length_penalty=alpha, coverage_penalty=beta, max_length=MAX_LENGTH)
+    penalties = Penalties(0.8, *((0.3, 0.5) if model.source_sites else ()))
+    own = {f"{name}_penalty": getattr(penalties, name) for name in ("length", "coverage", "overlap")}
+    penalised = beam(model, batch, 4, nbest=3, max_length=MAX_LENGTH, **own)
     plain = all_kinds(model, batch, max_length=MAX_LENGTH)
     for row in range(batch.size):
         found = plain[row] + penalised[row]
@@ -212,10 +229,8 @@ def test_log_probability_is_forwards_own_and_score_follows_from_it(case):
             assert one.log_probability == pytest.approx(log_probability(said, one.tokens), rel=1e-9)
             score = one.log_probability
             if number >= len(plain[row]):
-                score = one.log_probability / ((5 + len(one.tokens)) / 6) ** alpha
-                if beta:
-                    covered = coverage(said, model.source_sites, len(one.tokens))
-                    score += beta * sum(math.log(min(share, 1.0)) for share in covered.tolist())
+                looks = mean_attention(said, model.source_sites, len(one.tokens)) if model.source_sites else None
+                score = penalties.score(one.log_probability, len(one.tokens), looks)
             assert one.score == pytest.approx(score, rel=1e-9)
 
 
@@ -317,7 +332,7 @@ def all_greedy_and_beam(model, batch):
 def test_half_precision_models_search_in_single_precision(name):
     model, batch = make_model(name, scale=0.5).to(torch.bfloat16), make_batch(lengths=(3, 2))
     penalty = 0.2 if model.source_sites else 0.0
-    for found in beam(model, batch, 3, nbest=2, coverage_penalty=penalty, max_length=4):
+    for found in beam(model, batch, 3, nbest=2, coverage_penalty=penalty, overlap_penalty=penalty, max_length=4):
         for one in found:
             assert math.isfinite(one.score)
             assert one.score != float(torch.tensor(one.score).bfloat16()), "more digits than bfloat16 has"

@@ -36,6 +36,8 @@ SIZES: dict[str, dict[str, Any]] = {
         "decoder": {"width": 48, "layers": 2, "dropout": 0.0},
         "init": START,
     },
+    "hred": small(96) | {"turns": {"width": 96}},
+    "hred-attention": small() | {"turns": {"width": 16}},
     "self-attentive-rnn": {"embedding": 32, "width": 48, "decoder": {"width": 48}, "init": START},
     "lstmn": {"embedding": 32, "width": 48, "init": START},
     "lstmn-shallow": {"embedding": 32, "width": 48, "init": START},

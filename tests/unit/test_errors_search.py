@@ -223,6 +223,8 @@ def test_coverage_of_a_source_that_is_not_looked_at(name, monkeypatch):
     monkeypatch.setattr(model, "step", lambda *args, **more: pytest.fail("a step was taken"))
     with pytest.raises(ConfigError, match=says("coverage_penalty", "RecurrentSeq2Seq has none", "0")):
         beam(model, TWO, coverage_penalty=0.2)
+    with pytest.raises(ConfigError, match="overlap_penalty"):
+        beam(model, TWO, overlap_penalty=0.2)
 
 
 def test_an_ensemble_over_several_vocabularies():
@@ -315,7 +317,7 @@ def test_a_vocabulary_without_an_end():
         build_language_model("bahdanau", 2)
 
 
-@pytest.mark.parametrize("penalty", ["length_penalty", "coverage_penalty"])
+@pytest.mark.parametrize("penalty", ["length_penalty", "coverage_penalty", "overlap_penalty"])
 def test_penalties_that_are_no_numbers(model, penalty):
     with pytest.raises(ConfigError, match=f"{penalty} is nan"):
         beam(model, TWO, **{penalty: float("nan")})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -18,7 +19,16 @@ from saccade.errors import ConfigError, ShapeError
 from saccade.kernels.dot import Sight, fused_attention
 from saccade.kernels.dropout import dropout
 
-__all__ = ["Attention", "AttentionOutput", "Bank", "check_floats", "check_pairs", "name_sites", "spread_mask"]
+__all__ = [
+    "Attention",
+    "AttentionOutput",
+    "Bank",
+    "check_floats",
+    "check_pairs",
+    "name_sites",
+    "next_state",
+    "spread_mask",
+]
 
 
 @pytree.node
@@ -174,7 +184,7 @@ class Attention(nn.Module):
             mask = bank.mask
             if mask is not None and mask.shape[-2] > 1:
                 mask = mask[..., t : t + 1, :]
-            here = Bank(bank.keys, bank.values, mask)
+            here = replace(bank, mask=mask)
             now = slice(t, t + 1)
             steps.append(self._attend(query[..., now, :], here, positions[..., now, :], past, tape, t))
             past = steps[-1].past
@@ -205,7 +215,7 @@ class Attention(nn.Module):
         query, positions, past = pytree.map_tensors(lambda x: _fold(x, rows), (query, positions, past))
         if bank.mask is not None and bank.mask.shape[-2] > 1:
             repeats = [1] * (bank.mask.dim() - 2) + [beams, 1]
-            bank = Bank(bank.keys, bank.values, bank.mask.repeat(repeats))
+            bank = replace(bank, mask=bank.mask.repeat(repeats))
         attended = compute(query, bank, positions, past)
         return pytree.map_tensors(lambda x: _unfold(x, beams), attended)
 
@@ -258,7 +268,7 @@ class Attention(nn.Module):
             found = self.score.attend(query, bank.keys, bank.values, mask, past)
             if found is not None:
                 context, weights = found
-                return AttentionOutput(context, weights, None, _next_state(past, weights, mask if hidden else None))
+                return AttentionOutput(context, weights, None, next_state(past, weights, mask if hidden else None))
         scores = self.score(query, bank.keys, past)  # (B, [H,] T, S)
         distribution = self.align(scores, mask, past)
         weights = self.align.choose(distribution)
@@ -274,7 +284,7 @@ class Attention(nn.Module):
             dropout(weights, share) @ bank.values,
             weights,
             distribution if self.align.samples else None,
-            _next_state(past, weights, mask if hidden else None),
+            next_state(past, weights, mask if hidden else None),
             scores if detailed else None,
         )
 
@@ -352,7 +362,7 @@ def check_pairs(keys: Tensor, values: Tensor) -> None:
         )
 
 
-def _next_state(past: AttentionState | None, weights: Tensor | None, mask: Tensor | None) -> AttentionState | None:
+def next_state(past: AttentionState | None, weights: Tensor | None, mask: Tensor | None) -> AttentionState | None:
     """Return the state for the next query, or None if none is kept; pass `mask` if it may hide all keys."""
     if past is None or weights is None:
         return None

@@ -22,7 +22,7 @@ from saccade.data.store import Column, Numbered
 from saccade.data.tokenizer import Encoded, Tokenizer, Tokenizers
 from saccade.errors import DataError
 
-__all__ = ["CopyFeature", "Feature", "LabelFeature", "LinkFeature", "TokenFeature", "text_features"]
+__all__ = ["CopyFeature", "Feature", "LabelFeature", "LinkFeature", "TokenFeature", "text_features", "texts_of"]
 
 
 class Feature(ABC):

@@ -18,6 +18,7 @@ from saccade.data.formats import jsonl, labelled, pairs, text, tsv
 from saccade.data.points import order_lines
 from saccade.data.questions import by_passage, questions
 from saccade.data.speech import speech, write_speech
+from saccade.data.stories import is_stories, read_stories
 from saccade.data.summaries import summaries
 from saccade.data.text import stem_suffix
 from saccade.data.write import (
@@ -221,9 +222,23 @@ CAPTIONS = CaptionForm()
 
 
 class SummaryForm(TextForm):
-    """Texts with summaries: files of pairs, or JSON lines in which both may be lists."""
+    """Texts with summaries: files of pairs, JSON lines in which both may be lists, or folders of `.story` files."""
 
     lines_of_json = staticmethod(summaries)
+
+    def read(
+        self,
+        paths: Sequence[Path],
+        *,
+        columns: Sequence[str] | None = None,
+        keys: Mapping[str, str] | None = None,
+        first_word: int = 0,
+    ) -> Iterator[Example]:
+        if not paths or not all(map(is_stories, paths)):
+            return super().read(paths, columns=columns, keys=keys, first_word=first_word)
+        if columns is not None or keys is not None:
+            raise ConfigError(f"{paths[0]} has stories, which have no columns or keys. Leave columns and keys out.")
+        return read_stories(paths)
 
 
 SUMMARIES = SummaryForm(
@@ -233,7 +248,7 @@ SUMMARIES = SummaryForm(
     {"source": "source", "target": "target", "links": "links"},
     pairs,
     (2, 3),
-    "two plain files or three with alignments",
+    "two plain files or three with alignments, folders of .story files",
     write_pairs,
 )
 

@@ -3,9 +3,9 @@
 `draw…` draws a figure for the terminal, `save…` writes one as a file. The figures are the alignment matrix, two lanes
 of words joined by ribbons (`…_ribbons`), also one written word at a time (`…_steps`), a text with a line for each word
 read (`…_reading`), heads as curves between words (`…_arcs`), a small matrix for each head (`…_heads`), heatmaps over an
-input image (`…_overlay`), a spectrogram above the attention over time (`…_sound`), and points in the plane with the
-answer drawn through them (`…_points`). `report` makes one
-HTML page of a whole evaluation.
+input image (`…_overlay`), a spectrogram above the attention over time (`…_sound`), points in the plane with the answer
+drawn through them (`…_points`), and a long source as running text (`…_passage`). `report` makes one HTML page of a
+whole evaluation.
 """
 
 from saccade.deprecated import renamed
@@ -20,6 +20,7 @@ from saccade.look.map import Link, Map, Marks
 from saccade.look.output import Format
 from saccade.look.overlay import Overlay, save_overlay, save_overlay_heads
 from saccade.look.overlay_terminal import draw_overlay, draw_overlay_heads
+from saccade.look.passage import draw_passage, save_passage
 from saccade.look.picture import Picture
 from saccade.look.points import draw_points, save_points
 from saccade.look.reading import draw_reading, save_reading
@@ -50,6 +51,7 @@ __all__ = [
     "draw_heads",
     "draw_overlay",
     "draw_overlay_heads",
+    "draw_passage",
     "draw_points",
     "draw_reading",
     "draw_sound",
@@ -60,6 +62,7 @@ __all__ = [
     "save_lengths",
     "save_overlay",
     "save_overlay_heads",
+    "save_passage",
     "save_points",
     "save_reading",
     "save_ribbons",

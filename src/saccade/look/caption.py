@@ -30,6 +30,7 @@ _PARTS = {
     "steps": "a ribbon is",
     "arcs": "a curve is",
     "points": "a line is",
+    "passage": "a shade is",
     "sound": "a shade is",
 }
 _WHO = {
@@ -71,8 +72,12 @@ class Shown(NamedTuple):
         """Return what was drawn, and what a cell is."""
         style = "overlay" if self.pictured else self.view.style or "matrix"
         word = "word" if self.view.words else "subword"
-        writes, reads = (f"the {kind} {word}" for kind in _WHO.get(self.sides, ("attending", "attended")))
+        who = _WHO.get(self.sides, ("attending", "attended"))
+        writes, reads = (f"the {kind} {word}" for kind in who)
         reads = "a region" if self.pictured else "an interval of time" if style == "sound" else reads
+        if style == "passage":
+            every = f"all {who[0]} {word}s together pay to {reads}"
+            return f"{self.source}; a shade is the attention that {every}, up to 100 %"
         share = f"{_PARTS[style]} the share of attention that {writes} pays to {reads}"
         faint = f"; below {text_width.percent(FAINTEST_LINK)} none is drawn"
         return f"{self.source}; {share}{faint if style in ('ribbons', 'steps', 'arcs', 'points') else ''}"
@@ -135,7 +140,7 @@ def headed(drawing: str, shown: Shown, texts: Sequence[Sequence[str]], width: in
     said = [(name, " ".join(map(_word, words))) for name, words in zip(names, texts, strict=True) if words]
     above = [f"{name}  {line}" for name, text in said for name, line in _wrapped(name, text, width)]
     below = [shown.source]
-    if shown.view.style in ("matrix", "ribbons", "steps", "heads"):
+    if shown.view.style in ("matrix", "ribbons", "steps", "heads", "passage"):
         below.append(terminal.scale(painted=painted))
     if width is not None:
         above, below = ([text_width.clip(line, width) for line in lines] for lines in (above, below))

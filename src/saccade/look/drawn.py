@@ -24,6 +24,7 @@ from saccade.look import (
     draw_heads,
     draw_overlay,
     draw_overlay_heads,
+    draw_passage,
     draw_points,
     draw_reading,
     draw_sound,
@@ -32,6 +33,7 @@ from saccade.look import (
     save_heads,
     save_overlay,
     save_overlay_heads,
+    save_passage,
     save_points,
     save_reading,
     save_ribbons,
@@ -50,6 +52,7 @@ __all__ = ["DrawnAttention"]
 Weights = NDArray[Any]
 _SAVE = {
     "matrix": save,
+    "passage": save_passage,
     "points": save_points,
     "reading": save_reading,
     "ribbons": save_ribbons,
@@ -186,7 +189,7 @@ class DrawnAttention(ABC):
         """Return whether the drawing itself shows the source: as an image, a sound, or running text."""
         long = view.style in ("matrix", "ribbons", "steps") and runs_on(self._selected(view)[0].maps[0], width)
         heard = self.sound is not None and self._attends_to_source(shown.site)
-        return shown.pictured or heard or long
+        return shown.pictured or heard or long or view.style == "passage"
 
     def _drawn(self, view: FigureSpec, width: int | None, colour: bool) -> str:
         if view.style == "overlay":
@@ -195,6 +198,8 @@ class DrawnAttention(ABC):
         first = sites[0].maps
         if view.style in ("matrix", "ribbons", "steps"):
             return draw_long(first[0], width=width, colour=colour)
+        if view.style == "passage":
+            return draw_passage(first[0], width=width, colour=colour)
         if view.style == "sound":
             return draw_sound(first[0], width=width)
         if view.style == "points":
@@ -269,7 +274,7 @@ class DrawnAttention(ABC):
                 f"gold links join source and target and are outlined in {where} of a site that attends to the source: "
                 f"{', '.join(self.source_sites) or 'this model has none'}. Leave them out here."
             )
-        if style in ("matrix", "arcs", "ribbons", "steps") and self._attends_to_image(view.site):
+        if style in ("matrix", "arcs", "passage", "ribbons", "steps") and self._attends_to_image(view.site):
             regions = len(self.source.tokens)
             raise ConfigError(
                 f"{style} cannot show this: the model attends to {regions} regions of an image, which have no words. "

@@ -11,7 +11,7 @@ from saccade.look.map import Link
 
 __all__ = ["STYLES", "FigureSpec"]
 
-STYLES = ("matrix", "overlay", "ribbons", "steps", "reading", "arcs", "heads", "points", "sound")
+STYLES = ("matrix", "overlay", "ribbons", "steps", "reading", "arcs", "heads", "points", "passage", "sound")
 
 
 @dataclass(frozen=True)

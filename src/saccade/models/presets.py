@@ -8,6 +8,7 @@ from saccade.config import merge
 from saccade.models.captioning import RecurrentCaptionConfig, TransformerCaptionConfig
 from saccade.models.family import Family
 from saccade.models.heads import HEADS
+from saccade.models.hierarchical import HierarchicalConfig
 from saccade.models.listening import ListenerConfig
 from saccade.models.lstmn import LSTMNConfig
 from saccade.models.pointer_network import PointerNetworkConfig
@@ -127,6 +128,21 @@ _GNMT = {
     "init": {"kind": "uniform", "scale": 0.04},
 }
 
+_HRED = {
+    "embedding": 300,
+    "encoder": {"cell": "gru", "width": 300, "bidirectional": False},
+    "turns": {"cell": "gru", "width": 300},
+    "decoder": {"cell": "gru", "width": 300, "initial_state": "last", "fixed_context": True, "output": "linear"},
+    "attention": None,
+}
+_HRED_ATTENTION = {
+    "embedding": 300,
+    "encoder": {"cell": "gru", "width": 300, "bidirectional": True},
+    "turns": {"cell": "gru", "width": 300},
+    "decoder": {"cell": "gru", "width": 300, "initial_state": "last", "output": "tanh"},
+    "attention": {"score": "additive"},
+}
+
 _SHOW_ATTEND_TELL: dict[str, Any] = {
     "image_encoder": {"kind": "vgg19", "frozen": True},
     "embedding": 512,
@@ -201,6 +217,7 @@ _TINY_GNMT = {
     "encoder": {"width": 8, "layers": 3, "dropout": 0.0},
     "decoder": {"width": 8, "layers": 3, "dropout": 0.0},
 }
+_TINY_TURNS = {**_TINY_RECURRENT, "turns": {"width": 5}}
 _TINY_CAPTION = {
     "image_encoder": {"kind": "small", "width": 6, "channels": (4,), "frozen": False},
     "embedding": 5,
@@ -232,6 +249,13 @@ MODELS: dict[str, Preset] = {
         }.items()
     },
     "gnmt": Preset(RecurrentConfig, _GNMT, _TINY_GNMT, "Wu et al. 2016, arXiv:1609.08144"),
+    "hred": Preset(HierarchicalConfig, _HRED, _TINY_TURNS, "Serban et al. 2016, arXiv:1507.04808"),
+    "hred-attention": Preset(
+        HierarchicalConfig,
+        _HRED_ATTENTION,
+        _TINY_TURNS,
+        "Serban et al. 2016, with attention after Xing et al. 2018, arXiv:1701.07149",
+    ),
     "self-attentive-rnn": Preset(SelfAttentiveConfig, {}, _TINY_SELF, "lecture notes: SimpleRNN + self-attention"),
     "lstmn": Preset(LSTMNConfig, {}, _TINY_LSTMN, "Cheng et al. 2016, arXiv:1601.06733"),
     "lstmn-shallow": Preset(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import stat
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -165,14 +166,21 @@ def _grammar() -> str:
 
 
 def _stamp(path: Path) -> list[Any]:
-    """Return path, size and modification time; raise unless it is a file or a folder, which can be read again."""
+    """Return path, size and modification time; raise unless it is a file or a folder, which can be read again.
+
+    A folder has the size and the latest time of what lies directly in it.
+    """
     try:
         status = path.stat()
     except OSError as error:
         raise file_error(error, path) from error
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
         raise DataError(f"{path} is a device or a pipe, but training reads its data several times. Use a file.")
-    return [str(path.resolve()), status.st_size, status.st_mtime_ns]
+    if not stat.S_ISDIR(status.st_mode):
+        return [str(path.resolve()), status.st_size, status.st_mtime_ns]
+    inside = [entry.stat() for entry in os.scandir(path)]  # a folder's own time does not change with its files
+    latest = max((one.st_mtime_ns for one in inside), default=0)
+    return [str(path.resolve()), len(inside), sum(one.st_size for one in inside), latest]
 
 
 def _hub_split(split: str) -> str:

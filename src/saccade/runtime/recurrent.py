@@ -19,6 +19,7 @@ from saccade import pytree
 from saccade.attention import Attention, AttentionalVector, AttentionState, Bank, MultiHead, Tape
 from saccade.attention.aligns import Softmax
 from saccade.attention.scores import Additive, Concat
+from saccade.attention.turns import TurnAttention
 from saccade.attention.windows import Global
 from saccade.batch import Batch
 from saccade.kernels.dropout import Dropout
@@ -55,8 +56,6 @@ def pack_recurrent(model: RecurrentSeq2Seq, precision: Precision) -> DecodingEng
 class RecurrentEngine(DecodingEngine):
     """Engine for recurrent encoder-decoders."""
 
-    replaces = True
-
     def __init__(self, model: RecurrentSeq2Seq, precision: Precision) -> None:
         first, words = model.cells.first, model.target_embedding.embedding_dim
         if exactly(model.target_embedding, nn.Embedding).max_norm is not None:
@@ -74,6 +73,11 @@ class RecurrentEngine(DecodingEngine):
         cells = packed_stack(model.cells, precision) if on_cpu else model.cells.recurrence()
         self.loop = Loop(self.add, cells, attend, packed_readout(model.readout, precision))
         self.output = pack(exactly(model.output, nn.Linear).weight, model.output.bias, precision=precision)
+
+    @property
+    def replaces(self) -> bool:  # type: ignore[override]
+        # banks of turns cannot be padded to the shape of another batch
+        return not isinstance(self.model.attention, TurnAttention)
 
     @property
     def model(self) -> RecurrentSeq2Seq:

@@ -16,6 +16,7 @@ from saccade.kernels.search_update import Beams, Pool
 from saccade.search.constraints import Required, Rule
 from saccade.search.history import Ending
 from saccade.search.loop import Choice, Strategy
+from saccade.search.penalties import Attended, Penalties
 from saccade.search.step_scores import StepScores
 
 __all__ = ["Beam"]
@@ -32,34 +33,32 @@ class Candidates(NamedTuple):
 class Beam(Strategy):
     """Continue the K best hypotheses; those that end enter a pool of the best finished ones.
 
-        score = log p / lp(length) + cp
-        lp = ((5 + length) / 6)^α                     length counts EOS
-        cp = β Σ_s log min(Σ_t a[t, s], 1)            penalizes source words with little attention
+        score = log p / lp(length) + β cp - γ op                see Penalties
 
     A hypothesis ends when EOS is among the K best continuations of its sentence; K live ones remain. A sentence is
-    done when no live one can still reach the pool: log p only falls and cp is at most 0, so its score can become at
-    most log p over the largest lp still to come. There is no other early stopping.
+    done when no live one can still reach the pool: log p only falls and cp and -op are at most 0, so its score can
+    become at most log p over the largest lp still to come. There is no other early stopping.
     Finished hypotheses rank before unfinished ones. If fewer than `nbest` exist, fewer are returned.
-    Paper: Wu et al. 2016, arXiv:1609.08144, section 7 (penalties). Here the attention to a word counts as at least
-    1e-10.
     """
 
     begins_with_one = True
 
     def __init__(
-        self, width: int = 5, *, length_penalty: float = 0.0, coverage_penalty: float = 0.0, nbest: int = 1
+        self,
+        width: int = 5,
+        *,
+        length_penalty: float = 0.0,
+        coverage_penalty: float = 0.0,
+        overlap_penalty: float = 0.0,
+        nbest: int = 1,
     ) -> None:
         if width < 1:
             raise ConfigError(f"width is {width}, but a beam keeps at least 1 hypothesis.")
         if not 1 <= nbest <= width:
             raise ConfigError(f"nbest is {nbest}, but a beam of width {width} gives 1 to {width} hypotheses. Widen it.")
-        if not 0 <= coverage_penalty < math.inf:
-            raise ConfigError(f"coverage_penalty is {coverage_penalty}, but a penalty is 0 or more.")
-        if not math.isfinite(length_penalty):
-            raise ConfigError(f"length_penalty is {length_penalty}, but must be a finite number.")
+        self._penalties = Penalties(length_penalty, coverage_penalty, overlap_penalty)
         self.width, self._nbest = width, nbest
-        self._alpha, self._beta = length_penalty, coverage_penalty
-        self.wants_attention = coverage_penalty > 0
+        self.wants_attention = self._penalties.of_attention
 
     def begin(
         self,
@@ -78,7 +77,7 @@ class Beam(Strategy):
         self._slots = torch.arange(self.width, device=device).expand(shape)
         self._logs = torch.full(shape, -torch.inf, device=device)
         self._logs[:, 0] = 0.0  # all slots hold the same prefix, so only slot 0 starts
-        self._covered: Tensor | None = None
+        self._attended: Attended | None = None
         nothing = torch.full(shape, -torch.inf, device=device)
         nowhere = torch.zeros_like(self._slots)
         self._finished = Pool(nothing, nothing, nowhere, nowhere)
@@ -89,10 +88,10 @@ class Beam(Strategy):
 
     def choose(self, view: StepScores) -> Choice:
         if view.attended is not None:
-            self._covered = view.attended if self._covered is None else self._covered + view.attended
+            self._attended = Attended.after(self._attended, view.attended)
         if self._required is None:
             logs, places = view.best_together(self._logs, 2 * self.width)  # at most K of them end, so K others remain
-            if self._covered is None and fusable(logs) and logs.shape[1] == 2 * self.width:
+            if self._attended is None and fusable(logs) and logs.shape[1] == 2 * self.width:
                 return self._choose_fused(logs, places, view)
             best = Candidates(logs, *_slot_and_word(places, view.vocabulary))
             self._finish(Candidates(*(part[:, : self.width] for part in best)))
@@ -110,7 +109,7 @@ class Beam(Strategy):
         from saccade.kernels.search_update.fused import advance
 
         if self._divisors is None:
-            self._divisors = self._length_divisor(torch.arange(self._max_length + 2, device=logs.device))
+            self._divisors = self._penalties.divisor(torch.arange(self._max_length + 2, device=logs.device))
         parents, tokens, after = advance(
             logs,
             places,
@@ -132,7 +131,7 @@ class Beam(Strategy):
         self._mask = None if self._mask is None else self._mask[rows]
         self._slots, self._logs, self._done = self._slots[rows], self._logs[rows], self._done[rows]
         self._over = self._over[rows]
-        self._covered = None if self._covered is None else self._covered[rows]
+        self._attended = None if self._attended is None else self._attended.of_sentences(rows)
         self._t = self._t[rows]
         self._finished = Pool(*(part[rows] for part in self._finished))
         self._open = Pool(*(part[rows] for part in self._open))
@@ -164,7 +163,7 @@ class Beam(Strategy):
 
     def _finish(self, best: Candidates) -> None:
         """Add the candidates that end to the pool, if they are better than its entries."""
-        scores = self._score(best.logs, self._t + 1, _pick(self._covered, best.parents))
+        scores = self._score(best.logs, self._t + 1, self._attended_by(best.parents))
         scores = scores.masked_fill((best.tokens != EOS) | self._done[:, None], -torch.inf)
         logs = best.logs.masked_fill(scores.isneginf(), -torch.inf)
         news = Pool(scores, logs, self._t.expand_as(best.parents), best.parents)
@@ -173,10 +172,10 @@ class Beam(Strategy):
         self._finished = Pool(*(part.gather(1, kept) for part in both))
 
     def _advance(self, live: Candidates, stopped: Tensor | None) -> None:
-        self._logs, self._covered = live.logs, _pick(self._covered, live.parents)
+        self._logs, self._attended = live.logs, self._attended_by(live.parents)
         self._t = self._t + 1
         now = Pool(
-            self._score(live.logs, self._t, self._covered), live.logs, self._t.expand_as(self._slots), self._slots
+            self._score(live.logs, self._t, self._attended), live.logs, self._t.expand_as(self._slots), self._slots
         )
         alive = ~live.logs.isneginf().all(1, keepdim=True)  # otherwise keep the last live hypotheses
         self._open = Pool(*(torch.where(alive, new, old) for new, old in zip(now, self._open, strict=True)))
@@ -186,24 +185,15 @@ class Beam(Strategy):
         else:
             self._over, self._done = self._over | (~alive[:, 0] & ~stopped), self._done | stopped
 
-    def _score(self, logs: Tensor, length: Tensor, covered: Tensor | None) -> Tensor:
-        scores = logs if self._alpha == 0 else logs / self._length_divisor(length)
-        if covered is None:
-            return scores
-        shortfall = covered.clamp(1e-10, 1.0).log()  # (B, K, S)
-        if self._mask is not None:
-            shortfall = shortfall * self._mask[:, None]
-        return scores + self._beta * shortfall.sum(-1)
+    def _score(self, logs: Tensor, length: Tensor, attended: Attended | None) -> Tensor:
+        return self._penalties.score(logs, length, attended, self._mask)
 
-    def _length_divisor(self, length: Tensor) -> Tensor:
-        return ((5 + length.double()) / 6) ** self._alpha
+    def _attended_by(self, parents: Tensor) -> Attended | None:
+        return None if self._attended is None else self._attended.of_parents(parents)
 
     def _settled(self) -> Tensor:
         """Return the sentences whose n best finished hypotheses cannot be beaten by live ones."""
-        reachable = self._logs.amax(1)
-        if self._alpha != 0:
-            nearest = self._length_divisor(self._t[:, 0] + 1)
-            reachable = reachable / nearest.clamp_min(((5 + self._max_length) / 6) ** self._alpha)
+        reachable = self._penalties.reachable(self._logs.amax(1), self._t[:, 0] + 1, self._max_length)
         return self._finished.scores[:, self._nbest - 1] >= reachable
 
 
@@ -217,11 +207,6 @@ def _endings(row: tuple[list[float], list[float], list[int], list[int]], last: i
 
 def _find_required(constraints: Sequence[Rule]) -> Required | None:
     return next((rule for rule in constraints if isinstance(rule, Required)), None)
-
-
-def _pick(values: Tensor | None, parents: Tensor) -> Tensor | None:
-    """Return the values (B, K, S) of the candidates' parent slots."""
-    return None if values is None else values.gather(1, parents[..., None].expand(-1, -1, values.shape[-1]))
 
 
 def _best(totals: Tensor, count: int) -> Candidates:

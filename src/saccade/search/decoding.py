@@ -120,13 +120,15 @@ def _strategy(config: SearchConfig) -> Callable[[], Strategy]:
         config.beam,
         length_penalty=config.length_penalty,
         coverage_penalty=config.coverage_penalty,
+        overlap_penalty=config.overlap_penalty,
         nbest=config.nbest,
     )
 
 
 def _is_simple(config: SearchConfig, limits: Limits) -> bool:
     """Return whether the faster loops support the request."""
-    return not config.sample and not config.coverage_penalty and limits.only_lengths
+    penalized = config.coverage_penalty or config.overlap_penalty
+    return not config.sample and not penalized and limits.only_lengths
 
 
 def _replayed(

@@ -236,7 +236,8 @@ def check_search(model: Any, batch: Batch, strategy: Strategy, max_length: int, 
         raise ConfigError(f"width is {strategy.width}, but a search keeps at least 1 hypothesis.")
     if strategy.wants_attention and not model.source_sites:
         raise ConfigError(
-            f"coverage_penalty needs attention to the source, but {type(model).__name__} has none. Set it to 0."
+            f"coverage_penalty and overlap_penalty need attention to the source, but {type(model).__name__} has none. "
+            "Set them to 0."
         )
     for constraint in constraints:
         if isinstance(constraint, Constraint):

@@ -23,6 +23,10 @@ class SearchConfig(Config):
     length_penalty: float = Field(0.6, ge=0, le=100)
     """For beam search: 0 prefers short answers; Wu et al. 2016, arXiv:1609.08144, use 0.6 to 0.7."""
     coverage_penalty: float = Field(0.0, ge=0, le=1e6)
+    """For beam search: against answers that leave source words without attention (Wu et al. 2016)."""
+    overlap_penalty: float = Field(0.0, ge=0, le=1e6)
+    """For beam search: against answers that attend again to words that had attention, as repetitions do: the coverage
+    loss of See et al. 2017, arXiv:1704.04368, of an answer."""
     sample: bool = False
     temperature: float = Field(1.0, ge=1e-3, le=1e3)
     top_k: Count | None = None

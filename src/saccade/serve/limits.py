@@ -17,6 +17,7 @@ __all__ = ["check_attention", "check_count", "check_search", "check_texts"]
 _NUMBERS = {
     "length_penalty": 100,
     "coverage_penalty": 100,
+    "overlap_penalty": 100,
     "no_repeat_ngram": 100,
     "top_k": 2**31 - 1,
     "seed": 2**63 - 1,

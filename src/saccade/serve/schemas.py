@@ -72,6 +72,11 @@ class Options(Config):
         description="For beam search: above 0, answers that attend to the whole source rank higher.",
         json_schema_extra={"minimum": 0},
     )
+    overlap_penalty: float | None = Field(
+        None,
+        description="For beam search: above 0, answers that attend to source words again and again rank lower.",
+        json_schema_extra={"minimum": 0},
+    )
     sample: bool | None = Field(None, description="Whether to sample instead of to search.")
     temperature: float | None = Field(
         None, description="For sampling: below 1 likely tokens become likelier.", json_schema_extra={"minimum": 0.001}

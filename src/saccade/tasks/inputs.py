@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.errors import DataError
+from saccade.tasks.text_files import text_or_file
 
 __all__ = [
     "DIALOGUE",
@@ -109,6 +110,10 @@ class Text(Modality):
         if isinstance(given, bytes | bytearray | memoryview):
             return "is bytes, but this model reads text. Decode them first, as in data.decode()."
         return f"is {shown(given)}, but this model reads text."
+
+    def of_words(self, words: Sequence[str]) -> list[Any]:
+        """Return the texts, and for arguments that name .txt files, the texts of these files."""
+        return [text_or_file(word) for word in words]
 
 
 class Image(Modality):
@@ -221,7 +226,7 @@ class Fields(Modality):
     def of_words(self, words: Sequence[str]) -> list[Any]:
         """Return a single input if there are as many arguments as fields, else one input per JSON object."""
         if len(words) == len(self.fields) and not words[0].lstrip().startswith("{"):
-            return [dict(zip(self.fields, words, strict=True))]
+            return [dict(zip(self.fields, map(text_or_file, words), strict=True))]
         return super().of_words(words)
 
 

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from saccade.attention import ALIGNS, SCORES, Attention, Score, Steering, Tape
+from saccade.attention import ALIGNS, SCORES, Attention, Steering, Tape
 from saccade.attention.tape import DISTRIBUTION
 from saccade.batch import BOS, COPY, Batch
 from saccade.data.tokenizer import Spelling
@@ -198,7 +198,7 @@ def describe_sites(
                 columns=columns,
                 score=_name(part.score, SCORES),
                 align=_name(part.align, ALIGNS),
-                formula=_formula(part.score),
+                formula=_formula(part),
                 heads=len(values),
                 weights=pack(values[cut], FINE if fine else COARSE, low=0, high=1),
                 scores=None if scores is None else pack(scores[cut], FINE if fine else COARSER),
@@ -247,10 +247,12 @@ def _name(part: Part, table: Mapping[str, type[Part]]) -> str:
     return next((name for name, kind in table.items() if type(part) is kind), type(part).__name__)
 
 
-def _formula(score: Score) -> str:
-    """Return the formula from the score's docstring, the line `e[t, s] = …`; else its class name."""
-    found = re.search(r"^\s*e\[t, s\] = (.+?)\s*$", type(score).__doc__ or "", re.MULTILINE)
-    return type(score).__name__ if found is None else re.sub(r"\[t\]|\[s\]", "", found[1])
+def _formula(part: Attention) -> str:
+    """Return the formula from the docstring of the attention or its score, the line `e[t, s] = …`; else a name."""
+    texts = (type(one).__doc__ or "" for one in (part, part.score))
+    found = (re.search(r"^\s*e\[t, s\] = (.+?)\s*$", text, re.MULTILINE) for text in texts)
+    line = next((one[1] for one in found if one), type(part.score).__name__)
+    return re.sub(r"\[t\]|\[s\]", "", line)
 
 
 def _steps(

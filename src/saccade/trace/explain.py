@@ -18,6 +18,8 @@ __all__ = ["explain"]
 Numbers = NDArray[np.float32]
 CELLS, WORDS, NEXT, BAR = 32, 14, 5, 24
 """How much is printed: entries of a vector, attended tokens, candidate tokens, and cells of a full bar."""
+LETTERS, RECENT = 1200, 30
+"""Maximum letters of a text in the introduction, and of the tokens written so far the last ones that are shown."""
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 _SCALED = " / √D"
 _VECTORS = ("state", "context", "vector")
@@ -55,8 +57,8 @@ def _introduction(trace: Trace, site: Site | None, head: int) -> str:
     about = trace.model
     lines = [f"{about.name}: {about.preset}, {about.parameters:,} parameters"]
     if "source" in trace.sides:
-        lines.append(f"reads   {visible(trace.sides['source'].text)}")
-    lines.append(f"answers {visible(trace.text)}")
+        lines.append(f"reads   {_bounded(trace.sides['source'].text)}")
+    lines.append(f"answers {_bounded(trace.text)}")
     if site is None:
         lines.append("The model has no attention: each step depends on the decoder state alone.")
     else:
@@ -66,9 +68,19 @@ def _introduction(trace: Trace, site: Site | None, head: int) -> str:
     return "\n".join(lines)
 
 
+def _bounded(text: str) -> str:
+    """Return a text for the terminal; of a long one, its beginning and its end."""
+    if len(text) <= LETTERS:
+        return visible(text)
+    first, last = text[: LETTERS * 3 // 4].rsplit(" ", 1)[0], text[-LETTERS // 4 :].split(" ", 1)[-1]
+    return f"{visible(first)} […] {visible(last)} ({len(text):,} characters)"
+
+
 def _step(trace: Trace, number: int, site: Site | None, head: int) -> Iterator[str]:
     step = trace.steps[number]
-    before = " ".join(visible(token) for token in trace.sides["target"].tokens[:number]) if number else ""
+    written = trace.sides["target"].tokens[:number]
+    kept = written[-RECENT:]
+    before = " ".join([*(["…"] if len(kept) < len(written) else []), *map(visible, kept)])
     so_far = f"after {before!r}" if before else "the beginning"
     yield f"\nStep {number + 1} of {len(trace.steps)}, {so_far}"
     for count, (title, lines) in enumerate(_parts(trace, number, step, site, head), 1):

@@ -31,12 +31,14 @@ from saccade.look import (
     figure,
     heads,
     overlay,
+    passage,
     reading,
     ribbons,
     save,
     save_arcs,
     save_heads,
     save_overlay,
+    save_passage,
     save_reading,
     save_ribbons,
     text_width,
@@ -187,6 +189,8 @@ FIGURES = {
     "reading": lambda path: save_reading(own_words(5, ahead=False), path),
     "reading, long and ahead": lambda path: save_reading(own_words(30, ahead=True, rows=3), path),
     "reading, to the left": lambda path: save_reading(own_words(4, ahead=False, letters="אבגדהוזחטי"), path),
+    "passage": lambda path: save_passage(some_map(60, 4), path),
+    "passage, to the left": lambda path: save_passage(own_words(40, ahead=True, rows=3, letters="אבגדהוזחטי"), path),
     "overlay": lambda path: save_overlay(Overlay.of(some_picture(), looked()), path),
     "overlay, on paper": lambda path: save_overlay(Overlay.of(some_picture(), many_looks()), path, format=PAPER),
     "overlay, many words": lambda path: save_overlay(Overlay.of(Picture(*_plain()), many_looks()), path),
@@ -207,7 +211,7 @@ def drawn(draw: Callable[[Path], None], *, boxes: bool = False) -> str:
         pages.append(WrittenPage(boxes, format))
         yield pages[-1]
 
-    modules = (figure, arcs_module, heads, reading, overlay, ribbons)
+    modules = (figure, arcs_module, heads, passage, reading, overlay, ribbons)
     patches = [patch.object(module, "sheet", written) for module in modules]
     for each in patches:
         each.start()
@@ -283,7 +287,7 @@ def test_everything_is_drawn_where_it_was(name):
     assert ALL[name]().splitlines() == file_of(name).read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize("name", [name for name in FIGURES if name.startswith("reading")])
+@pytest.mark.parametrize("name", [name for name in FIGURES if name.startswith(("reading", "passage"))])
 def test_words_of_a_line_neither_touch_nor_leave_the_page(name):
     places = re.findall(r"^text '(\w+)' (\S+) (\S+) .* center 0 False False$", drawn(FIGURES[name]), re.MULTILINE)
     spans: dict[str, list[tuple[float, float]]] = {}

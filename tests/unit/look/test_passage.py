@@ -1,9 +1,14 @@
 """A long source in a terminal: running text, shaded by what all target words attended to."""
 
-import numpy as np
+import re
 
-from saccade.look import Map
-from saccade.look.passage import LONG, draw_long
+import numpy as np
+import pytest
+
+from saccade.errors import ShapeError
+from saccade.look import Map, draw_passage, save_passage
+from saccade.look.canvas import shade
+from saccade.look.passage import LONG, MOST, draw_long
 from saccade.look.terminal import draw
 from saccade.prediction import AttentionMaps, Side
 
@@ -44,6 +49,29 @@ def test_colors_paint_the_words():
 def test_a_short_source_and_a_matrix_that_fits_are_drawn_as_they_were():
     for map, width in ((looking(LONG, 3), 40), (looking(COUNT, 3), 400), (looking(COUNT, 3), None)):
         assert draw_long(map, width=width) == draw(map, width=width)
+
+
+def test_a_passage_can_be_asked_for_at_any_length():
+    text = draw_passage(looking(4, 1), width=60)
+    assert text.splitlines() == ["read0 █read1 read2 read3", "", "wrote0 ← read1 90 %"]
+
+
+def test_a_figure_has_every_word_and_the_strongest_source_word_of_each_written_one(tmp_path):
+    save_passage(looking(COUNT, 3, 39), tmp_path / "long.svg", title="A title")
+    svg = (tmp_path / "long.svg").read_text()
+    said = set(re.findall(r">([^<>\n]+)</(?:text|tspan)>", svg))
+    assert {"A title", "wrote0", "wrote1", "← read3 90 %", "← read39 90 %"} <= said
+    assert {f"read{s}" for s in range(COUNT)} <= said
+    assert svg.count(shade(0.9 + 0.1 / (COUNT - 1))) == 2, "two words are covered, by one of two rows and a little"
+
+
+def test_what_cannot_be_drawn_is_refused_before_it_takes_minutes(tmp_path):
+    many = Map([f"w{s}" for s in range(MOST)], ["one"], [[1 / MOST] * MOST])
+    with pytest.raises(ShapeError, match=r"at most 10,000 words, but this one would have 10,001\. Save a page"):
+        save_passage(many, tmp_path / "many.svg")
+    with pytest.raises(ShapeError, match="nothing to draw"):
+        save_passage(Map(["a"], [], []), tmp_path / "none.svg")
+    assert not list(tmp_path.iterdir())
 
 
 def sideways(words):

@@ -55,3 +55,16 @@ def test_a_name_that_nobody_gave_is_a_fault():
 def test_braces_without_names_are_letters(tmp_path):
     write_lines(tmp_path / "{x}.tsv", ["a\tb"])
     assert texts(corpus(folder=str(tmp_path), valid="{x}.tsv").examples("valid")) == [("a", "b")]
+
+
+def test_a_folder_of_stories_is_read_again_when_one_of_them_changes(tmp_path):
+    story = tmp_path / "stories" / "a.story"
+    story.parent.mkdir()
+    story.write_text("One report .\n@highlight\nOne\n")
+    settings = {"task": "summarization", "data": {"train": str(story.parent), "valid": str(story.parent)}}
+    found = Corpus(recipe_of(settings))
+    before = found._origin("train")
+    assert [example.target for example in found.examples("train")] == ["One ."]
+    assert found._origin("train") == before
+    story.write_text("One report .\n@highlight\nTwo .\n")
+    assert found._origin("train") != before

@@ -90,10 +90,28 @@ def test_a_coverage_penalty_prefers_who_looks_everywhere(beta, winner, score):
     assert found.log_probability == pytest.approx(math.log(0.55 if winner[0] == A else 0.45))
 
 
-def test_padding_needs_no_coverage():
+@pytest.mark.parametrize(
+    ("gamma", "winner", "score"),
+    [
+        (0.0, [A, EOS], math.log(0.55)),
+        # A: min(0.95, 0.9) + min(0.05, 0.1) had attention before; B: min(0.5, 0.9) + min(0.5, 0.1)
+        (0.2, [A, EOS], math.log(0.55) - 0.2 * 0.95),
+        (1.0, [B, EOS], math.log(0.45) - 1.0 * 0.6),
+    ],
+)
+def test_an_overlap_penalty_prefers_who_looks_elsewhere(gamma, winner, score):
+    opinion = {(): {A: 0.55, B: 0.45}}
+    model = Table(9, lambda sentence, words: opinion.get(words, {EOS: 1.0}), half_blind)
+    ((found,),) = beam(model, ONE, 3, overlap_penalty=gamma)
+    assert found.tokens == winner
+    assert found.score == pytest.approx(score)
+
+
+@pytest.mark.parametrize("penalty", ["coverage_penalty", "overlap_penalty"])
+def test_padding_needs_no_coverage(penalty):
     model = random_table(1, source=2)
-    together = beam(model, Batch.from_lists([[3, 4], [5, 6, 7, 8]]), 3, coverage_penalty=0.7, max_length=5)[0]
-    (alone,) = beam(model, Batch.from_lists([[3, 4]]), 3, coverage_penalty=0.7, max_length=5)
+    together = beam(model, Batch.from_lists([[3, 4], [5, 6, 7, 8]]), 3, max_length=5, **{penalty: 0.7})[0]
+    (alone,) = beam(model, Batch.from_lists([[3, 4]]), 3, max_length=5, **{penalty: 0.7})
     assert together[0].score == pytest.approx(alone[0].score)
 
 

@@ -70,6 +70,7 @@ def test_a_model_whose_sentences_cannot_be_replaced_does_not_flow():
         SearchConfig(batch_size=4, max_length=6),
         SearchConfig(batch_size=4, max_length=6, beam=3, nbest=2),
         SearchConfig(batch_size=4, max_length=6, beam=3, coverage_penalty=0.2),
+        SearchConfig(batch_size=4, max_length=6, beam=3, overlap_penalty=0.2),
         SearchConfig(batch_size=4, max_length=6, sample=True),
         SearchConfig(batch_size=4, max_length=6, min_length=2),
     ],

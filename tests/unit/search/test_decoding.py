@@ -109,6 +109,7 @@ BOUNDS = {
     "beam": ([1, 1000], [0, 1001]),
     "length_penalty": ([0.0, 100.0], [-0.1, 101.0]),
     "coverage_penalty": ([0.0, 1e6], [-0.1, 1e7]),
+    "overlap_penalty": ([0.0, 1e6], [-0.1, 1e7]),
     "temperature": ([1e-3, 1e3], [0.0, 1001.0]),
     "top_k": ([1, None], [0]),
     "top_p": ([0.01, 1.0, None], [0.0, 1.01]),

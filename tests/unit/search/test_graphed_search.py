@@ -225,9 +225,10 @@ def test_who_hooks_into_a_model_is_called(counted):
         ({"sample": True}, {}),
         ({"min_length": 2}, {}),
         ({"beam": 2, "coverage_penalty": 0.5}, {}),
+        ({"beam": 2, "overlap_penalty": 0.5}, {}),
         ({}, {"banned": [[5]]}),
     ],
-    ids=["draws", "a minimum", "coverage", "words that are banned"],
+    ids=["draws", "a minimum", "coverage", "overlap", "words that are banned"],
 )
 def test_what_needs_the_processor_in_each_step_is_not_recorded(counted, settings, asked):
     torch.manual_seed(0)

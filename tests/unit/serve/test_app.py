@@ -179,6 +179,7 @@ def test_a_trace_has_the_same_limits():
         ("top_k", 2**31 - 1),
         ("length_penalty", 100),
         ("coverage_penalty", 100),
+        ("overlap_penalty", 100),
     ],
 )
 def test_the_most_that_is_allowed_is_allowed(name, most):

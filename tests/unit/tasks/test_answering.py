@@ -50,6 +50,34 @@ def test_training_reads_what_predict_reads(task, tmp_path):
     assert task.lengths([ASKED, JOINED]) == [size, size]
 
 
+@pytest.mark.parametrize(
+    ("passage", "span", "copied"),
+    [
+        ("Ada is in Rome.", (10, 14), [["Rome"]]),
+        ("Ada is in (New Rome)!", (11, 19), [["New"], ["Rome"]]),
+        ("Rome is Ada 's.", (8, 14), [["Ada"], ["'"], ["s"]]),
+        ("Ada is away.", None, [[]]),
+    ],
+)
+def test_gold_attention_is_on_the_tokens_of_the_span_and_not_on_a_full_stop(passage, span, copied, tmp_path):
+    settings = {"task": "answering", "data": {"train": "unused.jsonl"}, "output": "pointer", "model": MODEL}
+    settings |= {"tokenizer": {"kind": "word", "shared": True}, "objective": {"guided_alignment": {"weight": 1.0}}}
+    answer = "nowhere" if span is None else passage[slice(*span)]
+    given = Example(passage, answer, question="Where is Ada?", spans=() if span is None else (span,))
+    learned = Answering.learn_tokenizers(TokenizerConfig(kind="word", shared=True), lambda: iter([given]))
+    task = build_task(recipe_of(settings), learned)
+    features, examples = task.features(type("Split", (), {"name": "train"})), [given]
+    for feature in features:
+        examples = feature.keep(examples)
+    batch = collate(Store.open(tmp_path, "key", examples, features), np.arange(1), (1, 30, 8))
+    pieces = task.source.pieces(batch.source[0].tolist())
+    found = [[pieces[s] for s in np.flatnonzero(row)] for row in batch.links[0].numpy()]
+    assert found[: len(copied)] == copied
+    assert not any(found[len(copied) :]), "the end is copied from nowhere"
+    starts = [int(np.flatnonzero(row)[0]) for row in batch.links[0].numpy() if row.any()]
+    assert all(place > pieces.index("|") for place in starts), "not from the question"
+
+
 def test_an_evaluation_has_no_places(task):
     found = task.evaluate([EXAMPLE], SearchConfig(max_length=3))
     assert list(found.metrics) == ["f1", "exact"]

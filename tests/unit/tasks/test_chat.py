@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from helpers.chat import TURNS, chat
+from saccade.attention import Tape
 from saccade.batch import BOS, EOS, Batch
 from saccade.data.example import Example, Links
 from saccade.errors import ConfigError, DataError
@@ -50,6 +51,38 @@ def test_words_of_all_turns_are_shown_each_with_its_turn():
     plain = found.to_dict()
     assert plain["attention"]["turn_of"] == side.turn_of
     assert "notes" not in plain
+
+
+HIERARCHICAL = {
+    "preset": "hred-attention",
+    "embedding": 8,
+    "encoder": {"width": 8},
+    "turns": {"width": 6},
+    "decoder": {"width": 10, "output_width": 8},
+    "init": {"kind": "default", "embedding": 1.0},
+}
+
+
+@pytest.mark.parametrize("search", [{}, {"beam": 3}, {"beam": 3, "coverage_penalty": 0.5}, {"sample": True}])
+def test_a_hierarchical_model_replies_and_its_turns_get_the_weights_of_its_attention_over_turns(search):
+    task, history = chat(model=HIERARCHICAL), {"turns": TURNS[:3]}
+    one, other = task.predict([history, {"turns": TURNS[:1]}], SearchConfig(max_length=6, **search))
+    (alone,) = task.predict([{"turns": TURNS[:1]}], SearchConfig(max_length=6, **search))
+    assert (other.text, other.score) == (alone.text, pytest.approx(alone.score, abs=1e-4))
+    trace = task.trace(history, SearchConfig(max_length=6, **search), TraceOptions(detail=True))
+    (site,) = trace.sites
+    assert (site.score, site.formula) == ("additive", "log b[t, turn(s)] + log w[t, s]")
+    weights = site.weights.unpack()[0]
+    if not search.get("sample"):
+        np.testing.assert_allclose(weights, one.attention.weights["attention"][0], atol=1e-4)
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-3)
+    read = task.read([task.opened(history)])
+    inner = task.model.inner
+    memory, tape = inner.encode(read.batch), Tape()
+    inner.step(memory, inner.init_state(memory, 4), torch.tensor([BOS]), tape=tape)
+    of_turns = memory.bank.turns.total(tape["attention"][:, 0])[0, 0].detach().numpy()
+    assert len(of_turns) == 4, "three turns and the end"
+    np.testing.assert_allclose(one.attention.by_turn()[0], of_turns, atol=1e-5)
 
 
 def test_attention_without_turns_says_so():

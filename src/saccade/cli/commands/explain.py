@@ -14,7 +14,9 @@ __all__ = ["explain"]
 
 def explain(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
-    inputs: Annotated[list[str], typer.Argument(help="The input: a text, or a question and its passage.")],
+    inputs: Annotated[
+        list[str], typer.Argument(help="The input: a text or its .txt file, or a question and its passage.")
+    ],
     step: Annotated[int | None, typer.Option(min=1, help="One step, counted from 1; default: all.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
     site: Annotated[

@@ -26,8 +26,8 @@ def look(
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="The input: a text, the path of an image or a sound, or a question and its passage. A trace file "
-            "needs none."
+            help="The input: a text or its .txt file, the path of an image or a sound, or a question and passage. A "
+            "trace file needs none."
         ),
     ] = None,
     out: Annotated[
@@ -42,8 +42,8 @@ def look(
     style: Annotated[
         str | None,
         typer.Option(
-            help="Figure: matrix, overlay, ribbons, steps, reading, arcs, heads, points or sound; default: overlay for "
-            "images, sound for sounds, else matrix."
+            help="Figure: matrix, overlay, ribbons, steps, reading, arcs, heads, points, passage or sound; default: "
+            "overlay for images, sound for sounds, else matrix."
         ),
     ] = None,
     site: Annotated[
@@ -78,8 +78,9 @@ def look(
     The figures: an attention matrix (matrix); for image inputs, the image with the attention of each word (overlay);
     two lanes of words joined by ribbons (ribbons), also as frames for a lecture (steps); self-attention step by step
     (reading); the heads of a site as curves between words (arcs); all heads side by side (heads); points in the plane
-    with the answer drawn through them (points); a spectrogram above the attention over time (sound). A .html file is a
-    page to explore everything. A .json file is the trace, which can replace the model later.
+    with the answer drawn through them (points); a long source as running text (passage); a spectrogram above the
+    attention over time (sound). A .html file is a page to explore everything. A .json file is the trace, which can
+    replace the model later.
 
     Example: saccade look runs/demo "the European Economic Area" -o area.png
     """

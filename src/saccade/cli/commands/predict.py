@@ -24,8 +24,8 @@ def predict(
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Texts, paths of images or sounds, dialogues, or a question and its passage; default: lines of "
-            "--file or stdin."
+            help="Texts, .txt files of one text each, paths of images or sounds, dialogues, or a question and its "
+            "passage; default: lines of --file or stdin."
         ),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="File to read lines from; also .gz, .xz or .zst.")] = None,
@@ -50,6 +50,12 @@ def predict(
     ] = None,
     length_penalty: Annotated[
         float | None, typer.Option(help="Beam length penalty; above 0 favors longer answers.")
+    ] = None,
+    coverage_penalty: Annotated[
+        float | None, typer.Option(help="Beam penalty on source words that get little attention.")
+    ] = None,
+    overlap_penalty: Annotated[
+        float | None, typer.Option(help="Beam penalty on attending to the same source words again.")
     ] = None,
     no_answer: Annotated[
         float | None, typer.Option(help='Nats by which "no answer" must be more likely than an answer to a question.')
@@ -102,6 +108,8 @@ def predict(
         "min_length": min_length,
         "no_repeat_ngram": no_repeat_ngram,
         "length_penalty": length_penalty,
+        "coverage_penalty": coverage_penalty,
+        "overlap_penalty": overlap_penalty,
         "no_answer": no_answer,
         "batch_size": batch_size,
         "precision": precision,

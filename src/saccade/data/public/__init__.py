@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.data.public.alignment import convert_alignment
+from saccade.data.public.cnn_dailymail import convert_cnn_dailymail
 from saccade.data.public.flickr8k import convert_flickr8k
 from saccade.data.public.fsdd import convert_fsdd
 from saccade.data.public.hansards import convert_hansards
@@ -108,6 +109,16 @@ PUBLIC: dict[str, PublicSet] = {
         "Apache 2.0",
         "Clone it; DIR is its folder SciTLDR-Data/SciTLDR-A, with train.jsonl and dev.jsonl.",
         "scitldr-pointer",
+    ),
+    "cnn-dailymail": PublicSet(
+        "News stories of CNN and the Daily Mail, 312,000, with highlights of about four sentences.",
+        "summarization",
+        "https://github.com/abisee/cnn-dailymail",
+        "not stated; the text belongs to its publishers: for research",
+        "The page links the stories; DIR holds the folders cnn/stories and dailymail/stories, and url_lists of that "
+        "page, which says which story belongs to which split.",
+        "cnn-dailymail",
+        convert_cnn_dailymail,
     ),
     "squad": PublicSet(
         "SQuAD 1.1: 100,000 questions on paragraphs of Wikipedia, each answered by a span of its paragraph.",
