@@ -1,8 +1,9 @@
 # %% [markdown]
 # A custom modality and task: classify a tone by its note, with attention over the frames.
 #
-# saccade has no support for sound. This file defines the inputs, the data files, how examples are stored and collated
-# to batches, and the model. Training, evaluation, attention and the command line need nothing else.
+# saccade's own support for sound is for speech. This file does without it: it defines the inputs, the data files, how
+# examples are stored and collated to batches, and the model. Training, evaluation, attention and the command line need
+# nothing else.
 from __future__ import annotations
 
 import wave

@@ -60,7 +60,8 @@ def spectrogram(samples: Tensor, config: SoundConfig) -> Tensor:
     frames = padded.unfold(0, reach, step)[:count] * torch.hann_window(reach, periodic=True)
     size = 1 << (reach - 1).bit_length()
     power = torch.fft.rfft(frames, size).abs().square()
-    return (power @ mel_filters(config.mels, size, config.rate).T).clamp_min(_FLOOR).log()
+    bands: Tensor = power @ mel_filters(config.mels, size, config.rate).T
+    return bands.clamp_min(_FLOOR).log()
 
 
 @lru_cache(8)

@@ -85,7 +85,7 @@ def _numbers(body: bytes, layout: WaveFormat) -> NDArray[np.float32]:
     if layout.kind == _FLOAT:
         return np.frombuffer(body, f"<f{layout.bits // 8}").astype(np.float32)
     if layout.bits == 8:  # the only unsigned format
-        return (np.frombuffer(body, np.uint8).astype(np.float32) - 128) / 128
+        return np.asarray((np.frombuffer(body, np.uint8).astype(np.float32) - 128) / 128, np.float32)
     if layout.bits == 24:
         parts = np.frombuffer(body, np.uint8).reshape(-1, 3)
         wide = np.zeros((len(parts), 4), np.uint8)

@@ -33,7 +33,11 @@ _WHAT = "WAV, FLAC, Ogg, MP3, AIFF, CAF or AU"
 
 
 def open_sound(
-    source: str | Path | bytes, *, name: str | None = None, max_bytes: int = MAX_BYTES, max_seconds: float = MAX_SECONDS
+    source: str | Path | bytes | bytearray | memoryview,
+    *,
+    name: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    max_seconds: float = MAX_SECONDS,
 ) -> Sound:
     """Read a recording as one channel, at its own rate; `name` is its name in messages, by default the path."""
     if isinstance(source, bytes | bytearray | memoryview):

@@ -74,7 +74,7 @@ class Shown(NamedTuple):
         word = "word" if self.view.words else "subword"
         who = _WHO.get(self.sides, ("attending", "attended"))
         writes, reads = (f"the {kind} {word}" for kind in who)
-        reads = "a region" if self.pictured else reads
+        reads = "a region" if self.pictured else "an interval of time" if style == "sound" else reads
         if style == "passage":
             every = f"all {who[0]} {word}s together pay to {reads}"
             return f"{self.source}; a shade is the attention that {every}, up to 100 %"

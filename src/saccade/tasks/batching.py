@@ -39,7 +39,7 @@ class Workers(Protocol):
 
 
 def in_batches(
-    task: Task, inputs: Sequence[Input], search: SearchConfig, *, attention: bool = False
+    task: Task, inputs: Sequence[Input | Opened], search: SearchConfig, *, attention: bool = False
 ) -> list[Prediction]:
     """Return predictions for all inputs, in order."""
     return list(stream(task, inputs, search, attention=attention))
@@ -47,7 +47,7 @@ def in_batches(
 
 def stream(
     task: Task,
-    inputs: Iterable[Input | None],
+    inputs: Iterable[Input | Opened | None],
     search: SearchConfig,
     *,
     attention: bool = False,
@@ -92,7 +92,9 @@ def _checked(stop: Stop | None, answers: Iterable[list[Prediction]]) -> Iterator
         yield answer
 
 
-def _ready(task: Task, number: int, given: Input, on_error: Callable[[str], None] | None) -> _Ready | Prediction:
+def _ready(
+    task: Task, number: int, given: Input | Opened, on_error: Callable[[str], None] | None
+) -> _Ready | Prediction:
     """Read an input; return an empty prediction if it is empty, invalid or unreadable."""
     if _is_blank(given):
         return blank(given)
@@ -175,5 +177,5 @@ def blank(given: _Ready) -> Prediction:
     return Prediction("", 0.0, [], AttentionMaps(NOTHING, NOTHING, {}, ()), name_of(given))
 
 
-def _is_blank(given: Input) -> bool:
+def _is_blank(given: Input | Opened) -> bool:
     return isinstance(given, str) and not given.strip()

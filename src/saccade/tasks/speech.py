@@ -51,6 +51,8 @@ __all__ = ["Speech"]
 _TOKENS_A_SECOND = 30
 """Maximum tokens that are written for a second of sound; fast speech has about 20 characters."""
 _FEWEST_TOKENS = 20
+_SPACE = "▁"
+"""How tokenizers of characters and subwords show a space."""
 
 
 class Speech(GenerationTask):
@@ -157,7 +159,7 @@ class Speech(GenerationTask):
 
     def _times(self, weights: NDArray[Any], target: Side) -> list[tuple[float, float]]:
         """Return begin and end of each word in seconds, from the attention (T, S) of tokens."""
-        spans = word_spans(weights, target.word_of, len(target.words))
+        spans = word_spans(weights, _owners(target), len(target.words))
         return [(round(begin * self.key, 3), round(end * self.key, 3)) for begin, end in spans]
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
@@ -196,14 +198,29 @@ class Speech(GenerationTask):
         points, errors = [], []
         for maps, example in zip(self.attend(examples, inputs), examples, strict=True):
             gold = example.times
-            points.append(pointing_counts(maps.matrix(), gold, self.key))
-            errors.append(time_error_counts(self._times(maps.matrix(words=False), maps.target), gold))
+            weights = maps.matrix(words=False)
+            points.append(pointing_counts(_of_words(weights, maps.target), gold, self.key))
+            errors.append(time_error_counts(self._times(weights, maps.target), gold))
         counts = np.stack(points)
         return {
             "pointing": Statistics(counts, lambda sums: float(sums[1] / max(sums[0], 1.0))),
             "mass_inside": Statistics(counts, lambda sums: float(sums[2] / max(sums[0], 1.0))),
             "time_error": Statistics(np.stack(errors), time_error),
         }
+
+
+def _owners(target: Side) -> list[int]:
+    """Return the word of each token; a space between words, whose attention is in the pause, belongs to none."""
+    none = len(target.words)
+    return [none if token == _SPACE else word for token, word in zip(target.tokens, target.word_of, strict=True)]
+
+
+def _of_words(weights: NDArray[Any], target: Side) -> NDArray[Any]:
+    """Return the attention (words, S) of words, the mean over their tokens."""
+    owners = np.array(_owners(target))
+    return np.stack(
+        [weights[owners == word].sum(0) / max((owners == word).sum(), 1) for word in range(len(target.words))]
+    )
 
 
 def _share(sums: NDArray[np.float64]) -> float:

@@ -6,6 +6,7 @@ Frozen parameters are excepted.
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 
@@ -14,6 +15,7 @@ from helpers.models import CLASSIFIERS, ENGINES, VOCABULARY
 from helpers.question_models import asked
 from saccade.batch import Batch
 from saccade.data.points import padded_points
+from saccade.data.sound_feature import padded_frames
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.models import build_captioner, presets_for
 from saccade.recipes import RecipeText, shipped
@@ -22,6 +24,7 @@ from saccade.runs.recipe import load_recipe, parse_recipe
 from saccade.tasks.inputs import IMAGE
 from saccade.tasks.ordering import Ordering
 from saccade.tasks.questions import Questions
+from saccade.tasks.speech import Speech
 from saccade.train.hard import HardLoss, learns_by_reward
 from saccade.train.objective import ClassLoss, WordLoss, losses_of
 
@@ -103,6 +106,10 @@ def test_every_parameter_of_a_shipped_recipe_takes_part(name):
         words = batch()
         points = padded_points([[[0.5] * task.recipe.points.dimensions] * 4] * 2, task.recipe.points.dimensions, 2)
         given = Batch(**points, target=words.target, target_mask=words.target_mask)
+    elif isinstance(task, Speech):
+        words = batch()
+        frames = padded_frames([np.ones((9, task.recipe.sound.width), np.float32)] * 2, 2)
+        given = Batch(**frames, target=words.target, target_mask=words.target_mask)
     else:
         given = batch(pictures=task.reads is IMAGE, labels="labels" in task.parts)
         given = replace(given, copies=given.source)  # an output that copies needs them

@@ -24,8 +24,8 @@ def predict(
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Texts, .txt files of one text each, paths of images or sounds, dialogues, a question and its passage, "
-            "or a folder of labeled images and images to classify; default: lines of --file or stdin."
+            help="Texts, .txt files of one text each, paths of images or sounds, dialogues, a question and its "
+            "passage, or a folder of labeled images and images to classify; default: lines of --file or stdin."
         ),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="File to read lines from; also .gz, .xz or .zst.")] = None,
