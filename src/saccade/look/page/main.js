@@ -185,6 +185,7 @@ async function start() {
   startImages(app);
   startKeys(page);
   byId("skip").addEventListener("click", () => byId("stage").focus());
+  history.scrollRestoration = "manual"; // Undo goes back in the history, and must not scroll
   addEventListener("popstate", () => app.restore(location.hash));
   document.addEventListener("fullscreenchange", () => {
     if (!document.fullscreenElement && document.body.classList.contains("present")) present(app, false);

@@ -34,6 +34,8 @@ export function drawModels(app) {
 /** Enter or leave the mode for a projector. */
 export function present(app, on = !document.body.classList.contains("present")) {
   document.body.classList.toggle("present", on);
+  byId("leave")?.remove();
+  if (on) document.body.append(button("Leave present mode (Esc)", () => present(app, false), { id: "leave", class: "small" }));
   if (on) document.documentElement.requestFullscreen?.().catch(() => {}); // larger, where the browser allows it
   else if (document.fullscreenElement) document.exitFullscreen();
   app.draw();

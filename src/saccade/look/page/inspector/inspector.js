@@ -28,8 +28,9 @@ function lastOf({ answer, app }, part, list) {
   return last && last.of === answer.of && last.place < list.length ? last.place : null;
 }
 
+/** The button that makes a word attend to one other word only, unless it does. */
 const lookHere = (answer, row, column, label) => answer.hand.canPull && !answer.hand.hidden(answer.figure.columns[column])
-  && button(label, () => answer.hand.look(answer.figure.rows[row], answer.figure.columns[column]),
+  && percent(answer.figure.at(row, column)) !== percent(1) && button(label, () => answer.hand.look(answer.figure.rows[row], answer.figure.columns[column]),
     { class: "look", "data-key": "look-here", dir: "auto" });
 
 function row(pick, act, follows) {
@@ -41,7 +42,7 @@ function row(pick, act, follows) {
   const facts = el("p", {}, surenessOf(pick));
   follows.push((fresh) => { facts.textContent = surenessOf(fresh); });
   const last = lastOf({ answer, app: act.app }, "column", figure.columns);
-  const look = last !== null && lookHere(answer, pick.row, last, `Look at “${visible(figure.columns[last].name)}”`);
+  const look = last !== null && lookHere(answer, pick.row, last, `Make it look only at “${visible(figure.columns[last].name)}”`);
   return [title(entry.name, facts), [
     weights && el("section", {}, el("h3", {}, "Attends to"), attended(pick, act, follows)),
     look && el("p", { class: "do" }, look),
@@ -72,9 +73,9 @@ function column(pick, act) {
   const [user] = site ? byUse(figure, pick.column, 1) : [];
   const looker = lastOf({ answer, app: act.app }, "row", figure.rows) ?? user ?? null;
   return [title(entry.name, el("p", {}, told(hidden && "hidden: no attention may go here", entry.places.some((place) =>
-    unknown.has(place)) && "never seen in training: the model reads it as an unknown word"))), [
+    unknown.has(place)) && "not in the model's vocabulary: it reads an unknown word"))), [
     source && hand.canHide && el("p", { class: "do" }, hiding(answer, entry, looker),
-      looker !== null && lookHere(answer, looker, pick.column, `“${visible(figure.rows[looker].name)}”: look here`)),
+      looker !== null && lookHere(answer, looker, pick.column, `Make “${visible(figure.rows[looker].name)}” look only here`)),
     site && el("section", {}, el("h3", {}, "Attended to by"), attending(pick, act)),
   ]];
 }
@@ -109,6 +110,9 @@ function idle(scene, app) {
   el("li", {}, el("b", {}, "Move"), " attention with a slider.")));
 }
 
+let followed = null;
+/** The key of the word that was selected last; it takes the focus if the inspector loses it. */
+
 /** Draw the inspector; while a slider is held, only its numbers change. */
 export function drawInspector(scene, app, light) {
   const { pick } = scene;
@@ -124,7 +128,11 @@ export function drawInspector(scene, app, light) {
   const box = byId("inspector");
   const inside = box.contains(document.activeElement);
   box.classList.toggle("filled", pick !== null);
-  const close = () => app.update({ pick: null });
+  followed = find('.word[aria-pressed="true"]')?.dataset.key ?? followed;
+  const close = (event) => {
+    if (event.detail) event.currentTarget.blur(); // by pointer: nothing is to be lit by the focus
+    app.update({ pick: null });
+  };
   const [head, rest] = pick ? (pick.row === null ? column(pick, act) : row(pick, act, follows)) : [null, idle(scene, app)];
   redraw(box, el("div", { class: "inspector-head" }, head,
     pick && button("×", close, { class: "plain", "aria-label": "Close", "data-key": "close-inspector" })), line,
@@ -132,5 +140,8 @@ export function drawInspector(scene, app, light) {
   app.sheet && pick && happened(pick.answer, app, true), rest,
   pick && app.engine.live && !pick.answer.hand.possible && pick.answer.model === null
     && el("p", { class: "quiet" }, "This is a saved answer: it can be viewed, not changed."));
-  if (inside && pick && !box.contains(document.activeElement)) find(".hide, button", box)?.focus({ preventScroll: true });
+  if (inside && !box.contains(document.activeElement)) {
+    const next = find('.hide, [data-key="hide"]', box) ?? find(`.word[data-key="${followed}"]`) ?? byId("stage");
+    next.focus({ preventScroll: true });
+  }
 }

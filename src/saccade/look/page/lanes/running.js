@@ -15,13 +15,13 @@ export function shade(chips, weights, pointed) {
   });
 }
 
-/** The button of a word; `look(word, place)`: {classes, told, shift}, as class names, for screen readers, and as a line below. */
+/** The button of a word; `look(word, place)`: {classes, told, shift, title}, as class names, for screen readers, as a line below, and on pointing. */
 export function chipOf(word, place, { key, picked, look, name = visible(word.name) }, on = {}) {
-  const { classes, told, shift = null } = look(word, place);
+  const { classes, told, shift = null, title = null } = look(word, place);
   return el("button", {
     type: "button", class: ["word", word.sink && "sink", ...classes].filter(Boolean).join(" "), dir: "auto",
     "data-key": `${key}-${place}`, "data-place": place, "data-shift": shift, "aria-pressed": String(place === picked),
-    "aria-label": [name, ...told].join(", "), on,
+    "aria-label": [name, ...told].join(", "), title, on,
   }, name);
 }
 

@@ -1,6 +1,7 @@
 // The lens below the stage: words, matrix, heads, search or one step, and the switches that belong to attention sites.
-import { button, byId, el, redraw } from "saccade/base/dom";
+import { button, byId, el, find, redraw } from "saccade/base/dom";
 import { decimal, percent, visible } from "saccade/base/format";
+import { closing } from "saccade/base/popup";
 import { viewOf } from "saccade/lanes/table";
 import { headGrid, wayOf } from "saccade/lenses/heads";
 import { matrix } from "saccade/lenses/matrix";
@@ -47,8 +48,8 @@ function switches(scene, app) {
     sources(app),
   ];
   return [parts.length > 0 && el("div", { class: "switches", role: "group", "aria-label": "What is shown" }, parts),
-    el("details", { class: "more" }, el("summary", { "data-key": "more", "aria-label": "More settings" }, "⋯"),
-      el("div", { class: "more-box" }, seldom))];
+    closing(el("details", { class: "more" }, el("summary", { "data-key": "more", "aria-label": "More settings" }, "⋯"),
+      el("div", { class: "more-box" }, seldom)))];
 }
 
 /** Traces beside the models, to be shown or not. */
@@ -109,6 +110,7 @@ function section(answer, context) {
 /** Draw the lens; `act` moves through the steps. */
 export function drawLens(scene, app, light, act) {
   const box = byId("lens");
+  const inside = box.contains(document.activeElement);
   const shown = scene.answers.filter((answer) => answer.trace);
   const room = box.clientWidth / Math.min(2, Math.max(1, shown.length)) - 8;
   const tabs = el("div", { class: "tabs", role: "group", "aria-label": "Lenses" }, LENSES.map((lens, place) =>
@@ -117,4 +119,7 @@ export function drawLens(scene, app, light, act) {
   redraw(box, el("h2", { class: "hidden" }, NAMES[scene.state.lens]), el("div", { class: "lens-bar" }, tabs, switches(scene, app)),
     el("div", { class: shown.length > 1 ? "views several" : "views" },
       shown.map((answer) => section(answer, { scene, app, light, act, room }))));
+  if (inside && !box.contains(document.activeElement)) { // what had the focus is gone
+    (find('.node[tabindex="0"]', box) ?? find('.tabs [aria-pressed="true"]', box)).focus({ preventScroll: true });
+  }
 }

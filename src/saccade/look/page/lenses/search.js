@@ -67,7 +67,7 @@ function node(beams, columns, step, slot, kind, choose) {
     decimal(scores[slot], 1)));
 }
 
-/** Left and right arrow keys move through the steps, up and down through the slots of a step. */
+/** One tab stop: left and right move through the steps, up and down through the slots of a step, Home and End to the ends. */
 function steer(shown, nodes) {
   const at = (step, slot) => nodes.get(`${step} ${slot}`);
   nodes.values().next().value?.setAttribute("tabindex", "0");
@@ -75,6 +75,11 @@ function steer(shown, nodes) {
     for (const each of nodes.values()) each.setAttribute("tabindex", each === event.target ? "0" : "-1");
   });
   shown.addEventListener("keydown", (event) => {
+    const end = { Home: [...nodes.values()][0], End: [...nodes.values()].at(-1) }[event.key];
+    if (end) {
+      event.preventDefault();
+      end.focus();
+    }
     const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
     const key = [...nodes].find(([, each]) => each === event.target)?.[0];
     if (!by || !key) return;
@@ -84,7 +89,7 @@ function steer(shown, nodes) {
   });
 }
 
-/** Why a hypothesis ended: what it scored, beside the worst that was kept in the next step. */
+/** Why a hypothesis ended: the most that it could score with one more word, beside the worst that was kept there. */
 function fate(beams, step, slot, kind) {
   if (kind === "best") return "It is part of the answer.";
   if (kind === "alive") return "It was kept to the end, but the answer scored higher.";
@@ -94,8 +99,8 @@ function fate(beams, step, slot, kind) {
   if (next.tokens.some((token, place) => token >= 0 && next.parents[place] === slot)) {
     return "Its continuations were dropped later.";
   }
-  return `No continuation of it was among the best ${kept.length} of step ${step + 2}: the last of those had `
-    + `${decimal(Math.min(...kept))}.`;
+  const least = decimal(Math.min(...kept));
+  return `Its best next word took it to ${least} or lower in step ${step + 2}. The ${kept.length} kept there had ${least} or more.`;
 }
 
 function chosen(beams, [step, slot], kind, { hand, close }) {
@@ -150,6 +155,6 @@ export function searchLens({ trace, hand, of }, { app }) {
     el("p", { class: "legend" }, el("span", { class: "node-key best" }, "the answer"),
       el("span", { class: "node-key alive" }, "kept to the end"),
       el("span", { class: "node-key dead" }, "dropped"), el("span", {}, "numbers: log-probability so far")),
-    el("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Beam tree", "data-scroll": `beam-${of}` },
+    el("div", { class: "scroll", role: "region", "aria-label": "Beam tree", "data-scroll": `beam-${of}` },
       shown), place);
 }

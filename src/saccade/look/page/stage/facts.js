@@ -2,7 +2,7 @@
 import { el } from "saccade/base/dom";
 import { decimal, percent, visible } from "saccade/base/format";
 import { popup } from "saccade/base/popup";
-import { logProbability } from "saccade/trace/fold";
+import { entriesOf, logProbability, unknownTokens } from "saccade/trace/fold";
 
 /** The question mark beside an answer. */
 export function factsOf({ trace, of }) {
@@ -18,8 +18,22 @@ export function factsOf({ trace, of }) {
   return box;
 }
 
-/** Why an answer was not changed with the others, and what its model lacks. */
-export function notesOf({ site, why }) {
-  const notes = [why && `Not changed: ${visible(why)}.`, !site && "This model has no attention: it reads everything into one vector."];
+const LISTED = 8;
+/** Most unknown words that are named. */
+
+/** The words that the model cannot tell from other unknown words, as a sentence, or null. */
+function unknownOf({ trace, site }) {
+  const side = trace.sides.get(site?.columns ?? "source");
+  const places = unknownTokens(side);
+  const words = places.size ? entriesOf(side, "words").filter((entry) => entry.places.some((place) => places.has(place))) : [];
+  const names = [...new Set(words.map(({ name }) => visible(name)))];
+  const more = names.length > LISTED ? ` and ${names.length - LISTED} more` : "";
+  return names.length > 0 && `Not in the model's vocabulary: ${names.slice(0, LISTED).join(", ")}${more}.`;
+}
+
+/** Why an answer was not changed with the others, which words its model does not know, and what it lacks. */
+export function notesOf(answer) {
+  const { site, why } = answer;
+  const notes = [unknownOf(answer), why && `Not changed: ${visible(why)}.`, !site && "This model has no attention: it reads everything into one vector."];
   return notes.some(Boolean) && el("p", { class: "quiet notes" }, notes.filter(Boolean).join(" "));
 }

@@ -42,11 +42,12 @@ export function fit(box, present, limit = Infinity) {
 let kept = { key: null, high: 0, size: Infinity };
 
 /**
- * Keep the height of the lanes and the size of their words as they were after a change of the same input (`key`), so that
- * nothing moves when the change is taken back. `fitted(limit)` chooses the size.
+ * Keep the size of the words as it was after a change of the same input (`key`), and the height of the lanes while they are
+ * `held`, so that nothing moves when the change is taken back. `fitted(limit)` chooses the size.
  */
-export function keepRoom(box, key, fitted) {
+export function keepRoom(box, key, held, fitted) {
   if (kept.key !== key) kept = { key, high: 0, size: Infinity };
+  if (!held) kept.high = 0;
   box.style.removeProperty("min-height");
   const size = fitted?.(kept.size) ?? null;
   if (size !== null) kept.size = Math.min(kept.size, size);

@@ -17,6 +17,7 @@ const MANY = 30;
 const UNSURE = 0.5;
 const SHIFT = 0.01;
 /** The least change of a probability that is shown. */
+const UNKNOWN = "not in the model's vocabulary";
 const NAMES = { source: "Read", target: "Wrote", written: "Wrote before" };
 const TASK_NAMES = { questions: { source: "Passage", question: "Question", target: "From, to", summary: "Attends" },
   chat: { source: "Said", target: "Replies" } };
@@ -28,8 +29,8 @@ function readLook(answer) {
   return (word) => {
     const hidden = answer.site?.columns !== "written" && answer.hand.hidden(word);
     const never = word.places.some((place) => unknown.has(place));
-    return { classes: [hidden && "hidden-word", never && "unknown"],
-      told: [hidden && "hidden", never && "never seen in training"].filter(Boolean) };
+    return { classes: [hidden && "hidden-word", never && "unknown"], title: never ? UNKNOWN : null,
+      told: [hidden && "hidden", never && UNKNOWN].filter(Boolean) };
   };
 }
 
@@ -143,7 +144,8 @@ function lanes(scene, app, light) {
     const present = document.body.classList.contains("present");
     const { text, passage, turns, models, traces, site, unit, sinks } = app.state;
     const same = JSON.stringify([text, passage, turns, app.image?.id, models, traces, site, unit, sinks, innerWidth, present]);
-    keepRoom(box, same, !sparse && !read?.sized ? (most) => fit(box, present, most) : null);
+    const held = app.steady || answers.some((answer) => answer.busy);
+    keepRoom(box, same, held, !sparse && !read?.sized ? (most) => fit(box, present, most) : null);
     drawn.forEach(({ place }) => place());
     const wraps = drawn.some((each) => each.wraps());
     box.classList.toggle("lines", wraps);

@@ -29,6 +29,8 @@ export class App {
     this.recent = { row: null, column: null };
     /** Whether the answer to an intervention is awaited; then the selection stays with the followed word, or goes to what changed. */
     this.acted = false;
+    /** Whether the lanes keep their height: while a slider moves, and after Start over until something else is done. */
+    this.steady = false;
     /** Whether an input has come that no word was selected in yet. */
     this.fresh = true;
     /** Whom hiding in the inspector concerns: "all" words, or the selected "one". */
@@ -88,6 +90,7 @@ export class App {
     }
     this.state = { ...found, ...known };
     this.acted = false;
+    this.steady = false;
     this.#changed();
   }
 
@@ -119,6 +122,7 @@ export class App {
    */
   update(changes, { push = false, soon = 0, follow = false, act = false, back = null } = {}) {
     this.state = { ...this.state, ...changes };
+    this.steady = follow || back !== null;
     if ("text" in changes || "models" in changes) this.recent = { row: null, column: null };
     for (const part of ["row", "column"]) {
       const place = changes.pick?.[part] ?? null;
