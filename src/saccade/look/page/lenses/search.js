@@ -67,14 +67,15 @@ function node(beams, columns, step, slot, kind, choose) {
     decimal(scores[slot], 1)));
 }
 
-/** One tab stop: left and right move through the steps, up and down through the slots of a step, Home and End to the ends. */
-function steer(shown, nodes) {
+/** One tab stop: left and right move through the steps, up and down through the slots of a step, Home and End to the ends.
+ * `box` is no SVG element, since those with listeners for the focus are tab stops themselves. */
+function steer(box, nodes) {
   const at = (step, slot) => nodes.get(`${step} ${slot}`);
   nodes.values().next().value?.setAttribute("tabindex", "0");
-  shown.addEventListener("focusin", (event) => {
+  box.addEventListener("focusin", (event) => {
     for (const each of nodes.values()) each.setAttribute("tabindex", each === event.target ? "0" : "-1");
   });
-  shown.addEventListener("keydown", (event) => {
+  box.addEventListener("keydown", (event) => {
     const end = { Home: [...nodes.values()][0], End: [...nodes.values()].at(-1) }[event.key];
     if (end) {
       event.preventDefault();
@@ -150,11 +151,11 @@ export function searchLens({ trace, hand, of }, { app }) {
   const size = { width: (columns[last]?.end ?? 0) + 12, height: ROW * beams.width + 4 };
   const shown = svg("svg", { class: "beam", "data-arrows": true, ...size, role: "group",
     "aria-label": `Beam of ${beams.width}, ${last + 1} steps` }, edges, [...nodes.values()]);
-  steer(shown, nodes);
+  const scroll = el("div", { class: "scroll", role: "region", "aria-label": "Beam tree", "data-scroll": `beam-${of}` }, shown);
+  steer(scroll, nodes);
   return el("div", { class: "search-view" },
     el("p", { class: "legend" }, el("span", { class: "node-key best" }, "the answer"),
       el("span", { class: "node-key alive" }, "kept to the end"),
       el("span", { class: "node-key dead" }, "dropped"), el("span", {}, "numbers: log-probability so far")),
-    el("div", { class: "scroll", role: "region", "aria-label": "Beam tree", "data-scroll": `beam-${of}` },
-      shown), place);
+    scroll, place);
 }
