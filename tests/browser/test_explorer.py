@@ -214,7 +214,7 @@ def test_unknown_and_unsure_words_are_marked(explorer):
     expect(shown.locator(".word.unknown")).to_have_text(["law"])
     expect(shown.locator(".word.unsure")).to_have_text(["loi"])
     read(shown).nth(1).click()
-    expect(inspector(shown)).to_contain_text("never seen in training")
+    expect(inspector(shown)).to_contain_text("not in the model's vocabulary")
 
 
 def test_an_answer_that_was_cut_says_so(explorer):
@@ -308,7 +308,7 @@ def test_a_search_with_beam_five_is_one_click_away(explorer):
 def test_a_dropped_branch_tells_why_and_can_be_followed(explorer):
     shown, server = explorer(f"text={TEXT}&lens=search")
     shown.locator(".node.dead").nth(1).click()
-    expect(shown.locator(".chosen-node")).to_contain_text("No continuation of it was among the best 3 of step 2")
+    expect(shown.locator(".chosen-node")).to_contain_text("The 3 kept there had −2.10 or more")
     shown.locator(".node.dead").first.click()
     shown.get_by_role("button", name="Go on from here").click()
     expect_asked(shown, server, "force", [100])
