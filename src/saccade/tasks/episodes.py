@@ -115,7 +115,7 @@ class Episodes(Task):
         support = given["support"] if isinstance(given["support"], Support) else Support(given["support"])
         count, most = len(support.labels), self.model.classes
         if not 2 <= count <= most:
-            what = "class: give at least two" if count == 1 else f"classes, but this model tells at most {most} apart"
+            what = "class: give at least two" if count == 1 else f"classes, but this model distinguishes at most {most}"
             raise DataError(f"the support has {count} {what}.")
         how = (self.recipe.data.image_size, self.recipe.data.image_fit, self._color)
         images = support.pixels(how, lambda image: self._open(image, **limits))
@@ -139,7 +139,7 @@ class Episodes(Task):
             raise ConfigError("a label cannot be given a prefix: leave the prefix out.")
         found: list[Prediction] = []
         ready = [self.opened(given) for given in inputs]
-        for _, group in groupby(ready, lambda given: id(given.value.support)):  # queries of one support go together
+        for _, group in groupby(ready, lambda given: id(given.value.support)):  # queries of one support share a batch
             if stop is not None:
                 stop()
             found += self._answer(list(group), search, attention)

@@ -80,7 +80,7 @@ def test_pictures_of_other_sizes_are_resized(model):
     ("support", "why"),
     [
         ({"x": drawings(1)}, "the support has 1 class: give at least two"),
-        ({label: drawings(1) for label in "abcd"}, "has 4 classes, but this model tells at most 3 apart"),
+        ({label: drawings(1) for label in "abcd"}, "has 4 classes, but this model distinguishes at most 3"),
         ({"x": []}, "as the images of 'x', but that is a list of one or more"),
         ({"x": [7]}, "has an image of 'x' that is 7, but this model reads images"),
         ({}, "has {} as its support, but this model reads"),
@@ -162,7 +162,7 @@ def test_evaluation_draws_from_the_given_images_alone(model):
     assert first.details["queries"] == 60
     with pytest.raises(DataError, match="has 2 classes, but a 3-way 2-shot episode needs 3"):
         model.evaluate(examples[:40])
-    with pytest.raises(DataError, match="has a class of 1 images, but a 2-way 1-shot episode needs 1 and one to ask"):
+    with pytest.raises(DataError, match="has a class of 1 images, but a 2-way 1-shot episode needs 1 and a query"):
         model.evaluate([examples[0], examples[20], examples[40]])
 
 

@@ -41,7 +41,7 @@ function row(pick, act, follows) {
   const facts = el("p", {}, surenessOf(pick));
   follows.push((fresh) => { facts.textContent = surenessOf(fresh); });
   const last = lastOf({ answer, app: act.app }, "column", figure.columns);
-  const look = last !== null && lookHere(answer, pick.row, last, `Look at “${visible(figure.columns[last].name)}”`);
+  const look = last !== null && lookHere(answer, pick.row, last, `Attend to “${visible(figure.columns[last].name)}”`);
   return [title(entry.name, facts), [
     weights && el("section", {}, el("h3", {}, "Attends to"), attended(pick, act, follows)),
     look && el("p", { class: "do" }, look),
@@ -74,7 +74,7 @@ function column(pick, act) {
   return [title(entry.name, el("p", {}, told(hidden && "hidden: no attention may go here", entry.places.some((place) =>
     unknown.has(place)) && "never seen in training: the model reads it as an unknown word"))), [
     source && hand.canHide && el("p", { class: "do" }, hiding(answer, entry, looker),
-      looker !== null && lookHere(answer, looker, pick.column, `“${visible(figure.rows[looker].name)}”: look here`)),
+      looker !== null && lookHere(answer, looker, pick.column, `“${visible(figure.rows[looker].name)}”: attend here`)),
     site && el("section", {}, el("h3", {}, "Attended to by"), attending(pick, act)),
   ]];
 }

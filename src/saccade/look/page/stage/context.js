@@ -18,7 +18,7 @@ function bridge(trace, from, to) {
     : figure.rows.map((_, row) => figure.at(row, place))) };
 }
 
-/** How much of the whole question each of its words is, if the model weighs them. */
+/** The weight of each question word in the summary of the question, if the model has one. */
 function importance(trace) {
   const site = trace.sites.find(({ rows, columns }) => rows === "summary" && columns === "question");
   const figure = site && figureOf(trace, site, OPTIONS);
