@@ -77,7 +77,7 @@ class AskedTokens(TokenFeature):
 
 
 class AskedCopies(CopyFeature):
-    """The text that a copy of each source token writes; none for control tokens."""
+    """The extended-vocabulary number of each source token; copies of control tokens write nothing."""
 
     def vocabularies(self, chunk: Sequence[Numbered]) -> Iterable[OpenVocabulary]:
         texts = [one.source or "" for _, one in chunk]

@@ -282,7 +282,7 @@ class TransformerReader(CausalLayer):
 
 
 class PlacedEmbedding(nn.Module):
-    """Embeddings plus position codes, with dropout on the sum."""
+    """Embeddings plus positional encodings, with dropout on the sum."""
 
     def __init__(self, positions: Learned | Sinusoidal | None, dropout: float) -> None:
         super().__init__()

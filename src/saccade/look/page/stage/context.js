@@ -25,7 +25,7 @@ function importance(trace) {
   return figure ? figure.columns.map((_, column) => figure.at(0, column)) : null;
 }
 
-/** The question above its passage: shaded by the weight of each word; pointing at one lights what it attends to. */
+/** The question above its passage: shaded by the weight of each word; pointing at one highlights what it attends to. */
 function questionLane(answer, passage, app, light) {
   const { trace, of } = answer;
   const words = entriesOf(trace.sides.get("question"), "words");

@@ -16,7 +16,7 @@ function labelOf(app, name) {
     : TASKS[app.models.find((model) => model.name === app.state.models[0])?.task] ?? "Text";
 }
 
-/** Say what was written; the reply on the page becomes part of the dialogue. */
+/** Send the turn; the reply on the page becomes part of the dialogue. */
 function say(app) {
   const box = made.get("turn");
   if (!box.value.trim() || !app.answer(box.value.trim())) return;
