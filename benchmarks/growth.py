@@ -3,9 +3,9 @@
     python benchmarks/growth.py                    # a few minutes on an idle machine; writes benchmarks/results/
     python benchmarks/growth.py --lengths 32 64 128 --repeats 1 --out /tmp/growth     # a quick check
 
-Each point is a real greedy search of the library, forced to generate exactly l2 words from l1 source words. Time is the best of a
-few runs, because disturbances only add to it. Memory is the bytes of the tensors that the search keeps: encoder output,
-decoder state and returned attention.
+Each point is a real greedy search of the library, forced to generate exactly l2 words from l1 source words. Time is the
+best of a few runs, because disturbances only add to it. Memory is the bytes of the tensors that the search keeps:
+encoder output, decoder state and returned attention.
 
 There are two fits. On the diagonal, l1 = l2 = l, the slope of log time over log l at the three longest lengths gives
 the exponent of growth. Over all points, the fit time = a + b·l1 + c·l2 + d·l1·l2 separates the terms: the share of the

@@ -188,7 +188,7 @@ class LinkFeature(Feature):
 def text_features(tokenizers: Tokenizers, *, links: bool = False, copies: bool = False) -> list[Feature]:
     """Return the features of texts: the sides that have a tokenizer, labels where there are classes, gold links.
 
-    `copies`: whether the model copies source words, so that targets and sources need an open vocabulary.
+    `copies`: whether the model copies source words, so that they need an extended vocabulary.
     """
     sides = {"source": tokenizers.source, "target": tokenizers.target}
     found: list[Feature] = [TokenFeature(name, side) for name, side in sides.items() if side is not None]
