@@ -268,12 +268,12 @@ def test_jargon_waits_behind_a_question_mark_in_plain_words(explorer):
     for text in (
         "bahdanau",
         "The kind of model",
-        "training learnt",
+        "training learns",
         "How likely the model finds this whole answer: 21 %",
     ):
         expect(shown.locator(".facts")).to_contain_text(text)
     shown.keyboard.press("Escape")
-    expect(shown.get_by_text("training learnt")).to_be_hidden()
+    expect(shown.get_by_text("training learns")).to_be_hidden()
 
 
 def test_what_matters_in_the_inspector_is_above_the_fold(explorer):
