@@ -261,7 +261,12 @@ class DrawnAttention(ABC):
             len(self.weights[site]),
             self._attends_to_image(site),
             view,
+            self._names(site)[0] == "target" and self._answers_a_label(),
         )
+
+    def _answers_a_label(self) -> bool:
+        """Return whether the answer is a label: one word without an end token, unlike an answer that was generated."""
+        return self.target.word_of == [0] and self.target.tokens == self.target.words
 
     def _with_style(self, view: FigureSpec | None) -> FigureSpec:
         """Fill in the default style, and raise ConfigError if the style or the gold links do not fit the site."""
