@@ -160,6 +160,8 @@ class Episodes(Task):
         best = logs[0][:, : len(names)].sort(-1, descending=True)
         sheet = SupportSheet.of([label for label, _ in support.pairs])
         source, made = sheet.side, []
+        # later blocks also compare what earlier ones appended; the first one compares the images themselves
+        seen = {"model": self.model_name, "default_site": next(iter(weights), None)}
         for place, given in enumerate(inputs):
             own = {site: sheet.spread(part[0][:, place : place + 1]) for site, part in weights.items()}
             picture = sheet.picture(given.value.images, given.value.query) if attention else None
@@ -167,7 +169,7 @@ class Episodes(Task):
             for code, score in zip(best.indices[place].tolist(), best.values[place].tolist(), strict=True):
                 label = names[code]
                 target = Side([label], [label], [0])
-                maps = AttentionMaps(source, target, own, tuple(own), picture=picture, model=self.model_name)
+                maps = AttentionMaps(source, target, own, tuple(own), picture=picture, **seen)
                 every.append(Prediction(label, score, [label], maps, given.name))
             first, others = every[0], every[1 : max(1, search.nbest)]
             made.append(Prediction(first.text, first.score, first.tokens, first.attention, given.name, others))
@@ -209,7 +211,7 @@ class Episodes(Task):
         candidates = [(names.index(each.text), each.text, each.score) for each in ranked]
         step = Step(token=candidates[0][0], text=best.text, log_probability=best.score, candidates=candidates)
         seen: dict[str, Any] = {"text": best.text, "score": best.score, "sides": sides, "sites": sites, "steps": [step]}
-        return Trace(**begin(self, options, search), **seen)
+        return Trace(**begin(self, options, search), **seen, default_site=attention.default_site)
 
     @classmethod
     def testable(cls, examples: Sequence[Example]) -> list[Example]:

@@ -12,6 +12,7 @@ from saccade.corpora import alphabets
 from saccade.data.episodes import Episode, Setting
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import ConfigError, DataError
+from saccade.look import FigureSpec
 from saccade.metrics import sums_interval
 from saccade.recipes import RecipeText
 from saccade.runs.recipe import parse_recipe
@@ -21,6 +22,8 @@ from saccade.tasks.episode_inputs import Support
 from saccade.tasks.episode_scores import Asked, evaluation_of
 from saccade.tasks.episodes import Episodes
 from saccade.tasks.support_sheet import SupportSheet
+from saccade.trace import Trace
+from saccade.trace.explain import explain
 
 
 def recipe(tmp_path, **changes):
@@ -217,3 +220,28 @@ def test_a_support_is_read_once(tmp_path):
     for _ in range(3):
         support.pixels("how", lambda path: (opened.append(path), np.zeros((1, 1, 1), np.uint8))[1])
     assert len(opened) == 2
+
+
+def test_the_first_block_is_shown_everywhere(model, tmp_path):
+    """It compares the images themselves, so its weights are on the own class more than those of later blocks."""
+    one, two, query = drawings(3)
+    trace = model.trace({"support": {"x": [one], "y": [two]}, "query": query})
+    first, last = (site.name for site in trace.sites)
+    assert trace.default_site == first
+    trace.save(tmp_path / "trace.json")
+    again = Trace.open(tmp_path / "trace.json")
+    (found,) = model.classify({"x": [one], "y": [two]}, [query])
+    for attention in (found.attention, trace.attention, again.attention):
+        assert attention._shown(FigureSpec()).site == first
+        assert attention._with_style(FigureSpec("heads")).site == first
+        assert attention._shown(FigureSpec(site=last)).site == last
+    told = next(iter(explain(again)))
+    assert f"Shown is {first}; 1 other" in told
+    again.attention.save(tmp_path / "query.svg")
+    text = (tmp_path / "query.svg").read_text()
+    assert "layer 1 of 2; brightness is the share of attention that the predicted label pays to a region" in text
+    plain = json.loads(trace.dump())
+    with pytest.raises(DataError, match="default_site is 'none', which is no site of the trace"):
+        Trace.parse(json.dumps(plain | {"default_site": "none"}))
+    del plain["default_site"]
+    assert Trace.parse(json.dumps(plain)).attention._shown(FigureSpec()).site == last, "as in older files"
