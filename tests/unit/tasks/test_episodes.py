@@ -1,6 +1,7 @@
 """Few-shot learning: forms of input, evaluation by kind of episode, and recipes that make no sense."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -127,6 +128,29 @@ def test_a_folder_and_queries_are_arguments_of_a_command(tmp_path, capsys):
     groups = json.loads(one.out)["by_group"]["episodes"]
     assert set(groups) == {f"{ways}-way {shots}-shot" for ways, shots in settings["episodes"]["tests"]}
     assert all(group["examples"] == settings["episodes"]["tested"] for group in groups.values())
+
+
+def test_broken_images_are_left_out_of_an_evaluation_with_one_note(tmp_path, capsys):
+    train(recipe(tmp_path), tmp_path / "model")
+    folder = write_drawings(tmp_path, 3, 4)
+    whole = run(capsys, "evaluate", tmp_path / "model", folder, "--json", "--out", tmp_path / "whole")
+    assert whole.code == 0, whole.err
+    for label in (1, 2):
+        shutil.copy(folder / f"letter{label}" / "0.png", folder / f"letter{label}" / "9.png")
+        (folder / f"letter{label}" / "9.png").write_bytes(b"no image")
+    ran = run(capsys, "evaluate", tmp_path / "model", folder, "--json", "--out", tmp_path / "broken")
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)
+    (note,) = found.pop("notes")
+    assert note.startswith("2 of 14 images were left out: ")
+    assert str(folder / "letter1" / "9.png") in note
+    assert ran.err.count("were left out") == 1
+    assert found["metrics"] == json.loads(whole.out)["metrics"], "the same episodes of the other images"
+    for image in folder.glob("*/*"):
+        image.write_bytes(b"no image")
+    ran = run(capsys, "evaluate", tmp_path / "model", folder, "--out", tmp_path / "none")
+    assert (ran.code, ran.err.strip().count("\n")) == (1, 0)
+    assert "no image can be evaluated: 14 of 14 images were left out: " in ran.err
 
 
 def asked(right, weights):
