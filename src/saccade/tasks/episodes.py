@@ -240,7 +240,7 @@ class Episodes(Task):
         return replace(evaluation_of(found), notes=notes)
 
     def _whole(self, examples: Sequence[Example]) -> tuple[NDArray[np.uint8], list[str], list[str]]:
-        """Return the images that can be read, their labels, and a note on those that cannot; training skips them too."""
+        """Return the images that can be read, their labels, and notes on the others, which training skips, too."""
         images, labels, faults = [], [], []
         for example in examples:
             assert example.image is not None, "see testable"
