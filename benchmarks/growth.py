@@ -3,9 +3,9 @@
     python benchmarks/growth.py                    # a few minutes on an idle machine; writes benchmarks/results/
     python benchmarks/growth.py --lengths 32 64 128 --repeats 1 --out /tmp/growth     # a quick check
 
-Each point is a real greedy search of the library, forced to generate exactly l2 words from l1. Time is the best of a
-few runs, because disturbances only add to it. Memory is the bytes of the tensors that the search keeps: encoder output,
-decoder state and returned attention.
+Each point is a real greedy search of the library, forced to generate exactly l2 words from l1 source words. Time is the
+best of a few runs, because disturbances only add to it. Memory is the bytes of the tensors that the search keeps:
+encoder output, decoder state and returned attention.
 
 There are two fits. On the diagonal, l1 = l2 = l, the slope of log time over log l at the three longest lengths gives
 the exponent of growth. Over all points, the fit time = a + b·l1 + c·l2 + d·l1·l2 separates the terms: the share of the
@@ -86,7 +86,7 @@ def product_share(points: list[Point]) -> float:
 
 
 def table(points: list[Point]) -> str:
-    lines = ["| model | l1 | l2 | seconds | kept MB |", "|---|---:|---:|---:|---:|"]
+    lines = ["| model | source | target | seconds | kept MB |", "|---|---:|---:|---:|---:|"]
     for p in points:
         lines.append(f"| {p.model} | {p.source} | {p.target} | {p.seconds:.3f} | {p.kept_bytes / 1e6:.3f} |")
     return "\n".join(lines)
@@ -94,7 +94,7 @@ def table(points: list[Point]) -> str:
 
 def summary(points: list[Point]) -> str:
     lines = [
-        "| model | exponent of time, l1 = l2 | exponent of memory | share of l1·l2 in the longest time |",
+        "| model | exponent of time, equal lengths | exponent of memory | share of source·target in the longest time |",
         "|---|---:|---:|---:|",
     ]
     for name in dict.fromkeys(p.model for p in points):

@@ -36,7 +36,7 @@ class Finding:
     ours: Callable[[Means], tuple[str, float]]
     is_goal: bool = False
     short: str = ""
-    """For the README's table, which has no others: what was found where, and the metric."""
+    """The finding, data and metric in the README's table; empty leaves it out there."""
 
 
 def _rises(low: str, high: str) -> Callable[[Means], tuple[str, float]]:

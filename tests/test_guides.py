@@ -106,7 +106,7 @@ def run_command(command, request):
         subprocess.run([*shlex.split(command), "--fail"], check=True, stdout=subprocess.DEVNULL)
     elif words[:2] == ["saccade", "serve"]:
         ends_well([*words[1:], "--help"])
-    elif "--devices" in words:  # its helpers run the same program
+    elif "--devices" in words:  # its worker processes run the same program
         subprocess.run([sys.executable, "-m", "saccade", *quick(words[1:])], check=True)
     else:
         assert words[0] == "saccade", f"{command} is neither run nor in NOT_RUN"

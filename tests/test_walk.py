@@ -15,7 +15,7 @@ SOURCE = str(ROOT / "src" / "saccade") + os.sep
 PAGE = ROOT / "docs" / "explanation" / "walk.md"
 HEAD = """# Through the code
 
-The files that a batch, an update and a prediction pass, in the order in which their code is first called, for a
+The files that a batch, an update and a prediction run, in the order in which their code is first called, for a
 recurrent translator with additive attention on the CPU. `tests/test_walk.py` follows them and compares; `python
 tests/test_walk.py` writes this page again.
 """

@@ -56,7 +56,7 @@ class Batch:
     labels (B,): classes.
     pictures: images to caption, instead of a source: uint8 (B, H, W, 3), or (B, 3, H, W) as the image encoder's input.
     links (B, T, S): gold attention; each row sums to 1 or 0.
-    copies (B, S): for models that copy, the word that a copy of each source token writes: its place in the target
+    copies (B, S): for models that copy, the extended-vocabulary number of each source token: that in the target
     vocabulary, or for an unknown word the size of the vocabulary plus its first position in this source.
 
     A subclass (a `pytree.node`) may add fields: tensors and lists with a row per example, or nodes of them. All

@@ -86,7 +86,7 @@ class AttentionMaps(DrawnAttention):
 
     `matrix()` folds tokens to words: it sums over the tokens of an attended word, and averages over the tokens of an
     attending word. The end tokens are kept as the last row and column. By default it averages over all sites that
-    attend to the source, and over their heads; figures show the last of these sites.
+    attend to the source, and over their heads; figures show the `default_site`.
     """
 
     source: Side
@@ -106,6 +106,8 @@ class AttentionMaps(DrawnAttention):
     """The spectrogram of the input, if the source tokens are intervals of time."""
     model: str = ""
     """The name of the model, for captions of figures."""
+    default_site: str | None = None
+    """The site that figures show; None: the last one that attends to the source."""
 
     def __bool__(self) -> bool:
         return bool(self.weights)

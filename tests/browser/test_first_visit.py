@@ -139,7 +139,7 @@ def test_what_a_word_already_looks_at_alone_is_not_offered(explorer):
     shown, server = explorer()
     read(shown).nth(8).click()
     wrote(shown).nth(2).click()
-    only = shown.get_by_role("button", name="Make it look only at “signed”")
+    only = shown.get_by_role("button", name="Make it attend only to “signed”")
     only.click()
     expect_asked(shown, server, "pull", [[2, 8, 1]])
     expect(shown.locator(".what-happened")).to_be_visible()

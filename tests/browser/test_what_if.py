@@ -1,4 +1,4 @@
-"""What a word depends on, whom hiding concerns, and what one sees after it; on a phone too."""
+"""What a word depends on, from which words it is hidden, and what the page then shows; on a phone too."""
 
 import re
 import time
@@ -38,7 +38,7 @@ def bottom(locator):
     return found["y"] + found["height"]
 
 
-# attention reads as cause
+# the effect of hiding a word, beside its weight
 
 
 def test_beside_a_weight_stands_what_happens_if_that_word_is_hidden(explorer):
@@ -159,7 +159,7 @@ def test_each_row_has_a_button_that_hides(by, explorer):
     expect_answer(shown)
 
 
-# whom hiding concerns
+# from which words a word is hidden
 
 
 def test_hiding_says_whom_it_concerns(explorer):
@@ -187,7 +187,7 @@ def test_rows_hide_from_all_words_or_from_this_one_and_so_do_their_numbers(explo
     expect(shown.locator(".changes")).to_have_count(0)
 
 
-# what is followed
+# which word stays selected
 
 
 def test_a_followed_word_that_stays_is_still_selected(explorer):
@@ -209,13 +209,13 @@ def test_a_followed_word_that_changes_gives_its_place_to_the_new_one(explorer):
 
 def test_where_no_word_was_followed_the_largest_change_is(explorer):
     shown, _ = explorer()
-    hide(shown, 8)  # signed: “été” pays it 96 %, “signée” 92 %
+    hide(shown, 8)  # signed: “été” attends to it with 96 %, “signée” with 92 %
     expect(wrote(shown).nth(8)).to_have_text("autre")
     expect(pressed(shown)).to_have_count(1)
     expect(wrote(shown).nth(8)).to_have_attribute("aria-pressed", "true")
 
 
-# what is said
+# the sentence on a change
 
 
 def test_the_sentence_quotes_the_new_text_and_the_changed_words(explorer):
@@ -268,12 +268,12 @@ def test_jargon_waits_behind_a_question_mark_in_plain_words(explorer):
     for text in (
         "bahdanau",
         "The kind of model",
-        "training learnt",
+        "training learns",
         "How likely the model finds this whole answer: 21 %",
     ):
         expect(shown.locator(".facts")).to_contain_text(text)
     shown.keyboard.press("Escape")
-    expect(shown.get_by_text("training learnt")).to_be_hidden()
+    expect(shown.get_by_text("training learns")).to_be_hidden()
 
 
 def test_what_matters_in_the_inspector_is_above_the_fold(explorer):

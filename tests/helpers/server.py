@@ -19,7 +19,7 @@ class Running:
     """A server, and its port."""
 
     def __init__(self, printed, folder, *options, before=None, given=()):
-        printed.touch()  # it is read before the process has come to write it
+        printed.touch()  # read before the process writes it
         self.process = Run(printed, ["serve", folder, "--port", 0, "--device", "cpu", *options], before, given)
         wait_until(lambda: "Ctrl-C" in self.process.text or self.process.poll() is not None)
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", self.process.text)

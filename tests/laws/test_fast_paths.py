@@ -15,7 +15,7 @@ from helpers.search import SEQ2SEQ, make_batch, make_model
 from saccade.runtime import StepEngine, engine_of
 
 TWINS = {"transformer-big", "luong-dot", "luong-concat", "luong-location", "luong-local-m"}
-"""Presets that differ from another one in sizes, or in an attention that no writer packs."""
+"""Presets that differ from another one in sizes, or in an attention that no engine packs."""
 FAST = [name for name in SEQ2SEQ if name not in TWINS and type(engine_of(make_model(name))) is not StepEngine]
 Change = tuple[str, Callable[[], Callable[[], None]]]
 """What is changed, and how; the change returns a function that undoes it."""

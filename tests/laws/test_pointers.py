@@ -16,7 +16,7 @@ from saccade.models.pointer import OutputConfig, Pointer, build_pointer
 from saccade.runtime import engine_of, step_engine
 from saccade.search import SearchConfig, decode
 
-BLIND = ("sutskever", "cho")
+BLIND = ("sutskever", "cho", "hred")
 NAMES = [name for name in presets_for("sequence_to_sequence") if name not in BLIND]
 each = pytest.mark.parametrize("name", NAMES)
 

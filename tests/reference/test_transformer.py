@@ -1,4 +1,4 @@
-"""The Transformer against torch's own layers with copied weights, and position codes against their formulae."""
+"""The Transformer against torch's own layers with copied weights, and positional encodings against their formulae."""
 
 import math
 from collections.abc import Iterable
@@ -89,7 +89,7 @@ def test_the_model_is_torchs_layers_on_scaled_embeddings_and_its_tied_output_is_
     masked = {"tgt_mask": ~masks.causal(T)[0], "memory_key_padding_mask": ~batch.source_mask}
     x = run_torch(model.decoder.layers, norm, placed(batch.inputs), model.encoder.norm(memory), **masked)
     wanted = model.decoder.norm(x) @ E.T + model.output.bias
-    assert_close(model(batch), wanted, rtol=1e-5, atol=1e-5)  # position codes are made in float32
+    assert_close(model(batch), wanted, rtol=1e-5, atol=1e-5)  # positional encodings are made in float32
     for stack in (model.encoder, model.decoder):
         assert isinstance(stack.norm, nn.LayerNorm if norm == "pre" else nn.Identity)
 

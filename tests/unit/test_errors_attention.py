@@ -219,7 +219,7 @@ BAD_SETTINGS = {
     ),
     "unknown window": (
         lambda: build_attention("dot", 4, 4, window="local"),
-        r"window 'local'.*mean 'local-[mp]'\? Known: global, local-m, local-p, monotonic",
+        r"window 'local'.*mean 'local-[mp]'\? Known: global, local-m, local-p, median, monotonic",
     ),
     "unknown option of a score": (
         lambda: build_attention("additive", 4, 4, score_options={"widht": 3}),

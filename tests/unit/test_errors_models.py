@@ -396,7 +396,7 @@ def test_sizes_that_cannot_be(build_it: Callable[[], Any], parts: tuple[str, ...
 @pytest.mark.parametrize("width", [2, 4])
 @pytest.mark.parametrize("name", CELLS)
 def test_cells_refuse_inputs_of_another_width(name: str, width: int):
-    """Also narrower ones, which `project` would take for the first columns and torch's kernels read beyond."""
+    """Narrower inputs too: `project` would take them for the first columns, and torch's kernels read beyond them."""
     cell = build_cell(name, 3, 4)
     with raises(ShapeError, f"inputs are (2, {width})", "(N, 3)"):
         cell(torch.randn(2, width), torch.zeros(2, cell.state_width))

@@ -17,7 +17,7 @@ from saccade.kernels.linear import learns, linear, together
 __all__ = ["MultiHead", "Project", "Rotate", "site_of"]
 
 Rotate = Callable[[Tensor, Tensor | None], Tensor]
-"""Rotates (B, H, T, D) by positions (B, T), by default 0..T-1: a position code applied inside attention."""
+"""Rotates (B, H, T, D) by positions (B, T), by default 0..T-1: a positional encoding applied inside attention."""
 Project = Literal["none", "qk", "qkv"]
 """What a self-attention projects: nothing, queries and keys, or queries, keys and values."""
 

@@ -63,7 +63,7 @@ class Turns:
         return vectors.gather(1, self.flat[..., None].expand(-1, -1, vectors.shape[-1]))
 
     def split_weights(self, weights: Tensor) -> Tensor:
-        """Sort numbers of positions by turn: (B, T, S) -> (B, T, K, L)."""
+        """Sort one number per position by turn: (B, T, S) -> (B, T, K, L)."""
         index = self.places.flatten(1)[:, None].expand(-1, weights.shape[1], -1)
         found: Tensor = weights.expand(len(index), -1, -1).gather(2, index).unflatten(2, self.mask.shape[1:])
         return found
@@ -96,7 +96,7 @@ class TurnAttention(Attention):
 
     The weights of a turn's words sum to b. `score` compares the query with words, `turn_score` with turns; a score
     that keeps a state, such as coverage, reads for a turn the sum of its words.
-    Paper: Xing et al. 2018, arXiv:1701.07149. Differs: there the vectors of turns are computed anew for every word of
+    Paper: Xing et al. 2018, arXiv:1701.07149. Differs: there the vectors of turns are recomputed for every word of
     the reply, from the attention to their words.
     """
 

@@ -43,7 +43,7 @@ class EpisodeFeature(Feature):
         color: bool,
         rotated: bool,
     ) -> None:
-        """Take an empty plan, whose classes `keep` fills in; episode n has the setting n modulo their number."""
+        """Take an empty plan, whose classes `keep` fills in; episode n has the setting n % len(settings)."""
         self.images, self.plan, self.settings, self.count = images, plan, settings, count
         self.color, self.rotated = color, rotated
 
@@ -91,7 +91,7 @@ def pixels_of(images: NDArray[np.uint8], *, color: bool) -> NDArray[np.uint8]:
     if color:
         return np.asarray(images)
     found = np.empty((*images.shape[:3], 1), np.uint8)
-    for start in range(0, len(images), _CHUNK):  # the mean is wider than bytes
+    for start in range(0, len(images), _CHUNK):  # in chunks: the mean is float64
         found[start : start + _CHUNK, ..., 0] = images[start : start + _CHUNK].mean(-1).round()
     return found
 

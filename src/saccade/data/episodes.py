@@ -1,7 +1,7 @@
 """Episodes of few-shot learning: a support of labeled images and queries, drawn from classes by number.
 
-The number of an episode and the seed decide it alone, so a resumed run draws the episodes that the interrupted one
-would have drawn.
+An episode depends on its number and the seed alone, so a resumed run draws the episodes that the interrupted one would
+have drawn.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class EpisodesConfig(Config):
         for name in ("ways", "shots"):
             low, high = getattr(self, name)
             if low > high:
-                raise ValueError(f"{name} are {low} to {high}, but must rise")
+                raise ValueError(f"{name} are {low} to {high}, but must be [least, most]")
         return self
 
     @property
@@ -71,7 +71,7 @@ class EpisodesConfig(Config):
 
 
 class Episode(NamedTuple):
-    """Numbers of images (with their turn: see `turned`), and codes of their labels; codes are below the plan's."""
+    """Indices of images (with their turn: see `turned`), and codes of their labels, below the plan's `codes`."""
 
     support: NDArray[np.int64]
     given: NDArray[np.int64]
@@ -83,7 +83,7 @@ class Episode(NamedTuple):
 class EpisodePlan:
     """Draws episodes from classes.
 
-    members: for each class, the numbers of its images. codes: how many codes for labels there are. Each episode gives
+    members: for each class, the indices of its images. codes: the number of label codes. Each episode gives
     its classes random codes, so that a model cannot learn labels by heart. The name says what the episodes are for.
     """
 
@@ -109,7 +109,7 @@ class EpisodePlan:
         return Episode(support[order], given[order], queries[mixed], labels[mixed])
 
     def _of_class(self, chance: np.random.Generator, chosen: int, shots: int, asked: int) -> NDArray[np.int64]:
-        """Return different images of a class; a class with few images may be asked for one twice."""
+        """Return different images of a class; in a class with few images, queries may repeat."""
         images = chance.permutation(self.members[chosen])
         rest = images[shots:]
         return np.concatenate([images[:shots], rest[np.arange(asked) % len(rest)]])
@@ -125,13 +125,13 @@ class EpisodePlan:
         least = min(map(len, self.members))
         if least <= shots:
             raise DataError(
-                f"{where} has a class of {least} images, but a {setting} episode needs {shots} and one to ask for. "
+                f"{where} has a class of {least} images, but a {setting} episode needs {shots} and a query. "
                 "Add images, or lower episodes.shots or episodes.tests."
             )
 
 
 def members_of(labels: Sequence[str], whole: NDArray[np.bool_], *, rotated: bool) -> list[NDArray[np.int64]]:
-    """Return the numbers of each class's images, without broken ones; with `rotated`, each class in four turns."""
+    """Return the indices of each class's images, without broken ones; with `rotated`, each class in four turns."""
     places: dict[str, list[int]] = {}
     for number, label in enumerate(labels):
         if whole[number]:
@@ -141,7 +141,7 @@ def members_of(labels: Sequence[str], whole: NDArray[np.bool_], *, rotated: bool
 
 
 def turned(images: NDArray[np.uint8], numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return images by number, 4 · place + quarter turns."""
+    """Return images by index, 4 · place + quarter turns."""
     places, turns = np.divmod(numbers, TURNS)
     found = np.asarray(images[places])
     for turn in range(1, TURNS):

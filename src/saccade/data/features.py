@@ -61,7 +61,7 @@ class Feature(ABC):
         return column.lengths // self.width
 
     def fingerprint(self) -> Any:
-        """Return plain data that changes when the column would for other reasons than examples and tokenizers."""
+        """Return plain data on all that the column depends on besides examples and tokenizers."""
         return self.name
 
 
@@ -88,7 +88,7 @@ class TokenFeature(Feature):
 
 
 class CopyFeature(Feature):
-    """What a copy of each source token writes; see `OpenVocabulary`."""
+    """The extended-vocabulary number of each source token; see `OpenVocabulary`."""
 
     name = "copies"
 
@@ -116,7 +116,7 @@ class CopyFeature(Feature):
 
 
 class CopiedTarget(TokenFeature):
-    """The target tokens; unknown words that occur in the source have the number that a copy of them writes."""
+    """The target tokens; unknown words that occur in the source have their extended-vocabulary number."""
 
     def __init__(self, tokenizer: Tokenizer, copies: CopyFeature) -> None:
         super().__init__("target", tokenizer)
@@ -188,7 +188,7 @@ class LinkFeature(Feature):
 def text_features(tokenizers: Tokenizers, *, links: bool = False, copies: bool = False) -> list[Feature]:
     """Return the features of texts: the sides that have a tokenizer, labels where there are classes, gold links.
 
-    `copies`: whether the model copies source words, so that targets and sources need an open vocabulary.
+    `copies`: whether the model copies source words, so that they need an extended vocabulary.
     """
     sides = {"source": tokenizers.source, "target": tokenizers.target}
     found: list[Feature] = [TokenFeature(name, side) for name, side in sides.items() if side is not None]

@@ -18,7 +18,7 @@ from saccade.errors import DataError
 __all__ = ["frame_count", "log_mel", "mel_filters", "spectrogram"]
 
 _FLOOR = 1e-10
-"""Least power of a band, so that silence has a logarithm."""
+"""Least power of a band: silence would be log 0."""
 _LEAST_DEVIATION = 0.05
 """Least standard deviation that a band is divided by; a constant band stays 0."""
 
@@ -68,7 +68,7 @@ def spectrogram(samples: Tensor, config: SoundConfig) -> Tensor:
 def mel_filters(mels: int, size: int, rate: int) -> Tensor:
     """Return triangular filters (mels, size // 2 + 1), evenly spaced on the mel scale from 20 Hz to half the rate.
 
-    mel(f) = 2595 log10(1 + f / 700). A band between two frequencies of the FFT takes the nearest one.
+    mel(f) = 2595 log10(1 + f / 700). A band that contains no FFT bin takes the nearest.
     """
     low, high = (2595 * math.log10(1 + f / 700) for f in (20.0, rate / 2))
     edges = 700 * (10 ** (torch.linspace(low, high, mels + 2, dtype=torch.float64) / 2595) - 1)

@@ -15,14 +15,14 @@ __all__ = ["OpenVocabulary", "padded_copies"]
 
 
 class OpenVocabulary:
-    """The vocabulary of a tokenizer, then the unknown words of one source text.
+    """An extended vocabulary: that of a tokenizer, then the unknown words of one source text.
 
     An unknown word has the number `len(tokenizer) + s`, where s is the position of its first token in the source. Both
     sides must share the tokenizer, so that a token of the source can be written as it is.
     """
 
     def __init__(self, tokenizer: Tokenizer, source: str | Sequence[str], tokens: Sequence[int] | None = None) -> None:
-        """Extend a tokenizer; `tokens` of the source, if the caller has them, as it must if there are several texts."""
+        """Extend a tokenizer. `tokens`: those of the source, if known; several texts require them."""
         self._tokenizer, size = tokenizer, len(tokenizer)
         texts = [source] if isinstance(source, str) else source
         tokens = tokenizer.tokens(texts)[0] if tokens is None else tokens

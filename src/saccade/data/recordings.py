@@ -83,7 +83,7 @@ class JoinedSound:
 
 
 def joined_times(seconds: Sequence[float], pauses: Sequence[float]) -> tuple[Time, ...]:
-    """Return when each of several sounds plays, from their durations and the silence before each."""
+    """Return (begin, end) of each of several sounds, from their durations and the silence before each."""
     times, now = [], 0.0
     for duration, pause in zip(seconds, pauses, strict=True):
         times.append((round(now + pause, 4), round(now + pause + duration, 4)))

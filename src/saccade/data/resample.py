@@ -14,7 +14,7 @@ __all__ = ["resample"]
 _ZEROS = 8
 """Zero crossings of the sinc on each side."""
 _ROLLOFF = 0.95
-"""Cutoff frequency as a share of the lower rate's Nyquist frequency, so that the filter's slope aliases little."""
+"""Cutoff frequency as a share of the lower rate's Nyquist frequency, so that the transition band aliases little."""
 _CHUNK = 1 << 16
 """Output samples computed at once."""
 
@@ -24,8 +24,8 @@ def resample(samples: Tensor, rate: int, wanted: int) -> Tensor:
 
         y[k] = Σ_i x[i] c h(c (i - k · rate / wanted))        h(u) = sinc(u) cos²(πu / 2Z) for |u| < Z
 
-    c, at most 1, is the cutoff in units of the input's Nyquist frequency. The weights depend on the fraction of
-    k · rate / wanted only, so they repeat, and are computed once for each fraction.
+    c, at most 1, is the cutoff in units of the input's Nyquist frequency. The weights depend only on the
+    fractional part of k · rate / wanted, so they are computed once for each.
     """
     if samples.dim() != 1:
         raise ShapeError(f"samples are {tuple(samples.shape)}, but must be (n,): one channel.")

@@ -15,7 +15,7 @@ __all__ = ["WaveFormat", "is_wave", "wave_samples"]
 
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 _UNKNOWN_SIZES = (0, 0x7FFFFFFF, 0xFFFFFFFF)
-"""Sizes that programs write if they do not know the length yet: the data go on to the end of the file."""
+"""Sizes that programs write if they do not know the length yet: the data continue to the end of the file."""
 
 
 class WaveFormat(NamedTuple):
@@ -38,7 +38,7 @@ def is_wave(data: bytes) -> bool:
 
 
 def wave_samples(data: bytes, name: str) -> tuple[WaveFormat, NDArray[np.float32]]:
-    """Return the format and the samples (n, channels) of a .wav file; (0, channels) in formats that are not read.
+    """Return the format and the samples (n, channels) of a .wav file; (0, channels) if it cannot decode the format.
 
     Raises DataError for a file that is cut or damaged.
     """

@@ -1,4 +1,4 @@
-"""SoundConfig: how a recording becomes frames of a log-mel spectrogram, and how training changes it."""
+"""SoundConfig: how a recording becomes frames of a log-mel spectrogram, and its augmentation."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ Speed = Annotated[float, Field(ge=0.5, le=2)]
 
 
 class AugmentConfig(Config):
-    """Random changes of the spectrogram in training: SpecAugment, and other speeds of speech."""
+    """Augmentation of the spectrogram in training: SpecAugment, and random speeds."""
 
     speed: Annotated[tuple[Speed, Speed], Field(strict=False)] = (1.0, 1.0)
     """Slowest and fastest speed; a faster voice is also a higher one."""
     frequency_masks: Few = 0
-    """Number of bands that are hidden in each recording."""
+    """Frequency masks for each recording."""
     frequency_width: Few = 8
-    """Maximum mels of a hidden band."""
+    """Maximum width of a frequency mask in mels."""
     time_masks: Few = 0
-    """Number of intervals that are hidden in each recording."""
+    """Time masks for each recording."""
     time_width: Annotated[int, Field(ge=0, le=1000)] = 10
-    """Maximum frames of a hidden interval."""
+    """Maximum width of a time mask in frames."""
     time_share: Share = 0.2
-    """Maximum share of a recording that an interval hides."""
+    """Maximum share of a recording that a time mask hides."""
     noise: Annotated[float, Field(ge=0, le=10)] = 0.0
     """Standard deviation of noise added to the normalized spectrogram."""
 
@@ -40,12 +40,12 @@ class AugmentConfig(Config):
 
     @property
     def changes(self) -> bool:
-        """Whether any change is asked for."""
+        """Whether training augments anything."""
         return self.speed != (1.0, 1.0) or bool(self.frequency_masks or self.time_masks or self.noise)
 
 
 class SoundConfig(Config):
-    """For speech: the frames that a model reads of a recording, and their random changes in training."""
+    """For speech: the log-mel frames of a recording, and their augmentation in training."""
 
     rate: Annotated[int, Field(ge=1000, le=96000)] = 16000
     """Samples a second; recordings of another rate are resampled."""
@@ -64,12 +64,12 @@ class SoundConfig(Config):
     @model_validator(mode="after")
     def _overlapping(self) -> SoundConfig:
         if self.hop > self.window:
-            raise ValueError(f"hop is {self.hop}, but a window of {self.window} would leave out what lies between")
+            raise ValueError(f"hop is {self.hop}, but must be at most the window, {self.window}")
         return self
 
     @property
     def width(self) -> int:
-        """Numbers of a frame."""
+        """Values per frame."""
         return self.mels * (3 if self.deltas else 1)
 
     @property

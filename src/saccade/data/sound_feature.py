@@ -49,19 +49,19 @@ class SoundFeature(Feature):
         return padded_frames(parts, count, positions)
 
     def fingerprint(self) -> Any:
-        # how training changes the frames does not change what is stored
+        # augmentation happens in training, not in the store
         return [self.name, unaugmented(self.config).model_dump()]
 
 
 def unaugmented(config: SoundConfig) -> SoundConfig:
-    """Return the settings without the changes of training."""
+    """Return the settings without augmentation."""
     return config.model_copy(update={"augment": AugmentConfig()})
 
 
 def padded_frames(parts: Sequence[NDArray[Any]], count: int, positions: int = 0) -> dict[str, Tensor]:
     """Pad recordings (frames, D) to `source` and `source_mask`.
 
-    There are `count` rows, of which the added ones have one frame of zeros, and at least `positions` places.
+    There are `count` rows, of which the added ones are one frame of zeros, and at least `positions` frames.
     """
     source = np.zeros((count, max(positions, *map(len, parts)), parts[0].shape[1]), np.float32)
     mask = np.zeros(source.shape[:2], bool)

@@ -28,7 +28,7 @@ MAX_SECONDS = 600
 _RATES = (1000, 768_000)
 _CHANNELS = 64
 _SIGNATURES = (b"RIFF", b"RF64", b"riff", b"fLaC", b"OggS", b"ID3", b"FORM", b"caff", b".snd")
-"""First bytes of the formats that soundfile is asked to open. MP3 frames begin with eleven bits 1."""
+"""First bytes of the formats that soundfile opens. MP3 frames begin with eleven 1 bits."""
 _WHAT = "WAV, FLAC, Ogg, MP3, AIFF, CAF or AU"
 
 
@@ -81,10 +81,10 @@ def _check_bytes(size: int, name: str, max_bytes: int) -> None:
 
 
 def _by_library(data: bytes, name: str, max_seconds: float) -> tuple[NDArray[np.float32], int]:
-    """Decode a file with soundfile; its header is checked first, and no more is decoded than a recording may have."""
+    """Decode a file with soundfile: check its header first, and decode at most `max_seconds`."""
     try:
         library = import_extra("soundfile", "sound", f"opening {name}")
-    except ConfigError as error:  # one of many files must not end the work on the others
+    except ConfigError as error:  # one file must not stop a run over many
         raise DataError(str(error)) from error
     try:
         with library.SoundFile(BytesIO(data)) as file:

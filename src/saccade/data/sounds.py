@@ -1,4 +1,4 @@
-"""Sound: samples of one channel with their rate, and its writer for .wav files of 16 bits; see also sound_files."""
+"""Sound: mono samples with their rate, and a writer of 16-bit .wav files; see also sound_files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from saccade.errors import ShapeError
 __all__ = ["Sound", "wave_bytes"]
 
 _FULL = 32768
-"""Amplitude 1 as a number of 16 bits."""
+"""Amplitude 1 as a 16-bit integer."""
 
 
 @dataclass(frozen=True, eq=False)

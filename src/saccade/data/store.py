@@ -92,7 +92,7 @@ class Store:
         if folder.exists():
             try:
                 return cls(folder, features, batch)
-            except (OSError, ValueError, KeyError):  # damaged later: it got its name only when complete
+            except (OSError, ValueError, KeyError):  # damaged later: only a complete store gets this name
                 shutil.rmtree(folder)
         with writing_folder(folder, replace=False) as draft:
             _write(draft, examples, features, max_length)

@@ -1,7 +1,7 @@
 """Further targets for summarizers: with few summaries, a model also learns to write titles and to copy sentences.
 
-A mark before the source asks for such a target, as the control codes of CATTS do (Cachola et al. 2020). Marks are
-special tokens, which no text becomes; a source without a mark asks for what the task writes.
+Control tokens before the source ask for such a target, as in CATTS (Cachola et al. 2020). They are BOS and EOS, which
+no text becomes; a source without them asks for what the task writes.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class SummaryConfig(Config):
     writes: Target = "summary"
     """What the model writes. key-sentence: the sentence of the text that is most like its summary."""
     also: list[Target] = Field(default_factory=list)
-    """What it also learns to write, after a mark that only training sets.
+    """What it also learns to write, after control tokens that only training sets.
 
     title: the field `title` of JSON lines. sentence: one sentence of each text.
     """
 
 
 class AskedTokens(TokenFeature):
-    """The tokens of the source; every training example comes once for each target, with the mark of that target."""
+    """Source tokens. Each training example is repeated for each target, after the control tokens of that target."""
 
     def __init__(self, tokenizer: Tokenizer, config: SummaryConfig, sentences: Callable[[str], list[str]]) -> None:
         super().__init__("source", tokenizer)
@@ -77,7 +77,7 @@ class AskedTokens(TokenFeature):
 
 
 class AskedCopies(CopyFeature):
-    """What a copy of each source token writes; a copy of a mark writes nothing."""
+    """The extended-vocabulary number of each source token; copies of control tokens write nothing."""
 
     def vocabularies(self, chunk: Sequence[Numbered]) -> Iterable[OpenVocabulary]:
         texts = [one.source or "" for _, one in chunk]
@@ -92,7 +92,7 @@ def key_sentence(sentences: Sequence[str], summary: str) -> str | None:
 
 
 def _mark(example: Example) -> list[int]:
-    """Return the special tokens that ask for the target of an example."""
+    """Return the control tokens that ask for the target of an example."""
     if example.asked is None:
         return []
     if example.asked.startswith("sentence "):

@@ -1,1 +1,1 @@
-"""Building blocks of models: cells, causal layers, encoders, position codes, readouts, poolings."""
+"""Building blocks of models: cells, causal layers, encoders, positional encodings, readouts, poolings."""

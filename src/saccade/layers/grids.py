@@ -182,7 +182,7 @@ def flatten(map_: Tensor) -> Tensor:
 
 
 def sinusoidal_places(rows: int, columns: int, width: int, like: Tensor) -> Tensor:
-    """Return position codes (rows · columns, width): half the entries encode the row, half the column."""
+    """Return positional encodings (rows · columns, width): half the entries encode the row, half the column."""
     half = width // 2
     waves = torch.exp(torch.arange(0, half, 2, device=like.device) * (-4.0 * math.log(10.0) / half))
 

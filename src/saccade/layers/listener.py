@@ -1,8 +1,8 @@
 """Encoders of speech: from the frames of a recording to fewer, wider annotations.
 
 Each halves the number of frames once or several times. A key of the decoder's attention then covers `factor` frames,
-and `keys` maps the mask of frames to the mask of keys. What stands in the padding of a batch never reaches an
-annotation, so a recording is encoded the same alone and in a batch.
+and `keys` maps the mask of frames to the mask of keys. Padding never reaches an annotation, so a
+recording is encoded the same alone and in a batch.
 """
 
 from __future__ import annotations

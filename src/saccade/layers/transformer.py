@@ -282,7 +282,7 @@ class TransformerReader(CausalLayer):
 
 
 class PlacedEmbedding(nn.Module):
-    """Embeddings plus position codes, with dropout on the sum."""
+    """Embeddings plus positional encodings, with dropout on the sum."""
 
     def __init__(self, positions: Learned | Sinusoidal | None, dropout: float) -> None:
         super().__init__()
@@ -298,7 +298,7 @@ class PlacedEmbedding(nn.Module):
             )
 
     def forward(self, embedded: Tensor, positions: Tensor | None = None) -> Tensor:
-        """Add the codes of positions (N, T), by default 0..T-1, to embeddings (N, T, width)."""
+        """Add the encodings of positions (N, T), by default 0..T-1, to embeddings (N, T, width)."""
         if self.positions is not None:
             if positions is None:
                 self.check_length(embedded.shape[1])

@@ -42,7 +42,7 @@ class TurnEncoder(Encoder):
         where = Turns.starting(torch.zeros_like(mask), mask) if where is None else where
         split, present = where.split(inputs), where.mask.any(-1)
         real = where.mask.clone()
-        real[..., 0] = True  # a cell reads no empty sequence; what it reads for a missing turn is not used
+        real[..., 0] = True  # an RNN needs a position; the output of a missing turn is not used
         words = self.words(split.flatten(0, 1), real.flatten(0, 1), tape=tape)
         lasts = words.last.unflatten(0, present.shape)  # (B, K, W)
         turns = self.turns(self.turns.dropout(lasts), present, tape=tape)

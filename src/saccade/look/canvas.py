@@ -84,7 +84,9 @@ class Sheet:
 
         self.format = format or Format()
         self.size = self.format.size
-        self.figure = Figure(figsize=(1, 1))  # one inch, so that 72 points are one unit; `write` crops
+        # One inch, so that 72 points are one unit; `write` crops. The resolution is the file's, because hinted letters
+        # have other widths at every resolution: at another one, the page would be too narrow for its text.
+        self.figure = Figure(figsize=(1, 1), dpi=self.size.dots)
         self._points = Affine2D().scale(1 / 72, -1 / 72) + self.figure.transFigure
         self._ruler = RendererAgg(1, 1, 72)  # type: ignore[no-untyped-call]
         self._viewer_shapes_text = (

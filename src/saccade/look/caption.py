@@ -40,7 +40,7 @@ _WHO = {
 
 
 class Shown(NamedTuple):
-    """What a figure shows: model, sides of rows and columns, site, similar sites, heads, whether it has an image."""
+    """What a figure shows: model, sides of rows and columns, site, similar sites, heads, image or not, label or not."""
 
     model: str
     sides: tuple[str, str]
@@ -49,6 +49,8 @@ class Shown(NamedTuple):
     heads: int
     pictured: bool
     view: FigureSpec
+    labeled: bool = False
+    """Whether the rows are the label of a classifier, which is no written word."""
 
     @property
     def source(self) -> str:
@@ -74,9 +76,10 @@ class Shown(NamedTuple):
         word = "word" if self.view.words else "subword"
         who = _WHO.get(self.sides, ("attending", "attended"))
         writes, reads = (f"the {kind} {word}" for kind in who)
+        writes = "the predicted label" if self.labeled else writes
         reads = "a region" if self.pictured else "an interval of time" if style == "sound" else reads
         if style == "passage":
-            every = f"all {who[0]} {word}s together pay to {reads}"
+            every = f"{writes} pays to {reads}" if self.labeled else f"all {who[0]} {word}s together pay to {reads}"
             return f"{self.source}; a shade is the attention that {every}, up to 100 %"
         share = f"{_PARTS[style]} the share of attention that {writes} pays to {reads}"
         faint = f"; below {text_width.percent(FAINTEST_LINK)} none is drawn"

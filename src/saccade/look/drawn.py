@@ -100,6 +100,7 @@ class DrawnAttention(ABC):
     picture: Picture | None
     sound: Spectrogram | None
     model: str
+    default_site: str | None
 
     @abstractmethod
     def matrix(self, site: str | None = None, head: int | None = None, *, words: bool = True) -> Weights:
@@ -125,7 +126,7 @@ class DrawnAttention(ABC):
     def map(
         self, site: str | None = None, head: int | None = None, gold: Iterable[Link] = (), *, words: bool = True
     ) -> Map:
-        """Return the weights of a site as a Map to draw; by default, of the last site that attends to the source.
+        """Return the weights of a site as a Map to draw; by default, of the site that `default_site` tells.
 
         Gold links join words; without `words`, all subwords of linked words.
         """
@@ -237,8 +238,8 @@ class DrawnAttention(ABC):
             save_heads(sites, path, format=format)
 
     def _default(self, site: str | None) -> str:
-        """Return the named site; by default the last one that attends to the source, else the last one."""
-        return site or (self.source_sites or tuple(self.weights) or ("",))[-1]
+        """Return the named site; by default the model's, or the last one that attends to the source, or the last."""
+        return site or self.default_site or (self.source_sites or tuple(self.weights) or ("",))[-1]
 
     def _like(self, site: str) -> list[str]:
         """Return the sites with the same sides, which are layers of one kind of attention."""
@@ -261,7 +262,12 @@ class DrawnAttention(ABC):
             len(self.weights[site]),
             self._attends_to_image(site),
             view,
+            self._names(site)[0] == "target" and self._answers_a_label(),
         )
+
+    def _answers_a_label(self) -> bool:
+        """Return whether the answer is a label: one word without an end token, unlike an answer that was generated."""
+        return self.target.word_of == [0] and self.target.tokens == self.target.words
 
     def _with_style(self, view: FigureSpec | None) -> FigureSpec:
         """Fill in the default style, and raise ConfigError if the style or the gold links do not fit the site."""
@@ -281,7 +287,7 @@ class DrawnAttention(ABC):
                 "Draw an overlay (the default) or heads."
             )
         if style == "heads" and self._attends_to_image(view.site):  # each head has many panels: draw one site only
-            return replace(view, style=style, site=view.site or self.source_sites[-1])
+            return replace(view, style=style, site=self._default(view.site))
         return replace(view, style=style)
 
     def _usual_style(self, view: FigureSpec) -> str:

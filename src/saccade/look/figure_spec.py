@@ -21,8 +21,8 @@ class FigureSpec:
     style: str | None = None
     """One of `STYLES`; by default an overlay if the source is an image, `sound` if it is one, else a matrix."""
     site: str | None = None
-    """An attention site. By default, the last one that attends to the source, as on the explorer page; `heads` of
-    words shows all of them, and `reading` the last one with self-attention."""
+    """An attention site. By default, the `default_site` of the attention, or the last one that attends to the source,
+    as on the explorer page; `heads` of words shows all of them, and `reading` the last one with self-attention."""
     head: int | None = None
     """An attention head, counted from 0; by default, their mean. Figures count layers and heads from 1."""
     words: bool = True

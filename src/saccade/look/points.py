@@ -24,7 +24,7 @@ __all__ = ["draw_points", "save_points"]
 SIDE, DOT, LINE = 27.0, 0.27, 0.14
 """In letters: the side of the plane, the radius of a point, and the width of a line."""
 ROWS, COLUMNS = 16, 60
-"""Cells of the terminal's plane, at most."""
+"""Maximum cells of a figure in a terminal."""
 
 
 def save_points(map: Map, path: Path | str, *, title: str | None = None, format: Format | None = None) -> None:

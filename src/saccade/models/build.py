@@ -49,7 +49,7 @@ def build_captioner(preset: str, vocabulary: int, **overrides: Any) -> Seq2Seq:
 
 
 def build_recognizer(preset: str, frames: int, vocabulary: int, **overrides: Any) -> Seq2Seq:
-    """Build a model of speech; `frames`: numbers of a frame, such as the bands of a spectrogram."""
+    """Build a model of speech; `frames`: values per frame, such as the bands of a spectrogram."""
     model: Seq2Seq = _build(preset, "recognizer", (frames, vocabulary), overrides)
     return model
 

@@ -31,7 +31,7 @@ class ImageEmbeddingConfig(Config):
 
     @property
     def channels(self) -> int:
-        """Numbers of a pixel."""
+        """Values per pixel."""
         return 3 if self.color else 1
 
     def build(self) -> ImageEmbedding:
@@ -42,7 +42,7 @@ class ImageEmbeddingConfig(Config):
 class FewShot(Classifying):
     """A model that classifies the queries of an episode: it returns log-probabilities (B, Q, codes).
 
-    Labels are codes, which mean another class in every episode. Codes that no labeled image has are impossible.
+    Labels are codes, which mean other classes in every episode. Codes without a labeled image are excluded.
     """
 
     def __init__(self, embedding: ImageEmbedding, codes: int, dropout: float = 0.0) -> None:
@@ -74,4 +74,4 @@ class FewShot(Classifying):
 
 
 _IMPOSSIBLE = -1e4
-"""The logit of a code that is not in the support: finite, so that a loss is."""
+"""The logit of a code that is not in the support: finite, so that losses are finite."""

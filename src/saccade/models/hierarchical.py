@@ -67,7 +67,7 @@ class HierarchicalConfig(RecurrentConfig):
     """
 
     turns: EncoderConfig = EncoderConfig()
-    """The recurrent layers over turns; their dropout is that of the vectors of turns, and between layers."""
+    """The recurrent layers over turns; their dropout applies to turn vectors and between layers."""
 
     @model_validator(mode="after")
     def _check_attention(self) -> HierarchicalConfig:

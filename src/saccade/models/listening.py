@@ -68,7 +68,7 @@ def frames_of(batch: Batch, width: int) -> tuple[Tensor, Tensor]:
 class Listener(RecurrentSeq2Seq):
     """A recurrent decoder over the encoder of a recording.
 
-    `frames`: numbers of a frame. Keys are fewer than frames: `visible` returns the mask of keys. With `ctc`, a linear
+    `frames`: values per frame. Keys are fewer than frames: `visible` returns the mask of keys. With `ctc`, a linear
     layer predicts the tokens from each annotation too, for the term `ctc` of an objective.
     """
 

@@ -86,7 +86,7 @@ class SnailConfig(Family):
         default_factory=_as_published
     )
     first_dilation: Literal[1, 2] = 2
-    """Dilation of the first convolution of a block; every other one doubles it."""
+    """Dilation of the first convolution of a block; each further one doubles it."""
     itself: bool = True
     """Whether a query may attend to itself."""
     attention: AttentionConfig = AttentionConfig(score="scaled-dot")
@@ -94,7 +94,7 @@ class SnailConfig(Family):
     alike: bool = False
     """Whether the projections of queries and keys start out equal: attention then begins at images that look alike.
 
-    With a cosine score, training leaves the plateau of guessing much earlier."""
+    With a cosine score, training leaves chance level much earlier."""
 
     def few_shot(self, codes: int, longest: int) -> Snail:
         width, blocks = self.image.width + codes, []

@@ -28,7 +28,7 @@ __all__ = ["Norm", "PackedDecoderLayer", "PackedEncoderLayer", "Words", "close"]
 
 
 class Words:
-    """The word embedding of the source or the target, with its position codes."""
+    """The word embedding of the source or the target, with its positional encodings."""
 
     def __init__(self, embedding: nn.Embedding, place: PlacedEmbedding, scale: float) -> None:
         self.embedding, self.place, self.scale = (
@@ -46,7 +46,7 @@ class Words:
         return self.embedding.weight
 
     def places(self, length: int) -> Tensor | None:
-        """Return the position codes (T, W) of the first `length` positions; None if there are none to add."""
+        """Return the positional encodings (T, W) of the first `length` positions; None if there are none to add."""
         if self.place.positions is None:
             return None
         table: Tensor = self.place.positions(torch.arange(length, device=self.weight.device)[None])[0]

@@ -178,7 +178,7 @@ class Banned(Constraint):
 class NoRepeat(Constraint):
     """Forbids a word that would complete a run of `size` words which its answer already contains.
 
-    Paulus et al. 2018, arXiv:1705.04304, with runs of three words.
+    Paulus et al. 2018, arXiv:1705.04304, with trigrams.
     """
 
     def __init__(self, size: int) -> None:

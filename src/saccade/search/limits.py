@@ -44,7 +44,7 @@ class Limits:
     min_length: int = 0
     """Minimum tokens of an answer, without the end."""
     no_repeat_ngram: int | None = None
-    """Length of runs of tokens that an answer may contain only once."""
+    """Length of n-grams that an answer may contain only once."""
     prefix: Sequence[Phrase] | None = None
     """For each sentence, the tokens its answer begins with."""
     banned: Sequence[Phrase] = ()

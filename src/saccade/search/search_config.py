@@ -37,7 +37,7 @@ class SearchConfig(Config):
     """Maximum tokens of an answer; default: twice the tokens of its source, plus 20."""
     min_length: int = Field(0, ge=0, le=100_000)
     no_repeat_ngram: int | None = Field(None, ge=1, le=100)
-    """Length of runs of tokens that an answer may contain only once; 3 is usual for summaries."""
+    """Length of n-grams that an answer may contain only once; 3 is usual for summaries."""
     no_answer: float = Field(0.0, ge=-1e3, le=1e3)
     """For questions: nats by which "no answer" must be more likely than an answer; below 0, it is given more often."""
     batch_size: Count | None = None

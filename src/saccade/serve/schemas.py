@@ -94,7 +94,7 @@ class Options(Config):
     min_length: int | None = Field(None, description="Minimum tokens of an answer.", json_schema_extra={"minimum": 0})
     no_repeat_ngram: int | None = Field(
         None,
-        description="Length of runs of tokens that an answer may contain only once.",
+        description="Length of n-grams that an answer may contain only once.",
         json_schema_extra={"minimum": 1},
     )
     no_answer: float | None = Field(

@@ -59,7 +59,7 @@ class Support:
         return sorted({label for label, _ in self.pairs})
 
     def pixels(self, how: Any, read: Any) -> NDArray[np.uint8]:
-        """Return all images as `read` reads them, once for each `how`."""
+        """Return all images, read by `read` and cached by `how`."""
         if how not in self._read:
             self._read[how] = np.stack([read(image) for _, image in self.pairs])
         found: NDArray[np.uint8] = self._read[how]
@@ -101,7 +101,7 @@ class EpisodeModality(Modality):
         return None if why is None else f"has a query that {why}"
 
     def of_line(self, line: str) -> Any:
-        """Return the input of a line of JSON; anything else is returned as it is, and `fault` tells why."""
+        """Return the input of a line of JSON; return anything else unchanged, for `fault` to report."""
         found = json_object(line)
         return line if found is None else found
 

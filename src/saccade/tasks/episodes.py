@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from saccade.data.episode_feature import EpisodeFeature, padded_episodes, pixels
 from saccade.data.episodes import Episode, EpisodePlan, Setting, members_of
 from saccade.data.example import Example
 from saccade.data.features import Feature
+from saccade.data.image_store import NAMED, Skipped
 from saccade.data.labeled_images import LABELED_IMAGES
 from saccade.data.pictures import fit, open_picture
 from saccade.data.tokenizer import TokenizerConfig, Tokenizers
@@ -115,7 +117,7 @@ class Episodes(Task):
         support = given["support"] if isinstance(given["support"], Support) else Support(given["support"])
         count, most = len(support.labels), self.model.classes
         if not 2 <= count <= most:
-            what = "class: give at least two" if count == 1 else f"classes, but this model tells at most {most} apart"
+            what = "class: give at least two" if count == 1 else f"classes, but this model distinguishes at most {most}"
             raise DataError(f"the support has {count} {what}.")
         how = (self.recipe.data.image_size, self.recipe.data.image_fit, self._color)
         images = support.pixels(how, lambda image: self._open(image, **limits))
@@ -139,7 +141,7 @@ class Episodes(Task):
             raise ConfigError("a label cannot be given a prefix: leave the prefix out.")
         found: list[Prediction] = []
         ready = [self.opened(given) for given in inputs]
-        for _, group in groupby(ready, lambda given: id(given.value.support)):  # queries of one support go together
+        for _, group in groupby(ready, lambda given: id(given.value.support)):  # queries of one support share a batch
             if stop is not None:
                 stop()
             found += self._answer(list(group), search, attention)
@@ -160,6 +162,8 @@ class Episodes(Task):
         best = logs[0][:, : len(names)].sort(-1, descending=True)
         sheet = SupportSheet.of([label for label, _ in support.pairs])
         source, made = sheet.side, []
+        # later blocks also compare what earlier ones appended; the first one compares the images themselves
+        seen: dict[str, Any] = {"model": self.model_name, "default_site": next(iter(weights), None)}
         for place, given in enumerate(inputs):
             own = {site: sheet.spread(part[0][:, place : place + 1]) for site, part in weights.items()}
             picture = sheet.picture(given.value.images, given.value.query) if attention else None
@@ -167,7 +171,7 @@ class Episodes(Task):
             for code, score in zip(best.indices[place].tolist(), best.values[place].tolist(), strict=True):
                 label = names[code]
                 target = Side([label], [label], [0])
-                maps = AttentionMaps(source, target, own, tuple(own), picture=picture, model=self.model_name)
+                maps = AttentionMaps(source, target, own, tuple(own), picture=picture, **seen)
                 every.append(Prediction(label, score, [label], maps, given.name))
             first, others = every[0], every[1 : max(1, search.nbest)]
             made.append(Prediction(first.text, first.score, first.tokens, first.attention, given.name, others))
@@ -209,7 +213,7 @@ class Episodes(Task):
         candidates = [(names.index(each.text), each.text, each.score) for each in ranked]
         step = Step(token=candidates[0][0], text=best.text, log_probability=best.score, candidates=candidates)
         seen: dict[str, Any] = {"text": best.text, "score": best.score, "sides": sides, "sites": sites, "steps": [step]}
-        return Trace(**begin(self, options, search), **seen)
+        return Trace(**begin(self, options, search), **seen, default_site=attention.default_site)
 
     @classmethod
     def testable(cls, examples: Sequence[Example]) -> list[Example]:
@@ -220,8 +224,7 @@ class Episodes(Task):
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         asked = self.recipe.episodes
-        images = np.stack([self._open(example.image.load()) for example in examples if example.image is not None])
-        labels = [example.label or "" for example in examples]
+        images, labels, notes = self._whole(examples)
         members = members_of(labels, np.ones(len(labels), np.bool_), rotated=asked.rotations == "all")
         plan = EpisodePlan(members, asked.codes, asked.queries, asked.seed, "test")
         found: dict[Setting, list[Asked]] = {}
@@ -234,7 +237,23 @@ class Episodes(Task):
                 for start in range(0, len(episodes), few)
                 for asked_now in self._ask(images, episodes[start : start + few])
             ]
-        return evaluation_of(found)
+        return replace(evaluation_of(found), notes=notes)
+
+    def _whole(self, examples: Sequence[Example]) -> tuple[NDArray[np.uint8], list[str], list[str]]:
+        """Return the images that can be read, their labels, and notes on the others, which training skips, too."""
+        images, labels, faults = [], [], []
+        for example in examples:
+            assert example.image is not None, "see testable"
+            try:
+                images.append(self._open(example.image.load()))
+            except DataError as error:
+                faults.append(str(error))
+            else:
+                labels.append(example.label or "")
+        note = Skipped(len(faults), len(examples), tuple(faults[:NAMED])).note
+        if examples and not images:
+            raise DataError(f"no image can be evaluated: {note}")
+        return np.stack(images), labels, [] if note is None else [note]
 
     @torch.no_grad()
     def _ask(self, pixels: NDArray[np.uint8], episodes: Sequence[Episode]) -> list[Asked]:

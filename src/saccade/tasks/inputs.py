@@ -219,7 +219,7 @@ class Fields(Modality):
         return "{" + ", ".join(f'"{name}": "…"' for name in self.fields) + "}"
 
     def of_line(self, line: str) -> Any:
-        """Return the input of a line of JSON; anything else is returned as it is, and `fault` tells why."""
+        """Return the input of a line of JSON; return anything else unchanged, for `fault` to report."""
         found = json_object(line)
         return line if found is None else found
 

@@ -49,7 +49,7 @@ from saccade.train.spec_augment import SpecAugment
 __all__ = ["Speech"]
 
 _TOKENS_A_SECOND = 30
-"""Maximum tokens that are written for a second of sound; fast speech has about 20 characters."""
+"""Maximum output tokens for a second of sound; fast speech has about 20 characters."""
 _FEWEST_TOKENS = 20
 _SPACE = "▁"
 """How tokenizers of characters and subwords show a space."""
@@ -119,7 +119,7 @@ class Speech(GenerationTask):
         return ModelInput(batch, list(map(len, frames)), shown)
 
     def _keys(self, frames: int) -> Side:
-        """Return the source side: the keys of the attention, each called by the second that it begins at."""
+        """Return the source side: the keys of the attention, each named by its begin in seconds."""
         names = [f"{number * self.key:.2f}" for number in range(-(-frames // self.model.encoder.factor))]
         return Side(names, names, list(range(len(names))))
 
@@ -210,7 +210,7 @@ class Speech(GenerationTask):
 
 
 def _owners(target: Side) -> list[int]:
-    """Return the word of each token; a space between words, whose attention is in the pause, belongs to none."""
+    """Return the word of each token; a space attends to the pause, and belongs to no word."""
     none = len(target.words)
     return [none if token == _SPACE else word for token, word in zip(target.tokens, target.word_of, strict=True)]
 

@@ -198,7 +198,7 @@ def describe_sites(
                 columns=columns,
                 score=_name(part.score, SCORES),
                 align=_name(part.align, ALIGNS),
-                formula=_formula(part),
+                formula=_formula(part, part.score),
                 heads=len(values),
                 weights=pack(values[cut], FINE if fine else COARSE, low=0, high=1),
                 scores=None if scores is None else pack(scores[cut], FINE if fine else COARSER),
@@ -247,11 +247,11 @@ def _name(part: Part, table: Mapping[str, type[Part]]) -> str:
     return next((name for name, kind in table.items() if type(part) is kind), type(part).__name__)
 
 
-def _formula(part: Attention) -> str:
-    """Return the formula from the docstring of the attention or its score, the line `e[t, s] = …`; else a name."""
-    texts = (type(one).__doc__ or "" for one in (part, part.score))
+def _formula(*parts: object) -> str:
+    """Return the formula from the first docstring that has a line `e[t, s] = …`, else the last part's name."""
+    texts = (type(part).__doc__ or "" for part in parts)
     found = (re.search(r"^\s*e\[t, s\] = (.+?)\s*$", text, re.MULTILINE) for text in texts)
-    line = next((one[1] for one in found if one), type(part.score).__name__)
+    line = next((one[1] for one in found if one), type(parts[-1]).__name__)
     return re.sub(r"\[t\]|\[s\]", "", line)
 
 

@@ -41,7 +41,7 @@ def explain(trace: Trace, *, step: int | None = None, site: str | None = None, h
 
 
 def _choose_site(trace: Trace, name: str | None) -> Site | None:
-    """Return the named site; by default the last cross-attention site, else the last site with target rows."""
+    """Return the named site; by default the trace's, or the last cross-attention site, or the last of target rows."""
     by_name = {site.name: site for site in trace.sites}
     if name is not None:
         if name not in by_name:
@@ -50,6 +50,8 @@ def _choose_site(trace: Trace, name: str | None) -> Site | None:
             raise ConfigError(f"{name} attends while the source is encoded, so it has no part in the decoding steps.")
         return by_name[name]
     decoding = [site for site in trace.sites if site.rows == "target"]
+    if trace.default_site is not None and (first := by_name[trace.default_site]) in decoding:
+        return first
     return next((site for site in reversed(decoding) if site.columns == "source"), decoding[-1] if decoding else None)
 
 

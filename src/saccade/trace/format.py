@@ -193,6 +193,8 @@ class Trace(Config):
     beams: Beams | None = None
     gold: list[Link] | None = None
     left_out: list[str] = Field(default_factory=list)
+    default_site: str | None = None
+    """The site to show first; None: the last one that attends to the source."""
 
     @model_validator(mode="after")
     def _fits(self) -> Trace:
@@ -203,6 +205,8 @@ class Trace(Config):
                 tokens = len(self.sides[side].tokens)
                 if size != tokens:
                     raise ValueError(f"the site {site.name} has {size} weights for the {tokens} tokens of {side}")
+        if self.default_site is not None and self.default_site not in {site.name for site in self.sites}:
+            raise ValueError(f"default_site is {self.default_site!r}, which is no site of the trace")
         source = len(self.sides["source"].tokens) if "source" in self.sides else 0
         if any(not 0 <= place < source for step in self.steps for place, _ in step.copies or ()):
             raise ValueError(f"copies point outside the {source} source tokens")
@@ -221,7 +225,8 @@ class Trace(Config):
         between = {site.name: (site.rows, site.columns) for site in self.sites}
         picture = self.sides["source"].picture() if "source" in self.sides else None
         sound = self.sides["source"].spectrogram() if "source" in self.sides else None
-        return AttentionMaps(source, target, weights, cross, between, others, picture, sound, self.model.preset)
+        seen = (picture, sound, self.model.preset, self.default_site)
+        return AttentionMaps(source, target, weights, cross, between, others, *seen)
 
     def dump(self) -> str:
         """Return the trace as JSON text."""

@@ -102,7 +102,7 @@ class WordLoss(Objective):
     ) -> None:
         super().__init__()
         self.augment = augment
-        """Changes the inputs of a training batch at random, such as SpecAugment."""
+        """Augments the inputs of a training batch, such as SpecAugment."""
         self.terms = [term for term in terms if term.weight]
         for term in self.terms:
             term.check(model)

@@ -1,4 +1,4 @@
-"""Random changes of spectrograms in training: speed, hidden bands and intervals, noise.
+"""Augmentation of spectrograms: speed perturbation, frequency and time masks, noise.
 
 All random numbers come from torch's generator, whose state checkpoints keep, so a resumed run repeats them.
 """
@@ -22,7 +22,7 @@ __all__ = ["SpecAugment"]
 class SpecAugment:
     """Changes the frames (B, S, D) of a batch: speed perturbation, then SpecAugment without time warping, then noise.
 
-    Hidden parts become 0, the mean of a normalized band. Derivatives are changed in the same way as the bands.
+    Masked parts become 0, the mean of a normalized band. Derivatives are changed in the same way as the bands.
     Papers: Park et al. 2019, arXiv:1904.08779; Ko et al. 2015 for speeds.
     """
 
@@ -78,7 +78,7 @@ class SpecAugment:
         return (_mel(_hertz(centers) / speed[:, None]) - low) / step - 1
 
     def _bands(self, frames: Tensor) -> Tensor:
-        """Return (B, 1, D), 0 for the bands that are hidden."""
+        """Return (B, 1, D), 0 for the bands that are masked."""
         mels = self.config.mels
         sizes = torch.full((len(frames),), float(mels), device=frames.device)
         first, width = _draw(sizes, self.settings.frequency_width)
@@ -86,7 +86,7 @@ class SpecAugment:
         return ((bands < first[:, None]) | (bands >= (first + width)[:, None]))[:, None].to(frames.dtype)
 
     def _interval(self, mask: Tensor) -> Tensor:
-        """Return (B, S), True for the frames that are hidden."""
+        """Return (B, S), True for the frames that are masked."""
         lengths = lengths_of(mask).float()
         first, width = _draw(lengths, self.settings.time_width, self.settings.time_share)
         frames = torch.arange(mask.shape[1], device=mask.device)

@@ -5,7 +5,7 @@ import torch
 
 from saccade.attention import ALIGNS, SCORES, WINDOWS, Tape, build_attention
 
-NARROW = {"location-aware": {"kernel": 3}, "local-m": {"radius": 1}, "local-p": {"radius": 2}}
+NARROW = {"location-aware": {"kernel": 3}, "local-m": {"radius": 1}, "local-p": {"radius": 2}, "median": {"radius": 1}}
 
 
 def weights(kind: str, name: str, order: list[int], draw: int | None = None) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Parts from outside the package: named by their place, imported only where they are trusted."""
+"""Parts from outside the package: named by module and class, imported only where they are trusted."""
 
 import sys
 from types import SimpleNamespace

@@ -43,7 +43,7 @@ def test_lengths_the_wrong_way_round_are_refused(name):
 def test_lengths_beyond_the_grammar_are_refused(name, below, above):
     shortest, longest = CORPORA[name].bounds
     low, high = shortest - below, longest + above
-    message = f"{name}: lengths {low} to {high} are asked for, but .* {shortest} to {longest} (words|turns)"
+    message = f"{name}: lengths {low} to {high} are asked for, but .* {shortest} to {longest} (words|turns|strokes)"
     with pytest.raises(ConfigError, match=message):
         CORPORA[name].generate("train", 1, min_length=low, max_length=high)
 

@@ -244,7 +244,7 @@ def timed(words):
 
 def test_phones_are_parsed_longest_first():
     assert parse_phones("tS'aIld") == [("tS", False), ("aI", True), ("l", False), ("d", False)]
-    with pytest.raises(DataError, match="'A4' is no text of phones: '4' begins with none"):
+    with pytest.raises(DataError, match="'A4' is not X-SAMPA: '4' begins with no phone"):
         parse_phones("A4")
 
 

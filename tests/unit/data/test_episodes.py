@@ -76,7 +76,7 @@ def test_images_are_turned():
     [
         (LABELS, Setting(11, 1), "has 10 classes, but a 11-way 1-shot episode needs 11"),
         (["one"] * 9, Setting(2, 1), "has 1 classes, but a 2-way 1-shot episode needs 2"),
-        (LABELS, Setting(5, 6), "has a class of 6 images, but a 5-way 6-shot episode needs 6 and one to ask for"),
+        (LABELS, Setting(5, 6), "has a class of 6 images, but a 5-way 6-shot episode needs 6 and a query"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(labels, setting, why):
@@ -108,5 +108,5 @@ def test_gray_is_the_mean_of_colors():
 def test_the_most_classes_of_any_episode_are_the_codes():
     assert EpisodesConfig(ways=(2, 6), tests=[(3, 1)]).codes == 6
     assert EpisodesConfig(ways=(2, 6), tests=[(3, 1), (20, 5)]).codes == 20
-    with pytest.raises(ValueError, match="shots are 5 to 2, but must rise"):
+    with pytest.raises(ValueError, match=r"shots are 5 to 2, but must be \[least, most\]"):
         EpisodesConfig(shots=(5, 2))

@@ -1,4 +1,4 @@
-"""The front end against slow references, and what it promises of lengths, silence and wrong samples."""
+"""Log-mel frames against slow references; their number, silence, and samples that are not finite."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""An open vocabulary by hand: numbers of unknown words, their text, and what a copy writes."""
+"""An extended vocabulary by hand: numbers of unknown words, their text, and what a copy writes."""
 
 import torch
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Reading sound: every way to give it, and one paragraph for whatever cannot be read."""
+"""Reading sound: every form of input, and a one-paragraph error for what cannot be read."""
 
 import io
 import struct

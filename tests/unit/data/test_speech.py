@@ -1,4 +1,4 @@
-"""Recordings with transcripts: files of 16 bits, joined files, times, and what is wrong with them."""
+"""Recordings with transcripts: 16-bit files, joined files, times, and errors."""
 
 import json
 import wave

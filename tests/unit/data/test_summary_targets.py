@@ -1,4 +1,4 @@
-"""Further targets for summarizers: each example once for every target, with marks that no text has."""
+"""Further targets for summarizers: each example once for every target, with control tokens that no text has."""
 
 import pytest
 

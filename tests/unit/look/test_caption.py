@@ -1,10 +1,12 @@
 """Captions, descriptions, and what stands around a drawing in the terminal."""
 
+import numpy as np
 import pytest
 
 from saccade.look import FigureSpec, Map
 from saccade.look.caption import Shown, formatted, headed, layer_of
 from saccade.look.terminal import COLOURS, beside, scale
+from saccade.prediction import AttentionMaps, Side
 
 CROSS = ("target", "source")
 LAYERS = ["decoder.layers.0.cross", "decoder.layers.1.cross"]
@@ -55,6 +57,19 @@ def test_model_layer_and_head(made, source):
 )
 def test_what_a_cell_is(made, part):
     assert made.caption().endswith(part)
+
+
+def test_a_label_is_no_written_word():
+    made = shown("overlay", pictured=True)._replace(labeled=True)
+    assert made.caption().endswith("is the share of attention that the predicted label pays to a region")
+    made = shown("passage")._replace(labeled=True)
+    assert made.caption().endswith("the attention that the predicted label pays to the read word, up to 100 %")
+    weights = {"pooling": np.full((1, 1, 2), 0.5, np.float32)}
+    read, label = Side(["a", "b"], ["a", "b"], [0, 1]), Side(["good"], ["good"], [0])
+    written = Side(["good", "</s>"], ["good"], [0, 1])
+    for target, labeled in ((label, True), (written, False)):
+        maps = AttentionMaps(read, target, weights, ("pooling",))
+        assert maps._shown(FigureSpec()).labeled == labeled
 
 
 def test_layers_need_numbers():

@@ -66,6 +66,7 @@ def test_cells_have_the_threshold_of_the_page():
 
 def test_the_page_shows_the_same_site_first():
     assert 'trace.sites.findLast((site) => site.rows === "target"' in FILES["trace/fold.js"]
+    assert "trace.sites.find((site) => site.name === trace.defaultSite)" in FILES["trace/fold.js"]
 
 
 def contrast(one, other):

@@ -3,6 +3,7 @@
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from saccade.look import (
@@ -89,6 +90,19 @@ def test_everything_lies_on_the_page(tmp_path):
     assert len(lines) >= 4
     assert all(0 < y < height for y in lines)
     assert sorted(lines)[1] - sorted(lines)[0] > 50, "the title is above the box"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_caption_of_a_narrow_figure_lies_on_the_page(size, tmp_path):
+    """Hinted letters have other widths at every resolution, so the page is measured at the resolution of its file."""
+    pixels = pytest.importorskip("PIL.Image")
+    said = "snail, cross-attention, layer 1 of 2; brightness is the share of attention that the label pays to a region"
+    with sheet(tmp_path / "x.png", Format(caption=said, size=SIZES[size])) as page:
+        page.box((0, 0, 50, 50), fill="#000000")
+    ink = np.asarray(pixels.open(tmp_path / "x.png").convert("L")) < 200
+    margin = round(0.5 * SIZES[size].margin / 72 * SIZES[size].dots)
+    assert ink.any()
+    assert not ink[:, -margin:].any()
 
 
 @pytest.mark.parametrize("style", DRAW)

@@ -131,7 +131,7 @@ def test_attention_to_the_word_fed_in_is_found_out():
 def test_attention_to_the_predicted_word_needs_no_warning():
     report = best_shift([one_hot([0, 1, 2, 2], 3)], [Links.parse("0-0 1-1 2-2")])
     assert (report.best, report.gain, report.warning()) == (0, 0, None)
-    assert report.scores[0].links == report.scores[1].links == 3  # the end's row is no word
+    assert report.scores[0].links == report.scores[1].links == 3  # the row of EOS is no word
 
 
 def test_the_expected_shift_is_the_first_asked_for():

@@ -50,8 +50,8 @@ def test_the_slow_way_gives_the_same(images):
 
 
 def test_a_worked_example():
-    # Every run of the references is in one of the two images: all weigh log 2, which cancels. "a b c x" shares
-    # 3 of 4 words, 2 of 3 pairs and 1 of 2 triples with "a b c d"; norms √4, √3, √2 on both sides.
+    # Every n-gram of the references is in one of the two images: all weigh log 2, which cancels. "a b c x" shares
+    # 3 of 4 words, 2 of 3 bigrams and 1 of 2 trigrams with "a b c d"; norms √4, √3, √2 on both sides.
     # "f" has the reference "f f f f": min(1, 4)·4 / (1 · 4) = 1 for single words alone, three words too short.
     found = cider_d(["a b c x", "f"], [["a b c d"], ["f f f f"]])
     assert found.counts.tolist() == [
@@ -69,7 +69,7 @@ def test_repeating_a_word_is_clipped():
 
 def test_words_that_all_images_have_weigh_nothing():
     found = cider_d(["a", "a cat"], [["a dog"], ["a cat"]])
-    assert found.counts[:, 0].tolist() == [0.0, pytest.approx(5.0)]  # of two words, runs of one and two
+    assert found.counts[:, 0].tolist() == [0.0, pytest.approx(5.0)]  # two words: unigrams and a bigram
 
 
 @given(st.integers(2, 5), st.integers(4, 9))
@@ -135,5 +135,5 @@ def test_length_counts_for_less_with_a_wider_sigma():
         cider_d(["a b c d", "x"], [["a b c d e f"], ["y"]], sigma=sigma).counts[0, 0] for sigma in (1.0, 100.0)
     )
     assert narrow / wide == pytest.approx(e ** (-2 + 2 / 10**4))
-    # All four words, three pairs, two triples and one run of four are right: √(n / (n + 2)) for each n of these.
+    # All four words, three bigrams, two trigrams and one 4-gram are right: √(n / (n + 2)) for each n of these.
     assert wide == pytest.approx(10 * e ** (-2 / 10**4) * sum(sqrt(n / (n + 2)) for n in (1, 2, 3, 4)) / 4)

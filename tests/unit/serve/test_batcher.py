@@ -127,7 +127,7 @@ def test_a_full_queue_refuses_at_once_and_has_room_again_later():
 
 
 class Clock:
-    """A clock that only work advances."""
+    """A clock that advances only during work."""
 
     def __init__(self):
         self.now = 1000.0

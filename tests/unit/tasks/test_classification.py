@@ -36,7 +36,7 @@ def test_accuracy_and_f1_by_hand(task):
     examples = [Example(source=text, label=label) for text, label in zip(SAID, GOLD, strict=True)]
     found = parrot.evaluate(examples, SearchConfig())
     assert found.metrics["accuracy"] == pytest.approx(3 / 5)
-    # good: 2 right of 2 said and 3 true; bad: 1 of 2 said and 2 true; so-so: said once, never true
+    # good: 2 right of 2 predicted and 3 gold; bad: 1 of 2 and 2; so-so: predicted once, never gold
     good, bad = 2 * 2 / (2 + 3), 2 * 1 / (2 + 2)
     assert found.metrics["macro_f1"] == pytest.approx((good + bad + 0) / 3)
     assert found.details["classes"]["good"] == pytest.approx({"precision": 1, "recall": 2 / 3, "f1": good, "gold": 3})

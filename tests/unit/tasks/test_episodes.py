@@ -1,6 +1,7 @@
 """Few-shot learning: forms of input, evaluation by kind of episode, and recipes that make no sense."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from saccade.corpora import alphabets
 from saccade.data.episodes import Episode, Setting
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import ConfigError, DataError
+from saccade.look import FigureSpec
 from saccade.metrics import sums_interval
 from saccade.recipes import RecipeText
 from saccade.runs.recipe import parse_recipe
@@ -21,6 +23,8 @@ from saccade.tasks.episode_inputs import Support
 from saccade.tasks.episode_scores import Asked, evaluation_of
 from saccade.tasks.episodes import Episodes
 from saccade.tasks.support_sheet import SupportSheet
+from saccade.trace import Trace
+from saccade.trace.explain import explain
 
 
 def recipe(tmp_path, **changes):
@@ -80,7 +84,7 @@ def test_pictures_of_other_sizes_are_resized(model):
     ("support", "why"),
     [
         ({"x": drawings(1)}, "the support has 1 class: give at least two"),
-        ({label: drawings(1) for label in "abcd"}, "has 4 classes, but this model tells at most 3 apart"),
+        ({label: drawings(1) for label in "abcd"}, "has 4 classes, but this model distinguishes at most 3"),
         ({"x": []}, "as the images of 'x', but that is a list of one or more"),
         ({"x": [7]}, "has an image of 'x' that is 7, but this model reads images"),
         ({}, "has {} as its support, but this model reads"),
@@ -126,6 +130,29 @@ def test_a_folder_and_queries_are_arguments_of_a_command(tmp_path, capsys):
     assert all(group["examples"] == settings["episodes"]["tested"] for group in groups.values())
 
 
+def test_broken_images_are_left_out_of_an_evaluation_with_one_note(tmp_path, capsys):
+    train(recipe(tmp_path), tmp_path / "model")
+    folder = write_drawings(tmp_path, 3, 4)
+    whole = run(capsys, "evaluate", tmp_path / "model", folder, "--json", "--out", tmp_path / "whole")
+    assert whole.code == 0, whole.err
+    for label in (1, 2):
+        shutil.copy(folder / f"letter{label}" / "0.png", folder / f"letter{label}" / "9.png")
+        (folder / f"letter{label}" / "9.png").write_bytes(b"no image")
+    ran = run(capsys, "evaluate", tmp_path / "model", folder, "--json", "--out", tmp_path / "broken")
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)
+    (note,) = found.pop("notes")
+    assert note.startswith("2 of 14 images were left out: ")
+    assert str(folder / "letter1" / "9.png") in note
+    assert ran.err.count("were left out") == 1
+    assert found["metrics"] == json.loads(whole.out)["metrics"], "the same episodes of the other images"
+    for image in folder.glob("*/*"):
+        image.write_bytes(b"no image")
+    ran = run(capsys, "evaluate", tmp_path / "model", folder, "--out", tmp_path / "none")
+    assert (ran.code, ran.err.strip().count("\n")) == (1, 0)
+    assert "no image can be evaluated: 14 of 14 images were left out: " in ran.err
+
+
 def asked(right, weights):
     """An episode of two classes, with the codes 4 and 2, and two queries of the first."""
     episode = Episode(np.arange(3), np.array([4, 2, 4]), np.arange(2), np.array([4, 4]))
@@ -162,7 +189,7 @@ def test_evaluation_draws_from_the_given_images_alone(model):
     assert first.details["queries"] == 60
     with pytest.raises(DataError, match="has 2 classes, but a 3-way 2-shot episode needs 3"):
         model.evaluate(examples[:40])
-    with pytest.raises(DataError, match="has a class of 1 images, but a 2-way 1-shot episode needs 1 and one to ask"):
+    with pytest.raises(DataError, match="has a class of 1 images, but a 2-way 1-shot episode needs 1 and a query"):
         model.evaluate([examples[0], examples[20], examples[40]])
 
 
@@ -217,3 +244,28 @@ def test_a_support_is_read_once(tmp_path):
     for _ in range(3):
         support.pixels("how", lambda path: (opened.append(path), np.zeros((1, 1, 1), np.uint8))[1])
     assert len(opened) == 2
+
+
+def test_the_first_block_is_shown_everywhere(model, tmp_path):
+    """It compares the images themselves, so its weights are on the own class more than those of later blocks."""
+    one, two, query = drawings(3)
+    trace = model.trace({"support": {"x": [one], "y": [two]}, "query": query})
+    first, last = (site.name for site in trace.sites)
+    assert trace.default_site == first
+    trace.save(tmp_path / "trace.json")
+    again = Trace.open(tmp_path / "trace.json")
+    (found,) = model.classify({"x": [one], "y": [two]}, [query])
+    for attention in (found.attention, trace.attention, again.attention):
+        assert attention._shown(FigureSpec()).site == first
+        assert attention._with_style(FigureSpec("heads")).site == first
+        assert attention._shown(FigureSpec(site=last)).site == last
+    told = next(iter(explain(again)))
+    assert f"Shown is {first}; 1 other" in told
+    again.attention.save(tmp_path / "query.svg")
+    text = (tmp_path / "query.svg").read_text()
+    assert "layer 1 of 2; brightness is the share of attention that the predicted label pays to a region" in text
+    plain = json.loads(trace.dump())
+    with pytest.raises(DataError, match="default_site is 'none', which is no site of the trace"):
+        Trace.parse(json.dumps(plain | {"default_site": "none"}))
+    del plain["default_site"]
+    assert Trace.parse(json.dumps(plain)).attention._shown(FigureSpec()).site == last, "as in older files"

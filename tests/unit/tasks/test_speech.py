@@ -165,7 +165,7 @@ def slow_ctc(logs, words):
 
 
 def test_ctc_is_the_sum_over_all_paths():
-    """Of two recordings of different lengths, and a row of padding, which counts nothing."""
+    """Two recordings of different lengths, and a row of padding, which adds nothing."""
     torch.manual_seed(0)
     heard, mask = torch.randn(3, 4, 5), torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0], [1, 0, 0, 0]]) > 0
     targets = torch.tensor([[1, 4, 4, EOS], [1, 3, EOS, PAD], [1, PAD, PAD, PAD]])

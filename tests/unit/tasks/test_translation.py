@@ -81,7 +81,7 @@ def test_alignment_error_is_counted_over_links(model):
         hits, asked, gold = hits + len(links & example.links.sure), asked + len(links), gold + words
     assert found.metrics["aer"] == pytest.approx(1 - 2 * hits / (asked + gold))
     assert found.metrics["aer"] < 0.2
-    told = found.details["alignment"]  # of the attention as it is, not of one that is shifted by a word
+    told = found.details["alignment"]  # links from attention that is not shifted by a word
     assert (told["precision"], told["recall"], told["links"]) == (hits / asked, hits / gold, asked)
     assert told["by_shift"].keys() >= {"0", "1"}
     assert told["by_shift"]["0"] == pytest.approx(found.metrics["aer"])

@@ -13,7 +13,7 @@ import torch
 from helpers.attention import ENTRIES, Shape, make_case
 from helpers.models import CLASSIFIERS, ENGINES, VOCABULARY
 from helpers.question_models import asked
-from saccade.batch import Batch
+from saccade.batch import Batch, EpisodeBatch
 from saccade.data.points import padded_points
 from saccade.data.sound_feature import padded_frames
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
@@ -21,6 +21,7 @@ from saccade.models import build_captioner, presets_for
 from saccade.recipes import RecipeText, shipped
 from saccade.runs.folder import build_task
 from saccade.runs.recipe import load_recipe, parse_recipe
+from saccade.tasks.episodes import Episodes
 from saccade.tasks.inputs import IMAGE
 from saccade.tasks.ordering import Ordering
 from saccade.tasks.questions import Questions
@@ -41,6 +42,18 @@ def batch(*, pictures=False, labels=False):
         return made
     seen = torch.randint(0, 256, (2, 16, 16, 3), dtype=torch.uint8)
     return Batch(target=made.target, target_mask=made.target_mask, pictures=seen)
+
+
+def episodes(size):
+    """Return two episodes of two labeled images, one of each class, and a query of each class."""
+    images = torch.randint(0, 256, (2, 4, size, size, 1), dtype=torch.uint8)
+    return EpisodeBatch(
+        source=torch.tensor([[0, 1], [1, 0]]),
+        source_mask=torch.ones(2, 2, dtype=torch.bool),
+        support=images[:, :2],
+        queries=images[:, 2:],
+        labels=torch.tensor([[0, 1], [1, 0]]),
+    )
 
 
 def without_gradient(objective, given, links=None):
@@ -110,6 +123,8 @@ def test_every_parameter_of_a_shipped_recipe_takes_part(name):
         words = batch()
         frames = padded_frames([np.ones((9, task.recipe.sound.width), np.float32)] * 2, 2)
         given = Batch(**frames, target=words.target, target_mask=words.target_mask)
+    elif isinstance(task, Episodes):
+        given = episodes(task.recipe.data.image_size)
     else:
         given = batch(pictures=task.reads is IMAGE, labels="labels" in task.parts)
         given = replace(given, copies=given.source)  # an output that copies needs them

@@ -1,4 +1,4 @@
-"""SpecAugment and speeds: what is hidden, how lengths change, and that the same seed repeats everything."""
+"""SpecAugment and speeds: what is masked, how lengths change, and that the same seed repeats everything."""
 
 import numpy as np
 import pytest

@@ -32,7 +32,7 @@ def chat(
     seed: Annotated[int | None, typer.Option(min=0, help="Sampling seed.")] = None,
     max_length: Annotated[int | None, typer.Option(min=1, help="Maximum tokens of a reply.")] = None,
     no_repeat_ngram: Annotated[
-        int | None, typer.Option(min=1, max=100, help="Length of token runs that must not repeat in a reply.")
+        int | None, typer.Option(min=1, max=100, help="Length of n-grams that must not repeat in a reply.")
     ] = None,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[

@@ -20,7 +20,10 @@ def explain(
     step: Annotated[int | None, typer.Option(min=1, help="One step, counted from 1; default: all.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
     site: Annotated[
-        str | None, typer.Option(help="One attention site; default: the last one that attends to the source.")
+        str | None,
+        typer.Option(
+            help="One attention site; default: the last that attends to the source, or the first of a few-shot model."
+        ),
     ] = None,
     head: Annotated[int, typer.Option(min=1, help="Attention head of the site, counted from 1.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="Print the whole trace as JSON.")] = False,

@@ -47,7 +47,10 @@ def look(
         ),
     ] = None,
     site: Annotated[
-        str | None, typer.Option(help="One attention site; default: the last that attends to the source.")
+        str | None,
+        typer.Option(
+            help="One attention site; default: the last that attends to the source, or the first of a few-shot model."
+        ),
     ] = None,
     head: Annotated[
         int | None, typer.Option(min=1, help="One attention head, counted from 1; default: the mean, or all.")

@@ -46,7 +46,7 @@ def predict(
     max_length: Annotated[int | None, typer.Option(min=1, help="Maximum tokens of an answer.")] = None,
     min_length: Annotated[int | None, typer.Option(min=0, help="Minimum tokens of an answer.")] = None,
     no_repeat_ngram: Annotated[
-        int | None, typer.Option(min=1, max=100, help="Length of token runs that must not repeat in an answer.")
+        int | None, typer.Option(min=1, max=100, help="Length of n-grams that must not repeat in an answer.")
     ] = None,
     length_penalty: Annotated[
         float | None, typer.Option(help="Beam length penalty; above 0 favors longer answers.")

@@ -16,13 +16,13 @@ Character = tuple[Stroke, ...]
 SIZE = 20
 """Characters of an alphabet."""
 _SHAPES = 9
-"""Different strokes of an alphabet, which its characters place differently."""
+"""Stroke shapes of an alphabet, which its characters share."""
 _GRID = 4
 """Points of a stroke lie on a grid of so many rows and columns."""
 _APART = 0.09
-"""How much characters of an alphabet differ at least: the mean distance between points of their strokes."""
+"""Least difference of two characters of an alphabet: the mean distance between points of their strokes."""
 _PATIENCE = 0.98
-"""By what the least difference shrinks whenever a character is rejected, so that an alphabet becomes complete."""
+"""Factor of the least difference after each rejected character, so that the search ends."""
 _SHORTEST = 0.4
 
 

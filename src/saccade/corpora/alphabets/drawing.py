@@ -50,7 +50,7 @@ class Drawing:
         return np.repeat(gray[..., None], 3, -1)
 
     def stamp(self) -> list[Any]:
-        """Return the name, which says all."""
+        """Return the name, which determines the drawing."""
         return [self.name]
 
     def _points(self) -> NDArray[np.float64]:

@@ -44,7 +44,7 @@ def spoken(
     room: float = 0.0,
     rate: int = 8000,
 ) -> Iterator[Example]:
-    """Generate utterances: sound, which is spoken when it is loaded, target the transcript, times. None never ends.
+    """Generate utterances: `sound` (synthesized on load), `target` (the transcript), `times`. `size` None never ends.
 
     kind: `digits` are strings of digits; `sentences` are numbers, dates, times, commands and the English sentences of
     english-french; `translation` are the latter with source English, target French, and gold links between their words.
@@ -81,7 +81,7 @@ def _texts(split: str, seed: int, low: int, high: int, kind: Kind) -> Iterator[E
 
 
 _SHORTEST_PAIR = 3
-"""Words from which on English sentences are common enough."""
+"""Least words for which there are enough English sentences."""
 
 
 def _mixed(lines: Iterator[Example], split: str, seed: int, low: int, high: int) -> Iterator[Example]:

@@ -1,6 +1,6 @@
 """bilingual: the English side of english-french as it is spoken, with its French translation and gold links.
 
-Punctuation marks are not said, numbers are said in words, and 's belongs to the word before. Links follow the words.
+Punctuation marks are not said, numbers are said in words, and 's belongs to the word before. Links are adjusted.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ __all__ = ["spoken_pairs", "spoken_words"]
 
 _MARKS = frozenset(".,;!?:")
 _PATIENCE = 20_000
-"""Sentences that cannot be used in a row, after which there are none left."""
+"""Unusable sentences in a row, after which generation fails."""
 
 
 def spoken_pairs(split: str, seed: int, low: int, high: int) -> Iterator[Example]:
     """Yield pairs without end: source is what is said, in lower case, of `low` to `high` words; target French.
 
-    Sentences that differ in punctuation alone sound alike, so what is said decides the split once more.
+    Sentences that differ in punctuation alone sound alike, so the spoken text decides the split once more.
     """
     written = min(LONGEST, max(high + 1, SHORTEST))  # with the mark at the end
     pairs = english_french(split, None, seed, min_length=min(max(low, SHORTEST), written), max_length=written)

@@ -16,6 +16,6 @@ def seed_of(text: str) -> int:
 
 
 def uniform(chance: np.random.PCG64, count: int) -> NDArray[np.float64]:
-    """Return uniform numbers in [-1, 1), taken from the bits: numpy keeps these alike, but not its distributions."""
+    """Return uniform numbers in [-1, 1), from raw bits: numpy keeps these stable, but not its distributions."""
     bits = np.asarray(chance.random_raw(-(-count // 4)), np.uint64).astype("<u8").view("<i2")[:count]
     return np.asarray(bits / 32768)

@@ -25,10 +25,10 @@ class SpokenConfig(Config):
     held_out_voices: bool = False
     """Whether validation and test have other voices than training."""
     noise: Annotated[tuple[Decibels, Decibels] | None, Field(strict=False)] = None
-    """Least and most decibels between speech and added noise; default: no noise."""
+    """Least and most signal-to-noise ratio in decibels; default: no noise."""
     noise_color: Literal["white", "pink"] = "pink"
     room: Annotated[float, Field(ge=0, le=2)] = 0.0
-    """Longest time in seconds in which echoes fall by 60 dB; 0: no echoes."""
+    """Longest reverberation time (RT60) in seconds; 0: no echoes."""
     rate: Literal[8000, 16000] = 8000
     """Samples a second."""
 

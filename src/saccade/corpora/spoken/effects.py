@@ -1,4 +1,4 @@
-"""effects: a room around a voice, and noise at a given distance below it."""
+"""effects: reverberation, and noise at a given signal-to-noise ratio."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Color", "add_noise", "level_of", "reverberate"]
 Color = Literal["white", "pink"]
 Samples = NDArray[np.float32]
 _DIRECT = 0.6
-"""Energy of the sound that reaches the microphone directly, as a share of all."""
+"""Share of the energy that reaches the microphone directly."""
 _DELAY = 0.004
 """Seconds until the first reflection."""
 
@@ -39,9 +39,9 @@ def add_noise(samples: Samples, power: float, snr: float, color: Color, seed: in
 
 
 def reverberate(samples: Samples, rate: int, seconds: float, seed: int) -> Samples:
-    """Play a sound in a simple room: its echoes are noise that falls by 60 dB within `seconds`.
+    """Convolve a sound with the response of a simple room: noise that decays by 60 dB in `seconds`.
 
-    The direct sound keeps its place, so that words keep their times; what rings on after the end is cut.
+    The direct sound keeps its place, so that words keep their times; the tail after the end is cut.
     """
     count = max(1, round(seconds * rate))
     time = np.arange(count) / rate

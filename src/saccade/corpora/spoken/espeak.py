@@ -1,4 +1,4 @@
-"""espeak: what the voices of eSpeak NG say, and when each word begins by the library's events."""
+"""espeak: speech by the voices of eSpeak NG, with word times from the library's events."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def word_times(
     """Return the times of words at these places of the text.
 
     A word begins with its event, or with its first phone if the event comes while the phone before still sounds. Words
-    that espeak joins, as it does "in the", have one event; they share its phones as their pronunciations have them.
+    that espeak joins, as it does "in the", have one event; they share its phones in proportion to their pronunciations.
     """
     phones = {place: _phones_of(place, marks) for place in places}
     begins = _begins(words, places, marks, phones)

@@ -1,7 +1,7 @@
 """espeak_engine: the library eSpeak NG, called through ctypes.
 
-The extra `voices` installs espeakng-loader, which brings the library (GPL 3) and its data. The library has one state a
-process, so calls are made one after the other.
+The extra `voices` installs espeakng-loader, which brings the library (GPL 3) and its data. The library has one state
+per process, so a lock serializes calls.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class EspeakVoice:
 
 
 class Mark(NamedTuple):
-    """An event: whether a word begins, or which phone ("" for none); its place in the text; samples from the start."""
+    """An event: a phone ("" for none), or None where a word begins; its place in the text; samples from the start."""
 
     phone: str | None
     place: int
@@ -110,7 +110,7 @@ class Engine:
             return (whole / 32768).astype(np.float32), self.rate, self._marks
 
     def _receive(self, samples: Any, count: int, events: Any) -> int:
-        """Keep a block of samples and its events; 0 means to go on."""
+        """Keep a block of samples and its events; return 0 to continue."""
         number = 0
         while events[number].type:
             event = events[number]
@@ -126,8 +126,8 @@ class Engine:
 def _steady(data: Path, folder: Path) -> Path:
     """Make a data folder whose timbres have no flutter; all else links to the installed one.
 
-    Flutter moves the pitch by a table whose place depends on all that was said before, so that an utterance would last
-    a few samples more or less each time.
+    Flutter varies the pitch by a table whose position depends on all earlier speech, so the length of an utterance
+    would vary by a few samples.
     """
     with wrap_os_errors(folder):
         for place, below in ((data, folder), (data / "voices", folder / "voices")):

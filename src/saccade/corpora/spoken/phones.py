@@ -148,5 +148,5 @@ def parse_phones(text: str) -> list[tuple[str, bool]]:
             found.append((match[0], stressed))
             stressed = False
     if end != len(text):
-        raise DataError(f"{text!r} is no text of phones: {text[end:]!r} begins with none.")
+        raise DataError(f"{text!r} is not X-SAMPA: {text[end:]!r} begins with no phone.")
     return found

@@ -41,7 +41,7 @@ def digit_writer(dice: Dice) -> Callable[[int], Said]:
 
 
 def phrase_writer(dice: Dice) -> Callable[[int], Said | None]:
-    """Return a writer of phrases; where one is too short, it says several."""
+    """Return a writer of phrases; several fill a longer text."""
 
     def write(length: int) -> Said | None:
         words: list[str] = []

@@ -14,7 +14,7 @@ from saccade.data.example import Recording, Time
 __all__ = ["Speakers"]
 
 _PAUSES = {"digits": 0.5, "sentences": 0.06, "translation": 0.06}
-"""How often there is a pause after a word."""
+"""Probability of a pause after a word."""
 _ASKING = "who whom whose what when where which why how do did does is are was were can could will"
 
 
@@ -56,7 +56,7 @@ class Speakers:
         )
 
     def _surroundings(self, seed: str) -> Surroundings:
-        """Draw level, noise and room, apart from all else: noise and rooms do not change what is said, and how."""
+        """Draw level, noise and room from random numbers of their own, so that they do not change the speech."""
         config, dice = self._config, Dice(f"spoken {seed} surroundings")
         level = round(10 ** (-_between(dice, 0, 12) / 20), 4)
         near, far = dice.random(), dice.random()

@@ -2,7 +2,7 @@
 
 Every glottal pulse is the impulse response of the vocal tract at that moment: the product of its resonances (the
 cascade of Klatt 1980) and of the spectrum of the source. Noise is shaped frame by frame in the same way. Overlapping
-responses are added. Those of an utterance come from a few matrix products and one inverse Fourier transform.
+responses are added. An utterance takes a few matmuls and one inverse FFT.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ VERSION = 1
 _RESPONSE = 0.032
 """Seconds of a response; the lowest resonance has decayed to a four-hundredth by then."""
 _HIGHER = (3600.0, 4600.0, 5600.0, 6600.0, 7600.0)
-"""Formants that hardly move, of an average man."""
+"""Higher formants of an average man, held constant."""
 _PHASES = 16
-"""Pulses begin at this many places between two samples."""
+"""Positions between two samples where a pulse may begin."""
 PEAK = 0.35
 """Loudest sample of an utterance."""
 _QUIET = 0.004
@@ -40,7 +40,7 @@ Spectra = NDArray[np.complex128]
 
 
 class _Grid(NamedTuple):
-    """What depends on the rate alone.
+    """Constants of a sampling rate.
 
     size: samples of a response. powers: z^-k for each power and bin, real and imaginary parts in turn, so that products
     with real numbers stay real. bins: in Hz. shifts: delays by parts of a sample.

@@ -1,4 +1,4 @@
-"""Utterances: words, a voice and a seed. They are small in memory, and spoken only when they are loaded."""
+"""Utterances: words, a voice and a seed. They are small in memory, and synthesized on load."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _RINGING = 0.03
 class Surroundings:
     """How an utterance is recorded.
 
-    level: factor of its amplitude. snr: decibels between speech and noise, None for no noise. room: seconds in which
-    echoes fall by 60 dB, 0 for none.
+    level: factor of its amplitude. snr: signal-to-noise ratio in decibels, None for no noise. room: reverberation time
+    (RT60) in seconds, 0 for none.
     """
 
     rate: int = 8000
@@ -42,7 +42,7 @@ class Surroundings:
     room: float = 0.0
 
     def applied(self, samples: Samples, rate: int, times: tuple[Time, ...], seed: str) -> Sound:
-        """Return the sound as it is recorded; `times` are those of the words, whose power counts."""
+        """Return the sound as it is recorded; `snr` is relative to the power within `times`, those of words."""
         if self.room > 0:
             samples = reverberate(samples, rate, self.room, seed_of(f"{seed} room"))
         if self.snr is not None:
@@ -93,7 +93,7 @@ class EspeakUtterance:
 
     @property
     def times(self) -> tuple[Time, ...]:
-        """When each word is spoken; espeak has to speak to know."""
+        """When each word is spoken; this synthesizes the sound."""
         return self._spoken()[2]
 
     def load(self) -> Sound:

@@ -1,4 +1,4 @@
-// The words that a row attends to: weights with sliders, what would happen if a word were hidden, and a button that hides it.
+// The words that a row attends to: weights with sliders, the effect of hiding a word, and a button that hides it.
 import { button, el } from "saccade/base/dom";
 import { percent, visible } from "saccade/base/format";
 import { Effects, shareIn } from "saccade/inspector/effects";
@@ -54,13 +54,13 @@ function slider({ answer, row, column }, follows) {
   return [input, output];
 }
 
-/** Whom hiding concerns, for all buttons of the list. */
+/** From which words the buttons of the list hide a word. */
 function scopeOf(app) {
   const choice = (scope, text) => button(text, () => {
     app.scope = scope;
     app.draw();
   }, { class: "small", "aria-label": `Hide from ${text}`, "aria-pressed": String(app.scope === scope), "data-key": `scope-${scope}` });
-  return el("p", { class: "scope", role: "group", "aria-label": "Whom hiding concerns" }, el("span", { class: "quiet" }, "Hide from"),
+  return el("p", { class: "scope", role: "group", "aria-label": "Hide from" }, el("span", { class: "quiet" }, "Hide from"),
     choice("all", "all words"), choice("one", "this word only"));
 }
 
@@ -124,7 +124,7 @@ export function attended(pick, act, follows) {
     "Move a slider: the model has to attend there.")];
 }
 
-/** The words that attend to a column, and what would become of them if it were hidden. */
+/** The words that attend to a column, and the effect on them of hiding it. */
 export function attending(pick, act) {
   const { answer } = pick;
   const { figure, trace, hand } = answer;

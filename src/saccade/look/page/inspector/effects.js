@@ -1,10 +1,10 @@
-// What would become of the words written so far if a source word were hidden: weights say where a word attends, and this
-// says what depends on it. The engine is asked for a few words, one after the other, after a moment of rest.
+// The effect of hiding a source word on the words written so far: weights say where a word attends, and this says what
+// depends on it. The engine is asked for a few words, one after the other, after a moment of rest.
 import { Fault, openSteps } from "saccade/trace/open";
 import { Refusal } from "saccade/engine/server";
 
 const REST = 120;
-/** Milliseconds before the first request, so that passing over words asks nothing. */
+/** Milliseconds before the first request, so that passing over words requests nothing. */
 const KEPT = 200;
 /** Effects kept for one answer. */
 
@@ -39,7 +39,7 @@ export function shareIn(steps, trace, word) {
   return { share: Math.exp(sum), most };
 }
 
-/** Asks for effects and remembers them. A new question ends the one before. */
+/** Requests effects and caches them. A new request ends the one before. */
 export class Effects {
   #known = new WeakMap();
   #open = null;
@@ -79,7 +79,7 @@ export class Effects {
     this.#open = open;
   }
 
-  /** End the question that is open, if there is one. */
+  /** End the open request, if there is one. */
   stop() {
     this.#open?.control.abort();
     clearTimeout(this.#open?.timer);

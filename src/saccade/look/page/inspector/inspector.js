@@ -42,7 +42,7 @@ function row(pick, act, follows) {
   const facts = el("p", {}, surenessOf(pick));
   follows.push((fresh) => { facts.textContent = surenessOf(fresh); });
   const last = lastOf({ answer, app: act.app }, "column", figure.columns);
-  const look = last !== null && lookHere(answer, pick.row, last, `Make it look only at “${visible(figure.columns[last].name)}”`);
+  const look = last !== null && lookHere(answer, pick.row, last, `Make it attend only to “${visible(figure.columns[last].name)}”`);
   return [title(entry.name, facts), [
     weights && el("section", {}, el("h3", {}, "Attends to"), attended(pick, act, follows)),
     look && el("p", { class: "do" }, look),
@@ -75,7 +75,7 @@ function column(pick, act) {
   return [title(entry.name, el("p", {}, told(hidden && "hidden: no attention may go here", entry.places.some((place) =>
     unknown.has(place)) && "not in the model's vocabulary: it reads an unknown word"))), [
     source && hand.canHide && el("p", { class: "do" }, hiding(answer, entry, looker),
-      looker !== null && lookHere(answer, looker, pick.column, `Make “${visible(figure.rows[looker].name)}” look only here`)),
+      looker !== null && lookHere(answer, looker, pick.column, `Make “${visible(figure.rows[looker].name)}” attend only here`)),
     site && el("section", {}, el("h3", {}, "Attended to by"), attending(pick, act)),
   ]];
 }

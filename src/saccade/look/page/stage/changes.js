@@ -16,7 +16,7 @@ export function happened(answer, app, last) {
   return el("p", { class: "what-happened" }, el("span", {}, "All changes are taken back."), el("span", { class: "take-back" }, undo(`Undo: ${app.back}`)));
 }
 
-/** The answer before the changes, and what they did; where the inspector covers the stage (`covered`), it says the latter. */
+/** The answer before the changes, and what they did; where the inspector covers the stage (`covered`), it shows the latter. */
 export function changes(answer, app, { last, covered }) {
   if (answer.model === null) return null;
   const parts = [answer.diff?.changed > 0 && plainLane({ label: "Was", words: answer.diff.old }),

@@ -18,14 +18,14 @@ function bridge(trace, from, to) {
     : figure.rows.map((_, row) => figure.at(row, place))) };
 }
 
-/** How much of the whole question each of its words is, if the model weighs them. */
+/** The weight of each question word in the summary of the question, if the model has one. */
 function importance(trace) {
   const site = trace.sites.find(({ rows, columns }) => rows === "summary" && columns === "question");
   const figure = site && figureOf(trace, site, OPTIONS);
   return figure ? figure.columns.map((_, column) => figure.at(0, column)) : null;
 }
 
-/** The question above its passage: shaded by the weight of each word; pointing at one lights what it attends to. */
+/** The question above its passage: shaded by the weight of each word; pointing at one highlights what it attends to. */
 function questionLane(answer, passage, app, light) {
   const { trace, of } = answer;
   const words = entriesOf(trace.sides.get("question"), "words");

@@ -9,9 +9,9 @@ export function factsOf({ trace, of }) {
   const { preset, parameters } = trace.model;
   const total = logProbability(trace);
   const facts = [[visible(preset), "The kind of model: which parts it has and how they are joined."],
-    [`${parameters.toLocaleString("en")} parameters`, "The numbers that training learnt."],
+    [`${parameters.toLocaleString("en")} parameters`, "The numbers that training learns."],
     [`log-probability ${decimal(total)}`, `How likely the model finds this whole answer: ${percent(Math.exp(total))}. That is the `
-      + "product of how sure it is of each word; its logarithm stays readable for long answers. Closer to 0 is surer."]];
+      + "product of the probabilities of its words; the logarithm stays readable for long answers. Closer to 0 is more likely."]];
   const box = popup(`facts-${of}`, el("span", { class: "circle" }, "?"), el("dl", {}, facts.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])));
   box.classList.add("facts");
   box.querySelector("summary").setAttribute("aria-label", "About this answer");

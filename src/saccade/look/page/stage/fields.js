@@ -2,7 +2,7 @@
 import { button, byId, el } from "saccade/base/dom";
 
 const KINDS = { question: ["text", "passage"], dialogue: ["turn"] };
-const TASKS = { translation: "Sentence to translate", language: "Text to go on from", classification: "Text to judge",
+const TASKS = { translation: "Sentence to translate", language: "Text to continue", classification: "Text to classify",
   summarization: "Text to summarize" };
 const WRITE = { text: "Write a text …", passage: "Paste the passage that holds the answer …", turn: "Say something …" };
 
@@ -16,7 +16,7 @@ function labelOf(app, name) {
     : TASKS[app.models.find((model) => model.name === app.state.models[0])?.task] ?? "Text";
 }
 
-/** Say what was written; the reply on the page becomes part of the dialogue. */
+/** Send the turn; the reply on the page becomes part of the dialogue. */
 function say(app) {
   const box = made.get("turn");
   if (!box.value.trim() || !app.answer(box.value.trim())) return;
@@ -40,7 +40,7 @@ function keys(event, app, name) {
 /** The fields stay in the page while one writes, so that no letter is lost. */
 const made = new Map();
 
-/** The field of a name, with what the state holds; a turn is no state before it is said. */
+/** The field of a name, with what the state holds; a turn joins the state when it is sent. */
 export function field(app, name) {
   if (!made.has(name)) {
     const fresh = el("textarea", { id: name, class: `field-${name}`, rows: name === "passage" ? 4 : 1, dir: "auto",

@@ -33,7 +33,7 @@ export class App {
     this.steady = false;
     /** Whether an input has come that no word was selected in yet. */
     this.fresh = true;
-    /** Whom hiding in the inspector concerns: "all" words, or the selected "one". */
+    /** From which words the inspector hides: "all", or the selected "one". */
     this.scope = "all";
     this.#answers = new Answers(engine, (model) => (this.readsImages([model]) ? this.image ?? { id: 0, base64: "" }
       : null), (model) => this.draw(model ?? null));

@@ -145,9 +145,10 @@ export function groupsOf(trace) {
   return groups;
 }
 
-/** The site with that name; else the last cross-attention site; else the last site. */
+/** The site with that name; else the trace's default; else the last cross-attention site; else the last site. */
 export function siteOf(trace, name) {
   return trace.sites.find((site) => site.name === name)
+    ?? trace.sites.find((site) => site.name === trace.defaultSite)
     ?? trace.sites.findLast((site) => site.rows === "target" && site.columns === "source")
     ?? trace.sites.at(-1) ?? null;
 }

@@ -134,8 +134,11 @@ export async function openTrace(source, where) {
     `${where} has gold links that are not [source word, target word].`);
   const options = found.options ?? {};
   need(record(options), `${where} has options that are not named.`);
+  const defaultSite = found.default_site ?? null;
+  need(defaultSite === null || sites.some((site) => site.name === defaultSite),
+    `${where} has a default_site that is none of its sites.`);
   need(listOf(found.left_out ?? [], text), `${where} has left_out that is no list of sentences.`);
   return { source, task: found.task, model: found.model, options, text: found.text, score: found.score, sides, sites,
     steps: checkSteps(found.steps ?? [], sides, where), vectors, beams: checkBeams(found.beams, where), gold,
-    leftOut: found.left_out ?? [] };
+    leftOut: found.left_out ?? [], defaultSite };
 }
