@@ -13,7 +13,6 @@ from pathlib import Path
 
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 ROOT = Path(__file__).parent.parent
-SOURCE = str(ROOT / "src" / "saccade") + os.sep
 PAGE = ROOT / "docs" / "explanation" / "walk.md"
 HEAD = """# Through the code
 
@@ -27,7 +26,9 @@ class Walk:
     """Collects the files of saccade that are entered inside it, in the order of their first call."""
 
     def __enter__(self):
-        self.files = []
+        import saccade
+
+        self.files, self._source = [], os.path.dirname(os.path.abspath(saccade.__file__)) + os.sep
         sys.setprofile(self._enter)
         return self
 
@@ -35,13 +36,13 @@ class Walk:
         sys.setprofile(None)
 
     def _enter(self, frame, event, argument):
-        name = frame.f_code.co_filename
-        if event == "call" and name.startswith(SOURCE) and name not in self.files:
+        name = os.path.abspath(frame.f_code.co_filename)
+        if event == "call" and name.startswith(self._source) and name not in self.files:
             self.files.append(name)
 
     @property
     def names(self):
-        return [name.removeprefix(SOURCE).replace(os.sep, "/") for name in self.files]
+        return [name.removeprefix(self._source).replace(os.sep, "/") for name in self.files]
 
 
 def walks(folder):
