@@ -11,7 +11,21 @@ from pathlib import Path
 import typer
 
 import saccade
-from saccade.cli.commands import cache, chat, compare, data, demo, evaluate, look, predict, recipes, serve, train
+from saccade.cli.commands import (
+    align,
+    cache,
+    chat,
+    compare,
+    data,
+    demo,
+    evaluate,
+    look,
+    models,
+    predict,
+    recipes,
+    serve,
+    train,
+)
 from saccade.cli.commands import explain as explain_command
 from saccade.cli.terminal import print_error, print_status
 from saccade.errors import ConfigError, SaccadeError
@@ -26,7 +40,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    epilog="Begin with: saccade demo",
+    epilog="Begin with: saccade models, or saccade demo",
 )
 _RENAMED = {
     "batch": "batch-size",
@@ -48,7 +62,22 @@ def _new_name(option: str) -> str:
     return _RENAMED[option]
 
 
-for command in (demo, train, predict, chat, evaluate, compare, look, explain_command, serve, recipes, data, cache):
+for command in (
+    demo,
+    train,
+    predict,
+    chat,
+    evaluate,
+    compare,
+    look,
+    explain_command,
+    serve,
+    models,
+    recipes,
+    data,
+    cache,
+    align,
+):
     app.command(command.__name__, context_settings={"token_normalize_func": _new_name})(command)
 
 

@@ -13,7 +13,10 @@ __all__ = ["serve"]
 
 
 def serve(
-    models: Annotated[list[Path], typer.Argument(help="Model folders; the first is the default.")],
+    models: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Model folders; the first is the default. Without any: the shipped models."),
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 accepts other machines.")] = ("127.0.0.1"),
     port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 takes any free port.")] = 8000,
     token_file: Annotated[
@@ -75,6 +78,7 @@ def serve(
     """
     from saccade.config import parse
     from saccade.data.text import import_extra
+    from saccade.pretrained import find_model, pretrained
 
     for module in ("fastapi", "uvicorn"):
         import_extra(module, "serve", "saccade serve")
@@ -117,4 +121,10 @@ def serve(
                 style="yellow",
             )
 
-    run(models, settings, device=device, trust_code=trust_code, tell=tell)
+    run(
+        [find_model(model) for model in models or pretrained()],
+        settings,
+        device=device,
+        trust_code=trust_code,
+        tell=tell,
+    )
