@@ -67,6 +67,9 @@ def serve(
         int | None,
         typer.Option(min=1, max=1024, help="CPU threads; default: one for a small model, else all but one core."),
     ] = None,
+    log: Annotated[
+        Literal["json", "text", "off"], typer.Option(help="Log each request to standard error, as JSON or text.")
+    ] = "off",
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Let the models' recipes import outside code.")
@@ -109,6 +112,7 @@ def serve(
         "max_beam": max_beam,
         "precision": precision,
         "threads": threads,
+        "log": log,
     }
     settings = parse(Settings, given, "saccade serve")
 
