@@ -19,7 +19,7 @@ from torch import Tensor
 
 from saccade.attention.losses import coverage_loss, doubly_stochastic_loss, guided_loss, hop_loss
 from saccade.attention.tape import Tape
-from saccade.batch import EOS, PAD, AskedBatch, Batch
+from saccade.batch import EOS, NO_LABEL, PAD, AskedBatch, Batch
 from saccade.config import Config, Fault, Index, Share, Weight, check
 from saccade.errors import ConfigError, lookup, unknown_name
 from saccade.models.base import Seq2Seq
@@ -32,6 +32,7 @@ __all__ = [
     "DoublyStochastic",
     "GuidedAlignment",
     "GuidedHops",
+    "GuidedSupport",
     "Reinforce",
     "Term",
     "complete_terms",
@@ -163,6 +164,30 @@ class Ctc(Term):
         return (losses * real.any(1)).sum()
 
 
+class GuidedSupport(Term):
+    """Pulls the first attention of a few-shot learner to the labeled images of the query's own class.
+
+        -log Σ a[s]        over the labeled images s with the query's label
+    """
+
+    name = "guided_support"
+    needs = "labeled images"
+
+    weight: Weight = 0.1
+
+    def check(self, model: Any) -> None:
+        pass  # every few-shot learner attends to its support
+
+    def loss(self, model: Any, batch: Batch, tape: Tape) -> Tensor:
+        assert batch.source is not None
+        assert batch.source_mask is not None
+        assert batch.labels is not None
+        size, queries = batch.source.shape[1], batch.labels.shape[1]
+        weights = tape[next(iter(tape))][:, :, -queries:, :size].float().mean(1)  # (B, Q, S)
+        own = (batch.source[:, None] == batch.labels[..., None]) & batch.source_mask[:, None]
+        return -((weights * own).sum(-1).clamp_min(1e-9).log() * (batch.labels != NO_LABEL)).sum()
+
+
 class Reinforce(Term):
     """Settings of REINFORCE for hard attention (Xu et al. 2015); `train/hard.py` computes the loss."""
 
@@ -194,7 +219,7 @@ def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int 
 
 
 TERMS: dict[str, type[Term]] = {
-    kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, Ctc, Reinforce)
+    kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, GuidedSupport, Ctc, Reinforce)
 }
 
 
