@@ -10,7 +10,7 @@ To add a term, write a class here and add it to TERMS, or name your own class in
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -20,7 +20,7 @@ from torch import Tensor
 from saccade.attention.losses import coverage_loss, doubly_stochastic_loss, guided_loss, hop_loss
 from saccade.attention.tape import Tape
 from saccade.batch import EOS, NO_LABEL, PAD, AskedBatch, Batch
-from saccade.config import Config, Fault, Index, Share, Weight, check
+from saccade.config import Config, Fault, Index, Positive, Share, Weight, check
 from saccade.errors import ConfigError, lookup, unknown_name
 from saccade.models.base import Seq2Seq
 from saccade.outside import find_factory, is_outside
@@ -30,6 +30,7 @@ __all__ = [
     "Coverage",
     "Ctc",
     "DoublyStochastic",
+    "GlimpseReward",
     "GuidedAlignment",
     "GuidedHops",
     "GuidedSupport",
@@ -188,6 +189,34 @@ class GuidedSupport(Term):
         return -((weights * own).sum(-1).clamp_min(1e-9).log() * (batch.labels != NO_LABEL)).sum()
 
 
+class GlimpseReward(Term):
+    """Settings of REINFORCE for models that choose where to look (Mnih et al. 2014); see `train/glimpse_loss.py`."""
+
+    name = "glimpse_reward"
+    needs = "places to choose"
+
+    weight: Weight = 0.01
+    """Weight of the REINFORCE term."""
+    baseline: Weight = 1.0
+    """Weight of the squared error of the expected reward."""
+    deviation: Annotated[tuple[Positive, Positive], Field(strict=False)] = (0.3, 0.05)
+    """Standard deviation of places at the start, and from the share `until` of training on."""
+    until: float = Field(0.8, gt=0, le=1)
+    """Share of training after which the deviation stays."""
+    every_glimpse: bool = True
+    """Whether every glimpse is to predict the label and is rewarded for it; otherwise the last one, as in the paper."""
+
+    def check(self, model: Any) -> None:
+        if getattr(model, "policy", None) != "learned":
+            raise ConfigError(
+                "glimpse_reward teaches a model where to look, but this one does not choose. Set its weight to 0, or "
+                "model.policy to learned."
+            )
+
+    def loss(self, model: Any, batch: Batch, tape: Tape) -> Tensor:
+        raise AssertionError("train/glimpse_loss.py computes this term")
+
+
 class Reinforce(Term):
     """Settings of REINFORCE for hard attention (Xu et al. 2015); `train/hard.py` computes the loss."""
 
@@ -219,7 +248,7 @@ def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int 
 
 
 TERMS: dict[str, type[Term]] = {
-    kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, GuidedSupport, Ctc, Reinforce)
+    kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, GuidedSupport, GlimpseReward, Ctc, Reinforce)
 }
 
 
