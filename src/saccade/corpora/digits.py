@@ -18,7 +18,9 @@ _SIDE, _HEIGHT = 20, 16
 """Pixels of the side of an image, and of the height of its digit."""
 
 
-def digits(split: str, size: int | None, seed: int = 1, *, min_length: int = 1, max_length: int = 1) -> Iterator[Example]:
+def digits(
+    split: str, size: int | None, seed: int = 1, *, min_length: int = 1, max_length: int = 1
+) -> Iterator[Example]:
     """Generate the digits of a split, shuffled: at most 1,340 for training, and 230 each to validate and test on.
 
     An image is dark ink on white; the label is the digit. No sample is in two splits. Lengths have no meaning.

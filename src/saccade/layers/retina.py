@@ -24,7 +24,9 @@ class Retina(nn.Module):
     def __init__(self, size: int = 8, scales: int = 1) -> None:
         super().__init__()
         if size < 1 or scales < 1:
-            raise ConfigError(f"a retina of {size} × {size} values at {scales} scales sees nothing. Both are 1 or more.")
+            raise ConfigError(
+                f"a retina of {size} × {size} values at {scales} scales sees nothing. Both are 1 or more."
+            )
         self.size, self.scales = size, scales
         steps = torch.arange(size) + 0.5 - size / 2
         self.register_buffer("offsets", torch.stack(torch.meshgrid(steps, steps, indexing="xy"), -1), persistent=False)

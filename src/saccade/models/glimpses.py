@@ -7,7 +7,6 @@ from functools import partial
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 

@@ -43,4 +43,6 @@ def evaluation_of(
         sums = np.stack([later.sum(1), np.full(len(later), later.shape[1])], 1).astype(np.float64)
         statistics["on_target"] = Statistics(sums, lambda total: float(total[0] / max(total[1], 1.0)))
     metrics = {name: part.value for name, part in statistics.items()}
-    return Evaluation(metrics, details, statistics, [1] * len(predictions), list(predictions), groups={"label": [*gold]})
+    return Evaluation(
+        metrics, details, statistics, [1] * len(predictions), list(predictions), groups={"label": [*gold]}
+    )

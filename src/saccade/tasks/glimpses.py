@@ -34,8 +34,9 @@ from saccade.tasks.base import Evaluation, Split, Task
 from saccade.tasks.glimpse_scores import evaluation_of
 from saccade.tasks.inputs import IMAGE, Opened, name_of
 from saccade.tasks.tracing import TraceOptions, begin, plain_side
+from saccade.trace import Glimpses as TraceGlimpses
 from saccade.trace import Site, Step, Trace, pack
-from saccade.trace.packed import FINE
+from saccade.trace.packed import COARSE, FINE
 from saccade.train.glimpse_loss import GlimpseLoss
 from saccade.train.terms import GlimpseReward
 
@@ -225,6 +226,9 @@ class Glimpses(Task):
             scores = np.array([[known[label] for label in self.labels]])
         steps = [self._step(row) for row in scores]
         seen: dict[str, Any] = {"text": best.text, "score": best.score, "sides": sides, "sites": sites, "steps": steps}
+        if path is not None:
+            patches = pack(path.patches, COARSE, low=0, high=1)
+            seen["glimpses"] = TraceGlimpses(boxes=path.boxes.tolist(), patches=patches, labels=self.labels)
         return Trace(**begin(self, options, search), **seen)
 
     def _step(self, scores: NDArray[np.float64]) -> Step:

@@ -70,9 +70,7 @@ class GlimpseLoss(Objective):
         if self.reward is not None and not self.reward.every_glimpse:
             logits = logits[:, -1:]
         repeated = labels[:, None].expand(-1, logits.shape[1])
-        summed = F.cross_entropy(
-            logits.flatten(0, 1), repeated.flatten(), ignore_index=NO_LABEL, reduction="sum"
-        )
+        summed = F.cross_entropy(logits.flatten(0, 1), repeated.flatten(), ignore_index=NO_LABEL, reduction="sum")
         return summed / logits.shape[1]
 
     def _returns(self, logits: Tensor, labels: Tensor) -> Tensor:

@@ -168,7 +168,7 @@ class Ctc(Term):
 class GuidedSupport(Term):
     """Pulls the first attention of a few-shot learner to the labeled images of the query's own class.
 
-        -log Σ a[s]        over the labeled images s with the query's label
+    -log Σ a[s]        over the labeled images s with the query's label
     """
 
     name = "guided_support"
@@ -248,7 +248,8 @@ def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int 
 
 
 TERMS: dict[str, type[Term]] = {
-    kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, GuidedSupport, GlimpseReward, Ctc, Reinforce)
+    kind.name: kind
+    for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, GuidedSupport, GlimpseReward, Ctc, Reinforce)
 }
 
 

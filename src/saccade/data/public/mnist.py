@@ -22,7 +22,9 @@ def convert_mnist(origin: Path, out: Path) -> list[Path]:
     found = {}
     for split, prefix in _PARTS.items():
         names = f"{prefix}-images-idx3-ubyte", f"{prefix}-labels-idx1-ubyte"
-        files = [next((path for path in (origin / name, origin / f"{name}.gz") if path.exists()), None) for name in names]
+        files = [
+            next((path for path in (origin / name, origin / f"{name}.gz") if path.exists()), None) for name in names
+        ]
         if None not in files:
             images, labels = read_idx(files[0], 3), read_idx(files[1], 1)  # type: ignore[arg-type]
             if len(images) != len(labels):
@@ -33,7 +35,11 @@ def convert_mnist(origin: Path, out: Path) -> list[Path]:
     images, labels = found.pop("train")
     order = np.random.default_rng(1).permutation(len(images))
     held = min(len(images) // _SHARE, _MOST)
-    found = {"train": (images[order[held:]], labels[order[held:]]), "valid": (images[order[:held]], labels[order[:held]]), **found}
+    found = {
+        "train": (images[order[held:]], labels[order[held:]]),
+        "valid": (images[order[:held]], labels[order[:held]]),
+        **found,
+    }
     return [
         write_arrays(out / f"{split}.npz", {"images": pixels, "labels": digits})
         for split, (pixels, digits) in found.items()
