@@ -6,7 +6,7 @@ A field depends on its number, the split and the seed alone, so a resumed run se
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -87,12 +87,15 @@ def compose(
 
 def uniform(name: str, numbers: NDArray[np.int64], count: int) -> NDArray[np.float64]:
     """Return random numbers (n, count) in [0, 1) that depend on the name and each number alone (splitmix64)."""
-    start = np.uint64(int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big"))
+    start: Any = np.uint64(int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big"))
     with np.errstate(over="ignore"):
-        z = (numbers.astype(np.uint64)[:, None] * np.uint64(count) + np.arange(count, dtype=np.uint64) + start) * _GAMMA
+        z: Any = (
+            numbers.astype(np.uint64)[:, None] * np.uint64(count) + np.arange(count, dtype=np.uint64) + start
+        ) * _GAMMA
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
+    found: NDArray[np.float64] = ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
+    return found
 
 
 def _paint(fields: Pixels, ink: Pixels, top: NDArray[np.int64], left: NDArray[np.int64]) -> None:
@@ -106,7 +109,7 @@ def _boxes(ink: Pixels) -> NDArray[np.float64]:
     """Return where there is ink, (n, 4): left, top, right, bottom in pixels; the whole image if there is none."""
     found = np.empty((len(ink), 4))
     for axis, first in ((1, 0), (2, 1)):  # over rows: left and right; over columns: top and bottom
-        there = (ink >= _FAINT).any(axis)
+        there: NDArray[np.bool_] = np.asarray((ink >= _FAINT).any(axis))
         none = ~there.any(1)
         found[:, first] = np.where(none, 0, there.argmax(1))
         found[:, first + 2] = np.where(none, there.shape[1], there.shape[1] - there[:, ::-1].argmax(1))

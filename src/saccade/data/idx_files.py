@@ -38,7 +38,6 @@ def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
     except OSError as error:
         raise file_error(error, path) from error
     if len(data) != count:
-        raise DataError(
-            f"{path} should have {count:,} bytes of numbers, but has {'more' if len(data) > count else len(data)}. Copy it again."
-        )
+        has = "more" if len(data) > count else f"{len(data):,}"
+        raise DataError(f"{path} should have {count:,} bytes after its header, but has {has}. Copy it again.")
     return np.frombuffer(data, np.uint8).reshape(sizes)

@@ -16,17 +16,15 @@ __all__ = ["GlimpseEncoder", "Retina"]
 class Retina(nn.Module):
     """Cut square patches of `size` × `size` values at several scales, all around one place.
 
-    Patch k covers `size` · 2^k pixels a side. Outside of the image is 0. Places (..., 2) are (x, y) in [-1, 1]; (-1, -1)
-    is the top left. The farthest places keep the finest patch inside the image.
+    Patch k covers `size` · 2^k pixels a side. Outside of the image is 0. Places (..., 2) are (x, y) in [-1, 1], with
+    (-1, -1) at the top left. The farthest places keep the finest patch inside the image.
     Paper: Mnih et al. 2014, arXiv:1406.6247. Differs: coarse patches are read, between pixels, from averaged images.
     """
 
     def __init__(self, size: int = 8, scales: int = 1) -> None:
         super().__init__()
         if size < 1 or scales < 1:
-            raise ConfigError(
-                f"a retina of {size} × {size} values at {scales} scales sees nothing. Both are 1 or more."
-            )
+            raise ConfigError(f"a retina of {size} × {size} at {scales} scales sees nothing. Both must be 1 or more.")
         self.size, self.scales = size, scales
         steps = torch.arange(size) + 0.5 - size / 2
         self.register_buffer("offsets", torch.stack(torch.meshgrid(steps, steps, indexing="xy"), -1), persistent=False)

@@ -4,8 +4,8 @@
 of words joined by ribbons (`…_ribbons`), also one written word at a time (`…_steps`), a text with a line for each word
 read (`…_reading`), heads as curves between words (`…_arcs`), a small matrix for each head (`…_heads`), heatmaps over an
 input image (`…_overlay`), a spectrogram above the attention over time (`…_sound`), points in the plane with the answer
-drawn through them (`…_points`), the glimpses of an image with the beliefs after them (`…_glimpses`), and a long source as running text (`…_passage`). `report` makes one HTML page of a
-whole evaluation.
+drawn through them (`…_points`), the glimpses of an image with the beliefs after them (`…_glimpses`), and a long source
+as running text (`…_passage`). `report` makes one HTML page of a whole evaluation.
 """
 
 from saccade.deprecated import renamed

@@ -1,4 +1,4 @@
-"""Glimpses: the path over the image as numbered boxes, and for each glimpse what the retina saw and the belief after it.
+"""Glimpses: the path over the image as numbered boxes, what the retina saw at each, and the belief after it.
 
 The layout follows figure 3 of Mnih et al. 2014, arXiv:1406.6247, with the beliefs added.
 """
@@ -68,7 +68,7 @@ def _field(page: Sheet, picture: Picture, path: GlimpsePath, box: tuple[float, f
 
 
 def _spread(spots: list[tuple[float, float]], size: float) -> list[tuple[int, tuple[float, float]]]:
-    """Number the spots from 1, and move those that would hide an earlier number to its right."""
+    """Return the spots with numbers from 1; one that would hide an earlier number moves to the right."""
     found: list[tuple[int, tuple[float, float]]] = []
     for number, (x, y) in enumerate(spots, 1):
         while any(abs(x - a) < 1.4 * size and abs(y - b) < 1.4 * size for _, (a, b) in found):

@@ -40,7 +40,9 @@ class Family(Config):
     """
 
     reads: ClassVar[str] = "text"
-    """What the family's encoder reads: text, image, labeled image, point, sound or episode. Heads of other inputs cannot be built."""
+    """What the family's encoder reads: text, image, labeled image, point, sound or episode.
+
+    Heads of other inputs cannot be built."""
 
     def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:
         """Build the encoder of a whole sequence, for heads such as the classifier, which pools its states."""

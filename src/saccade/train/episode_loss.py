@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import torch.nn.functional as F
 
@@ -10,7 +11,6 @@ from saccade.attention.tape import Tape
 from saccade.batch import NO_LABEL, Batch
 from saccade.data.batch_sampler import Rows
 from saccade.data.store import Store
-from saccade.models.base import Classifying
 from saccade.train.objective import Losses, Objective
 from saccade.train.terms import Term
 
@@ -20,7 +20,7 @@ __all__ = ["EpisodeLoss"]
 class EpisodeLoss(Objective):
     """Cross-entropy of the labels of an episode's queries, of which each episode has the same number, plus terms."""
 
-    def __init__(self, model: Classifying, queries: int, terms: Sequence[Term] = ()) -> None:
+    def __init__(self, model: Any, queries: int, terms: Sequence[Term] = ()) -> None:
         super().__init__()
         self.model, self.queries = model, queries
         self.terms = [term for term in terms if term.weight]

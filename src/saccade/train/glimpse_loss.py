@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import torch
@@ -25,27 +24,25 @@ class GlimpseLoss(Objective):
 
         Σ_t -log p_t(label) / T  +  weight · Σ_t -(R[t] - b[t]) log π(l[t])  +  Σ_t (R[t] - b[t])²
 
-    R[t] is the mean reward after glimpse t and the later ones: 1 where the most likely label is right, else 0. With
-    `every_glimpse: false`, only the last glimpse counts, as in the paper. The baseline b is fitted to R, and
-    neither R nor b passes a gradient to log π. A model without a policy has the first term alone.
+    R[t] is the mean reward after glimpse t and the later ones: the probability of the label. With
+    `every_glimpse: false`, only the last glimpse counts, and with `reward: correct`, the reward is 1 or 0, both as in
+    the paper. The baseline b is fitted to R, and neither R nor b passes a gradient to log π. A model that chooses no
+    places has the first term alone.
     Paper: Mnih et al. 2014, arXiv:1406.6247.
     """
 
     def __init__(self, model: Any, reward: GlimpseReward | None) -> None:
         super().__init__()
-        self.model, self.reward = model, reward
+        self.model, self.reward = model, reward or GlimpseReward(weight=0.0)
+        self.chooses = getattr(model, "policy", None) == "learned" and self.reward.weight > 0
 
     def count(self, store: Store, rows: Rows) -> int:
         return count_rows(store, rows)
 
     def progress(self, share: float) -> None:
-        if self.reward is not None:
+        if self.chooses:
             first, last = self.reward.deviation
             self.model.deviation.fill_(first + (last - first) * min(1.0, share / self.reward.until))
-
-    @property
-    def phase(self) -> Hashable:
-        return None
 
     def losses(self, batch: Batch) -> Losses:
         assert batch.labels is not None
@@ -53,21 +50,20 @@ class GlimpseLoss(Objective):
         logits, labels = self.model(batch, tape=tape), batch.labels
         plain = F.cross_entropy(logits, labels, ignore_index=NO_LABEL, reduction="sum")
         every = tape.tensors.get("glimpses.logits")
-        if every is None or self.reward is None:
-            return Losses(plain if every is None else self._classes(every, labels), plain.detach())
+        total = plain if every is None else self._classes(every, labels)
+        if every is None or not self.chooses:
+            return Losses(total, plain.detach())
         real = (labels != NO_LABEL)[:, None]
         returns = self._returns(every.detach(), labels)
         advantage = returns - tape.tensors["glimpses.baseline"]
         log_policy = tape.tensors["glimpses.log_policy"]
         policy = -(advantage.detach() * log_policy * real).sum()
         baseline = (advantage.square() * real).sum()
-        return Losses(
-            self._classes(every, labels) + self.reward.weight * policy + self.reward.baseline * baseline, plain.detach()
-        )
+        return Losses(total + self.reward.weight * policy + self.reward.baseline * baseline, plain.detach())
 
     def _classes(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the cross-entropy of logits (B, T, classes), the mean over glimpses, or that of the last one."""
-        if self.reward is not None and not self.reward.every_glimpse:
+        if not self.reward.every_glimpse:
             logits = logits[:, -1:]
         repeated = labels[:, None].expand(-1, logits.shape[1])
         summed = F.cross_entropy(logits.flatten(0, 1), repeated.flatten(), ignore_index=NO_LABEL, reduction="sum")
@@ -75,8 +71,11 @@ class GlimpseLoss(Objective):
 
     def _returns(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return R (B, T - 1), for the glimpses after the first."""
-        right = (logits.argmax(-1) == labels[:, None]).float()[:, 1:]
-        assert self.reward is not None
+        if self.reward.reward == "correct":
+            right = (logits.argmax(-1) == labels[:, None]).float()[:, 1:]
+        else:
+            places = labels.clamp_min(0)[:, None, None].expand(-1, logits.shape[1], 1)
+            right = logits.softmax(-1).gather(2, places)[:, 1:, 0]
         if not self.reward.every_glimpse:
             return right[:, -1:].expand_as(right)
         later = right.flip(1).cumsum(1).flip(1)

@@ -10,7 +10,7 @@ To add a term, write a class here and add it to TERMS, or name your own class in
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -203,15 +203,13 @@ class GlimpseReward(Term):
     """Standard deviation of places at the start, and from the share `until` of training on."""
     until: float = Field(0.8, gt=0, le=1)
     """Share of training after which the deviation stays."""
+    reward: Literal["probability", "correct"] = "probability"
+    """The probability of the label; or 1 if the label is the most likely one and 0 if not, as in the paper."""
     every_glimpse: bool = True
     """Whether every glimpse is to predict the label and is rewarded for it; otherwise the last one, as in the paper."""
 
     def check(self, model: Any) -> None:
-        if getattr(model, "policy", None) != "learned":
-            raise ConfigError(
-                "glimpse_reward teaches a model where to look, but this one does not choose. Set its weight to 0, or "
-                "model.policy to learned."
-            )
+        pass  # a model that chooses no places has no use for it, as a baseline beside one that does
 
     def loss(self, model: Any, batch: Batch, tape: Tape) -> Tensor:
         raise AssertionError("train/glimpse_loss.py computes this term")
