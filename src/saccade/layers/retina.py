@@ -43,6 +43,12 @@ class Retina(nn.Module):
         both = zip(sides, places.float().unbind(-1), strict=True)
         return torch.stack([side / 2 + place * (max(0, side - self.size) / 2) for side, place in both], -1)
 
+    def places(self, centers: Tensor, shape: Sequence[int]) -> Tensor:
+        """Return the places (..., 2) nearest to centers (..., 2), which are in fractions of the image."""
+        both = zip((shape[1], shape[0]), centers.float().unbind(-1), strict=True)
+        found = [(center - 0.5) * side / max(0.5, (side - self.size) / 2) for side, center in both]
+        return torch.stack(found, -1).clamp(-1, 1)
+
     def boxes(self, places: Tensor, shape: Sequence[int]) -> Tensor:
         """Return what each patch covers, (..., scales, 4): left, top, right, bottom in fractions of the image."""
         x, y = self.centers(places, shape).unbind(-1)

@@ -203,9 +203,13 @@ class Glimpses(Task):
         return AttentionMaps(source, target, weights, tuple(weights), **seen)
 
     def trace(self, given: Any, search: SearchConfig, options: TraceOptions, *, stop: Stop | None = None) -> Trace:
-        if options.force or options.block or options.pull:
-            raise ConfigError("a label is not generated token by token, so there is nothing to force, block or pull.")
-        (best,) = self.predict([self.opened(given)], search.model_copy(update={"nbest": len(self.labels)}), stop=stop)
+        if options.force:
+            raise ConfigError("a label is not generated token by token, so there is nothing to force.")
+        opened, forced = self._steered(self.opened(given), options)
+        if stop is not None:
+            stop()
+        with torch.no_grad():
+            (best,) = self._answer([opened], search.model_copy(update={"nbest": len(self.labels)}), True, forced)
         maps, path, picture = best.attention, best.path, best.attention.picture
         assert picture is not None
         rows, columns = self.grid or (1, 1)
@@ -227,6 +231,35 @@ class Glimpses(Task):
             patches = pack(path.patches, COARSE, low=0, high=1)
             seen["glimpses"] = TraceGlimpses(boxes=path.boxes.tolist(), patches=patches, labels=self.labels)
         return Trace(**begin(self, options, search), **seen)
+
+    def _steered(self, given: Opened, options: TraceOptions) -> tuple[Opened, torch.Tensor | None]:
+        """Return the image without the ink of blocked regions, and the places (1, T, 2) that pulls set, NaN elsewhere.
+
+        A glimpse that is pulled to several regions looks at their mean, by weight.
+        """
+        rows, columns = self.grid or (1, 1)
+        if options.steering([SITE] if self.grid else [], rows * columns) is None:
+            return given, None
+        assert isinstance(self.model, GlimpseModel)
+        options.check_steps(self.model.glimpses)
+        ink = given.value.copy()
+        for region in options.block:
+            row, column = divmod(region, columns)
+            high, wide = (
+                np.array([row, row + 1]) * self.side // rows,
+                np.array([column, column + 1]) * self.side // columns,
+            )
+            ink[slice(*high), slice(*wide)] = 0
+        forced = torch.full((1, self.model.glimpses, 2), torch.nan)
+        for step in {step for step, _, weight in options.pull if weight > 0}:
+            own = [(place, weight) for at, place, weight in options.pull if at == step]
+            centers = torch.tensor(
+                [[(place % columns + 0.5) / columns, (place // columns + 0.5) / rows] for place, _ in own]
+            )
+            shares = torch.tensor([weight for _, weight in own])
+            middle = (centers * shares[:, None]).sum(0) / shares.sum()
+            forced[0, step] = self.model.encoder.retina.places(middle, (self.side, self.side))
+        return Opened(ink, given.name), forced.to(self.device)
 
     def _step(self, scores: NDArray[np.float64]) -> Step:
         """Return the step of a glimpse: the labels from the most likely one on."""
