@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from saccade.attention import Tape
 from saccade.batch import Batch
 from saccade.config import Fault
+from saccade.corpora import CORPORA
 from saccade.data.example import Example
 from saccade.data.features import Feature
 from saccade.data.field_feature import FieldFeature, ink_of_images
@@ -47,6 +49,7 @@ __all__ = ["Glimpses"]
 
 _FOR_OTHERS = ("word_dropout", "label_smoothing", "r_drop")
 """Training settings that have no meaning here."""
+_EXAMPLES = 4
 _TOGETHER = 256
 """Images of a batch in evaluation."""
 
@@ -78,6 +81,16 @@ class Glimpses(Task):
         if 0 < recipe.field.size < recipe.data.image_size:
             small = f"it is {recipe.field.size}, but images have {recipe.data.image_size} pixels: lower data.image_size"
             yield Fault(("field", "size"), small)
+
+    def examples(self) -> list[dict[str, str]]:
+        """Return fields of the built-in corpus's test split, which the model has not seen, if they can be drawn."""
+        data = self.recipe.data
+        if data.corpus is None or find_spec("sklearn") is None:
+            return []
+        corpus = CORPORA[data.corpus]
+        ink, *_ = self._fields(list(corpus.generate("test", _EXAMPLES, data.seed, **corpus.options(data))))
+        pixels = [np.repeat(255 - one[..., None], 3, -1) for one in ink]
+        return [{"name": f"example {number}", "image": data_address(one)} for number, one in enumerate(pixels, 1)]
 
     @property
     def labels(self) -> list[str]:
