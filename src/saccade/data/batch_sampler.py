@@ -152,6 +152,8 @@ class BatchSampler:
 
 
 def _usual_table(longest: int) -> NDArray[np.int64]:
+    if longest == 1:  # images: all have one length
+        return np.arange(2)
     return np.array([round_up(length) for length in range(longest + 1)])
 
 

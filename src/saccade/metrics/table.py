@@ -54,6 +54,7 @@ METRICS: dict[str, Metric] = {
     "dull": Metric("dull replies", "lower", "share"),
     "reply_length": Metric("reply length", "neither", "words"),
     "pointing": Metric("pointing accuracy"),
+    "on_target": Metric("glimpses on the object from the third on", "higher", "share"),
     "own_class": Metric("weight of queries on their own class", "higher", "share"),
     "support": Metric("supporting sentences attended to", "higher", "share"),
     "support_precision": Metric("hops to supporting sentences", "higher", "share"),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from saccade.config import merge
 from saccade.models.captioning import RecurrentCaptionConfig, TransformerCaptionConfig
 from saccade.models.family import Family
+from saccade.models.glimpses import GlimpseConfig, ImageClassifierConfig
 from saccade.models.heads import HEADS
 from saccade.models.hierarchical import HierarchicalConfig
 from saccade.models.listening import ListenerConfig
@@ -312,6 +313,15 @@ MODELS: dict[str, Preset] = {
         {"width": 512, "init": {"kind": "uniform", "scale": 0.08}},
         {"embedding": 6, "width": 8, "init": {"kind": "default"}},
         "Vinyals et al. 2015, arXiv:1506.03134",
+    ),
+    "ram": Preset(
+        GlimpseConfig,
+        {},
+        {"retina": {"size": 4, "scales": 2, "hidden": 5, "width": 6}, "width": 7, "glimpses": 3},
+        "Mnih et al. 2014, arXiv:1406.6247",
+    ),
+    "image-convolutions": Preset(
+        ImageClassifierConfig, {}, {"filters": 4, "layers": 2, "width": 6}, "the convolutional baseline of glimpses"
     ),
     "snail": Preset(SnailConfig, {}, _TINY_SNAIL, "Mishra et al. 2018, arXiv:1707.03141"),
     "matching-network": Preset(MatchingConfig, {}, {"image": _TINY_IMAGE}, "Vinyals et al. 2016, arXiv:1606.04080"),

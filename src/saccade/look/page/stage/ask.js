@@ -2,6 +2,7 @@
 import { button, byId, el, redraw } from "saccade/base/dom";
 import { clip, visible } from "saccade/base/format";
 import { untouched } from "saccade/state/link";
+import { drawing } from "saccade/share/draw";
 import { takeImage } from "saccade/share/images";
 import { field, names, talkButtons } from "saccade/stage/fields";
 import { filled, holds, titleOf } from "saccade/state/input";
@@ -47,7 +48,7 @@ function row(app, open) {
       "For that, open the explorer with ", el("code", {}, "saccade serve MODEL"), ".");
   }
   return el("div", { class: "ask" },
-    app.readsImages() && imageField(app),
+    app.readsImages() && imageField(app), app.readsImages() && draws(app) && drawing(app),
     open ? names(app).map((name) => field(app, name))
       : text(app) && button([el("span", { "aria-hidden": "true" }, "✎"), " Edit the text"], () => edit(app),
         { class: "edit small", "data-key": "edit", title: "/" }),
@@ -55,6 +56,9 @@ function row(app, open) {
       { class: "small", "data-key": "undo-text", title: "Z" }),
     examples(app));
 }
+
+/** Whether a selected model reads drawings. */
+const draws = (app) => app.models.some(({ name, task }) => task === "glimpses" && app.state.models.includes(name));
 
 /** Another text can be taken back here; a change of the answer beside what came of it. */
 const takesBack = (app, open) => (!open || app.reads === "dialogue") && app.depth > 0 && !app.back && untouched(app.state);
