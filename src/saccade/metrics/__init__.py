@@ -31,6 +31,7 @@ from saccade.metrics.classification import (
     classification_statistics,
     macro_f1,
 )
+from saccade.metrics.ctc_alignment import ctc_spans
 from saccade.metrics.extractive import centroid, lead, split_sentences, word_frequency
 from saccade.metrics.lengths import LengthBin, equal_bounds, round_bounds, score_by_length
 from saccade.metrics.ngrams import caption_words
@@ -93,6 +94,7 @@ __all__ = [
     "classification_score",
     "classification_statistics",
     "complaints",
+    "ctc_spans",
     "distinct",
     "document_frequency",
     "dull_share",
