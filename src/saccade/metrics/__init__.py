@@ -51,7 +51,16 @@ from saccade.metrics.replies import distinct, dull_share, reply_length, slots_wr
 from saccade.metrics.summaries import ROUGE, novelty, repeated_trigrams, rouge, summary_length
 from saccade.metrics.table import METRICS, Metric
 from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_statistics
-from saccade.metrics.word_times import monotonic_path, pointing_counts, time_error, time_error_counts, word_spans
+from saccade.metrics.word_times import (
+    joined_spans,
+    median_onset,
+    monotonic_path,
+    onset_counts,
+    pointing_counts,
+    time_error,
+    time_error_counts,
+    word_spans,
+)
 
 __all__ = [
     "CAPTION_METRICS",
@@ -104,14 +113,17 @@ __all__ = [
     "error_counts",
     "error_rate",
     "interval",
+    "joined_spans",
     "lead",
     "link_statistics",
     "macro_f1",
     "mass_inside",
     "meteor_lite",
+    "median_onset",
     "monotonic_path",
     "normalized_answer",
     "novelty",
+    "onset_counts",
     "order_counts",
     "order_ratio",
     "paired",

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from saccade.attention import Tape
 from saccade.batch import Batch
 from saccade.config import Config, Depth, Share, Width
-from saccade.errors import DataError
+from saccade.errors import ConfigError, DataError
 from saccade.kernels.dropout import Dropout
 from saccade.layers.encoder import Encoder, EncoderOutput, RecurrentEncoder
 from saccade.layers.listener import Pyramid, SoundEncoder, Subsampled, Subsampling
@@ -99,6 +99,13 @@ class Listener(RecurrentSeq2Seq):
         if tape is not None and self.ctc is not None:
             tape.tensors[HEARD] = encoded.annotations
         return encoded, mask
+
+    def listened(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return the log-probabilities (B, S, V) of tokens by CTC at each key, and the mask of keys (B, S)."""
+        if self.ctc is None:
+            raise ConfigError("this model has no CTC layer: train with model.ctc and the term objective.ctc.")
+        encoded, mask = self.read_source(batch, None)
+        return self.ctc(encoded.annotations).float().log_softmax(-1), mask
 
     def visible(self, batch: Batch) -> dict[str, Tensor]:
         return {} if batch.source_mask is None else {"source": self.encoder.keys(batch.source_mask)}

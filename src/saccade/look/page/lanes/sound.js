@@ -7,8 +7,8 @@ import { byUse } from "saccade/trace/fold";
 const HINT = "Point at a word, or at a moment of the sound. Drag over a stretch to hide it.";
 const MOST = 5;
 const DARKEST = 0.72;
-const [WAVE, LINES] = [44, 3];
-/** Height of the waveform, and lines of words above it. */
+const [WAVE, LINES, LINE] = [44, 3, 22];
+/** Height of the waveform, and lines of words above it, with their height. */
 const KNOWN = 0.5;
 /** A word stands where half of its attention lies before. */
 
@@ -45,7 +45,7 @@ function heardWords(figure, width, { pick, hear }) {
     const chip = button(visible(word.name), () => { pick(row); hear(row); }, { class: "heard-word", dir: "auto",
       "data-place": row, "data-key": `heard-${row}`, title: "Play from this word" });
     chip.style.setProperty("left", `${(100 * left).toFixed(2)}%`);
-    chip.style.setProperty("top", `${22 * line}px`);
+    chip.style.setProperty("top", `${LINE * line}px`);
     return chip;
   }).filter(Boolean);
 }
@@ -150,7 +150,8 @@ export function soundLane({ answer, light, point, leave, pick, side, app }) {
   steer(box, size, { point, leave, pick, stretch, at: () => light.column, play: (place) => hear(place) });
   const choose = (row) => app.update({ pick: { row, column: null, of: answer.of }, step: figure.rows[row].places[0] });
   const words = figure.crossing ? heardWords(figure, size, { pick: choose, hear: (row) => hear(startOf(figure, row)) }) : [];
-  const line = el("div", { class: "heard-words", role: "group", "aria-label": "Words where they were heard" }, words);
+  const lines = Math.max(1, ...words.map((chip) => parseFloat(chip.style.top) / LINE + 1));
+  const line = el("div", { class: "heard-words", css: { height: `${LINE * lines}px` }, role: "group", "aria-label": "Words where they were heard" }, words);
   for (const chip of words) {
     const row = Number(chip.dataset.place);
     for (const kind of ["pointerenter", "focus"]) chip.addEventListener(kind, () => light.set(row, null, answer.of));
