@@ -48,10 +48,14 @@ _SHOWN = 80
 
 
 class Opened(NamedTuple):
-    """An input that was read from its file; `name`: the path of the file."""
+    """An input that was read from its file; `name`: the path of the file.
+
+    original: what the value was computed from, if traces contain it, such as a sound that can be played.
+    """
 
     value: Any
     name: str | None
+    original: Any = None
 
 
 def name_of(given: Any) -> str | None:
