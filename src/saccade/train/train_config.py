@@ -74,7 +74,7 @@ class TrainConfig(Config):
     cuda_graphs: bool = True
     """Use CUDA graphs on one GPU: capture the update of each batch shape and replay it; pad batches to few shapes."""
     seed: Seed = 1
-    accelerator: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     devices: int = Field(1, ge=1, le=1024)
     nodes: int = Field(1, ge=1, le=65536)
     strategy: Literal["auto", "ddp", "fsdp"] = "auto"
@@ -103,7 +103,7 @@ FREE_TO_CHANGE = frozenset(
         "keep_checkpoints",
         "log_every",
         "cuda_graphs",
-        "accelerator",
+        "device",
         "devices",
         "nodes",
         "strategy",
