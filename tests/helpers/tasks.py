@@ -22,7 +22,7 @@ TRAIN = {
     "checkpoint_every": 2,
     "schedule": "constant",
     "precision": "fp32",
-    "accelerator": "cpu",
+    "device": "cpu",
 }
 NOTES = {"a": 440, "c": 523, "e": 659}
 

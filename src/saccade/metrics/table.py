@@ -49,6 +49,7 @@ METRICS: dict[str, Metric] = {
     "wer": Metric("word error rate", "lower"),
     "cer": Metric("character error rate", "lower"),
     "time_error": Metric("error of word times", "lower", "ms"),
+    "onset_error": Metric("median error of word onsets", "lower", "ms"),
     "distinct_1": Metric("distinct-1"),
     "distinct_2": Metric("distinct-2"),
     "dull": Metric("dull replies", "lower", "share"),

@@ -202,6 +202,14 @@ _CHOROWSKI: dict[str, Any] = {
     "init": {"kind": "groundhog"},
 }
 
+_LAS_TRANSFORMER = merge(
+    _LAS,
+    {
+        "sound_encoder": {"kind": "transformer", "width": 256, "layers": 6, "dropout": 0.1},
+        "init": {"kind": "default"},
+    },
+)
+
 _TINY_RECURRENT = {
     "embedding": 6,
     "encoder": {"width": 8, "dropout": 0.0},
@@ -302,6 +310,12 @@ MODELS: dict[str, Preset] = {
         "the decoder of Vaswani et al. 2017 over a grid",
     ),
     "las": Preset(ListenerConfig, _LAS, _TINY_LISTENER, "Chan et al. 2016, arXiv:1508.01211"),
+    "las-transformer": Preset(
+        ListenerConfig,
+        _LAS_TRANSFORMER,
+        merge(_TINY_LISTENER, {"sound_encoder": {"heads": 2, "feed_forward": 6, "dropout": 0.0}}),
+        "the speller of Chan et al. 2016 over a Transformer encoder, as in Dong et al. 2018",
+    ),
     "chorowski": Preset(
         ListenerConfig,
         _CHOROWSKI,

@@ -67,6 +67,8 @@ class Side(Config):
     grid: list[int] | None = None
     image: str | None = None
     seconds: float | None = None
+    sound: str | None = None
+    """For frames: the recording itself, as a data: URL of a .wav file."""
 
     @model_validator(mode="after")
     def _fits(self) -> Side:
@@ -86,6 +88,8 @@ class Side(Config):
             raise ValueError(f"grid is {self.grid}, but must be [rows, columns] whose product is {len(self.tokens)}")
         if self.image is not None and not self.image.startswith("data:image/"):
             raise ValueError("image must be a data:image/… URL, so that no network is needed")
+        if self.sound is not None and not self.sound.startswith("data:audio/"):
+            raise ValueError("sound must be a data:audio/… URL, so that no network is needed")
         return self
 
     def plain(self) -> PlainSide:

@@ -19,7 +19,7 @@ from saccade.data.public.omniglot import convert_omniglot
 from saccade.data.public.tatoeba import convert_tatoeba
 from saccade.data.public.trees import convert_trees
 
-__all__ = ["PUBLIC", "PublicSet"]
+__all__ = ["PUBLIC", "PublicSet", "public_set"]
 
 
 @dataclass(frozen=True)
@@ -180,3 +180,8 @@ PUBLIC: dict[str, PublicSet] = {
         convert_alignment,
     ),
 }
+
+
+def public_set(recipe: str) -> str | None:
+    """Return the name of the public data set that a shipped recipe reads, judging by the recipe's name."""
+    return max((name for name in PUBLIC if f"{recipe}-".startswith(f"{name}-")), key=len, default=None)

@@ -63,14 +63,20 @@ export class Hand {
   }
 
   hide(column) {
+    this.hideAll([column]);
+  }
+
+  /** Hide several columns, such as a stretch of sound, in one step. */
+  hideAll(columns) {
     const source = entriesOf(this.trace.sides.get("source"), "words");
+    const fresh = columns.filter((column) => !this.hidden(column));
     const hidden = source.filter((entry) => this.hidden(entry)).length;
-    if (hidden + 1 >= source.length) {
+    if (hidden + fresh.length >= source.length) {
       this.app.say("One word has to stay visible: hiding all leaves nothing to attend to.");
       return;
     }
-    const hide = [...new Set([...this.state.hide, this.wordOf(column)])].sort((one, two) => one - two);
-    const pull = this.state.pull.filter(([, place]) => !column.places.includes(place));
+    const hide = [...new Set([...this.state.hide, ...fresh.map((column) => this.wordOf(column))])].sort((one, two) => one - two);
+    const pull = this.state.pull.filter(([, place]) => !fresh.some((column) => column.places.includes(place)));
     this.app.update({ hide, pull }, { push: true, act: true });
   }
 

@@ -20,7 +20,7 @@ function clear(pen) {
 /** Use what was drawn as the input image. */
 function take(sheet, app) {
   count += 1;
-  app.setImage({ id: `drawing ${count}`, name: "drawing", base64: sheet.toDataURL("image/png").split(",")[1] });
+  app.setFile({ id: `drawing ${count}`, name: "drawing", base64: sheet.toDataURL("image/png").split(",")[1], kind: "picture" });
 }
 
 /** The sheet and the button that clears it; it stays in the page, so that no stroke is lost. */

@@ -82,7 +82,7 @@ function readLane(answer, scene, app, light) {
   const name = site?.columns ?? "source";
   return laneOf({ key: "read", name, label: figure.own ? "is attended to" : nameOf(name, answer.trace.task),
     words: figure.columns, rows: false, unit: scene.state.unit, look: readLook(answer), answer, light,
-    picked: scene.pick && scene.pick.row === null ? scene.pick.column : null,
+    picked: scene.pick && scene.pick.row === null ? scene.pick.column : null, app,
     pick: (column) => app.update({ pick: { row: null, column, of } }) });
 }
 
@@ -155,12 +155,15 @@ function lanes(scene, app, light) {
   } };
 }
 
+/** What to do while a model that reads files has none. */
+const ASKS = { picture: "Choose an image, drop one on the page, or paste it.",
+  sound: "Record something, choose a sound, or drop one on the page." };
+
 function waiting(answer, app) {
-  const image = app.readsImages([answer.model]);
   const kind = app.models.find((model) => model.name === answer.model)?.input;
   return el("p", { class: "quiet" }, answer.fault ? `${visible(answer.label)}: no answer yet.`
     : answer.busy ? "Waiting for the answer …"
-      : image ? "Choose an image, drop one on the page, or paste it."
+      : ASKS[kind] ? ASKS[kind]
         : kind === "dialogue" ? "Say something: the model replies."
           : "Write something: the answer appears while you type.");
 }
