@@ -132,7 +132,11 @@ class Speech(GenerationTask):
         # without folders: traces are shared, and a path may be private
         name = "a recording" if given.name is None else Path(given.name).name
         seconds = self.recipe.sound.seconds(len(given.value))
-        shown: dict[str, Any] = {"kind": "frames", "seconds": round(seconds, 3), "image": data_address(self._picture(given).pixels)}
+        shown: dict[str, Any] = {
+            "kind": "frames",
+            "seconds": round(seconds, 3),
+            "image": data_address(self._picture(given).pixels),
+        }
         if given.original is not None:
             shown["sound"] = _WAVE + b64encode(wave_bytes(given.original)).decode()
         return {"source": plain_side(sides["source"], name).model_copy(update=shown)}
