@@ -20,13 +20,14 @@ from torch import Tensor
 from saccade.attention.losses import coverage_loss, doubly_stochastic_loss, guided_loss, hop_loss
 from saccade.attention.tape import Tape
 from saccade.batch import EOS, PAD, AskedBatch, Batch
-from saccade.config import Config, Fault, Index, Share, Weight, check
+from saccade.config import Config, Fault, Index, Positive, Share, Weight, check
 from saccade.errors import ConfigError, lookup, unknown_name
 from saccade.models.base import Seq2Seq
 from saccade.outside import find_factory, is_outside
 
 __all__ = [
     "TERMS",
+    "Adversarial",
     "Coverage",
     "Ctc",
     "DoublyStochastic",
@@ -182,6 +183,25 @@ class Reinforce(Term):
         raise AssertionError("train/hard.py computes this term")
 
 
+class Adversarial(Term):
+    """Settings of generative adversarial training; `train/adversarial.py` computes the losses."""
+
+    name = "adversarial"
+    needs = "images to generate"
+
+    turns: int = Field(1, ge=1, le=10)
+    """Updates of the discriminator for each one of the generator; a step of training is one of these updates."""
+    discriminator_rate: Positive = 4.0
+    """Factor on the learning rate for the discriminator (two time-scale update rule)."""
+    judge_rate: Positive = 4.0
+    """Factor on the learning rate for the classifier whose features measure the images."""
+    shift: int = Field(0, ge=0, le=16)
+    """Maximum random shift, in pixels, of the images that the discriminator sees, real and generated."""
+
+    def loss(self, model: Any, batch: Batch, tape: Tape) -> Tensor:
+        raise AssertionError("train/adversarial.py computes this term")
+
+
 def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int | None = None) -> Tensor:
     """Return the attention (B, T, S) of one site and head, or the mean over all sites or heads if None."""
     sites = model.source_sites if site is None else [site]
@@ -194,7 +214,7 @@ def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int 
 
 
 TERMS: dict[str, type[Term]] = {
-    kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, Ctc, Reinforce)
+    kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, Ctc, Reinforce, Adversarial)
 }
 
 
