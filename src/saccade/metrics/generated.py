@@ -26,9 +26,9 @@ def frechet_distance(first: Features, second: Features) -> float:
     Biased upwards for few images. Paper: Heusel et al. 2017, arXiv:1706.08500; Inception features there.
     """
     _check(first, second)
-    root = _root(np.cov(first.T))
-    overlap = np.linalg.eigvalsh(root @ np.cov(second.T) @ root)
-    traces = np.trace(np.cov(first.T)) + np.trace(np.cov(second.T))
+    one, other = (np.atleast_2d(np.cov(features.T)) for features in (first, second))
+    overlap = np.linalg.eigvalsh(_root(one) @ other @ _root(one))
+    traces = np.trace(one) + np.trace(other)
     means = ((first.mean(0) - second.mean(0)) ** 2).sum()
     return float(means + traces - 2 * np.sqrt(np.maximum(overlap, 0)).sum())
 

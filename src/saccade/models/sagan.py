@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from saccade.attention import Tape, name_sites
@@ -33,7 +33,8 @@ class Generator(nn.Module):
 
     def __init__(self, noise: int, widths: list[int], channels: int, classes: int, attend: list[int], patch: int):
         super().__init__()
-        self.first = spectral_norm(nn.Linear(noise, widths[0] * SMALLEST**2))
+        # no bias: with spectral norm the noise cannot grow, so a bias would outgrow it, and all images would be alike
+        self.first = spectral_norm(nn.Linear(noise, widths[0] * SMALLEST**2, bias=False))
         blocks: list[nn.Module] = []
         size = SMALLEST
         for before, after in pairwise(widths):
@@ -160,12 +161,26 @@ class SaganConfig(Family):
     """Channels after each block of the discriminator, which halves height and width."""
     patch: Literal[1, 2] = 1
     """Pixels on a side for each place of the largest grid; 2 is about four times as fast."""
-    attend: list[int] = Field(default_factory=lambda: [16], max_length=4)
+    attend: list[Width] = Field(default_factory=lambda: [16], max_length=4)
     """Heights of the grids with self-attention, in both networks; empty for none."""
     conditional: bool = True
     """Whether the networks see the class of an image."""
     color: bool = True
     """Whether images have three colors; otherwise they are gray."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> SaganConfig:
+        grid = self.size // self.patch
+        if grid < 2 ** len(self.discriminator):
+            least = f"at least {2 ** len(self.discriminator)}"
+            raise ValueError(
+                f"{len(self.discriminator)} blocks of discriminator halve a grid of {grid}, but need {least}"
+            )
+        drawn = {SMALLEST * 2**number for number in range(1, len(self.generator))}
+        known = drawn | {grid // 2**number for number in range(1, len(self.discriminator) + 1)}
+        if strange := set(self.attend) - known:
+            raise ValueError(f"attend names a grid of {min(strange)}, but the networks have {sorted(known)}")
+        return self
 
     @property
     def size(self) -> int:

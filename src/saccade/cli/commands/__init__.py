@@ -9,7 +9,21 @@ from saccade.cli.commands.explain import explain
 from saccade.cli.commands.look import look
 from saccade.cli.commands.predict import predict
 from saccade.cli.commands.recipes import recipes
+from saccade.cli.commands.sample import sample
 from saccade.cli.commands.serve import serve
 from saccade.cli.commands.train import train
 
-__all__ = ["chat", "compare", "data", "demo", "evaluate", "explain", "look", "predict", "recipes", "serve", "train"]
+__all__ = [
+    "chat",
+    "compare",
+    "data",
+    "demo",
+    "evaluate",
+    "explain",
+    "look",
+    "predict",
+    "recipes",
+    "sample",
+    "serve",
+    "train",
+]
