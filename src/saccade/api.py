@@ -36,7 +36,7 @@ def load(folder: str | Path, *, device: str = "auto", trust_code: bool = False) 
     if device not in _DEVICES:
         raise unknown_name("device", device, _DEVICES)
     found = find_accelerator(device)
-    with trusting(trust_code):
+    with trusting(trust_code, Path(folder)):
         task = load_task(Path(folder))
     task.model.to(found)
     return Model(task, Path(folder), trust_code=trust_code)
@@ -44,7 +44,7 @@ def load(folder: str | Path, *, device: str = "auto", trust_code: bool = False) 
 
 def describe(folder: str | Path, *, trust_code: bool = False) -> Model:
     """Load a model without its weights: it has its recipe, options and tokenizers, but cannot predict."""
-    with trusting(trust_code):
+    with trusting(trust_code, Path(folder)):
         return Model(describe_task(Path(folder)), Path(folder), trust_code=trust_code)
 
 

@@ -22,7 +22,7 @@ TRAIN = {
     "checkpoint_every": 2,
     "schedule": "constant",
     "precision": "fp32",
-    "accelerator": "cpu",
+    "device": "cpu",
 }
 NOTES = {"a": 440, "c": 523, "e": 659}
 
@@ -343,6 +343,29 @@ def _pointer(folder):
     return {**copying(folder), "task": "translation", "output": "pointer"}
 
 
+def glimpses(folder: Path, **field: Any) -> dict[str, Any]:
+    """Digits on a slightly larger field, with a piece of another."""
+    data = {"corpus": "digits", "size": 60, "held_out": 20, "image_size": 20, "cache": str(folder / "cache")}
+    model = {"preset": "ram", "retina": {"size": 4, "scales": 2, "hidden": 5, "width": 6}, "width": 7, "glimpses": 3}
+    settings = {"size": 24, "clutter": 1, "piece": 4, "turn": 10.0, "count": 60, **field}
+    task = {"task": "glimpses", "field": settings, "objective": {"glimpse_reward": {"weight": 0.1}}}
+    return {**task, "data": data, "model": model, "train": TRAIN | {"tokens_per_batch": 16}}
+
+
+def digit_files(folder: Path) -> list[str]:
+    """Write three images of digits: of a digit alone, of a field, and white on black."""
+    from PIL import Image
+
+    from saccade.corpora import digits
+
+    found = [example.image.load() for example in digits("test", 3)]
+    found[1], found[2] = np.pad(found[1], ((2, 2), (2, 2), (0, 0)), constant_values=255), 255 - found[2]
+    paths = [folder / f"digit{number}.png" for number in range(3)]
+    for path, pixels in zip(paths, found, strict=True):
+        Image.fromarray(pixels).save(path)
+    return [str(path) for path in paths]
+
+
 CASES = {
     "translation": Case(_translation, lambda folder: ["ant bee cat", "dog", "elk fox gnu hen"]),
     "language-modeling": Case(_language, lambda folder: ["ant bee", "dog", "elk fox gnu"]),
@@ -351,6 +374,7 @@ CASES = {
     "questions": Case(_questions, _answerable, "no passage"),
     "answering": Case(_answering, _answerable, "no passage"),
     "ordering": Case(ordering, _points, "0.1,0.2 0.3"),
+    "glimpses": Case(glimpses, digit_files, "nowhere.png"),
     "episodes": Case(drawn_episodes, _drawn, "nowhere.png"),
     "chat": Case(_chat, _histories, "{}"),
     "speech": Case(speech, _sounds, "nowhere.wav"),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from saccade.corpora.alphabets import STROKES, alphabets
 from saccade.corpora.articles import BOUNDS, articles
+from saccade.corpora.digits import digits
 from saccade.corpora.english_french import english_french
 from saccade.corpora.points import (
     HULL_BOUNDS,
@@ -36,6 +37,7 @@ __all__ = [
     "alphabets",
     "articles",
     "convex_hull",
+    "digits",
     "english_french",
     "reading",
     "salesman",
@@ -251,6 +253,15 @@ CORPORA: dict[str, Corpus] = {
         ("drawings",),
         bounds=STROKES,
         lengths=(2, 4),
+    ),
+    "digits": Corpus(
+        digits,
+        "Handwritten digits of scikit-learn with their classes, to be placed on larger fields for glimpses.",
+        "glimpses",
+        LABELED_IMAGES,
+        ("digits",),
+        bounds=(1, 1),
+        lengths=(1, 1),
     ),
     "spoken": Corpus(
         spoken,

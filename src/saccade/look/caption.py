@@ -32,6 +32,7 @@ _PARTS = {
     "points": "a line is",
     "passage": "a shade is",
     "sound": "a shade is",
+    "glimpses": "a box is",
 }
 _WHO = {
     ("target", "source"): ("written", "read"),
@@ -88,6 +89,8 @@ class Shown(NamedTuple):
         if style == "passage":
             every = f"{writes} pays to {reads}" if self.labeled else f"all {who[0]} {word}s together pay to {reads}"
             return f"{self.source}; a shade is the attention that {every}, up to 100 %"
+        if self.view.style == "glimpses":
+            return f"{self.source.split(',')[0]}; boxes: what each glimpse sees; bars: the belief after it"
         share = f"{_PARTS[style]} the share of attention that {writes} pays to {reads}"
         faint = f"; below {text_width.percent(FAINTEST_LINK)} none is drawn"
         return f"{self.source}; {share}{faint if style in ('ribbons', 'steps', 'arcs', 'points') else ''}"

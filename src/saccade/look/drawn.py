@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from saccade.errors import ConfigError
 from saccade.look import (
     FigureSpec,
+    GlimpsePath,
     Heads,
     Link,
     Map,
@@ -21,6 +22,7 @@ from saccade.look import (
     Picture,
     Spectrogram,
     draw_arcs,
+    draw_glimpses,
     draw_heads,
     draw_overlay,
     draw_overlay_heads,
@@ -30,6 +32,7 @@ from saccade.look import (
     draw_sound,
     save,
     save_arcs,
+    save_glimpses,
     save_heads,
     save_overlay,
     save_overlay_heads,
@@ -102,6 +105,7 @@ class DrawnAttention(ABC):
     sound: Spectrogram | None
     model: str
     default_site: str | None
+    path: GlimpsePath | None
 
     @abstractmethod
     def matrix(self, site: str | None = None, head: int | None = None, *, words: bool = True) -> Weights:
@@ -196,6 +200,8 @@ class DrawnAttention(ABC):
         return shown.pictured or heard or long or view.style == "passage"
 
     def _drawn(self, view: FigureSpec, width: int | None, colour: bool) -> str:
+        if view.style == "glimpses":
+            return draw_glimpses(*self._glimpsed(), width=width)
         if view.style == "overlay":
             return draw_overlay(self.overlay(view), width=width, colour=colour)
         sites = self._selected(view)
@@ -224,6 +230,9 @@ class DrawnAttention(ABC):
             overlay = self.overlay(view)
             save_overlay(overlay, path, format=formatted(shown, view, title, overlay=overlay))
             return
+        if view.style == "glimpses":
+            save_glimpses(*self._glimpsed(), path, format=formatted(shown, view, title, overlay=self.overlay(view)))
+            return
         sites = self._selected(view)
         first = sites[0].maps
         format = formatted(shown, view, title, maps=first)
@@ -239,6 +248,14 @@ class DrawnAttention(ABC):
             save_overlay_heads(self._attended_image(view.site), sites[0], path, format=format)
         else:
             save_heads(sites, path, format=format)
+
+    def _glimpsed(self) -> tuple[Picture, GlimpsePath]:
+        """Return the image and its glimpses; raise ConfigError if the model sees whole inputs."""
+        if self.path is None or self.picture is None:
+            raise ConfigError(
+                "this figure shows where a model looked, but this one has no glimpses. Leave --style out."
+            )
+        return self.picture, self.path
 
     def _default(self, site: str | None) -> str:
         """Return the named site; by default the model's, or the last one that attends to the source, or the last."""
@@ -295,6 +312,8 @@ class DrawnAttention(ABC):
 
     def _usual_style(self, view: FigureSpec) -> str:
         """Return the style of a figure that names none."""
+        if self.path is not None and not view.gold:
+            return "glimpses"
         if self._attends_to_image(view.site):
             return "overlay"
         return "sound" if self.sound is not None and self._attends_to_source(view.site) and not view.gold else "matrix"

@@ -39,7 +39,9 @@ _SMALL = 64 << 20
 
 def build_task(recipe: Recipe, tokenizers: Tokenizers, *, room: int | None = None) -> Task:
     """Build the task of a recipe with an untrained model; `room`: see `Task`."""
-    return find_task(recipe.task)(recipe, tokenizers, room=room)
+    task = find_task(recipe.task)(recipe, tokenizers, room=room)
+    task.open_companion = load_task
+    return task
 
 
 def write_description(folder: Path, recipe: Recipe, tokenizers: Tokenizers) -> None:
@@ -84,10 +86,10 @@ def load_task(folder: Path) -> Task:
     tokenizers = read_tokenizers(folder)
     _check_sides(recipe, tokenizers, folder)
     path = folder / "model.safetensors"
-    if not path.exists() and (folder / "checkpoints").is_dir():
+    if not path.exists():
         raise CheckpointError(
-            f"{folder} has no model.safetensors yet: its training run has not reached a validation. Continue with "
-            f"saccade train {folder / 'recipe.yaml'} --out {folder} --resume."
+            f"{folder} has no model.safetensors yet: its training run has not reached a validation. If it was stopped, "
+            f"run it again with --resume: saccade train {folder} --resume."
         )
     weights = read_weights(path)
     task = _matching_task(recipe, tokenizers, weights, path)

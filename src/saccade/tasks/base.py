@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -133,6 +134,8 @@ class Task(ABC):
     """Features that training settings may need, such as "gold alignments"; see `Term.needs`."""
     takes_vectors: ClassVar[bool] = False
     """Whether training can start from pretrained word vectors."""
+    open_companion: Callable[[Path], Task] | None = None
+    """Loads another model folder, for searches that need one beside this; set when a model is built for a folder."""
     takes_many: ClassVar[bool] = False
     """Whether `predict` is faster with more inputs than the search batch size (continuous batching)."""
 

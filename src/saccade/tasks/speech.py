@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from saccade.data.forms import SPEECH
 from saccade.data.log_mel import log_mel
 from saccade.data.sound_feature import SoundFeature, padded_frames
 from saccade.data.sound_files import MAX_SECONDS, array_sound, open_sound
-from saccade.data.sounds import Sound
+from saccade.data.sounds import Sound, wave_bytes
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.errors import DataError
 from saccade.look.picture import data_address
@@ -51,6 +52,9 @@ __all__ = ["Speech"]
 _TOKENS_A_SECOND = 30
 """Maximum output tokens for a second of sound; fast speech has about 20 characters."""
 _FEWEST_TOKENS = 20
+_WAVE = "data:audio/wav;base64,"
+_PLAYED = 60
+"""Maximum seconds of a recording that traces contain."""
 _SPACE = "▁"
 """How tokenizers of characters and subwords show a space."""
 
@@ -91,7 +95,8 @@ class Speech(GenerationTask):
             sound = open_sound(given, **limits)
         else:
             sound = given.load()
-        return Opened(log_mel(sound.samples, sound.rate, self.recipe.sound), name_of(given))
+        frames = log_mel(sound.samples, sound.rate, self.recipe.sound)
+        return Opened(frames, name_of(given), sound if sound.seconds <= _PLAYED else None)
 
     def length(self, given: Any) -> int:
         return len(self.opened(given).value)
@@ -127,7 +132,13 @@ class Speech(GenerationTask):
         # without folders: traces are shared, and a path may be private
         name = "a recording" if given.name is None else Path(given.name).name
         seconds = self.recipe.sound.seconds(len(given.value))
-        shown = {"kind": "frames", "seconds": round(seconds, 3), "image": data_address(self._picture(given).pixels)}
+        shown: dict[str, Any] = {
+            "kind": "frames",
+            "seconds": round(seconds, 3),
+            "image": data_address(self._picture(given).pixels),
+        }
+        if given.original is not None:
+            shown["sound"] = _WAVE + b64encode(wave_bytes(given.original)).decode()
         return {"source": plain_side(sides["source"], name).model_copy(update=shown)}
 
     def attention(

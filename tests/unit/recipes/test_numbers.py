@@ -186,7 +186,7 @@ def test_too_many_processes_are_refused():
     settings = {
         "task": "translation",
         "data": {"corpus": "english-french"},
-        "train": {"accelerator": "cpu", "devices": 1000},
+        "train": {"device": "cpu", "devices": 1000},
     }
     with pytest.raises(
         ConfigError, match=r"train\.devices is 1000, but this machine takes \d+ processes at most\. Lower"

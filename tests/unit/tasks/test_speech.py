@@ -95,7 +95,7 @@ def test_the_trace_has_a_column_for_each_key_and_no_folder(model, folder):
 def test_evaluation_counts_errors_and_points_at_times(model, folder):
     examples = list(model.task.form.read([Path(folder / "test.jsonl")]))[:6]
     found = model.evaluate(examples)
-    assert {"wer", "cer", "exact", "pointing", "mass_inside", "time_error"} == set(found.metrics)
+    assert {"wer", "cer", "exact", "pointing", "mass_inside", "time_error", "onset_error"} == set(found.metrics)
     details = found.details
     total = details["substitutions"] + details["deletions"] + details["insertions"]
     assert found.metrics["wer"] == pytest.approx(total / details["words"])
@@ -136,14 +136,16 @@ def test_a_wrong_file_among_others_is_named_and_the_rest_answered(folder, capsys
 
 
 def test_times_are_for_speech_alone(folder, capsys, tmp_path):
-    settings = {**translation(tmp_path), "train": {"steps": 1, "accelerator": "cpu", "precision": "fp32"}}
+    settings = {**translation(tmp_path), "train": {"steps": 1, "device": "cpu", "precision": "fp32"}}
     train(parse_recipe(RecipeText(settings, "test")), tmp_path / "text")
     assert "--timestamps is for models of speech" in refused(capsys, "predict", tmp_path / "text", "a", "--timestamps")
 
 
 def test_a_text_model_does_not_read_sound():
     settings = {"task": "speech", "data": {"corpus": "spoken"}, "model": MODEL}
-    with pytest.raises(ConfigError, match=r"reads texts, but speech reads sounds\. Choose las, chorowski"):
+    with pytest.raises(
+        ConfigError, match=r"reads texts, but speech reads sounds\. Choose las, las-transformer, chorowski"
+    ):
         parse_recipe(RecipeText(settings, "test"))
 
 

@@ -1,5 +1,6 @@
 """The commands, one file each."""
 
+from saccade.cli.commands.cache import cache
 from saccade.cli.commands.chat import chat
 from saccade.cli.commands.compare import compare
 from saccade.cli.commands.data import data
@@ -14,6 +15,7 @@ from saccade.cli.commands.serve import serve
 from saccade.cli.commands.train import train
 
 __all__ = [
+    "cache",
     "chat",
     "compare",
     "data",

@@ -57,6 +57,13 @@ def predict(
     overlap_penalty: Annotated[
         float | None, typer.Option(help="Beam penalty on attending to the same source words again.")
     ] = None,
+    ctc: Annotated[
+        float | None, typer.Option(min=0, max=1, help="For speech: weight of the CTC layer in the search.")
+    ] = None,
+    fusion: Annotated[
+        Path | None, typer.Option(help="Folder of a language model whose scores are added: shallow fusion.")
+    ] = None,
+    fusion_weight: Annotated[float, typer.Option(min=0, max=10, help="Weight of the language model.")] = 0.3,
     no_answer: Annotated[
         float | None, typer.Option(help='Nats by which "no answer" must be more likely than an answer to a question.')
     ] = None,
@@ -75,6 +82,7 @@ def predict(
     format: Annotated[
         Literal["text", "jsonl"], typer.Option(help="Output format; jsonl has scores and attention.")
     ] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
@@ -110,11 +118,15 @@ def predict(
         "length_penalty": length_penalty,
         "coverage_penalty": coverage_penalty,
         "overlap_penalty": overlap_penalty,
+        "ctc": ctc,
+        "fusion": None if fusion is None else {"model": str(fusion), "weight": fusion_weight},
         "no_answer": no_answer,
         "batch_size": batch_size,
         "precision": precision,
     }
     chosen = {name: value for name, value in options.items() if value is not None}
+    _check_sampling(chosen, loaded.search(**chosen).sample)
+    format = "jsonl" if as_json else format
     refused: list[str] = []
 
     def on_error(why: str) -> None:
@@ -137,6 +149,15 @@ def predict(
             echo("\t".join(one_line(part.text) for part in (prediction, *prediction.alternatives)))
     if refused:
         raise typer.Exit(1)
+
+
+def _check_sampling(chosen: dict[str, Any], sample: bool) -> None:
+    """Raise ConfigError for options of sampling without sampling."""
+    from saccade.errors import ConfigError
+
+    idle = [f"--{name.replace('_', '-')}" for name in ("temperature", "top_k", "top_p", "seed") if name in chosen]
+    if idle and not sample:
+        raise ConfigError(f"{', '.join(idle)} changes nothing without --sample. Add --sample, or leave it out.")
 
 
 def _lines(reads: Modality, inputs: list[str] | None, file: Path | None) -> Iterator[Any]:
