@@ -9,6 +9,7 @@ from helpers.page_server import Answers
 from helpers.pages import TEXT
 from helpers.traces import fixed, transformer, translation
 
+MICROPHONE = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -24,7 +25,7 @@ def browser():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        running = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", *MICROPHONE])
         yield running
         running.close()
 

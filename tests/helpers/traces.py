@@ -1,7 +1,11 @@
 """Traces made by hand for the explorer page."""
 
+from base64 import b64encode
+
 import numpy as np
 
+from helpers.sounds import tone
+from saccade.data.sounds import Sound, wave_bytes
 from saccade.look.picture import data_address
 from saccade.trace import About, Beams, BeamStep, Side, Site, Step, Trace, pack
 
@@ -211,6 +215,41 @@ def captioned(name="captioner", heads=1, **changes):
         "beams": beams(sides["target"].tokens),
         "gold": [(5, 2), (6, 2)],
     }
+    return translation(name, **(made | changes))
+
+
+SAID = ["one", "two", "three"]
+
+
+def heard(name="listener", seconds=2.0, keys=40, **changes):
+    """A recording of two seconds; each word attends around its place, at 0.3, 0.9 and 1.5 seconds."""
+    names = [f"{seconds / keys * number:.2f}" for number in range(keys)]
+    tones = np.concatenate([tone(pitch, seconds / 4, 8000) for pitch in (300, 600, 900, 1200)])
+    bands = np.random.default_rng(4).integers(0, 255, (40, 4 * keys, 1)).repeat(3, 2).astype(np.uint8)
+    source = Side(
+        kind="frames",
+        text="clip.wav",
+        tokens=names,
+        words=names,
+        word_of=list(range(keys)),
+        image=data_address(bands),
+        seconds=seconds,
+        sound="data:audio/wav;base64," + b64encode(wave_bytes(Sound(tones, 8000))).decode(),
+    )
+    sides = {"source": source, "target": side(SAID)}
+    centers = np.array([0.3, 0.9, 1.5, 1.95])[:, None] * keys / seconds
+    site = Site(
+        name="attention",
+        rows="target",
+        columns="source",
+        score="location-aware",
+        align="softmax",
+        formula="vᵀ tanh(W q + U k + L f)",
+        heads=1,
+        weights=pack(rows(-(((np.arange(keys) - centers) / 2.0) ** 2)[None]), FINE, low=0, high=1),
+    )
+    made = {"task": "speech", "text": " ".join(SAID), "sides": sides, "sites": [site], "vectors": {}, "gold": None}
+    made |= {"steps": steps(sides["target"].tokens), "beams": beams(sides["target"].tokens)}
     return translation(name, **(made | changes))
 
 

@@ -23,6 +23,7 @@ from saccade.cli.commands import (
     models,
     predict,
     recipes,
+    sample,
     serve,
     train,
 )
@@ -66,17 +67,18 @@ for command in (
     demo,
     train,
     predict,
+    sample,
     chat,
     evaluate,
     compare,
     look,
     explain_command,
     serve,
+    align,
+    cache,
+    data,
     models,
     recipes,
-    data,
-    cache,
-    align,
 ):
     app.command(command.__name__, context_settings={"token_normalize_func": _new_name})(command)
 

@@ -31,6 +31,7 @@ from saccade.metrics.classification import (
     classification_statistics,
     macro_f1,
 )
+from saccade.metrics.ctc_alignment import ctc_spans
 from saccade.metrics.extractive import centroid, lead, split_sentences, word_frequency
 from saccade.metrics.lengths import LengthBin, equal_bounds, round_bounds, score_by_length
 from saccade.metrics.ngrams import caption_words
@@ -50,7 +51,17 @@ from saccade.metrics.replies import distinct, dull_share, reply_length, slots_wr
 from saccade.metrics.summaries import ROUGE, novelty, repeated_trigrams, rouge, summary_length
 from saccade.metrics.table import METRICS, Metric
 from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_statistics
-from saccade.metrics.word_times import monotonic_path, pointing_counts, time_error, time_error_counts, word_spans
+from saccade.metrics.word_edges import loudness, ordered, word_edges
+from saccade.metrics.word_times import (
+    joined_spans,
+    median_onset,
+    monotonic_path,
+    onset_counts,
+    pointing_counts,
+    time_error,
+    time_error_counts,
+    word_spans,
+)
 
 __all__ = [
     "CAPTION_METRICS",
@@ -93,6 +104,7 @@ __all__ = [
     "classification_score",
     "classification_statistics",
     "complaints",
+    "ctc_spans",
     "distinct",
     "document_frequency",
     "dull_share",
@@ -102,16 +114,21 @@ __all__ = [
     "error_counts",
     "error_rate",
     "interval",
+    "joined_spans",
     "lead",
     "link_statistics",
+    "loudness",
     "macro_f1",
     "mass_inside",
+    "median_onset",
     "meteor_lite",
     "monotonic_path",
     "normalized_answer",
     "novelty",
+    "onset_counts",
     "order_counts",
     "order_ratio",
+    "ordered",
     "paired",
     "perplexities",
     "pointing_accuracy",
@@ -133,6 +150,7 @@ __all__ = [
     "time_error",
     "time_error_counts",
     "turns_pointed_at",
+    "word_edges",
     "word_frequency",
     "word_spans",
 ]

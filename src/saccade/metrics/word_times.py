@@ -9,12 +9,23 @@ from numpy.typing import NDArray
 
 from saccade.errors import DataError
 
-__all__ = ["TOLERANCE", "monotonic_path", "pointing_counts", "time_error", "time_error_counts", "word_spans"]
+__all__ = [
+    "TOLERANCE",
+    "joined_spans",
+    "median_onset",
+    "monotonic_path",
+    "onset_counts",
+    "pointing_counts",
+    "time_error",
+    "time_error_counts",
+    "word_spans",
+]
 
 Floats = NDArray[np.float64]
 Time = tuple[float, float]
 TOLERANCE = 0.06
 """Seconds that a peak may lie outside of its word."""
+_ONSET_STEP, _ONSET_STEPS = 0.005, 401
 _EDGE = 0.05
 """Share of a word's attention that is left out at each end of it."""
 
@@ -62,6 +73,15 @@ def word_spans(weights: NDArray[np.floating], word_of: Sequence[int], words: int
     return spans
 
 
+def joined_spans(spans: Sequence[tuple[int, int]], word_of: Sequence[int], words: int) -> list[tuple[int, int]]:
+    """Return for each word its first key and the one after its last, from the spans of its tokens."""
+    found = [(0, 0)] * words
+    for (begin, end), word in zip(spans, word_of, strict=True):
+        if word < words:
+            found[word] = (found[word][0] if found[word][1] else begin, end)
+    return found
+
+
 def pointing_counts(weights: NDArray[np.floating], times: Sequence[Time], key: float) -> Floats:
     """Return (3,): words, those whose peak lies in their time ± TOLERANCE, and the sum of their attention inside it.
 
@@ -83,6 +103,21 @@ def time_error_counts(found: Sequence[Time], gold: Sequence[Time]) -> Floats:
         raise DataError(f"there are {len(found)} times for {len(gold)} gold times. Give one each.")
     both = np.abs(np.array(found, np.float64).reshape(-1, 2) - np.array(gold, np.float64).reshape(-1, 2))
     return np.array([len(gold), *(1000 * both.sum(0))])
+
+
+def onset_counts(found: Sequence[Time], gold: Sequence[Time]) -> Floats:
+    """Return how many words begin how wrongly: counts in steps of 5 ms, up to 2 s."""
+    if len(found) != len(gold):
+        raise DataError(f"there are {len(found)} times for {len(gold)} gold times. Give one each.")
+    errors = [abs(one[0] - two[0]) / _ONSET_STEP for one, two in zip(found, gold, strict=True)]
+    places = np.minimum(np.round(errors), _ONSET_STEPS - 1).astype(np.int64)
+    return np.bincount(places, minlength=_ONSET_STEPS).astype(np.float64)
+
+
+def median_onset(sums: Floats) -> float:
+    """Compute the median error of a word's begin in milliseconds, from summed counts, to 5 ms."""
+    total = sums.sum()
+    return float(1000 * _ONSET_STEP * np.searchsorted(np.cumsum(sums), total / 2)) if total else 0.0
 
 
 def time_error(sums: Floats) -> float:

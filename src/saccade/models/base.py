@@ -38,6 +38,8 @@ class Seq2Seq(nn.Module, ABC):
     attends_afterwards: bool = False
     """Whether some of its attention depends on the chosen word: searches then record attention by `force` at the end.
     """
+    sums_scores: bool = False
+    """Whether `step` returns scores that a search adds up, instead of logits that it normalizes first."""
     retired_weights: ClassVar[frozenset[str]] = frozenset()
     """Names of weights that older versions saved and this one does not use; loading skips them."""
 

@@ -10,13 +10,14 @@ from torch import Tensor, nn
 from saccade.attention import Tape
 from saccade.batch import Batch
 from saccade.config import Config, Depth, Share, Width
-from saccade.errors import DataError
+from saccade.errors import ConfigError, DataError
 from saccade.kernels.dropout import Dropout
-from saccade.layers.encoder import EncoderOutput, RecurrentEncoder
+from saccade.layers.encoder import Encoder, EncoderOutput, RecurrentEncoder
 from saccade.layers.listener import Pyramid, SoundEncoder, Subsampled, Subsampling
 from saccade.models.family import Family
 from saccade.models.model_config import AttentionConfig, CellName, DecoderConfig, InitConfig
 from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
+from saccade.models.transformer import TransformerConfig
 
 __all__ = ["HEARD", "Listener", "ListenerConfig", "SoundEncoderConfig", "frames_of"]
 
@@ -27,17 +28,22 @@ HEARD = "heard"
 class SoundEncoderConfig(Config):
     """The encoder of recordings."""
 
-    kind: Literal["pyramid", "convolution"] = "pyramid"
+    kind: Literal["pyramid", "convolution", "transformer"] = "pyramid"
     """pyramid: recurrent layers of which the last read pairs (Listen, Attend and Spell); convolution: two
-    convolutions, each of which halves the frames, under recurrent layers."""
+    convolutions, each of which halves the frames, under recurrent layers; transformer: the same convolutions under a
+    Transformer encoder."""
     cell: CellName = "lstm"
     width: Width = 256
-    """Width of each direction."""
+    """Width of each direction, or of a Transformer."""
     layers: Depth = 4
     factor: Literal[1, 2, 4, 8, 16] = 8
     """For a pyramid: frames that a state of the top layer covers."""
     channels: Width = 32
-    """For a convolution: channels of its layers."""
+    """For the convolutions: their channels."""
+    heads: Width = 4
+    """For a Transformer."""
+    feed_forward: Width = 1024
+    """For a Transformer: width of its feed-forward layers."""
     dropout: Share = 0.0
     """Dropout between layers."""
 
@@ -52,8 +58,16 @@ class SoundEncoderConfig(Config):
         drops = Dropout(self.dropout)
         if self.kind == "pyramid":
             return Pyramid(self.cell, input_width, self.width, self.layers, self.factor, dropout=drops)
-        inner = RecurrentEncoder(self.cell, 2 * self.width, self.width, self.layers, bidirectional=True, dropout=drops)
-        return Subsampled(Subsampling(input_width, 2 * self.width, self.channels), inner, drops)
+        inner = self._transformer() if self.kind == "transformer" else RecurrentEncoder(
+            self.cell, 2 * self.width, self.width, self.layers, bidirectional=True, dropout=drops
+        )  # fmt: skip
+        return Subsampled(Subsampling(input_width, inner.width, self.channels), inner, drops)
+
+    def _transformer(self) -> Encoder:
+        """Build a pre-norm Transformer encoder with sinusoidal positions."""
+        options = {"width": self.width, "feed_forward": self.feed_forward, "layers": self.layers, "norm": "pre"}
+        attention = {"score": "scaled-dot", "heads": self.heads}
+        return TransformerConfig(**options, dropout=self.dropout, attention=attention).encoder_of_vectors()
 
 
 def frames_of(batch: Batch, width: int) -> tuple[Tensor, Tensor]:
@@ -85,6 +99,13 @@ class Listener(RecurrentSeq2Seq):
         if tape is not None and self.ctc is not None:
             tape.tensors[HEARD] = encoded.annotations
         return encoded, mask
+
+    def listened(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return the log-probabilities (B, S, V) of tokens by CTC at each key, and the mask of keys (B, S)."""
+        if self.ctc is None:
+            raise ConfigError("this model has no CTC layer: train with model.ctc and the term objective.ctc.")
+        encoded, mask = self.read_source(batch, None)
+        return self.ctc(encoded.annotations).float().log_softmax(-1), mask
 
     def visible(self, batch: Batch) -> dict[str, Tensor]:
         return {} if batch.source_mask is None else {"source": self.encoder.keys(batch.source_mask)}

@@ -182,8 +182,11 @@ class TransformerConfig(Family):
         return WordNetwork(self._embedding(vocabulary), reader, scale=math.sqrt(self.width))
 
     def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:
-        encoder = PlacedEncoder(self._place(), self._encoder())
-        return WordNetwork(self._embedding(vocabulary), encoder, scale=math.sqrt(self.width))
+        return WordNetwork(self._embedding(vocabulary), self.encoder_of_vectors(), scale=math.sqrt(self.width))
+
+    def encoder_of_vectors(self) -> Encoder:
+        """Build the encoder without embeddings, for inputs of the model's width."""
+        return PlacedEncoder(self._place(), self._encoder())
 
     def _embedding(self, vocabulary: int) -> nn.Embedding:
         embedding = nn.Embedding(vocabulary, self.width)

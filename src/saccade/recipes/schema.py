@@ -13,6 +13,7 @@ from saccade.corpora import CORPORA
 from saccade.corpora.spoken import SpokenConfig
 from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.data.episodes import EpisodesConfig
+from saccade.data.fields import FieldsConfig
 from saccade.data.sound_config import SoundConfig
 from saccade.data.summary_targets import SummaryConfig
 from saccade.data.text import find_file
@@ -166,6 +167,7 @@ class Sections(Config):
     summary: SummaryConfig = SummaryConfig()
     points: PointsConfig = PointsConfig()
     episodes: EpisodesConfig = EpisodesConfig()
+    field: FieldsConfig = FieldsConfig()
     sound: SoundConfig = SoundConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()
     init_from: StartConfig = StartConfig()

@@ -41,7 +41,9 @@ _SMALL = 64 << 20
 
 def build_task(recipe: Recipe, tokenizers: Tokenizers, *, room: int | None = None) -> Task:
     """Build the task of a recipe with an untrained model; `room`: see `Task`."""
-    return find_task(recipe.task)(recipe, tokenizers, room=room)
+    task = find_task(recipe.task)(recipe, tokenizers, room=room)
+    task.open_companion = load_task
+    return task
 
 
 def write_description(folder: Path, recipe: Recipe, tokenizers: Tokenizers) -> None:

@@ -22,6 +22,7 @@ from saccade.runs.corpus import Corpus
 from saccade.runs.fine_tuning import initial_tokenizers, take_over
 from saccade.runs.folder import build_task, read_folder_recipe, read_tokenizers, write_description, write_model
 from saccade.runs.recipe import rooted
+from saccade.runs.strip import add_to_strip
 from saccade.tasks.base import Task
 from saccade.train.accelerators import first_process
 from saccade.train.checkpoint import Tensors, latest
@@ -60,7 +61,8 @@ class TrainingJob:
         train = self.task.recipe.train
         lengths, room = lengths_of(self._train), self.task.room
         mixed = any(feature.mixed for feature in self._train.features)
-        plan = BatchSampler(lengths, train.tokens_per_batch, train.seed, rounded=rounded, room=room, mixed=mixed)
+        shape = {"rounded": rounded, "room": room, "mixed": mixed, "examples": train.examples_per_batch}
+        plan = BatchSampler(lengths, train.tokens_per_batch, train.seed, **shape)
         return Loader(self._train, plan, rank, ranks, count=self.objective.count)
 
     def held_out(self) -> Iterator[TrainBatch]:
@@ -72,6 +74,8 @@ class TrainingJob:
         if recipe.train.metric != "loss":
             found = self.task.evaluate(self._examples, recipe.search).metrics
         numbers, notes = self.task.health(self._examples)
+        if (image := self.task.progress_image()) is not None:
+            add_to_strip(self.folder / "samples", self.objective.step, image)
         return {**found, **numbers, **({"notes": notes} if numbers else {})}
 
     def facts(self) -> dict[str, Any]:

@@ -125,8 +125,10 @@ def _strategy(config: SearchConfig) -> Callable[[], Strategy]:
     )
 
 
-def _is_simple(config: SearchConfig, limits: Limits) -> bool:
+def _is_simple(model: Seq2Seq, config: SearchConfig, limits: Limits) -> bool:
     """Return whether the faster loops support the request."""
+    if model.sums_scores:
+        return False
     penalized = config.coverage_penalty or config.overlap_penalty
     return not config.sample and not penalized and limits.only_lengths
 
@@ -135,7 +137,7 @@ def _replayed(
     model: Seq2Seq, batch: Batch, config: SearchConfig, limits: Limits, room: int | None
 ) -> list[list[Hypothesis]] | None:
     """Search by replaying CUDA graphs; return None without a GPU or if a step needs the CPU."""
-    if not _is_simple(config, limits):
+    if not _is_simple(model, config, limits):
         return None
     key = (config.beam, config.nbest, config.length_penalty)
     options: dict[str, Any] = {"room": room, "precision": limits.precision, "stop": limits.stop}
@@ -149,7 +151,12 @@ def _continuous(
     model: Seq2Seq, batch: Batch, config: SearchConfig, limits: Limits, rows: int
 ) -> list[list[Hypothesis]] | None:
     """Search by continuous batching; return None if the device or the request does not support it."""
-    if not _is_simple(config, limits) or limits.attention or batch.source is None or batch.source.device.type != "cpu":
+    if (
+        not _is_simple(model, config, limits)
+        or limits.attention
+        or batch.source is None
+        or batch.source.device.type != "cpu"
+    ):
         return None
     options: dict[str, Any] = {"precision": limits.precision, "stop": limits.stop}
     return continuous_search(model, batch, _strategy(config), rows=rows, lengths=limits.max_lengths or (), **options)

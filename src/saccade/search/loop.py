@@ -123,6 +123,7 @@ class _Work:
         tokens = torch.full((len(self._live), width), BOS, device=device)
         written = tokens.new_empty(len(self._live), width, 0)
         broken = torch.zeros((), dtype=torch.bool, device=device)
+        summed = self._model.sums_scores
         needs_tape = limits.attention or strategy.wants_attention or limits.steering is not None
         for t in range(max_length):
             if limits.stop is not None:
@@ -132,7 +133,7 @@ class _Work:
             if limits.attention and tape is not None:
                 history.look(tape)
             attended = _source_attention(self._model, tape, width) if strategy.wants_attention else None
-            view = StepScores(logits, written, max_length - t, attended, self._constraints)
+            view = StepScores(logits, written, max_length - t, attended, self._constraints, summed=summed)
             parents, tokens, likely = strategy.choose(view)
             broken = broken | view.broken
             if t == 0 or _is_check_due(t, device):

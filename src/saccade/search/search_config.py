@@ -9,10 +9,19 @@ from pydantic import Field, model_validator
 
 from saccade.config import Config, Count
 
-__all__ = ["SearchConfig"]
+__all__ = ["FusionConfig", "SearchConfig"]
 
 _FEW, _MANY, _HYPOTHESES = 32, 256, 2560
 """Defaults of `together`: minimum and maximum sentences, and the hypotheses wanted in a batch on a GPU."""
+
+
+class FusionConfig(Config):
+    """A language model whose scores a search adds to those of the model (shallow fusion)."""
+
+    model: str
+    """Folder of the language model, trained with task language-modeling and the same kind of tokenizer."""
+    weight: float = Field(0.3, ge=0, le=10)
+    """Factor of its log-probabilities."""
 
 
 class SearchConfig(Config):
@@ -38,6 +47,10 @@ class SearchConfig(Config):
     min_length: int = Field(0, ge=0, le=100_000)
     no_repeat_ngram: int | None = Field(None, ge=1, le=100)
     """Length of n-grams that an answer may contain only once; 3 is usual for summaries."""
+    ctc: float = Field(0.0, ge=0, le=1)
+    """For speech: weight of the model's CTC layer in the scores of the search; the decoder has the rest."""
+    fusion: FusionConfig | None = None
+    """Language model for shallow fusion; default: none."""
     no_answer: float = Field(0.0, ge=-1e3, le=1e3)
     """For questions: nats by which "no answer" must be more likely than an answer; below 0, it is given more often."""
     batch_size: Count | None = None
@@ -49,6 +62,8 @@ class SearchConfig(Config):
     def _check_combination(self) -> SearchConfig:
         if self.nbest > 1 and not self.sample and self.nbest > self.beam:
             raise ValueError(f"nbest is {self.nbest}, but a beam of {self.beam} finds at most {self.beam}: raise beam")
+        if self.sample and (self.ctc or self.fusion is not None):
+            raise ValueError("ctc and fusion are for greedy and beam search: set sample to false")
         return self
 
     def together(self, device: torch.device, *, large: bool) -> int:

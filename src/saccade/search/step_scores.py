@@ -20,6 +20,7 @@ class StepScores:
 
     written (B, K, t): the words so far. steps_left includes this step. attended (B, K, S): the attention to each
     source word in this step, if the strategy wants it. stopped (B,): sentences that may have no further word.
+    summed: whether logits are scores already, which are not normalized (`Seq2Seq.sums_scores`).
     """
 
     def __init__(
@@ -30,9 +31,11 @@ class StepScores:
         attended: Tensor | None = None,
         constraints: Sequence[Rule] = (),
         stopped: Tensor | None = None,
+        *,
+        summed: bool = False,
     ) -> None:
         self.written, self.steps_left, self.attended = written, steps_left, attended
-        self._logits, self.stopped = logits, stopped  # (B·K, V), (B,)
+        self._logits, self.stopped, self._summed = logits, stopped, summed  # (B·K, V), (B,)
         active = [rule for rule in constraints if not _rests(rule, written.shape[-1])]
         self._constraints = [rule for rule in active if not isinstance(rule, MaximumLengths)]
         for rule in active:
@@ -49,7 +52,8 @@ class StepScores:
     def log_probabilities(self) -> Tensor:
         """Log-probabilities (B, K, V) of the next word, -inf where it is not allowed."""
         logits = self._logits.float() if self._logits.dtype.itemsize < 4 else self._logits
-        logs = torch.log_softmax(logits, -1).view(*self.written.shape[:2], -1)
+        normalized = logits.clone() if self._summed else torch.log_softmax(logits, -1)
+        logs = normalized.view(*self.written.shape[:2], -1)
         self.questionable = logs
         logs[..., : BOS + 1] = -torch.inf  # PAD and BOS
         for constraint in self._constraints:
@@ -58,7 +62,7 @@ class StepScores:
 
     def best(self, count: int) -> tuple[Tensor, Tensor]:
         """Return the best continuations of each hypothesis, best first: log-probabilities and words (B, K, count)."""
-        found = None if self._constraints else best(self._logits, BOS + 1, count)
+        found = None if self._constraints or self._summed else best(self._logits, BOS + 1, count)
         if found is None:
             logs = self.log_probabilities
             found = top(logs.flatten(0, 1), min(count, logs.shape[-1]))
@@ -72,7 +76,7 @@ class StepScores:
         `before` (B, K): the log-probabilities of its hypotheses. Returns the total log-probabilities and the indices
         k·V + word, both (B, count).
         """
-        found = None if self._constraints else best_together(self._logits, before, BOS + 1, count)
+        found = None if self._constraints or self._summed else best_together(self._logits, before, BOS + 1, count)
         if found is None:
             logs = self.log_probabilities
             found = top(logs, min(count, logs[0].numel()), before)

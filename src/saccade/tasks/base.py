@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -133,6 +134,8 @@ class Task(ABC):
     """Features that training settings may need, such as "gold alignments"; see `Term.needs`."""
     takes_vectors: ClassVar[bool] = False
     """Whether training can start from pretrained word vectors."""
+    open_companion: Callable[[Path], Task] | None = None
+    """Loads another model folder, for searches that need one beside this; set when a model is built for a folder."""
     takes_many: ClassVar[bool] = False
     """Whether `predict` is faster with more inputs than the search batch size (continuous batching)."""
 
@@ -211,6 +214,10 @@ class Task(ABC):
     def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
         """Measure attention on a few validation examples; return numbers for the log and warnings for the user."""
         return {}, []
+
+    def progress_image(self) -> NDArray[np.uint8] | None:
+        """Return a row of images that shows the progress of training, for the log folder; None if there is none."""
+        return None
 
     def begin(self) -> None:
         """Load pretrained parts, such as word vectors, into the untrained model if the recipe names any."""

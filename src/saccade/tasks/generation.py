@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from saccade.models.base import Seq2Seq
 from saccade.prediction import NOTHING, AttentionMaps, Prediction, Side
 from saccade.search import Hypothesis, SearchConfig, Stop, decode
 from saccade.tasks.base import Task
+from saccade.tasks.fusion import searched
 from saccade.tasks.inputs import name_of
 from saccade.tasks.objectives import word_loss
 from saccade.tasks.postprocess import read_side, spelled, written_side
@@ -56,6 +58,11 @@ class GenerationTask(Task):
     """
 
     model: Seq2Seq
+
+    @cached_property
+    def companions(self) -> dict[str, Task]:
+        """Models that searches load beside this one, by the name of their folder."""
+        return {}
 
     @property
     def target(self) -> Tokenizer:
@@ -128,7 +135,8 @@ class GenerationTask(Task):
 
     def _decode(self, read: ModelInput, search: SearchConfig, **limits: Any) -> list[list[Hypothesis]]:
         lengths = [self.most(size, search) for size in read.sizes]
-        return decode(self.model, read.batch, search, lengths=lengths, room=self.room, **limits)
+        model = searched(self, search)
+        return decode(model, read.batch, search, lengths=lengths, room=self.room, **limits)
 
     def _answer(self, given: Any, found: list[Hypothesis], sides: Sides, *, words: bool) -> Prediction:
         """Convert hypotheses, best first, to a prediction with alternatives; `words`: map tokens to words."""

@@ -48,10 +48,14 @@ _SHOWN = 80
 
 
 class Opened(NamedTuple):
-    """An input that was read from its file; `name`: the path of the file."""
+    """An input that was read from its file; `name`: the path of the file.
+
+    original: what the value was computed from, if traces contain it, such as a sound that can be played.
+    """
 
     value: Any
     name: str | None
+    original: Any = None
 
 
 def name_of(given: Any) -> str | None:
@@ -212,7 +216,9 @@ class Fields(Modality):
         if not isinstance(given, Mapping):
             return f"is {shown(given)}, but this model reads {self._shape}."
         for name in self.fields:
-            if not isinstance(given.get(name), str):
+            if given.get(name) is None:
+                return f"has no {name}, but this model reads {self._shape}."
+            if not isinstance(given[name], str):
                 return f"has {shown(given.get(name))} as its {name}, but this model reads {self._shape}."
         if more := [name for name in given if name not in self.fields]:
             return f"has the field {shown(more[0])}, but this model reads {self._shape}."

@@ -23,6 +23,8 @@ class TrainConfig(Config):
     """
     tokens_per_batch: Count = 4096
     """Maximum tokens on the longer side of a batch, including padding."""
+    examples_per_batch: Count | None = None
+    """Maximum examples of a batch. With a limit, short examples get as many updates as long ones."""
     accumulate: Count = 1
     """Batches whose gradients are summed for one update."""
     optimizer: Literal["adam", "adamw", "adadelta", "sgd"] = "adamw"

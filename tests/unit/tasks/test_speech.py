@@ -95,7 +95,7 @@ def test_the_trace_has_a_column_for_each_key_and_no_folder(model, folder):
 def test_evaluation_counts_errors_and_points_at_times(model, folder):
     examples = list(model.task.form.read([Path(folder / "test.jsonl")]))[:6]
     found = model.evaluate(examples)
-    assert {"wer", "cer", "exact", "pointing", "mass_inside", "time_error"} == set(found.metrics)
+    assert {"wer", "cer", "exact", "pointing", "mass_inside", "time_error", "onset_error"} == set(found.metrics)
     details = found.details
     total = details["substitutions"] + details["deletions"] + details["insertions"]
     assert found.metrics["wer"] == pytest.approx(total / details["words"])
@@ -143,7 +143,9 @@ def test_times_are_for_speech_alone(folder, capsys, tmp_path):
 
 def test_a_text_model_does_not_read_sound():
     settings = {"task": "speech", "data": {"corpus": "spoken"}, "model": MODEL}
-    with pytest.raises(ConfigError, match=r"reads texts, but speech reads sounds\. Choose las, chorowski"):
+    with pytest.raises(
+        ConfigError, match=r"reads texts, but speech reads sounds\. Choose las, las-transformer, chorowski"
+    ):
         parse_recipe(RecipeText(settings, "test"))
 
 

@@ -12,6 +12,7 @@ from saccade.cli.commands.look import look
 from saccade.cli.commands.models import models
 from saccade.cli.commands.predict import predict
 from saccade.cli.commands.recipes import recipes
+from saccade.cli.commands.sample import sample
 from saccade.cli.commands.serve import serve
 from saccade.cli.commands.train import train
 
@@ -28,6 +29,7 @@ __all__ = [
     "models",
     "predict",
     "recipes",
+    "sample",
     "serve",
     "train",
 ]

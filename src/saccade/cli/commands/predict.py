@@ -57,6 +57,13 @@ def predict(
     overlap_penalty: Annotated[
         float | None, typer.Option(help="Beam penalty on attending to the same source words again.")
     ] = None,
+    ctc: Annotated[
+        float | None, typer.Option(min=0, max=1, help="For speech: weight of the CTC layer in the search.")
+    ] = None,
+    fusion: Annotated[
+        Path | None, typer.Option(help="Folder of a language model whose scores are added: shallow fusion.")
+    ] = None,
+    fusion_weight: Annotated[float, typer.Option(min=0, max=10, help="Weight of the language model.")] = 0.3,
     no_answer: Annotated[
         float | None, typer.Option(help='Nats by which "no answer" must be more likely than an answer to a question.')
     ] = None,
@@ -115,6 +122,8 @@ def predict(
         "length_penalty": length_penalty,
         "coverage_penalty": coverage_penalty,
         "overlap_penalty": overlap_penalty,
+        "ctc": ctc,
+        "fusion": None if fusion is None else {"model": str(fusion), "weight": fusion_weight},
         "no_answer": no_answer,
         "batch_size": batch_size,
         "precision": precision,

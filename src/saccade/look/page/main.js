@@ -9,7 +9,7 @@ import { setToken } from "saccade/engine/server";
 import { drawInspector } from "saccade/inspector/inspector";
 import { drawLens } from "saccade/lenses/lens";
 import { positions } from "saccade/lenses/step";
-import { startImages } from "saccade/share/images";
+import { startPasting } from "saccade/share/files";
 import { labelOf, startDropping } from "saccade/share/open";
 import { startKeys } from "saccade/stage/keys";
 import { Light } from "saccade/stage/light";
@@ -182,7 +182,7 @@ async function start() {
   page.start(app);
   buildTools(app, themeButton(() => page.draw()));
   startDropping(app);
-  startImages(app);
+  startPasting(app);
   startKeys(page);
   byId("skip").addEventListener("click", () => byId("stage").focus());
   history.scrollRestoration = "manual"; // Undo goes back in the history, and must not scroll

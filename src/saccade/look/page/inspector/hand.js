@@ -15,7 +15,8 @@ export class Hand {
     /** Whether this answer can be changed at all: a label is not written token by token. */
     this.possible = app.engine.live && answer.model !== null && writesTokens(answer.trace);
     const crossing = answer.trace.sites.some((each) => each.rows === "target" && each.columns === "source");
-    this.canHide = this.possible && crossing;
+    const steers = this.possible || (app.engine.live && answer.model !== null && Boolean(answer.trace.glimpses));
+    this.canHide = steers && crossing;
     this.canPull = this.canHide && site !== null && site.rows === "target" && site.columns === "source";
   }
 
@@ -62,14 +63,20 @@ export class Hand {
   }
 
   hide(column) {
+    this.hideAll([column]);
+  }
+
+  /** Hide several columns, such as a stretch of sound, in one step. */
+  hideAll(columns) {
     const source = entriesOf(this.trace.sides.get("source"), "words");
+    const fresh = columns.filter((column) => !this.hidden(column));
     const hidden = source.filter((entry) => this.hidden(entry)).length;
-    if (hidden + 1 >= source.length) {
+    if (hidden + fresh.length >= source.length) {
       this.app.say("One word has to stay visible: hiding all leaves nothing to attend to.");
       return;
     }
-    const hide = [...new Set([...this.state.hide, this.wordOf(column)])].sort((one, two) => one - two);
-    const pull = this.state.pull.filter(([, place]) => !column.places.includes(place));
+    const hide = [...new Set([...this.state.hide, ...fresh.map((column) => this.wordOf(column))])].sort((one, two) => one - two);
+    const pull = this.state.pull.filter(([, place]) => !fresh.some((column) => column.places.includes(place)));
     this.app.update({ hide, pull }, { push: true, act: true });
   }
 

@@ -1,10 +1,12 @@
 // The kinds of lanes, and which of them shows a side of a trace.
+import { glimpseLane } from "saccade/lanes/glimpses";
 import { imageLane } from "saccade/lanes/image";
 import { passageLane } from "saccade/lanes/passage";
 import { imageView } from "saccade/lanes/tiles";
+import { soundLane } from "saccade/lanes/sound";
 import { textLane } from "saccade/lanes/text";
 import { turnsLane } from "saccade/lanes/turns";
-import { isImage } from "saccade/trace/fold";
+import { isImage, isSound } from "saccade/trace/fold";
 
 const LONG = 30;
 /** Words of a source; a longer one is a passage. */
@@ -26,7 +28,9 @@ const LONG = 30;
  * @type {{fits: (spec: any) => boolean, make: (spec: any) => any, alone: boolean}[]}
  */
 const KINDS = [
+  { fits: ({ answer, rows }) => answer.figure.side !== null && Boolean(answer.trace.glimpses) && !rows, make: glimpseLane, alone: false },
   { fits: ({ answer, rows }) => answer.figure.side !== null && !rows, make: imageLane, alone: true },
+  { fits: ({ side, rows }) => side !== undefined && isSound(side) && !rows, make: soundLane, alone: false },
   { fits: ({ side }) => Boolean(side?.turn_of), make: turnsLane, alone: true },
   { fits: ({ side, name, answer }) => name === "source" && side !== undefined
     && (answer.trace.sides.has("question") || side.words.length > LONG), make: passageLane, alone: true },
@@ -37,7 +41,7 @@ const KINDS = [
  * The lane of the rows or the columns of an answer's figure.
  *
  * `spec`: {key, label, name (of the side), words (rows or columns), rows (whether they are rows), unit, picked, look,
- * pick(place), note, answer, light}. The lane gets `point(place)` and `leave()` too, and the side as `side`.
+ * pick(place), note, answer, light, app}. The lane gets `point(place)` and `leave()` too, and the side as `side`.
  *
  * @returns {Lane}
  */
@@ -60,8 +64,12 @@ export function laneOf(spec) {
 /** @type {View} */
 const WORDS = { part: "word", most: Infinity, least: undefined, lines: null, thumbnail: null };
 
+/** Moments of a sound. */
+const MOMENTS = { ...WORDS, part: "moment", most: 12, least: 0.02 };
+
 /** The view of a side, or that of words if there is none. @type {(side: any) => View} */
 export function viewOf(side) {
+  if (side?.kind === "frames") return MOMENTS;
   if (side?.kind !== "grid") return WORDS;
   return isImage(side) ? imageView : { ...imageView, lines: null, thumbnail: null };
 }

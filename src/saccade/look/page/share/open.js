@@ -1,5 +1,5 @@
-// Opening of trace files, chosen or dropped on the page; dropped images become the input image.
-import { isImageFile, takeImage } from "saccade/share/images";
+// Opening of trace files, chosen or dropped on the page; dropped images and sounds become the input.
+import { kindOf, takeFile } from "saccade/share/files";
 import { el } from "saccade/base/dom";
 import { openTrace } from "saccade/trace/open";
 import { clip, visible } from "saccade/base/format";
@@ -13,8 +13,8 @@ export const labelOf = (trace) =>
 async function take(files, app) {
   for (const file of files) {
     const name = visible(file.name);
-    if (isImageFile(file)) {
-      await takeImage(file, app);
+    if (kindOf(file)) {
+      await takeFile(file, app);
       continue;
     }
     if (file.size > LARGEST) {

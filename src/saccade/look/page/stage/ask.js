@@ -2,7 +2,9 @@
 import { button, byId, el, redraw } from "saccade/base/dom";
 import { clip, visible } from "saccade/base/format";
 import { untouched } from "saccade/state/link";
-import { takeImage } from "saccade/share/images";
+import { drawing } from "saccade/share/draw";
+import { takeFile } from "saccade/share/files";
+import { record } from "saccade/share/microphone";
 import { field, names, talkButtons } from "saccade/stage/fields";
 import { filled, holds, titleOf } from "saccade/state/input";
 
@@ -31,13 +33,36 @@ export function edit(app) {
   first.select();
 }
 
-function imageField(app) {
-  const input = el("input", { type: "file", id: "image", accept: "image/*", "data-key": "image-file" });
-  input.addEventListener("change", () => { if (input.files.length) takeImage(input.files[0], app); });
-  return el("div", { class: "ask-image" },
-    el("label", { class: "as-button" }, el("span", {}, "Choose an image"), input),
-    el("span", { class: "quiet", id: "image-name", dir: "auto" }, app.image ? app.image.name
-      : "or drop one on the page, or paste it"));
+const CHOOSE = { picture: ["Choose an image", "image/*", "or drop one on the page, or paste it"],
+  sound: ["Choose a sound", "audio/*", "or drop one on the page"] };
+let ending = null;
+/** Ends the recording that is going on. */
+
+function recordButton(app) {
+  const made = button("● Record", async () => {
+    made.disabled = true;
+    try {
+      if (ending) {
+        const end = ending;
+        ending = null;
+        await end();
+      } else ending = await record(app);
+    } catch {
+      app.say("The microphone could not be used. Allow it in the browser, or choose a file.");
+    }
+    made.disabled = false;
+    made.textContent = ending ? "■ Stop recording" : "● Record";
+  }, { class: "small", "data-key": "record" });
+  return made;
+}
+
+function fileField(app, kind) {
+  const [label, accept, hint] = CHOOSE[kind];
+  const input = el("input", { type: "file", id: kind === "picture" ? "image" : kind, accept, "data-key": `${kind}-file` });
+  input.addEventListener("change", () => { if (input.files.length) takeFile(input.files[0], app, kind); });
+  return el("div", { class: "ask-image" }, kind === "sound" && recordButton(app),
+    el("label", { class: "as-button" }, el("span", {}, label), input),
+    el("span", { class: "quiet", id: "image-name", dir: "auto" }, app.image?.kind === kind ? app.image.name : hint));
 }
 
 function row(app, open) {
@@ -47,7 +72,8 @@ function row(app, open) {
       "For that, open the explorer with ", el("code", {}, "saccade serve MODEL"), ".");
   }
   return el("div", { class: "ask" },
-    app.readsImages() && imageField(app),
+    ["picture", "sound"].map((kind) => app.readsFiles(kind) && fileField(app, kind)),
+    app.readsFiles() && draws(app) && drawing(app),
     open ? names(app).map((name) => field(app, name))
       : text(app) && button([el("span", { "aria-hidden": "true" }, "✎"), " Edit the text"], () => edit(app),
         { class: "edit small", "data-key": "edit", title: "/" }),
@@ -56,9 +82,12 @@ function row(app, open) {
     examples(app));
 }
 
+/** Whether a selected model reads drawings. */
+const draws = (app) => app.models.some(({ name, task }) => task === "glimpses" && app.state.models.includes(name));
+
 /** Another text can be taken back here; a change of the answer beside what came of it. */
 const takesBack = (app, open) => (!open || app.reads === "dialogue") && app.depth > 0 && !app.back && untouched(app.state);
-const text = (app) => app.readsText() || !app.readsImages();
+const text = (app) => app.readsText() || !(app.readsFiles() || app.readsFiles("sound"));
 let drawn = null;
 
 /** Draw the row above the lanes. While one writes it stays as it is, so that the cursor stays too. */

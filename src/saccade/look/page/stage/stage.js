@@ -20,6 +20,7 @@ const SHIFT = 0.01;
 const UNKNOWN = "not in the model's vocabulary";
 const NAMES = { source: "Read", target: "Wrote", written: "Wrote before" };
 const TASK_NAMES = { questions: { source: "Passage", question: "Question", target: "From, to", summary: "Attends" },
+  glimpses: { source: "Image", target: "Believes" },
   chat: { source: "Said", target: "Replies" } };
 const nameOf = (side, task) => TASK_NAMES[task]?.[side] ?? NAMES[side] ?? side;
 
@@ -71,7 +72,7 @@ function cutNote({ trace, site }) {
   const most = trace.options.max_length;
   const last = trace.sides.get("target")?.marks ?? [];
   if ((site && site.rows !== "target") || !trace.steps.length || last.includes(trace.steps.length - 1)
-    || ["classification", "episodes", "questions"].includes(trace.task)) return null;
+    || ["classification", "episodes", "glimpses", "questions"].includes(trace.task)) return null;
   return el("span", { class: "cut" }, `… cut at ${Number.isInteger(most) ? most : trace.steps.length} tokens`);
 }
 
@@ -81,7 +82,7 @@ function readLane(answer, scene, app, light) {
   const name = site?.columns ?? "source";
   return laneOf({ key: "read", name, label: figure.own ? "is attended to" : nameOf(name, answer.trace.task),
     words: figure.columns, rows: false, unit: scene.state.unit, look: readLook(answer), answer, light,
-    picked: scene.pick && scene.pick.row === null ? scene.pick.column : null,
+    picked: scene.pick && scene.pick.row === null ? scene.pick.column : null, app,
     pick: (column) => app.update({ pick: { row: null, column, of } }) });
 }
 
@@ -154,12 +155,15 @@ function lanes(scene, app, light) {
   } };
 }
 
+/** What to do while a model that reads files has none. */
+const ASKS = { picture: "Choose an image, drop one on the page, or paste it.",
+  sound: "Record something, choose a sound, or drop one on the page." };
+
 function waiting(answer, app) {
-  const image = app.readsImages([answer.model]);
   const kind = app.models.find((model) => model.name === answer.model)?.input;
   return el("p", { class: "quiet" }, answer.fault ? `${visible(answer.label)}: no answer yet.`
     : answer.busy ? "Waiting for the answer …"
-      : image ? "Choose an image, drop one on the page, or paste it."
+      : ASKS[kind] ? ASKS[kind]
         : kind === "dialogue" ? "Say something: the model replies."
           : "Write something: the answer appears while you type.");
 }

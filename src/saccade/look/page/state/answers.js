@@ -1,7 +1,7 @@
 // Answers of the models: requests with a cache, the untouched answer beside the changed one, and failures that erase
 // nothing.
 import { Refusal } from "saccade/engine/server";
-import { filled, inputOf } from "saccade/state/input";
+import { FILES, filled, inputOf } from "saccade/state/input";
 import { UNTOUCHED, untouched } from "saccade/state/link";
 import { sharedChanges } from "saccade/state/shared";
 import { entriesOf } from "saccade/trace/fold";
@@ -30,7 +30,7 @@ const numbered = (state) => state.force.length > 0 || state.pull.length > 0;
 /** The body of a trace request; `own` are the interventions by token id, {force, pull, block}. */
 export function requestOf(state, { name: model, input: kind }, image, base, { force = [], pull = [], block = [] } = {}) {
   /** @type {Record<string, any>} */
-  const request = { model, ...(image === null ? { input: inputOf(state, kind) } : { image: image.base64 }),
+  const request = { model, ...(image === null ? { input: inputOf(state, kind) } : { [FILES[kind]]: image.base64 }),
     options: state.options };
   const blocked = [...new Set([...block, ...hiddenTokens(base, state.hide)])];
   if (force.length) request.force = force;
@@ -45,7 +45,7 @@ export class Answers {
   #cache = new Map();
   #state = null;
 
-  /** `show` is called when something has changed; `imageOf(model)` is its input image, or null if it reads text. */
+  /** `show` is called when something has changed; `imageOf(model)` is its input file, or null if it reads text. */
   constructor(engine, imageOf, show) {
     this.engine = engine;
     this.imageOf = imageOf;

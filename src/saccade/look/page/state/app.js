@@ -1,7 +1,7 @@
 // The state of the page and what follows from it: a change updates the URL, sends requests and draws the page anew.
 import { visible } from "saccade/base/format";
 import { Answers } from "saccade/state/answers";
-import { fieldsOf, filled } from "saccade/state/input";
+import { FILES, fieldsOf, filled } from "saccade/state/input";
 import { decode, encode, START, UNTOUCHED, untouched } from "saccade/state/link";
 
 const SHEET = 1100;
@@ -19,7 +19,7 @@ export class App {
     this.traces = traces;
     this.say = say;
     this.draw = draw;
-    /** The input image {id, name, base64}, or null. */
+    /** The input image or sound {id, name, base64, kind}, or null; `kind` is what its models read. */
     this.image = null;
     /** Whether the text is being edited, and whether a letter of it was typed. */
     this.editing = false;
@@ -35,8 +35,7 @@ export class App {
     this.fresh = true;
     /** From which words the inspector hides: "all", or the selected "one". */
     this.scope = "all";
-    this.#answers = new Answers(engine, (model) => (this.readsImages([model]) ? this.image ?? { id: 0, base64: "" }
-      : null), (model) => this.draw(model ?? null));
+    this.#answers = new Answers(engine, (model) => this.#fileOf(model), (model) => this.draw(model ?? null));
     this.state = this.#usual();
   }
 
@@ -47,14 +46,21 @@ export class App {
       traces: this.models.length ? [] : [...Array(Math.min(many, this.traces.length)).keys()] };
   }
 
-  /** True if one of the named models reads images. */
-  readsImages(names = this.state.models) {
-    return this.models.some((model) => model.input === "picture" && names.includes(model.name));
+  /** The input file of a model, empty if there is none yet; null if it reads text. */
+  #fileOf(name) {
+    const { input } = this.models.find((model) => model.name === name);
+    if (!FILES[input]) return null;
+    return (this.image?.kind ?? "picture") === input && this.image ? this.image : { id: 0, base64: "" };
+  }
+
+  /** True if one of the named models reads images, or files of another kind. */
+  readsFiles(kind = "picture", names = this.state.models) {
+    return this.models.some((model) => model.input === kind && names.includes(model.name));
   }
 
   /** True if one of the named models reads text. */
   readsText(names = this.state.models) {
-    return this.models.some((model) => model.input !== "picture" && names.includes(model.name));
+    return this.models.some((model) => !FILES[model.input] && names.includes(model.name));
   }
 
   /** The first selected model, or undefined. */
@@ -62,7 +68,7 @@ export class App {
     return this.models.find((model) => model.name === this.state.models[0]);
   }
 
-  /** What the first selected model reads: "text", "picture", "question" or "dialogue". */
+  /** What the first selected model reads: "text", "picture", "sound", "question" or "dialogue". */
   get reads() {
     return this.#first?.input ?? "text";
   }
@@ -109,7 +115,7 @@ export class App {
   showExample(example, { push = true } = {}) {
     this.fresh = true;
     if (example.image) {
-      this.image = { id: example.name, name: example.name, example: true, base64: example.image.split(",").at(-1) };
+      this.image = { id: example.name, name: example.name, kind: "picture", example: true, base64: example.image.split(",").at(-1) };
       this.update({ ...UNTOUCHED, step: 0, pick: null }, { push });
     } else this.update({ ...UNTOUCHED, ...fieldsOf(example.input), step: 0, pick: null }, { push });
   }
@@ -197,12 +203,12 @@ export class App {
     return true;
   }
 
-  /** Set the input image {id, name, base64}; select a model that reads images if none is selected. */
-  setImage(image) {
-    this.image = image;
-    const first = this.models.find((model) => model.input === "picture").name;
+  /** Set the input file {id, name, base64, kind}; select a model that reads it if none is selected. */
+  setFile(file) {
+    this.image = file;
+    const first = this.models.find((model) => model.input === file.kind).name;
     this.update({ ...UNTOUCHED, step: 0, pick: null,
-      models: this.readsImages() ? this.state.models : [...this.state.models, first] });
+      models: this.readsFiles(file.kind) ? this.state.models : [...this.state.models, first] });
   }
 
   /** The answers on the page: those of models first, then traces. */

@@ -8,6 +8,9 @@ const KINDS = {
 };
 const kindOf = (kind) => KINDS[kind] ?? KINDS.text;
 
+/** What a request calls the file that a model of this kind reads. */
+export const FILES = { picture: "image", sound: "sound" };
+
 /** The input of a request. */
 export const inputOf = (state, kind) => kindOf(kind).read(state);
 

@@ -10,9 +10,13 @@ export const shownToken = (text) => MARKS[text] ?? text;
 /** True if a side is an image that can be shown. */
 export const isImage = (side) => side.kind === "grid" && side.grid !== null && side.image !== null;
 
-/** The name of a token; image regions are named by row and column. */
+/** True if a side is a sound with its duration. */
+export const isSound = (side) => side.kind === "frames" && side.seconds !== null && side.seconds !== undefined;
+
+/** The name of a token; image regions are named by row and column, moments of a sound by their time. */
 export function nameOf(side, place) {
   const token = side.tokens[place];
+  if (side.kind === "frames" && token !== undefined) return `${token} s`;
   if (side.kind !== "grid" || side.grid === null || token === undefined) return MARKS[token] ?? token ?? `word ${place}`;
   const columns = side.grid[1];
   return `row ${Math.floor(place / columns) + 1}, column ${(place % columns) + 1}`;
@@ -32,7 +36,7 @@ export function entriesOf(side, unit) {
       known.places.push(place);
       return;
     }
-    const whole = unit === "words" && !mark && side.kind !== "grid";
+    const whole = unit === "words" && !mark && side.kind === "text";
     const name = whole ? side.words[number] : mark ? MARKS[token] ?? token : token;
     const entry = { name, places: [place], word: mark ? null : number, mark, sink: mark || PUNCTUATION.test(name) };
     if (!mark) byWord.set(number, entry);
@@ -112,7 +116,7 @@ export const unknownTokens = (side) =>
   new Set(side?.tokens.flatMap((token, place) => (token === UNKNOWN && !side.marks.includes(place) ? [place] : [])));
 
 /** Whether an answer is written token by token, so that other tokens can be asked for; a label is not. */
-export const writesTokens = (trace) => trace.task !== "classification";
+export const writesTokens = (trace) => !["classification", "glimpses"].includes(trace.task);
 
 /** The probability of a written word: the product over its tokens, or null if the trace has no steps for it. */
 export function sureness(trace, entry) {
