@@ -143,7 +143,9 @@ def test_times_are_for_speech_alone(folder, capsys, tmp_path):
 
 def test_a_text_model_does_not_read_sound():
     settings = {"task": "speech", "data": {"corpus": "spoken"}, "model": MODEL}
-    with pytest.raises(ConfigError, match=r"reads texts, but speech reads sounds\. Choose las, las-transformer, chorowski"):
+    with pytest.raises(
+        ConfigError, match=r"reads texts, but speech reads sounds\. Choose las, las-transformer, chorowski"
+    ):
         parse_recipe(RecipeText(settings, "test"))
 
 
