@@ -73,9 +73,7 @@ def word_spans(weights: NDArray[np.floating], word_of: Sequence[int], words: int
     return spans
 
 
-def joined_spans(
-    spans: Sequence[tuple[int, int]], word_of: Sequence[int], words: int
-) -> list[tuple[int, int]]:
+def joined_spans(spans: Sequence[tuple[int, int]], word_of: Sequence[int], words: int) -> list[tuple[int, int]]:
     """Return for each word its first key and the one after its last, from the spans of its tokens."""
     found = [(0, 0)] * words
     for (begin, end), word in zip(spans, word_of, strict=True):

@@ -151,7 +151,12 @@ def _continuous(
     model: Seq2Seq, batch: Batch, config: SearchConfig, limits: Limits, rows: int
 ) -> list[list[Hypothesis]] | None:
     """Search by continuous batching; return None if the device or the request does not support it."""
-    if not _is_simple(model, config, limits) or limits.attention or batch.source is None or batch.source.device.type != "cpu":
+    if (
+        not _is_simple(model, config, limits)
+        or limits.attention
+        or batch.source is None
+        or batch.source.device.type != "cpu"
+    ):
         return None
     options: dict[str, Any] = {"precision": limits.precision, "stop": limits.stop}
     return continuous_search(model, batch, _strategy(config), rows=rows, lengths=limits.max_lengths or (), **options)
