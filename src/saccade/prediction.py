@@ -79,6 +79,10 @@ class TimedWord:
     begin: float
     end: float
 
+    def moved(self, seconds: float) -> TimedWord:
+        """Return the word some seconds later."""
+        return TimedWord(self.text, round(self.begin + seconds, 3), round(self.end + seconds, 3))
+
 
 @dataclass(frozen=True)
 class AttentionMaps(DrawnAttention):
@@ -195,7 +199,7 @@ class Prediction:
     """For answers from a passage: the characters [begin, end) of the passage; None if it has no answer."""
 
     words: list[TimedWord] = field(default_factory=list, repr=False)
-    """For speech: the words with their times, computed from attention."""
+    """For speech: the words with their times."""
 
     notes: list[str] = field(default_factory=list)
     """What the model did not read of its input, in sentences."""

@@ -211,10 +211,9 @@ class Speech(GenerationTask):
         count, owners = len(target.words), _owners(target)
         said = [token for token in tokens if token not in (BOS, EOS)]
         spans = None if logs is None or not said else ctc_spans(logs, said, PAD)
-        if spans is None:
-            words = word_spans(weights, owners, count)
-        else:
-            words = joined_spans(spans, owners[: len(spans)], count)
+        words = (
+            word_spans(weights, owners, count) if spans is None else joined_spans(spans, owners[: len(spans)], count)
+        )
         factor = self.model.encoder.factor
         anchors = ordered([(begin * factor, end * factor) for begin, end in words], len(frames))
         edges = word_edges(anchors, loudness(frames[:, : self.recipe.sound.mels]))

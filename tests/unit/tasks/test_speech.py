@@ -180,3 +180,18 @@ def test_ctc_is_the_sum_over_all_paths():
     logs = layer(heard).log_softmax(-1).detach().double().numpy()
     expected = slow_ctc(logs[0], [4, 4]) + slow_ctc(logs[1, :3], [3])
     assert float(Ctc().loss(model, batch, tape).detach()) == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_long_recording_is_transcribed_by_windows(model, folder, capsys):
+    pause = np.zeros(RATE, np.float32)
+    (folder / "long.wav").write_bytes(wav(np.concatenate([SOUND, pause] * 4), RATE))
+    found = model.transcribe(folder / "long.wav", window=1.5)
+    alone = model(np.concatenate([SOUND, pause[: RATE // 2]]), rate=RATE).text
+    assert alone in found.text
+    assert found.words == sorted(found.words, key=lambda word: word.begin)
+    assert found.words[-1].end <= 5.2
+    (folder / "text.wav").write_text("no sound at all")
+    ran = run(capsys, "predict", folder / "model", folder / "text.wav", folder / "long.wav", "--window", "1.5")
+    assert (ran.code, ran.out) == (1, f"\n{found.text}\n")
+    with pytest.raises(ConfigError, match="window is 0, but must be from 1 to 600"):
+        model.transcribe(folder / "long.wav", window=0)
