@@ -53,7 +53,7 @@ from saccade.look.picture import data_address
 SECONDS, MEMORY = 20, 4 << 30
 WORDS = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"]
 MODEL = {"preset": "bahdanau", "embedding": 8, "encoder": {"width": 8}, "decoder": {"width": 8, "output_width": 8}}
-ONE_STEP = ["train.steps=1", "train.metric=loss", "train.devices=1", "train.nodes=1", "train.accelerator=cpu"]
+ONE_STEP = ["train.steps=1", "train.metric=loss", "train.devices=1", "train.nodes=1", "train.device=cpu"]
 SUFFIXES: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": gzip.compress,
@@ -103,7 +103,7 @@ def seeds(folder: Path) -> Path:
         "data": {"train": [str(folder / "train.a"), str(folder / "train.b")], "cache": str(folder / "cache")},
         "tokenizer": {"kind": "word"},
         "model": MODEL,
-        "train": {"steps": 1, "tokens_per_batch": 256, "accelerator": "cpu", "precision": "fp32"},
+        "train": {"steps": 1, "tokens_per_batch": 256, "device": "cpu", "precision": "fp32"},
     }
     (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe))
     for kind, model in (("word", "word"), ("bpe", "bpe")):

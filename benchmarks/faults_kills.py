@@ -56,7 +56,7 @@ SETTINGS: dict[str, Any] = {
         "scheduled_sampling": 0.5,
         "word_dropout": 0.1,
         "precision": "fp32",
-        "accelerator": "cpu",
+        "device": "cpu",
         "checkpoint_every": 7,
         "validate_every": 60,
         "log_every": 1,

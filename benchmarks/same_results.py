@@ -23,7 +23,7 @@ os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 SENTENCES = 300
 COMMON = [
     "train.steps=6", "train.validate_every=3", "train.checkpoint_every=6", "train.log_every=1",
-    "train.tokens_per_batch=400", "train.accelerator=cpu", "train.precision=fp32",
+    "train.tokens_per_batch=400", "train.device=cpu", "train.precision=fp32",
     "train.warmup=2", "train.minutes=null", "data.held_out=20",
 ]  # fmt: skip
 

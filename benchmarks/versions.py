@@ -36,7 +36,7 @@ CPU = Place(
     ("english-french", "english-french-transformer"),
     60,
     1,
-    ("train.accelerator=cpu", "data.size=4000", "data.held_out=20"),
+    ("train.device=cpu", "data.size=4000", "data.held_out=20"),
 )
 DECODE = """
 import sys, time

@@ -148,7 +148,7 @@ def run_one(arguments: argparse.Namespace) -> int:
         *folder_of(group, arguments),
         f"data.cache={arguments.runs / 'cache'}",
         f"train.seed={job.seed}",
-        *([] if arguments.device == "auto" else [f"train.accelerator={arguments.device}"]),
+        *([] if arguments.device == "auto" else [f"train.device={arguments.device}"]),
         *arguments.set,
     ]
     done = measure(

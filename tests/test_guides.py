@@ -41,7 +41,7 @@ NOT_RUN = {
     "MASTER_ADDR": "several nodes are several machines",
 }
 """Beginnings of commands that cannot run here, and why."""
-QUICK = {"steps": 3, "precision": "fp32", "accelerator": "cpu"}
+QUICK = {"steps": 3, "precision": "fp32", "device": "cpu"}
 FENCES = re.compile(r"^```([\w{}]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

@@ -60,7 +60,7 @@ def walks(folder):
     next(loader.epoch(0))
     with Walk() as batch:
         load = next(loader.epoch(1))
-    config = recipe.train.model_copy(update={"steps": 100, "precision": "fp32", "accelerator": "cpu"})
+    config = recipe.train.model_copy(update={"steps": 100, "precision": "fp32", "device": "cpu"})
     with loop.launched(config, "32-true") as fabric:
         run = loop._Run(job, config, folder / "run", TrainingCallback(), fabric, "32-true")
         run.objective.train()

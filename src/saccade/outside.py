@@ -4,27 +4,47 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, TypeVar
 
 from saccade.errors import ConfigError, lookup
 
-__all__ = ["find_factory", "find_part", "is_outside", "trusting"]
+__all__ = ["copy_modules", "find_factory", "find_part", "is_outside", "trusting"]
 
 Part = TypeVar("Part")
 _trusted: ContextVar[bool] = ContextVar("trusted", default=False)
+_beside: ContextVar[Path | None] = ContextVar("beside", default=None)
+_modules: set[Path] = set()
+"""Files of modules that recipes have named."""
 
 
 @contextmanager
-def trusting(trust: bool = True) -> Iterator[None]:
-    """Allow recipes to name user code inside the block."""
-    token = _trusted.set(trust or _trusted.get())
+def trusting(trust: bool = True, beside: Path | None = None) -> Iterator[None]:
+    """Allow recipes to name user code inside the block; `beside`: a folder to look for it after Python's own."""
+    trust = trust or _trusted.get()
+    tokens = _trusted.set(trust), _beside.set(beside)
+    added = [str(beside.absolute())] if trust and beside is not None else []
+    sys.path.extend(added)
     try:
         yield
     finally:
-        _trusted.reset(token)
+        for place in added:
+            sys.path.remove(place)
+        _trusted.reset(tokens[0])
+        _beside.reset(tokens[1])
+
+
+def copy_modules(folder: Path) -> None:
+    """Copy the named modules that lie beside the recipe to a model folder, so that a moved model finds them."""
+    beside = _beside.get()
+    for path in _modules:
+        if beside is not None and path.parent == beside.absolute() != folder.absolute():
+            shutil.copyfile(path, folder / path.name)
 
 
 def is_outside(name: str) -> bool:
@@ -67,8 +87,13 @@ def _imported(kind: str, name: str) -> Any:
         )
     module, _, attribute = name.partition(":")
     try:
-        return getattr(importlib.import_module(module), attribute)
+        found = importlib.import_module(module)
+        _modules.add(Path(found.__file__ or ""))
+        return getattr(found, attribute)
     except (ImportError, AttributeError) as error:
-        raise ConfigError(f"the {kind} {name!r} cannot be imported: {error}. Is its folder on PYTHONPATH?") from error
+        raise ConfigError(
+            f"the {kind} {name!r} cannot be imported: {error}. Put its file beside the recipe, or its folder on "
+            "PYTHONPATH."
+        ) from error
     except Exception as error:  # user code may raise anything during import
         raise ConfigError(f"the {kind} {name!r} cannot be imported: {type(error).__name__}: {error}.") from error

@@ -13,6 +13,7 @@ from saccade.batch import BOS, SPECIALS
 from saccade.deprecated import warn_renamed
 from saccade.errors import ConfigError, unknown_name
 from saccade.look.drawn import DrawnAttention
+from saccade.look.glimpse_path import GlimpsePath
 from saccade.look.picture import Picture
 from saccade.look.sound import Spectrogram
 
@@ -112,6 +113,8 @@ class AttentionMaps(DrawnAttention):
     """The name of the model, for captions of figures."""
     default_site: str | None = None
     """The site that figures show; None: the last one that attends to the source."""
+    path: GlimpsePath | None = field(default=None, repr=False)
+    """Where a model of glimpses looked, and what it saw."""
 
     def __bool__(self) -> bool:
         return bool(self.weights)
@@ -201,6 +204,9 @@ class Prediction:
     words: list[TimedWord] = field(default_factory=list, repr=False)
     """For speech: the words with their times."""
 
+    image: NDArray[np.uint8] | None = field(default=None, repr=False)
+    """For models that generate images: the image, (height, width, 3)."""
+
     notes: list[str] = field(default_factory=list)
     """What the model did not read of its input, in sentences."""
 
@@ -208,6 +214,11 @@ class Prediction:
     def copied(self) -> list[float] | None:
         """The probability that each token was copied; None for models that do not copy."""
         return None if self.copies is None else self.copies.sum(1).tolist()
+
+    @property
+    def path(self) -> GlimpsePath | None:
+        """Where a model of glimpses looked, what it saw and what it believed; None for other models."""
+        return self.attention.path
 
     def __str__(self) -> str:
         return self.text

@@ -63,7 +63,7 @@ class Sentences(TrainingCallback):
 
 
 def run(job, folder, *, resume=False, **changes):
-    known = {"steps": 1, "precision": "fp32", "accelerator": "cpu", "lr": 0.1, "schedule": "constant"}
+    known = {"steps": 1, "precision": "fp32", "device": "cpu", "lr": 0.1, "schedule": "constant"}
     return fit(job, TrainConfig(**(known | changes)), folder, resume=resume, watcher=job)
 
 

@@ -67,7 +67,7 @@ def translation(folder: Path, **train) -> dict:
             "tokens_per_batch": 256,
             "lr": 0.01,
             "precision": "fp32",
-            "accelerator": "cpu",
+            "device": "cpu",
             "validate_every": 200,
             "checkpoint_every": 100,
             **train,

@@ -22,7 +22,7 @@ TRAIN = {
     "checkpoint_every": 2,
     "schedule": "constant",
     "precision": "fp32",
-    "accelerator": "cpu",
+    "device": "cpu",
 }
 NOTES = {"a": 440, "c": 523, "e": 659}
 
@@ -331,8 +331,39 @@ def speech(folder: Path, count: int = 110) -> dict[str, Any]:
     return {**task, "data": data, "objective": {"ctc": {"weight": 0.3}}, "train": TRAIN}
 
 
+def generating(folder: Path) -> dict[str, Any]:
+    """Drawings of two shapes; both networks attend on grids of two sizes."""
+    data = {"corpus": "twins", "size": 60, "held_out": 12, "image_size": 32, "cache": str(folder / "cache")}
+    model = {"preset": "sagan", "noise": 4, "generator": [8, 4, 4], "discriminator": [4, 4], "attend": [8], "patch": 2}
+    train = {**TRAIN, "tokens_per_batch": 8, "metric": "kid", "ema": 0.9, "betas": [0.0, 0.9]}
+    return {"task": "image-generation", "data": data, "model": model, "train": train}
+
+
 def _pointer(folder):
     return {**copying(folder), "task": "translation", "output": "pointer"}
+
+
+def glimpses(folder: Path, **field: Any) -> dict[str, Any]:
+    """Digits on a slightly larger field, with a part of another."""
+    data = {"corpus": "digits", "size": 60, "held_out": 20, "image_size": 20, "cache": str(folder / "cache")}
+    model = {"preset": "ram", "retina": {"size": 4, "scales": 2, "hidden": 5, "width": 6}, "width": 7, "glimpses": 3}
+    settings = {"size": 24, "clutter": 1, "clutter_size": 4, "turn": 10.0, "count": 60, **field}
+    task = {"task": "glimpses", "field": settings, "objective": {"glimpse_reward": {"weight": 0.1}}}
+    return {**task, "data": data, "model": model, "train": TRAIN | {"tokens_per_batch": 16}}
+
+
+def digit_files(folder: Path) -> list[str]:
+    """Write three images of digits: of a digit alone, of a field, and white on black."""
+    from PIL import Image
+
+    from saccade.corpora import digits
+
+    found = [example.image.load() for example in digits("test", 3)]
+    found[1], found[2] = np.pad(found[1], ((2, 2), (2, 2), (0, 0)), constant_values=255), 255 - found[2]
+    paths = [folder / f"digit{number}.png" for number in range(3)]
+    for path, pixels in zip(paths, found, strict=True):
+        Image.fromarray(pixels).save(path)
+    return [str(path) for path in paths]
 
 
 CASES = {
@@ -343,9 +374,13 @@ CASES = {
     "questions": Case(_questions, _answerable, "no passage"),
     "answering": Case(_answering, _answerable, "no passage"),
     "ordering": Case(ordering, _points, "0.1,0.2 0.3"),
+    "glimpses": Case(glimpses, digit_files, "nowhere.png"),
     "episodes": Case(drawn_episodes, _drawn, "nowhere.png"),
     "chat": Case(_chat, _histories, "{}"),
     "speech": Case(speech, _sounds, "nowhere.wav"),
+    "image-generation": Case(
+        generating, lambda folder: ["3", '{"seed": 5, "class": "red rows"}', '{"seed": 4}'], "a red disc"
+    ),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),
     "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
     "translation, pointer": Case(_pointer, _copied),

@@ -54,7 +54,7 @@ def settings(folder: Path, model: dict | None = None, **train) -> dict:
             "tokens_per_batch": 64,
             "lr": 0.01,
             "precision": "fp32",
-            "accelerator": "cpu",
+            "device": "cpu",
             "validate_every": 10,
             "checkpoint_every": 5,
             "log_every": 1,

@@ -194,7 +194,7 @@ BAD_TENSORS = {
     ),
     "mask of numbers": (
         lambda: one_head().bank(zeros(2, 7, 4), mask=torch.ones(2, 7)),
-        r"mask is torch.float32.*torch.bool, True = keep.*\.bool\(\)",
+        r"mask is torch.float32.*torch.bool, True = keep.*mask == 0.*\.bool\(\).*key_padding_mask of torch.*negate",
     ),
     "mask for other queries": (
         lambda: ask(one_head(), zeros(2, 3, 4), zeros(2, 7, 4), None, bits(2, 5, 7)),

@@ -313,7 +313,11 @@ def spread_mask(mask: Tensor | None, keys: Tensor) -> Tensor | None:
         return None
     size, rank = keys.shape[-2], keys.dim()
     if mask.dtype != torch.bool:
-        raise ShapeError(f"mask is {mask.dtype}, but masks are torch.bool, True = keep. Convert it with .bool().")
+        raise ShapeError(
+            f"mask is {mask.dtype}, but masks are torch.bool, True = keep. A mask of 0 and -inf, to be added, becomes "
+            "one with mask == 0, and a mask of 1 and 0 with .bool(). The key_padding_mask of torch has True where keys "
+            "are left out: negate it with ~."
+        )
     if mask.dim() == 2 and keys.shape[0] == 1:
         mask = mask[None]  # for one sentence, a padding mask (1, S) and a mask (T, S) need no distinction
     fits = 2 <= mask.dim() <= rank and mask.shape[-1] == size and mask.shape[0] in (1, keys.shape[0])

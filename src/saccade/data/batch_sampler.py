@@ -52,6 +52,8 @@ class BatchSampler:
     """Maximum tokens per side that the model has positions for; rounding does not exceed it."""
     mixed: bool = False
     """Whether batches mix sentences of all lengths, which costs padding; see `runs.training`."""
+    examples: int | None = None
+    """Maximum sentences of a batch."""
 
     def __post_init__(self) -> None:
         if self.tokens < 1:
@@ -93,7 +95,7 @@ class BatchSampler:
     def shape(self, rows: Rows) -> tuple[int, ...]:
         """Return the padded size of a batch: sentences, and tokens of each side."""
         sides = self._lengths(rows).max(0)
-        sentences = max(len(rows), self.tokens // int(sides.max())) if self.rounded else len(rows)
+        sentences = max(len(rows), min(self._most, self.tokens // int(sides.max()))) if self.rounded else len(rows)
         return sentences, *(int(side) for side in sides)
 
     def padding(self, rows: Rows) -> float:
@@ -122,6 +124,10 @@ class BatchSampler:
             levels -= 1
         return tables
 
+    @property
+    def _most(self) -> int:
+        return self.tokens if self.examples is None else self.examples
+
     def _window(self) -> int:
         mean = float(self.lengths.max(1).mean())
         return max(1, int(_WINDOW * self.tokens / max(mean, 1.0)))
@@ -138,7 +144,7 @@ class BatchSampler:
         start, widest = 0, 0
         for end, length in enumerate(longest.tolist()):
             widest = max(widest, length)
-            if end > start and widest * (end + 1 - start) > self.tokens:
+            if end > start and (widest * (end + 1 - start) > self.tokens or end - start == self._most):
                 yield rows[start:end]
                 start, widest = end, length
         if start < len(rows):
@@ -146,6 +152,8 @@ class BatchSampler:
 
 
 def _usual_table(longest: int) -> NDArray[np.int64]:
+    if longest == 1:  # images: all have one length
+        return np.arange(2)
     return np.array([round_up(length) for length in range(longest + 1)])
 
 

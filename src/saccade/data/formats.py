@@ -1,11 +1,13 @@
 """Corpora in files, read as a stream of Examples: Moses pairs, TSV, JSON lines, labeled text and plain text.
 
-Every line becomes an Example unchanged, blank lines too; `Store` drops empty examples.
+In parallel files every line becomes an Example, blank lines too, and `Store` drops empty examples. In a file that holds
+whole examples, blank lines are left out and counted in a note.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -34,7 +36,11 @@ _FIELDS = ("source", "target", "label", "links")
 _SKIP = "_"
 """Name for a TSV column that is not read."""
 
+_LINKS = re.compile(r"[\d\sSPp?-]*")
+"""What a cell of alignment links looks like."""
 _ABSENT = object()
+_noted: set[str] = set()
+"""Notes given so far, since training reads a file several times."""
 
 
 def pairs(source: Path, target: Path, alignments: Path | None = None, *, first_word: int = 0) -> Iterator[Example]:
@@ -50,22 +56,33 @@ def pairs(source: Path, target: Path, alignments: Path | None = None, *, first_w
 
 
 def tsv(
-    path: Path, columns: Sequence[str] = ("source", "target", "links"), *, first_word: int = 0
+    path: Path,
+    columns: Sequence[str] | Mapping[str, str] = ("source", "target", "links"),
+    *,
+    first_word: int = 0,
 ) -> Iterator[Example]:
-    """Read tab-separated columns, without quotes and without a header.
+    """Read tab-separated columns, without quotes.
 
     `columns` names them in order: source, target, label, links (Pharaoh format), or `_` for one that is not read.
-    If links are the last column, a line may omit them.
+    If links are the last column, a line may omit them; columns beyond, or in their place without being links, are
+    ignored with a note. Or `columns` maps fields to column numbers from 1, or to the names in a first line.
     """
     check_fields("column", [column for column in columns if column != _SKIP])
+    if isinstance(columns, Mapping):
+        return _chosen(path, columns, first_word)
     return _tsv(path, tuple(columns), first_word)
 
 
 def _tsv(path: Path, columns: tuple[str, ...], first_word: int) -> Iterator[Example]:
-    counts = {len(columns), len(columns) - (columns[-1] == "links")}
-    for number, line in numbered(path):
-        where = f"{path}, line {number}"
-        cells = line.split("\t")
+    counts, ignoring = {len(columns), len(columns) - (columns[-1] == "links")}, False
+    for first, (number, line) in enumerate(_filled(path)):
+        where, cells = f"{path}, line {number}", line.split("\t")
+        if first == 0 and columns[-1] == "links" and len(cells) >= len(columns):
+            ignoring = len(cells) > len(columns) or not _LINKS.fullmatch(cells[-1])
+            if ignoring:
+                _note(f"{path}: columns after the first {len(columns) - 1} are no alignment links and are ignored.")
+        if ignoring:
+            cells = cells[: len(columns) - 1]
         if len(cells) not in counts:
             raise DataError(
                 f"{where} has {_count(len(cells), 'column')}, but {' or '.join(map(str, sorted(counts)))}"
@@ -73,6 +90,51 @@ def _tsv(path: Path, columns: tuple[str, ...], first_word: int) -> Iterator[Exam
             )
         found = {column: cell for column, cell in zip(columns, cells, strict=False) if column != _SKIP}
         yield _example(found, where, first_word)
+
+
+def _chosen(path: Path, columns: Mapping[str, str], first_word: int) -> Iterator[Example]:
+    """Read columns by number from 1, or by the names in the first line."""
+    places: dict[str, int] = {}
+    for number, line in _filled(path):
+        where, cells = f"{path}, line {number}", line.split("\t")
+        if not places:
+            places = {field: _place(column, cells, where) for field, column in columns.items()}
+            if not all(column.isdecimal() for column in columns.values()):
+                continue  # the first line holds the names
+        if len(cells) <= max(places.values()):
+            raise DataError(
+                f"{where} has {_count(len(cells), 'column')}, but data.columns asks for column "
+                f"{max(places.values()) + 1}. The line begins {shorten(line)}."
+            )
+        yield _example({field: cells[place] for field, place in places.items()}, where, first_word)
+
+
+def _place(column: str, names: Sequence[str], where: str) -> int:
+    """Return the index of a column."""
+    if column.isdecimal() and int(column) > 0:
+        return int(column) - 1
+    if column not in names:
+        raise DataError(f"{where} names no column {column!r}. It has: {', '.join(shorten(name) for name in names)}.")
+    return names.index(column)
+
+
+def _filled(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank with their numbers; at the end, note how many were left out."""
+    blank = 0
+    for number, line in numbered(path):
+        if line.strip(" "):
+            yield number, line
+        else:
+            blank += 1
+    if blank:
+        _note(f"{path}: {_count(blank, 'blank line')} left out.")
+
+
+def _note(text: str) -> None:
+    """Log a note once."""
+    if text not in _noted:
+        _noted.add(text)
+        logging.getLogger("saccade").warning("%s", text)
 
 
 def jsonl(path: Path, keys: Mapping[str, str] | None = None, *, first_word: int = 0) -> Iterator[Example]:
@@ -94,7 +156,7 @@ def _jsonl(path: Path, keys: Mapping[str, str], first_word: int) -> Iterator[Exa
 
 def records(path: Path, keys: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the object of each line, with its place in the file for messages; `keys` are those it should have."""
-    for number, line in numbered(path):
+    for number, line in _filled(path):
         where = f"{path}, line {number}"
         try:
             record = json.loads(line)

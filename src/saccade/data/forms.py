@@ -90,7 +90,7 @@ class TextForm(Form):
     plain_help: str
     writer: Callable[..., list[Path]]
 
-    whole_files = (".jsonl", ".json")
+    whole_files = (".jsonl", ".json", ".tsv")
     lines_of_json: ClassVar[Callable[..., Iterator[Example]]] = staticmethod(jsonl)
     """Reads a .jsonl file."""
 
@@ -104,20 +104,29 @@ class TextForm(Form):
     ) -> Iterator[Example]:
         """Read the format given by the suffixes; each file may also end in .gz, .xz or .zst.
 
-        `columns` apply to .tsv, `keys` to .jsonl. Alignments count words from `first_word`.
+        `columns` apply to .tsv, `keys` to .jsonl and, as column numbers or names, to .tsv. Alignments count words from
+        `first_word`.
         """
         kinds = [_KINDS.get(stem_suffix(path), "plain") for path in paths]
         self._check_files(paths, kinds)
+        if keys is not None and kinds[0] == "tsv":
+            self._check_fields("keys", keys)
+            return tsv(paths[0], keys, first_word=first_word)
         for setting, given, wanted in (("columns", columns, "tsv"), ("keys", keys, "jsonl")):
             if given is not None and kinds[0] != wanted:
                 raise ConfigError(f"{setting} are for a .{wanted} file, but {paths[0]} is none. Leave {setting} out.")
-            if given is not None and (missing := [field for field in self.needed if field not in given]):
-                raise ConfigError(f"{setting} do not name {' and '.join(missing)}, which {self.title} need.")
+            if given is not None:
+                self._check_fields(setting, given)
         if kinds[0] == "tsv":
             return tsv(paths[0], self.columns if columns is None else columns, first_word=first_word)
         if kinds[0] == "jsonl":
             return self.lines_of_json(paths[0], self.keys if keys is None else keys, first_word=first_word)
         return self.plain(*paths, **({"first_word": first_word} if "links" in self.columns else {}))
+
+    def _check_fields(self, setting: str, given: Iterable[str]) -> None:
+        """Raise ConfigError if columns or keys lack a part of the examples."""
+        if missing := [field for field in self.needed if field not in [*given]]:
+            raise ConfigError(f"{setting} do not name {' and '.join(missing)}, which {self.title} need.")
 
     def write(self, examples: Iterable[Example], folder: Path, name: str, sides: tuple[str, ...]) -> list[Path]:
         more: tuple[Any, ...] = (sides,) if len(sides) > 1 else sides

@@ -22,7 +22,7 @@ from saccade.files import writing_folder
 if TYPE_CHECKING:
     from saccade.data.features import Feature
 
-__all__ = ["Column", "Numbered", "Store", "fingerprint"]
+__all__ = ["Column", "Numbered", "Store", "clear", "fingerprint", "size_of"]
 
 Numbered = tuple[int, Example]
 """The number of an example, from 1, and the example."""
@@ -105,9 +105,14 @@ def fingerprint(*parts: Any) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
+def size_of(cache: Path) -> int:
+    """Return the bytes of all files in the cache."""
+    return sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
+
+
 def clear(cache: Path) -> int:
     """Empty the cache, and return the number of bytes freed."""
-    freed = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
+    freed = size_of(cache)
     shutil.rmtree(cache, ignore_errors=True)
     return freed
 

@@ -4,8 +4,8 @@
 of words joined by ribbons (`…_ribbons`), also one written word at a time (`…_steps`), a text with a line for each word
 read (`…_reading`), heads as curves between words (`…_arcs`), a small matrix for each head (`…_heads`), heatmaps over an
 input image (`…_overlay`), a spectrogram above the attention over time (`…_sound`), points in the plane with the answer
-drawn through them (`…_points`), and a long source as running text (`…_passage`). `report` makes one HTML page of a
-whole evaluation.
+drawn through them (`…_points`), the glimpses of an image with the beliefs after them (`…_glimpses`), and a long source
+as running text (`…_passage`). `report` makes one HTML page of a whole evaluation.
 """
 
 from saccade.deprecated import renamed
@@ -14,6 +14,8 @@ from saccade.look.curves import Curve, Point, save_lengths
 from saccade.look.design import SIZES, Size
 from saccade.look.figure import save
 from saccade.look.figure_spec import STYLES, FigureSpec
+from saccade.look.glimpse_path import GlimpsePath
+from saccade.look.glimpses import draw_glimpses, save_glimpses
 from saccade.look.heads import Heads, draw_heads, save_heads
 from saccade.look.html import Sample, Table, report
 from saccade.look.map import Link, Map, Marks
@@ -35,6 +37,7 @@ __all__ = [
     "Curve",
     "FigureSpec",
     "Format",
+    "GlimpsePath",
     "Heads",
     "Link",
     "Map",
@@ -48,6 +51,7 @@ __all__ = [
     "Table",
     "draw",
     "draw_arcs",
+    "draw_glimpses",
     "draw_heads",
     "draw_overlay",
     "draw_overlay_heads",
@@ -58,6 +62,7 @@ __all__ = [
     "report",
     "save",
     "save_arcs",
+    "save_glimpses",
     "save_heads",
     "save_lengths",
     "save_overlay",

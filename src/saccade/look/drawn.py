@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from saccade.errors import ConfigError
 from saccade.look import (
     FigureSpec,
+    GlimpsePath,
     Heads,
     Link,
     Map,
@@ -21,6 +22,7 @@ from saccade.look import (
     Picture,
     Spectrogram,
     draw_arcs,
+    draw_glimpses,
     draw_heads,
     draw_overlay,
     draw_overlay_heads,
@@ -30,6 +32,7 @@ from saccade.look import (
     draw_sound,
     save,
     save_arcs,
+    save_glimpses,
     save_heads,
     save_overlay,
     save_overlay_heads,
@@ -45,6 +48,7 @@ from saccade.look.design import way_of
 from saccade.look.map import check_cells
 from saccade.look.overlay_svg import OverlayDrawing
 from saccade.look.passage import draw_long, runs_on
+from saccade.look.queries import region_overlay
 from saccade.look.svg import Drawing
 
 __all__ = ["DrawnAttention"]
@@ -101,6 +105,7 @@ class DrawnAttention(ABC):
     sound: Spectrogram | None
     model: str
     default_site: str | None
+    path: GlimpsePath | None
 
     @abstractmethod
     def matrix(self, site: str | None = None, head: int | None = None, *, words: bool = True) -> Weights:
@@ -174,6 +179,8 @@ class DrawnAttention(ABC):
         view = view or FigureSpec()
         view = replace(view, gold=tuple(view.gold))  # it may be an iterator, and is used more than once
         self.matrix(view.site)  # raises for a site that does not exist, or if there is no attention
+        if self.picture is not None and self._between_regions(view.site):
+            return region_overlay(self.picture, self.matrix(self._default(view.site), view.head, words=False))
         image = self._attended_image(view.site)
         map = self.map(view.site, view.head, view.gold, words=view.words)
         return Overlay.of(image, map, word_of=None if view.words else self.target.word_of, sinks=view.sinks)
@@ -193,6 +200,8 @@ class DrawnAttention(ABC):
         return shown.pictured or heard or long or view.style == "passage"
 
     def _drawn(self, view: FigureSpec, width: int | None, colour: bool) -> str:
+        if view.style == "glimpses":
+            return draw_glimpses(*self._glimpsed(), width=width)
         if view.style == "overlay":
             return draw_overlay(self.overlay(view), width=width, colour=colour)
         sites = self._selected(view)
@@ -221,6 +230,9 @@ class DrawnAttention(ABC):
             overlay = self.overlay(view)
             save_overlay(overlay, path, format=formatted(shown, view, title, overlay=overlay))
             return
+        if view.style == "glimpses":
+            save_glimpses(*self._glimpsed(), path, format=formatted(shown, view, title, overlay=self.overlay(view)))
+            return
         sites = self._selected(view)
         first = sites[0].maps
         format = formatted(shown, view, title, maps=first)
@@ -236,6 +248,14 @@ class DrawnAttention(ABC):
             save_overlay_heads(self._attended_image(view.site), sites[0], path, format=format)
         else:
             save_heads(sites, path, format=format)
+
+    def _glimpsed(self) -> tuple[Picture, GlimpsePath]:
+        """Return the image and its glimpses; raise ConfigError if the model sees whole inputs."""
+        if self.path is None or self.picture is None:
+            raise ConfigError(
+                "this figure shows where a model looked, but this one has no glimpses. Leave --style out."
+            )
+        return self.picture, self.path
 
     def _default(self, site: str | None) -> str:
         """Return the named site; by default the model's, or the last one that attends to the source, or the last."""
@@ -292,6 +312,8 @@ class DrawnAttention(ABC):
 
     def _usual_style(self, view: FigureSpec) -> str:
         """Return the style of a figure that names none."""
+        if self.path is not None and not view.gold:
+            return "glimpses"
         if self._attends_to_image(view.site):
             return "overlay"
         return "sound" if self.sound is not None and self._attends_to_source(view.site) and not view.gold else "matrix"
@@ -302,6 +324,11 @@ class DrawnAttention(ABC):
             return False
         return self._sides(self._default(site))[1] == self.source
 
+    def _between_regions(self, site: str | None) -> bool:
+        """Return whether regions of the image attend to regions."""
+        rows, columns = self._sides(self._default(site))
+        return self.picture is not None and rows == columns == self.source
+
     def _attended_image(self, site: str | None) -> Picture:
         """Return the input image; raise ConfigError if the site's rows are not words or its columns not regions."""
         if self.picture is None or not self._attends_to_image(site):
@@ -310,9 +337,12 @@ class DrawnAttention(ABC):
                 f"an overlay shows the image regions that words attend to, but {name} attends to words. Draw a matrix."
             )
         if site is not None and not self._attends_to_source(site):
+            words = (
+                f", or choose a site with words as rows: {', '.join(self.source_sites)}" if self.source_sites else ""
+            )
             raise ConfigError(
                 f"{site} attends from region to region, which needs a figure for each of {self.picture.regions}. "
-                f"Explore it in a page (.html), or choose a site with words as rows: {', '.join(self.source_sites)}."
+                f"Draw an overlay, which has three of them{words}."
             )
         return self.picture
 

@@ -11,7 +11,7 @@ from saccade.look.map import Link
 
 __all__ = ["STYLES", "FigureSpec"]
 
-STYLES = ("matrix", "overlay", "ribbons", "steps", "reading", "arcs", "heads", "points", "passage", "sound")
+STYLES = ("matrix", "overlay", "ribbons", "steps", "reading", "arcs", "heads", "points", "passage", "sound", "glimpses")
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,8 @@ class FigureSpec:
     """The choice of a figure."""
 
     style: str | None = None
-    """One of `STYLES`; by default an overlay if the source is an image, `sound` if it is one, else a matrix."""
+    """One of `STYLES`; by default `glimpses` for a model of glimpses, an overlay if the source is another
+    image, `sound` if it is one, else a matrix."""
     site: str | None = None
     """An attention site. By default, the `default_site` of the attention, or the last one that attends to the source,
     as on the explorer page; `heads` of words shows all of them, and `reading` the last one with self-attention."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from saccade.config import merge
 from saccade.models.captioning import RecurrentCaptionConfig, TransformerCaptionConfig
 from saccade.models.family import Family
+from saccade.models.glimpses import GlimpseConfig, ImageClassifierConfig
 from saccade.models.heads import HEADS
 from saccade.models.hierarchical import HierarchicalConfig
 from saccade.models.listening import ListenerConfig
@@ -14,6 +15,7 @@ from saccade.models.lstmn import LSTMNConfig
 from saccade.models.matching import MatchingConfig
 from saccade.models.pointer_network import PointerNetworkConfig
 from saccade.models.recurrent import RecurrentConfig
+from saccade.models.sagan import SaganConfig
 from saccade.models.self_attentive import SelfAttentiveConfig
 from saccade.models.snail import SnailConfig
 from saccade.models.transformer import TransformerConfig
@@ -327,10 +329,25 @@ MODELS: dict[str, Preset] = {
         {"embedding": 6, "width": 8, "init": {"kind": "default"}},
         "Vinyals et al. 2015, arXiv:1506.03134",
     ),
+    "ram": Preset(
+        GlimpseConfig,
+        {},
+        {"retina": {"size": 4, "scales": 2, "hidden": 5, "width": 6}, "width": 7, "glimpses": 3},
+        "Mnih et al. 2014, arXiv:1406.6247",
+    ),
+    "image-convolutions": Preset(
+        ImageClassifierConfig, {}, {"filters": 4, "layers": 2, "width": 6}, "the convolutional baseline of glimpses"
+    ),
     "snail": Preset(SnailConfig, {}, _TINY_SNAIL, "Mishra et al. 2018, arXiv:1707.03141"),
     "matching-network": Preset(MatchingConfig, {}, {"image": _TINY_IMAGE}, "Vinyals et al. 2016, arXiv:1606.04080"),
+    "sagan": Preset(
+        SaganConfig,
+        {},
+        {"noise": 4, "generator": [4, 4], "discriminator": [4], "attend": [4, 8]},
+        "Zhang et al. 2018, arXiv:1805.08318",
+    ),
 }
-"""All presets, for text, images, points, sound and episodes."""
+"""All presets, for text, images, points, sound, episodes and noise."""
 
 
 def presets_for(head: str) -> dict[str, Preset]:

@@ -116,6 +116,7 @@ def _with_bases(recipe: RecipeText, chain: tuple[str, ...]) -> RecipeText:
     beside = Path(recipe.where).parent / name
     below = _with_bases(read_yaml(beside if beside.is_file() else find_recipe(name)), (*chain, name))
     base, lines = below.settings, {path: _elsewhere(line, below.where) for path, line in below.lines.items()}
+    base = {key: value for key, value in base.items() if key != "takes"}
     own = {key: value for key, value in recipe.settings.items() if key != "base"}
     model = own.get("model")
     if isinstance(model, dict) and "preset" in model:

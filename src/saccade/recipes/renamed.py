@@ -29,10 +29,13 @@ RENAMED = {
     "train.agreement": "r_drop",
     "train.mirror": "horizontal_flip",
     "train.keep": "keep_checkpoints",
+    "train.accelerator": "device",
     "train.graphs": "cuda_graphs",
     "search.batch": "batch_size",
 }
 """The new last name of each renamed setting; sections come before their settings."""
+_QUIET = {"train.accelerator"}
+"""Old names without a warning, since model folders of version 3 have them."""
 TASKS = {"language": "language-modeling"}
 """Renamed tasks."""
 _VERSION = 3
@@ -53,8 +56,9 @@ def with_new_names(text: RecipeText) -> RecipeText:
     if isinstance(task, str) and task in TASKS:
         settings, found = {**settings, "task": TASKS[task]}, [*found, (f"task {task}", TASKS[task])]
     version = settings.get("version")
-    if found and not (isinstance(version, int) and version < _VERSION):
-        listed = ", ".join(f"{old} is now {new}" for old, new in found)
+    loud = [(old, new) for old, new in found if old not in _QUIET]
+    if loud and not (isinstance(version, int) and version < _VERSION):
+        listed = ", ".join(f"{old} is now {new}" for old, new in loud)
         warnings.warn(f"{text.where}: {listed}; the next release removes old names.", FutureWarning, stacklevel=2)
     return replace(text, settings=settings, lines=lines) if found else text
 

@@ -6,13 +6,14 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from saccade.config import Config, Count, Fault, Index, Seed, Share, Width, check, merge
 from saccade.corpora import CORPORA
 from saccade.corpora.spoken import SpokenConfig
 from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.data.episodes import EpisodesConfig
+from saccade.data.fields import FieldsConfig
 from saccade.data.sound_config import SoundConfig
 from saccade.data.summary_targets import SummaryConfig
 from saccade.data.text import find_file
@@ -49,14 +50,15 @@ class DataConfig(Config):
     valid: Files | None = None
     test: Files | None = None
     folder: str | None = None
-    """Folder of relative file names; default: the working directory."""
+    """Folder of relative file names; default: the folder of the recipe, or else the working directory."""
     placeholders: dict[str, str] = Field(default_factory=dict)
     """Values of placeholders in file names: with target: de, train.{target} is train.de."""
     hub: str | None = None
     """Name of a dataset on the Hugging Face Hub."""
     hub_config: str | None = None
     columns: dict[str, str] = Field(default_factory=dict)
-    """For .jsonl files and the Hub: the columns of source, target, label or links; such as source: translation.en."""
+    """For .jsonl, .tsv and the Hub: the columns of source, target, label or links; such as source: translation.en. For
+    .tsv, numbers from 1, or names in the first line."""
     alignment_base: Index = 0
     """Index of the first word in gold alignments."""
     held_out: Count = 1000
@@ -74,6 +76,12 @@ class DataConfig(Config):
     """How an image becomes square."""
     cache: str | None = None
     """Folder for tokenized data; default: the user's cache folder."""
+
+    @field_validator("columns", mode="before")
+    @classmethod
+    def _column_numbers(cls, given: Any) -> Any:
+        """Accept column numbers."""
+        return {k: str(v) if type(v) is int else v for k, v in given.items()} if isinstance(given, dict) else given
 
     @model_validator(mode="before")
     @classmethod
@@ -109,13 +117,13 @@ class DataConfig(Config):
         return self
 
     def paths(self, split: str) -> list[Path]:
-        """Return the files of train, valid or test: placeholders replaced, in `folder`."""
+        """Return the files of train, valid or test: placeholders replaced, in `folder` or else in this one."""
         folder = Path(self.folder or "").expanduser()
         names = [
             _PLACE.sub(lambda place: self.placeholders.get(place[1], place[0]), f)
             for f in _listed(getattr(self, split))
         ]
-        return [find_file(folder / name) for name in names]
+        return [_present(folder, name) for name in names]
 
 
 class ClassifierConfig(Config):
@@ -150,6 +158,7 @@ class Sections(Config):
     summary: SummaryConfig = SummaryConfig()
     points: PointsConfig = PointsConfig()
     episodes: EpisodesConfig = EpisodesConfig()
+    field: FieldsConfig = FieldsConfig()
     sound: SoundConfig = SoundConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()
     train: TrainConfig = TrainConfig()
@@ -160,6 +169,8 @@ class Sections(Config):
     """Inputs that the explorer page offers to try, as {question: …, passage: …} or text; default: the corpus's."""
     note: str | None = None
     """Purpose of the recipe, shown by `saccade recipes`."""
+    takes: str | None = None
+    """How long training takes, such as 2 min on 2 cores, shown by `saccade recipes`; not inherited from a base."""
     version: Count = VERSION
 
 
@@ -207,6 +218,14 @@ def _family(preset: str | None) -> type[Family]:
 
 _PLACE = re.compile(r"\{(\w+)\}")
 """A placeholder in a file name."""
+
+
+def _present(folder: Path, name: str) -> Path:
+    """Return a file of the folder, or the one of the working directory if only that exists; relative if inside it."""
+    found, here = find_file(folder / name), find_file(Path(name))
+    if here.exists() and not found.exists():
+        return here
+    return found.relative_to(Path.cwd()) if found.is_relative_to(Path.cwd()) else found
 
 
 def _listed(files: Files | None) -> list[str]:

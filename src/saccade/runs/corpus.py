@@ -102,7 +102,8 @@ class Corpus:
         """Yield the examples of any files, read with the recipe's data settings."""
         keys = self._data.columns or None
         if keys is not None and stem_suffix(paths[0]) not in self._form.whole_files:
-            raise ConfigError(f"data.columns is for .jsonl files and the Hub, but {paths[0]} is neither. Leave it out.")
+            known = ", ".join((*self._form.whole_files, "the Hub"))
+            raise ConfigError(f"data.columns is for {known}, but {paths[0]} is none of them. Leave it out.")
         return self._form.read(paths, keys=keys, first_word=self._data.alignment_base)
 
     def _set_aside(self, split: str) -> Iterator[Example]:

@@ -86,10 +86,10 @@ def load_task(folder: Path) -> Task:
     tokenizers = read_tokenizers(folder)
     _check_sides(recipe, tokenizers, folder)
     path = folder / "model.safetensors"
-    if not path.exists() and (folder / "checkpoints").is_dir():
+    if not path.exists():
         raise CheckpointError(
-            f"{folder} has no model.safetensors yet: its training run has not reached a validation. Continue with "
-            f"saccade train {folder / 'recipe.yaml'} --out {folder} --resume."
+            f"{folder} has no model.safetensors yet: its training run has not reached a validation. If it was stopped, "
+            f"run it again with --resume: saccade train {folder} --resume."
         )
     weights = read_weights(path)
     task = _matching_task(recipe, tokenizers, weights, path)

@@ -2,20 +2,64 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from saccade.config import Fault, check, refuse
-from saccade.errors import ConfigError
-from saccade.recipes import RecipeText, override, read_recipe
+from saccade.data.public import public_set
+from saccade.errors import ConfigError, DataError
+from saccade.recipes import RecipeText, override, read_recipe, shipped
 from saccade.recipes.schema import Recipe, Sections, complete_model
 from saccade.recipes.versions import upgraded
 from saccade.tasks.table import find_task
 from saccade.train.terms import complete_terms
 
-__all__ = ["load_recipe", "parse_recipe"]
+__all__ = ["load_recipe", "parse_recipe", "recipe_to_train", "rooted"]
 
 
 def load_recipe(name: str, changes: list[str] | None = None) -> Recipe:
-    """Load a recipe by file or name, with settings changed as by --set."""
-    return parse_recipe(override(read_recipe(name), changes or []))
+    """Load a recipe by file or name, with settings changed as by --set.
+
+    Relative data files are those beside the recipe, or else those in the working directory.
+    """
+    text = override(read_recipe(name), changes or [])
+    recipe = parse_recipe(text)
+    return recipe if name in shipped() else rooted(recipe, Path(text.where).parent)
+
+
+def recipe_to_train(name: str, changes: list[str] | None = None) -> Recipe:
+    """Load a recipe as `load_recipe`; raise DataError if it is a shipped one whose files are missing."""
+    recipe = load_recipe(name, changes)
+    missing = [path for path in recipe.data.paths("train") if not path.exists()]
+    if name not in shipped() or not missing:
+        return recipe
+    known = public_set(name)
+    how = (
+        f"`saccade data {known}` says how to get them; then add --set data.folder=DIR."
+        if known
+        else "Name yours with --set data.train=FILE, such as a .tsv with source, tab, target on each line."
+    )
+    raise DataError(f"the recipe {name} needs files that are not there: {missing[0]}. {how}")
+
+
+def rooted(recipe: Recipe, home: Path) -> Recipe:
+    """Return the recipe with the absolute folder of its data, so that a model that is moved still finds them.
+
+    The folder is relative to `home` if a file of the training data is there, else to the working directory.
+    """
+    data = recipe.data
+    if data.train is None:
+        return recipe
+    places = [str((place / Path(data.folder or "").expanduser()).absolute()) for place in (home, Path())]
+    found = {place: data.model_copy(update={"folder": place}) for place in places}
+    chosen = next(
+        (
+            made
+            for place, made in found.items()
+            if any(path.absolute().is_relative_to(place) and path.exists() for path in made.paths("train"))
+        ),
+        found[places[0]],
+    )
+    return recipe.model_copy(update={"data": chosen})
 
 
 def parse_recipe(text: RecipeText) -> Recipe:

@@ -16,9 +16,12 @@ from saccade.data.loader import Loader, TrainBatch, lengths_of
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import ConfigError, DataError
 from saccade.files import remove_drafts, write_atomically
+from saccade.outside import copy_modules
 from saccade.recipes.schema import Recipe
 from saccade.runs.corpus import Corpus
 from saccade.runs.folder import build_task, read_folder_recipe, read_tokenizers, write_description, write_model
+from saccade.runs.recipe import rooted
+from saccade.runs.strip import add_to_strip
 from saccade.tasks.base import Task
 from saccade.train.checkpoint import Tensors, latest
 from saccade.train.devices import first_process
@@ -57,7 +60,8 @@ class TrainingJob:
         train = self.task.recipe.train
         lengths, room = lengths_of(self._train), self.task.room
         mixed = any(feature.mixed for feature in self._train.features)
-        plan = BatchSampler(lengths, train.tokens_per_batch, train.seed, rounded=rounded, room=room, mixed=mixed)
+        shape = {"rounded": rounded, "room": room, "mixed": mixed, "examples": train.examples_per_batch}
+        plan = BatchSampler(lengths, train.tokens_per_batch, train.seed, **shape)
         return Loader(self._train, plan, rank, ranks, count=self.objective.count)
 
     def held_out(self) -> Iterator[TrainBatch]:
@@ -69,6 +73,8 @@ class TrainingJob:
         if recipe.train.metric != "loss":
             found = self.task.evaluate(self._examples, recipe.search).metrics
         numbers, notes = self.task.health(self._examples)
+        if (image := self.task.progress_image()) is not None:
+            add_to_strip(self.folder / "samples", self.objective.step, image)
         return {**found, **numbers, **({"notes": notes} if numbers else {})}
 
     def facts(self) -> dict[str, Any]:
@@ -97,7 +103,7 @@ def train(recipe: Recipe, folder: Path, *, resume: bool = False, watcher: Traini
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file, but a model is a folder. Choose another --out.")
     with _held(folder) as first:
-        return _train(recipe, folder, resume, watcher, first)
+        return _train(rooted(recipe, Path()), folder, resume, watcher, first)
 
 
 @contextmanager
@@ -127,6 +133,7 @@ def _train(recipe: Recipe, folder: Path, resume: bool, watcher: TrainingCallback
     job = TrainingJob(task, corpus, folder)
     if first:
         write_description(folder, recipe, tokenizers)
+        copy_modules(folder)
     return fit(job, recipe.train, folder, resume=resume, watcher=watcher)
 
 
@@ -183,6 +190,6 @@ def _may_change(path: tuple[str, ...]) -> bool:
     """
     return (
         (path[0] == "train" and path[1] in FREE_TO_CHANGE)
-        or path[0] in ("search", "note", "examples")
-        or path == ("data", "cache")
+        or path[0] in ("search", "note", "takes", "examples")
+        or path in (("data", "cache"), ("data", "folder"))  # other data would have another tokenizer
     )

@@ -66,7 +66,7 @@ _tasks: list[Task] = []
 
 def _load(folder: Path, trust_code: bool) -> None:
     torch.set_num_threads(1)
-    with trusting(trust_code):
+    with trusting(trust_code, folder):
         _tasks.append(load_task(folder))
     gc.freeze()  # the task stays alive; do not scan it in every garbage collection
     atexit.register(gc.unfreeze)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from saccade.api import Model, load
 from saccade.attention import Attention
 from saccade.errors import ConfigError
+from saccade.models.glimpses import GlimpseModel
 from saccade.prediction import Prediction
 from saccade.search.search_config import SearchConfig
 from saccade.tasks.inputs import Input, Opened
@@ -98,9 +99,10 @@ class Described:
 
     @property
     def looks(self) -> int:
-        """The number of attention heads in the whole model."""
-        found = (module for module in self._model.task.model.modules() if isinstance(module, Attention))
-        return sum(attention.score.heads or 1 for attention in found)
+        """The number of attention heads in the whole model; glimpses count as one."""
+        model = self._model.task.model
+        found = (module for module in model.modules() if isinstance(module, Attention))
+        return sum(attention.score.heads or 1 for attention in found) + isinstance(model, GlimpseModel)
 
     @cached_property
     def _examples(self) -> list[dict[str, Any]]:

@@ -58,6 +58,7 @@ class Episodes(Task):
     head = "few_shot"
     parts = ()
     metrics = ("accuracy",)
+    offers = frozenset({"labeled images"})
     model: FewShot
 
     @classmethod
@@ -99,7 +100,7 @@ class Episodes(Task):
         return [Setting(*each) for each in self.recipe.episodes.tests]
 
     def objective(self) -> EpisodeLoss:
-        return EpisodeLoss(self.model, self.recipe.episodes.queries)
+        return EpisodeLoss(self.model, self.recipe.episodes.queries, list(self.terms.values()))
 
     def check_installed(self) -> None:
         self._open(np.zeros((1, 2, 3), np.uint8))

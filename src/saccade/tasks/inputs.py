@@ -212,7 +212,9 @@ class Fields(Modality):
         if not isinstance(given, Mapping):
             return f"is {shown(given)}, but this model reads {self._shape}."
         for name in self.fields:
-            if not isinstance(given.get(name), str):
+            if given.get(name) is None:
+                return f"has no {name}, but this model reads {self._shape}."
+            if not isinstance(given[name], str):
                 return f"has {shown(given.get(name))} as its {name}, but this model reads {self._shape}."
         if more := [name for name in given if name not in self.fields]:
             return f"has the field {shown(more[0])}, but this model reads {self._shape}."

@@ -10,6 +10,8 @@ from saccade.tasks.captioning import Captioning
 from saccade.tasks.chat import Chat
 from saccade.tasks.classification import Classification
 from saccade.tasks.episodes import Episodes
+from saccade.tasks.glimpses import Glimpses
+from saccade.tasks.image_generation import ImageGeneration
 from saccade.tasks.language import Language
 from saccade.tasks.ordering import Ordering
 from saccade.tasks.questions import Questions
@@ -32,7 +34,9 @@ TASKS: dict[str, type[Task]] = {
         Chat,
         Ordering,
         Episodes,
+        Glimpses,
         Speech,
+        ImageGeneration,
     )
 }
 

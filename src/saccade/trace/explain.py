@@ -80,6 +80,9 @@ def _bounded(text: str) -> str:
 
 def _step(trace: Trace, number: int, site: Site | None, head: int) -> Iterator[str]:
     step = trace.steps[number]
+    if trace.glimpses is not None:
+        yield from _glimpse(trace, number)
+        return
     written = trace.sides["target"].tokens[:number]
     kept = written[-RECENT:]
     before = " ".join([*(["…"] if len(kept) < len(written) else []), *map(visible, kept)])
@@ -88,6 +91,28 @@ def _step(trace: Trace, number: int, site: Site | None, head: int) -> Iterator[s
     for count, (title, lines) in enumerate(_parts(trace, number, step, site, head), 1):
         yield f"  {count}  {title}"
         yield from (f"     {line}".rstrip() for line in lines)
+
+
+def _glimpse(trace: Trace, number: int) -> Iterator[str]:
+    """Say where a glimpse looked, what it saw, and what the model believes after it."""
+    glimpses = trace.glimpses
+    assert glimpses is not None
+    yield f"\nGlimpse {number + 1} of {len(trace.steps)}"
+    left, top, right, bottom = glimpses.boxes[number][0]
+    yield f"  1  It is at {(left + right) / 2:.0%} of the width and {(top + bottom) / 2:.0%} of the height"
+    yield "  2  What it sees, from fine to coarse"
+    patches = glimpses.patches.unpack()[number]
+    for row in range(patches.shape[1]):
+        yield "     " + "   ".join("".join(_ink(value) * 2 for value in patch[row]) for patch in patches)
+    yield "  3  What it believes now"
+    likely = trace.steps[number].candidates[:NEXT]
+    names = _aligned([text for _, text, _ in likely])
+    for name, (*_, log) in zip(names, likely, strict=True):
+        yield f"     {name}  {math.exp(log):6.3f}  {_bar(math.exp(log))}".rstrip()
+
+
+def _ink(value: float) -> str:
+    return " ░▒▓█"[min(4, int(5 * max(0.0, float(value))))]
 
 
 def _parts(trace: Trace, number: int, step: Step, site: Site | None, head: int) -> Iterator[tuple[str, Sequence[str]]]:

@@ -18,17 +18,19 @@ from saccade.config import Config, check, refuse
 from saccade.data.pictures import open_picture
 from saccade.errors import UPGRADE, DataError
 from saccade.files import read_text, write_atomically
+from saccade.look.glimpse_path import GlimpsePath
 from saccade.look.picture import Picture
 from saccade.look.sound import Spectrogram
 from saccade.prediction import AttentionMaps
 from saccade.prediction import Side as PlainSide
 from saccade.trace.packed import Packed, check_total
 
-__all__ = ["About", "BeamStep", "Beams", "Side", "Site", "Step", "Trace"]
+__all__ = ["About", "BeamStep", "Beams", "Glimpses", "Side", "Site", "Step", "Trace"]
 
 VERSION = 1
 Candidate = Annotated[tuple[int, str, float], Field(strict=False)]
 Copied = Annotated[tuple[int, float], Field(strict=False)]
+Box = Annotated[tuple[float, float, float, float], Field(strict=False)]
 Link = Annotated[tuple[int, int], Field(strict=False)]
 _LARGEST = 64 << 20
 """Maximum bytes of a file."""
@@ -36,6 +38,8 @@ _TOKENS = 1 << 15
 """Maximum tokens of a Side; models take at most ten thousand."""
 _PIXELS = 1 << 22
 """Maximum pixels of an image; models use far fewer."""
+_FAR = 64
+"""Maximum distance of a patch's edge, in images."""
 _FAULTS = 8
 """Maximum validation errors listed: a hand-made file may have thousands."""
 
@@ -181,6 +185,26 @@ class Beams(Config):
         return self
 
 
+class Glimpses(Config):
+    """The glimpses of an image: what each patch covers, in fractions of the image, and the ink seen, from 0 to 1."""
+
+    boxes: list[list[Box]]
+    """For each glimpse, and each scale from the finest on: left, top, right, bottom. May lie outside of the image."""
+    patches: Packed = Field(repr=False)
+    """(glimpses, scales, size, size)."""
+    labels: list[str]
+
+    @model_validator(mode="after")
+    def _fits(self) -> Glimpses:
+        shape = self.patches.shape
+        for step in self.boxes:
+            if any(not -_FAR <= value <= _FAR for box in step for value in box):
+                raise ValueError(f"a glimpse lies more than {_FAR} images away")
+        if len(shape) != 4 or shape[0] != len(self.boxes) or any(len(each) != shape[1] for each in self.boxes):
+            raise ValueError(f"patches have the shape {shape}, which does not fit the boxes")
+        return self
+
+
 class Trace(Config):
     """One prediction with its attention, steps and beams."""
 
@@ -199,6 +223,8 @@ class Trace(Config):
     left_out: list[str] = Field(default_factory=list)
     default_site: str | None = None
     """The site to show first; None: the last one that attends to the source."""
+    glimpses: Glimpses | None = None
+    """For a model of glimpses: these. The candidates of a step are its belief after the glimpse."""
 
     @model_validator(mode="after")
     def _fits(self) -> Trace:
@@ -214,6 +240,12 @@ class Trace(Config):
         source = len(self.sides["source"].tokens) if "source" in self.sides else 0
         if any(not 0 <= place < source for step in self.steps for place, _ in step.copies or ()):
             raise ValueError(f"copies point outside the {source} source tokens")
+        if self.glimpses is not None:
+            if len(self.glimpses.boxes) != len(self.steps):
+                raise ValueError(f"there are {len(self.glimpses.boxes)} glimpses, but {len(self.steps)} steps")
+            labels = len(self.glimpses.labels)
+            if any(not 0 <= place < labels for step in self.steps for place, *_ in step.candidates):
+                raise ValueError(f"a candidate is none of the {labels} labels")
         if "target" in self.sides and self.steps and len(self.steps) != len(self.sides["target"].tokens):
             raise ValueError(f"there are {len(self.steps)} steps for {len(self.sides['target'].tokens)} target tokens")
         return self
@@ -229,8 +261,19 @@ class Trace(Config):
         between = {site.name: (site.rows, site.columns) for site in self.sites}
         picture = self.sides["source"].picture() if "source" in self.sides else None
         sound = self.sides["source"].spectrogram() if "source" in self.sides else None
-        seen = (picture, sound, self.model.preset, self.default_site)
+        seen = (picture, sound, self.model.preset, self.default_site, self._path)
         return AttentionMaps(source, target, weights, cross, between, others, *seen)
+
+    @property
+    def _path(self) -> GlimpsePath | None:
+        if self.glimpses is None:
+            return None
+        labels = self.glimpses.labels
+        beliefs = np.zeros((len(self.steps), len(labels)))
+        for row, step in zip(beliefs, self.steps, strict=True):
+            for place, _, score in step.candidates:
+                row[place] = np.exp(score)
+        return GlimpsePath(np.array(self.glimpses.boxes), self.glimpses.patches.unpack(), beliefs, tuple(labels))
 
     def dump(self) -> str:
         """Return the trace as JSON text."""

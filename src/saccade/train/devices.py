@@ -51,7 +51,7 @@ def find_accelerator(wanted: str) -> str:
     if not there[wanted]:
         raise ConfigError(
             f"{wanted} was asked for, but torch {torch.__version__} finds no such device here. "
-            "Use accelerator auto or cpu, or install a torch build for your GPU."
+            "Use device auto or cpu, or install a torch build for your GPU."
         )
     return wanted
 
@@ -76,7 +76,7 @@ def launched(config: TrainConfig, precision: str) -> Iterator[Fabric]:
 
 def _fabric(config: TrainConfig, precision: str) -> Fabric:
     logging.getLogger("lightning_fabric").setLevel(logging.ERROR)  # it logs every process it starts
-    accelerator, processes = find_accelerator(config.accelerator), config.devices * config.nodes
+    accelerator, processes = find_accelerator(config.device), config.devices * config.nodes
     found = {"cuda": torch.cuda.device_count(), "mps": 1}.get(accelerator, max(_PROCESSES, os.cpu_count() or 1))
     if config.devices > found:
         what = f"takes {found} processes at most" if accelerator == "cpu" else f"has {found} GPUs"

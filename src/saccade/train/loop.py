@@ -34,6 +34,8 @@ from saccade.train.update import Updater, UpdateResult
 
 __all__ = ["Job", "Outcome", "Progress", "fit"]
 
+_SILENT = 0.1
+"""Share of training without advice about attention, which starts out uniform."""
 _SKIPS_ALLOWED = 50
 """Consecutive updates that fp16 may skip while its loss scaler searches for a scale."""
 
@@ -82,7 +84,7 @@ def fit(
 
 def _precision(config: TrainConfig, folder: Path, resume: bool) -> str:
     """Choose the number format; a resumed run with precision auto keeps its earlier choice for this device type."""
-    accelerator, last = find_accelerator(config.accelerator), checkpoint.latest(folder) if resume else None
+    accelerator, last = find_accelerator(config.device), checkpoint.latest(folder) if resume else None
     if last is not None and config.precision == "auto":
         kept = checkpoint.read_progress(last).precision
         if accelerator in kept:
@@ -201,6 +203,7 @@ class _Run:
         progress.step += 1
         reached = steps_reached(progress.step, self.config, progress.seconds)
         self.job.objective.progress(reached / self.config.steps)
+        self.job.objective.take_turn(progress.step)
         self.rate = self._rate()
         self.updater.update(group, progress.step, self.rate)
         if self.ema is not None:
@@ -261,7 +264,7 @@ class _Run:
         self.watcher.step({**entry, "seconds_left": max(left, 0.0)})
         if step % config.log_every == 0 or step == config.steps:
             entry |= {"epoch": progress.place[0], "padding": since["padding"] / since["n"], "seconds": progress.seconds}
-            self.log.write(entry)
+            self.log.write(entry | self.job.objective.numbers())
             progress.since_log = Progress().since_log
 
     def _validate(self) -> None:
@@ -274,6 +277,8 @@ class _Run:
             metrics = self.fabric.broadcast({"loss": loss, **self.job.measure()})
         self.objective.train()
         notes = metrics.pop("notes", [])
+        if steps_reached(progress.step, config, progress.seconds) < _SILENT * config.steps:
+            notes = []
         if config.metric not in metrics:
             raise unknown_name("train.metric", config.metric, metrics)
         value = float(metrics[config.metric])

@@ -10,7 +10,7 @@ To add a term, write a class here and add it to TERMS, or name your own class in
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -18,8 +18,8 @@ from torch import Tensor
 
 from saccade.attention.losses import coverage_loss, doubly_stochastic_loss, guided_loss, hop_loss
 from saccade.attention.tape import Tape
-from saccade.batch import EOS, PAD, AskedBatch, Batch
-from saccade.config import Config, Fault, Index, Share, Weight, check
+from saccade.batch import EOS, NO_LABEL, PAD, AskedBatch, Batch
+from saccade.config import Config, Fault, Index, Positive, Share, Weight, check
 from saccade.errors import ConfigError, lookup, unknown_name
 from saccade.kernels.ctc import ctc_losses
 from saccade.models.base import Seq2Seq
@@ -27,11 +27,14 @@ from saccade.outside import find_factory, is_outside
 
 __all__ = [
     "TERMS",
+    "Adversarial",
     "Coverage",
     "Ctc",
     "DoublyStochastic",
+    "GlimpseReward",
     "GuidedAlignment",
     "GuidedHops",
+    "GuidedSupport",
     "Reinforce",
     "Term",
     "complete_terms",
@@ -161,6 +164,56 @@ class Ctc(Term):
         return (losses * real.any(1)).sum()
 
 
+class GuidedSupport(Term):
+    """Pulls the first attention of a few-shot learner to the labeled images of the query's own class.
+
+    -log Σ a[s]        over the labeled images s with the query's label
+    """
+
+    name = "guided_support"
+    needs = "labeled images"
+
+    weight: Weight = 0.1
+
+    def check(self, model: Any) -> None:
+        pass  # every few-shot learner attends to its support
+
+    def loss(self, model: Any, batch: Batch, tape: Tape) -> Tensor:
+        assert batch.source is not None
+        assert batch.source_mask is not None
+        assert batch.labels is not None
+        size, queries = batch.source.shape[1], batch.labels.shape[1]
+        weights = tape[next(iter(tape))][:, :, -queries:, :size].float().mean(1)  # (B, Q, S)
+        own = (batch.source[:, None] == batch.labels[..., None]) & batch.source_mask[:, None]
+        return -((weights * own).sum(-1).clamp_min(1e-9).log() * (batch.labels != NO_LABEL)).sum()
+
+
+class GlimpseReward(Term):
+    """Settings of REINFORCE for models that choose where to look (Mnih et al. 2014); see `train/glimpse_loss.py`."""
+
+    name = "glimpse_reward"
+    needs = "places to choose"
+
+    weight: Weight = 0.01
+    """Weight of the REINFORCE term."""
+    baseline: Weight = 1.0
+    """Weight of the squared error of the expected reward."""
+    deviation: Annotated[tuple[Positive, Positive], Field(strict=False)] = (0.3, 0.05)
+    """Standard deviation of places at the start, and from the share `until` of training on."""
+    until: float = Field(0.8, gt=0, le=1)
+    """Share of training after which the deviation stays."""
+    reward: Literal["probability", "correct"] = "probability"
+    """The probability of the label; or 1 if the label is the most likely one and 0 if not, as in the paper."""
+    every_glimpse: bool = True
+    """Whether every glimpse is to predict the label and is rewarded for it; otherwise the last one, as in the paper."""
+
+    def check(self, model: Any) -> None:
+        pass  # a model that chooses no places has no use for it, as a baseline beside one that does
+
+    def loss(self, model: Any, batch: Batch, tape: Tape) -> Tensor:
+        raise AssertionError("train/glimpse_loss.py computes this term")
+
+
 class Reinforce(Term):
     """Settings of REINFORCE for hard attention (Xu et al. 2015); `train/hard.py` computes the loss."""
 
@@ -180,6 +233,25 @@ class Reinforce(Term):
         raise AssertionError("train/hard.py computes this term")
 
 
+class Adversarial(Term):
+    """Settings of generative adversarial training; `train/adversarial.py` computes the losses."""
+
+    name = "adversarial"
+    needs = "images to generate"
+
+    turns: int = Field(1, ge=1, le=10)
+    """Updates of the discriminator for each one of the generator; a step of training is one of these updates."""
+    discriminator_rate: Positive = 4.0
+    """Factor on the learning rate for the discriminator (two time-scale update rule)."""
+    judge_rate: Positive = 4.0
+    """Factor on the learning rate for the classifier whose features measure the images."""
+    shift: int = Field(0, ge=0, le=16)
+    """Maximum random shift, in pixels, of the images that the discriminator sees, real and generated."""
+
+    def loss(self, model: Any, batch: Batch, tape: Tape) -> Tensor:
+        raise AssertionError("train/adversarial.py computes this term")
+
+
 def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int | None = None) -> Tensor:
     """Return the attention (B, T, S) of one site and head, or the mean over all sites or heads if None."""
     sites = model.source_sites if site is None else [site]
@@ -192,7 +264,18 @@ def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int 
 
 
 TERMS: dict[str, type[Term]] = {
-    kind.name: kind for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, Ctc, Reinforce)
+    kind.name: kind
+    for kind in (
+        GuidedAlignment,
+        DoublyStochastic,
+        Coverage,
+        GuidedHops,
+        GuidedSupport,
+        GlimpseReward,
+        Ctc,
+        Reinforce,
+        Adversarial,
+    )
 }
 
 

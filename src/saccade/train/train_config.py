@@ -23,6 +23,8 @@ class TrainConfig(Config):
     """
     tokens_per_batch: Count = 4096
     """Maximum tokens on the longer side of a batch, including padding."""
+    examples_per_batch: Count | None = None
+    """Maximum examples of a batch. With a limit, short examples get as many updates as long ones."""
     accumulate: Count = 1
     """Batches whose gradients are summed for one update."""
     optimizer: Literal["adam", "adamw", "adadelta", "sgd"] = "adamw"
@@ -72,7 +74,7 @@ class TrainConfig(Config):
     cuda_graphs: bool = True
     """Use CUDA graphs on one GPU: capture the update of each batch shape and replay it; pad batches to few shapes."""
     seed: Seed = 1
-    accelerator: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     devices: int = Field(1, ge=1, le=1024)
     nodes: int = Field(1, ge=1, le=65536)
     strategy: Literal["auto", "ddp", "fsdp"] = "auto"
@@ -101,7 +103,7 @@ FREE_TO_CHANGE = frozenset(
         "keep_checkpoints",
         "log_every",
         "cuda_graphs",
-        "accelerator",
+        "device",
         "devices",
         "nodes",
         "strategy",

@@ -393,7 +393,7 @@ def test_other_tasks_from_data_to_answer(capsys, tmp_path, task, data, model):
         "task": task,
         "data": {"train": str(tmp_path / "train.txt"), "cache": str(tmp_path / "cache")},
         "model": model,
-        "train": {"steps": 3, "tokens_per_batch": 64, "precision": "fp32", "accelerator": "cpu"},
+        "train": {"steps": 3, "tokens_per_batch": 64, "precision": "fp32", "device": "cpu"},
     }
     settings["tokenizer"] = {"kind": "char"}
     out = tmp_path / "out"

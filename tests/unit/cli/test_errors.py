@@ -77,7 +77,7 @@ def test_data_that_cannot_be_used(capsys, recipe, tmp_path, monkeypatch, files, 
     ("change", "message"),
     [
         ("tokenizer={kind: bpe, size: 9000}", "tokenizer.size is 9000, but the source side has text for only"),
-        ("train.accelerator=cuda", "cuda was asked for, but torch"),
+        ("train.device=cuda", "cuda was asked for, but torch"),
         ("train.lr", "--set 'train.lr' is no setting. Write it as section.name=value"),
         ("train.lr=[1", "--set train.lr=[1, line 1 is not YAML"),
         ("train.lr=fast", "train.lr: Input should be a valid number"),
@@ -91,7 +91,7 @@ def test_data_that_cannot_be_used(capsys, recipe, tmp_path, monkeypatch, files, 
         (f"model.embedding={2**70}", "model.embedding: Input should be less than or equal to 1048576"),
         ("model.encoder.layers=100000", "model.encoder.layers: Input should be less than or equal to 256"),
         ('data.folder="a\\0b"', "holds a NUL or half a character"),
-        ("data.columns={source: a}", "data.columns is for .jsonl files and the Hub"),
+        ("data.columns={source: a}", "data.columns is for .jsonl, .json, .tsv, the Hub, but"),
     ],
 )
 def test_settings_that_cannot_be(capsys, recipe, tmp_path, change, message):

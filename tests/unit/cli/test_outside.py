@@ -76,7 +76,7 @@ def test_it_is_not_imported_unless_it_is_trusted(capsys, module, recipe, tmp_pat
     ("name", "message"),
     [
         ("my_scores_for_tests:Mien", "cannot be imported: module 'my_scores_for_tests' has no attribute 'Mien'"),
-        ("not_there_for_tests:Mine", "cannot be imported: No module named 'not_there_for_tests'. Is its folder on"),
+        ("not_there_for_tests:Mine", "cannot be imported: No module named 'not_there_for_tests'. Put its file beside"),
         ("broken_for_tests:Mine", "cannot be imported: ZeroDivisionError: division by zero."),
         (":Mine", "cannot be imported: ValueError"),
         (".x:Mine", "cannot be imported: TypeError"),
@@ -88,3 +88,15 @@ def test_it_is_not_imported_unless_it_is_trusted(capsys, module, recipe, tmp_pat
 def test_code_that_cannot_be_used(capsys, module, recipe, tmp_path, name, message):
     change = ("--set", f'model.attention.score="{name}"')
     assert message in refused(capsys, "train", recipe, *change, "--trust-code", "--out", tmp_path / "out")
+
+
+def test_code_beside_its_recipe_is_found_and_moves_with_the_model(capsys, recipe, tmp_path, monkeypatch):
+    (tmp_path / "beside_for_tests.py").write_text(MODULE)
+    change = ("--set", 'model.attention.score="beside_for_tests:Mine"', "--trust-code", "--out", tmp_path / "out")
+    assert run(capsys, "train", recipe, *change).code == 0
+    del sys.modules["beside_for_tests"]
+    moved = (tmp_path / "out").rename(tmp_path / "moved")
+    (tmp_path / "beside_for_tests.py").unlink()
+    assert run(capsys, "predict", moved, "ant", "--trust-code").code == 0
+    assert not any(str(tmp_path) in place for place in sys.path), "Python's own places stay as they were"
+    del sys.modules["beside_for_tests"]

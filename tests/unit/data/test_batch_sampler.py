@@ -50,6 +50,12 @@ def test_batches_are_as_large_as_the_budget_lets_them():
     assert [len(rows) for rows in batches] == [5] * 20
 
 
+@pytest.mark.parametrize("rounded", [False, True])
+def test_a_limit_on_examples_gives_short_ones_more_batches(rounded):
+    plan = plan_of([[5]] * 60 + [[50]] * 60, 500, examples=20, rounded=rounded)
+    assert sorted(plan.shape(rows)[0] for rows in plan.epoch(0)) == ([9] * 7 if rounded else [10] * 6) + [20] * 3
+
+
 def test_without_shuffling_the_order_stays():
     batches = list(plan_of([[3], [1], [2], [9], [1]], 6, shuffle=False).epoch(7))
     assert [rows.tolist() for rows in batches] == [[0, 1], [2], [3], [4]]

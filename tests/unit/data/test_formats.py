@@ -71,6 +71,36 @@ def test_tsv_with_columns_in_another_order_and_some_not_read(corpus):
     assert list(tsv(path, columns)) == list(PAIRS.read([path], columns=columns)) == [CAT]
 
 
+def test_columns_beyond_a_pair_that_are_no_links_are_ignored_with_a_note(plain, caplog):
+    (credit,) = plain(tsv="the black cat\tle chat noir\tCC-BY 2.0 (France)\nyes\toui\n")
+    assert list(PAIRS.read([credit])) == [CAT, Example(source="yes", target="oui")]
+    list(PAIRS.read([credit]))
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{credit}: columns after the first 2 are no alignment links and are ignored."
+    ]
+    (wide,) = plain(tsv="the black cat\tle chat noir\t0-0\tmore\n")
+    assert list(PAIRS.read([wide])) == [CAT]
+
+
+def test_tsv_columns_by_number_and_by_name(plain):
+    (bare,) = plain(tsv="7\tle chat noir\tthe black cat\n")
+    assert list(PAIRS.read([bare], keys={"source": "3", "target": "2"})) == [CAT]
+    (headed,) = plain(tsv="id\tfrench\tenglish\n7\tle chat noir\tthe black cat\n")
+    assert list(PAIRS.read([headed], keys={"source": "english", "target": "french"})) == [CAT]
+    with pytest.raises(DataError, match=r"line 1 names no column 'german'\. It has: 'id', 'french', 'english'"):
+        list(PAIRS.read([headed], keys={"source": "german", "target": "french"}))
+    with pytest.raises(DataError, match=r"line 1 has 3 columns, but data\.columns asks for column 4"):
+        list(PAIRS.read([bare], keys={"source": "4", "target": "2"}))
+
+
+@pytest.mark.parametrize("name", ["tsv", "jsonl"])
+def test_blank_lines_are_left_out_and_counted(plain, name, caplog):
+    line = {"tsv": "a\tb", "jsonl": '{"source": "a", "target": "b"}'}[name]
+    (path,) = plain(**{name: f"\n{line}\n  \n{line}\n"})
+    assert list(PAIRS.read([path])) == [Example(source="a", target="b")] * 2
+    assert [record.getMessage() for record in caplog.records] == [f"{path}: 2 blank lines left out."]
+
+
 def test_tsv_with_alignments_that_count_from_one(corpus):
     path = corpus(tsv="the black cat\tle chat noir\t1-1 2-3 3p2\n")
     assert list(PAIRS.read([path], first_word=1)) == [LINKED_CAT]
@@ -189,7 +219,7 @@ def test_alignments_that_are_none_name_their_line(plain):
         (("source", "target", "links"), "no tab", "1 column, but 2 or 3 wanted: source, target, links, .*'no tab'"),
         (("source", "target", "links"), "a\tb\t0-0\td", r"4 columns, but 2 or 3 wanted"),
         (("label", "source"), "a\tb\tc", "3 columns, but 2 wanted: label, source, with a tab"),
-        (("label", "source"), "", "1 column, but 2 wanted"),
+        (("label", "source"), "a", "1 column, but 2 wanted"),
         (("target",), "a\tb", "2 columns, but 1 wanted: target"),
     ],
 )
@@ -213,7 +243,6 @@ def test_bad_links_in_one_file_name_the_line(plain):
     ("line", "said"),
     [
         ('{"source": "a"', r"is not JSON \(Expecting ',' delimiter\): '{\"source\": \"a\"'. Every line must"),
-        ("", r"is not JSON \(Expecting value\): ''"),
         ("[" * 100_000, r"is not JSON \(.+\): '\[{39}…'"),
         ('{"source": ' + "1" * 5000 + "}", r"is not JSON \(.*4300.*\)"),
         ("[1, 2]", "is a list, but must be an object with source, target, links"),
@@ -292,7 +321,7 @@ def test_files_that_do_not_fit_the_task_are_refused_at_once(tmp_path, monkeypatc
             {"columns": ["source"]},
             r"columns are for a \.tsv file, but \S*a\.jsonl is none. Leave columns out",
         ),
-        ("a.tsv", {"keys": {"source": "x"}}, r"keys are for a \.jsonl file, but \S*a\.tsv is none. Leave keys out"),
+        ("a.tsv", {"keys": {"source": "x"}}, "keys do not name target, which sentence pairs need"),
         ("a.tsv", {"columns": ["label", "source"]}, "columns do not name target, which sentence pairs need"),
         ("a.jsonl", {"keys": {}}, "keys do not name source and target, which sentence pairs need"),
         ("a.tsv", {"columns": ["source", "targte", "target"]}, "column 'targte' does not exist. Did you mean 'target'"),

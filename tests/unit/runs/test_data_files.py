@@ -7,6 +7,7 @@ import pytest
 from helpers.recipes import recipe_of, write_lines
 from saccade.errors import ConfigError, DataError
 from saccade.runs.corpus import Corpus
+from saccade.runs.recipe import load_recipe
 
 SETTINGS = {"task": "translation", "data": {"train": ["train.{source}", "train.{target}"], "valid": "valid.tsv"}}
 
@@ -68,3 +69,24 @@ def test_a_folder_of_stories_is_read_again_when_one_of_them_changes(tmp_path):
     assert found._origin("train") == before
     story.write_text("One report .\n@highlight\nTwo .\n")
     assert found._origin("train") != before
+
+
+def test_files_are_found_beside_the_recipe_and_keep_their_place(tmp_path, monkeypatch):
+    """Else in the working directory; the recipe stores the absolute folder for a model that is moved."""
+    recipes, data = tmp_path / "recipes", tmp_path / "data"
+    for folder in (recipes, data):
+        folder.mkdir()
+        write_lines(folder / "pairs.tsv", [f"in\t{folder.name}"])
+    write_lines(
+        recipes / "my.yaml", ["base: english-french", "data: {corpus: null, train: pairs.tsv, test: pairs.tsv}"]
+    )
+    monkeypatch.chdir(data)
+    beside = load_recipe("../recipes/my.yaml")
+    monkeypatch.chdir(tmp_path)
+    assert texts(Corpus(beside).examples("test")) == [("in", "recipes")]
+    assert texts(Corpus(load_recipe("recipes/my.yaml", ["data.folder=data"])).examples("test")) == [("in", "data")]
+    (recipes / "pairs.tsv").unlink()
+    monkeypatch.chdir(data)
+    here = load_recipe(str(recipes / "my.yaml"))
+    monkeypatch.chdir(tmp_path)
+    assert texts(Corpus(here).examples("test")) == [("in", "data")]

@@ -48,7 +48,7 @@ def recipe_of(cache, preset="show-attend-tell-soft", **changes):
             "tokens_per_batch": 100,
             "validate_every": 3,
             "checkpoint_every": 3,
-            "accelerator": "cpu",
+            "device": "cpu",
         },
     }
     for section, change in changes.items():

@@ -276,7 +276,7 @@ def test_dailydialog_takes_its_first_steps(tmp_path):
 SMALL = [
     "train.steps=2",
     "train.validate_every=2",
-    "train.accelerator=cpu",
+    "train.device=cpu",
     "train.precision=fp32",
     "train.metric=loss",
     "tokenizer.size=null",

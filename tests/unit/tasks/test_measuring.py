@@ -111,15 +111,15 @@ def test_files_named_for_validation_leave_the_training_whole(tmp_path):
     assert len(list(Corpus(recipe).examples("train"))) == 60
 
 
-def test_columns_are_for_json_and_not_for_other_files(tmp_path):
+def test_columns_are_for_files_of_whole_examples(tmp_path):
     recipe = classify(tmp_path, ["x\ty"], columns={"source": "words", "label": "kind"})
     file = write_lines(tmp_path / "a.jsonl", ['{"words": "a cat", "kind": "good"}'])
     (example,) = Corpus(recipe).read([file])
     assert (example.source, example.label) == ("a cat", "good")
     with pytest.raises(
-        ConfigError, match=r"data\.columns is for \.jsonl files and the Hub, but .*train\.tsv is neither"
+        ConfigError, match=r"data\.columns is for \.jsonl, .*\.tsv, the Hub, but .*train\.txt is none of them"
     ):
-        Corpus(recipe).read([tmp_path / "train.tsv"])
+        Corpus(recipe).read([tmp_path / "train.txt"])
 
 
 def test_training_data_are_files_or_folders_and_no_pipes(tmp_path):

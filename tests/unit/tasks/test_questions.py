@@ -108,7 +108,7 @@ def test_every_word_is_in_a_window_and_offsets_are_those_of_the_passage():
 BAD = [
     ({"question": QUESTION, "passage": ""}, "the passage is empty. Give a question and the passage that answers it."),
     ({"question": "  ", "passage": PASSAGE}, "the question is empty."),
-    ({"question": QUESTION}, 'has None as its passage, but this model reads {"question": "…", "passage": "…"}.'),
+    ({"question": QUESTION}, 'has no passage, but this model reads {"question": "…", "passage": "…"}.'),
     (PASSAGE, 'but this model reads {"question": "…", "passage": "…"}.'),
     ({**ASKED, "answer": "x"}, "has the field 'answer', but this model reads"),
     ({"question": QUESTION, "passage": "word " * 40_000}, "has 40,001 tokens, but this model reads at most 10,000"),
@@ -142,7 +142,7 @@ def test_the_command_line_and_python_name_bad_inputs_too(capsys, tmp_path):
     assert ran.err.count("saccade: input") == 2
     assert "Traceback" not in ran.err
     model = saccade.load(folder, device="cpu")
-    with pytest.raises(DataError, match="has None as its passage"):
+    with pytest.raises(DataError, match="has no passage"):
         model({"question": QUESTION})
     assert model(ASKED).text == run(capsys, "predict", folder, QUESTION, PASSAGE).out.rstrip("\n")
 

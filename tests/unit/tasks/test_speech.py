@@ -136,7 +136,7 @@ def test_a_wrong_file_among_others_is_named_and_the_rest_answered(folder, capsys
 
 
 def test_times_are_for_speech_alone(folder, capsys, tmp_path):
-    settings = {**translation(tmp_path), "train": {"steps": 1, "accelerator": "cpu", "precision": "fp32"}}
+    settings = {**translation(tmp_path), "train": {"steps": 1, "device": "cpu", "precision": "fp32"}}
     train(parse_recipe(RecipeText(settings, "test")), tmp_path / "text")
     assert "--timestamps is for models of speech" in refused(capsys, "predict", tmp_path / "text", "a", "--timestamps")
 

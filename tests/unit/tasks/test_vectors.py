@@ -29,7 +29,7 @@ def settings(folder, *, tune, task="classification", **model):
             "trainable": tune,
         },
         "model": {"embedding": 4, "encoder": {"width": 6}, "decoder": {"width": 6}, **model},
-        "train": {"steps": 5, "lr": 0.01, "precision": "fp32", "accelerator": "cpu", "validate_every": 5},
+        "train": {"steps": 5, "lr": 0.01, "precision": "fp32", "device": "cpu", "validate_every": 5},
     }
 
 

@@ -52,12 +52,12 @@ def start(**settings):
 def test_more_gpus_than_there_are_are_refused(monkeypatch):
     gpus(monkeypatch, 2)
     with pytest.raises(ConfigError, match=r"train\.devices is 3, but this machine has 2 GPUs"):
-        start(accelerator="cuda", devices=3)
+        start(device="cuda", devices=3)
 
 
 def test_fsdp_needs_gpus():
     with pytest.raises(ConfigError, match=r"train\.strategy is fsdp, which needs GPUs\. Use ddp"):
-        start(accelerator="cpu", strategy="fsdp")
+        start(device="cpu", strategy="fsdp")
 
 
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
@@ -65,7 +65,7 @@ def test_one_process_starts_in_silence_and_leaves_no_trace(precision, capfd):
     before, handler = dict(os.environ), logging.StreamHandler()
     logging.getLogger().addHandler(handler)
     try:
-        with launched(TrainConfig(accelerator="cpu"), precision) as fabric:
+        with launched(TrainConfig(device="cpu"), precision) as fabric:
             assert fabric.world_size == 1
             assert fabric.device.type == "cpu"
     finally:
@@ -79,12 +79,12 @@ def test_more_processes_than_a_processor_takes_are_refused(monkeypatch, cores, m
     """The limit is the larger of a constant and the number of cores."""
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     with pytest.raises(ConfigError, match=rf"train\.devices is {most + 1}, but this machine takes {most} processes at"):
-        _fabric(TrainConfig(accelerator="cpu", devices=most + 1), "32-true")  # the test starts no process
+        _fabric(TrainConfig(device="cpu", devices=most + 1), "32-true")  # the test starts no process
 
 
 def test_an_error_of_training_comes_out_as_it_is():
     for error in (RuntimeError("shapes differ"), RuntimeError("gloo: connection closed"), ZeroDivisionError()):
-        with pytest.raises(type(error)) as told, launched(TrainConfig(accelerator="cpu"), "32-true"):
+        with pytest.raises(type(error)) as told, launched(TrainConfig(device="cpu"), "32-true"):
             raise error
         assert told.value is error, "a single process has no others that could end"
 

@@ -302,6 +302,15 @@ def test_a_translator_is_trained_logged_and_loadable(tmp_path):
     assert load_task(tmp_path / "out").predict(["ant bee"], recipe_of(settings(tmp_path)).search)[0].text is not None
 
 
+def test_the_first_steps_get_no_advice_about_attention(tmp_path, monkeypatch):
+    job, told = Sentences([[0]], losses=[{"loss": 1.0, "notes": ["almost uniform"]}] * 20), []
+    monkeypatch.setattr(job, "note", told.append)
+    monkeypatch.setattr(job, "validated", lambda entry: told.append(entry["step"]))
+    run(job, tmp_path, steps=20, validate_every=1)
+    assert told[:3] == [1, 2, "almost uniform"]
+    assert told.count("almost uniform") == 19
+
+
 def test_a_model_without_attention_has_no_health_to_log(tmp_path):
     train_here(tmp_path, model={"preset": "cho", "attention": None}, steps=2, validate_every=2)
     assert set(log_of(tmp_path / "out")[-1]["valid"]) == {"loss"}

@@ -104,5 +104,5 @@ def test_the_probe_is_a_program():
 def test_precision_is_chosen_for_the_devices_of_all_nodes(monkeypatch, tmp_path):
     seen = []
     monkeypatch.setattr(loop, "choose_precision", lambda *given: seen.append(given) or "fp32")
-    assert loop._precision(TrainConfig(devices=2, nodes=3, accelerator="cpu"), tmp_path, False) == "fp32"
+    assert loop._precision(TrainConfig(devices=2, nodes=3, device="cpu"), tmp_path, False) == "fp32"
     assert seen == [("auto", "cpu", 6)]

@@ -88,6 +88,7 @@ def predict(
     format: Annotated[
         Literal["text", "jsonl"], typer.Option(help="Output format; jsonl has scores and attention.")
     ] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
@@ -130,6 +131,8 @@ def predict(
         "precision": precision,
     }
     chosen = {name: value for name, value in options.items() if value is not None}
+    _check_sampling(chosen, loaded.search(**chosen).sample)
+    format = "jsonl" if as_json else format
     refused: list[str] = []
 
     def on_error(why: str) -> None:
@@ -170,6 +173,15 @@ def _transcribed(
         except DataError as error:
             on_error(str(error))
             yield blank(path)
+
+
+def _check_sampling(chosen: dict[str, Any], sample: bool) -> None:
+    """Raise ConfigError for options of sampling without sampling."""
+    from saccade.errors import ConfigError
+
+    idle = [f"--{name.replace('_', '-')}" for name in ("temperature", "top_k", "top_p", "seed") if name in chosen]
+    if idle and not sample:
+        raise ConfigError(f"{', '.join(idle)} changes nothing without --sample. Add --sample, or leave it out.")
 
 
 def _lines(reads: Modality, inputs: list[str] | None, file: Path | None) -> Iterator[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,5 +31,29 @@ def recipes(
     if json:
         print_json(found)
         return
-    rows = [(entry, str(settings["task"]), str(settings.get("note", ""))) for entry, settings in found.items()]
-    table("Recipes", ("name", "task", "what it does"), rows)
+    first = [name for name in ("own-data", "english-french") if name in found]
+    rows = [
+        (
+            entry,
+            str(found[entry]["task"]),
+            _data(entry, found[entry]),
+            found[entry].get("takes", ""),
+            _note(found[entry]),
+        )
+        for entry in [*first, *(name for name in found if name not in first)]
+    ]
+    table("Recipes", ("name", "task", "data", "takes", "what it does"), rows)
+
+
+def _note(settings: dict[str, Any]) -> str:
+    return str(settings.get("note", ""))
+
+
+def _data(name: str, settings: dict[str, Any]) -> str:
+    """Return where the data of a recipe come from."""
+    from saccade.data.public import public_set
+
+    if settings.get("data", {}).get("corpus"):
+        return "built in"
+    known = public_set(name)
+    return f"files: saccade data {known}" if known else "your files"

@@ -13,10 +13,16 @@ __all__ = ["train"]
 
 
 def train(
-    recipe: Annotated[str, typer.Argument(help="A recipe file, or the name of a built-in recipe (saccade recipes).")],
+    recipe: Annotated[
+        str,
+        typer.Argument(
+            help="A recipe file, the name of a built-in recipe (saccade recipes), or a model folder to resume."
+        ),
+    ],
     set_: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: --set train.lr=3e-4")] = None,
     out: Annotated[Path | None, typer.Option(help="Model folder to create; default: runs/NAME.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume a stopped training run.")] = False,
+    device: Annotated[str | None, typer.Option(help="Device: auto, cpu, cuda or mps.")] = None,
     devices: Annotated[int | None, typer.Option(min=1, help="Processes or GPUs that share each batch.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
     trust_code: Annotated[bool, typer.Option("--trust-code", help="Let the recipe import outside code.")] = False,
@@ -26,13 +32,14 @@ def train(
     Example: saccade train english-french --set train.steps=500 --out runs/first
     """
     from saccade.outside import trusting
-    from saccade.runs.recipe import load_recipe
+    from saccade.runs.recipe import recipe_to_train
     from saccade.runs.training import train as train_recipe
 
-    changes = [*(set_ or []), *([f"train.devices={devices}"] if devices else [])]
-    folder = out or Path("runs") / Path(recipe).stem
-    with trusting(trust_code):
-        made = load_recipe(recipe, changes)
+    chosen = {"train.device": device, "train.devices": devices}
+    changes = [*(set_ or []), *(f"{name}={value}" for name, value in chosen.items() if value is not None)]
+    file, folder = _places(Path(recipe), out, resume)
+    with trusting(trust_code, file.parent):
+        made = recipe_to_train(str(file), changes)
         outcome = train_recipe(made, folder, resume=resume, watcher=LiveProgress(every=made.train.log_every))
     progress = outcome.progress
     if json:
@@ -56,3 +63,16 @@ def train(
     why = {"early": "no more progress", "time": "time limit reached"}.get(outcome.why, "done")
     print_status(f"Trained for {progress.step:,} steps in {clock(progress.seconds)} ({why}). The model is {folder}")
     print_status(f"Next: saccade evaluate {folder}")
+
+
+def _places(recipe: Path, out: Path | None, resume: bool) -> tuple[Path, Path]:
+    """Return the recipe's file or name, and the model folder; `recipe` may be a model folder to resume."""
+    from saccade.errors import ConfigError
+
+    if not (recipe / "recipe.yaml").is_file():
+        return recipe, out or Path("runs") / recipe.stem
+    if not resume and out is None:
+        raise ConfigError(
+            f"{recipe} is a model folder. Add --resume to continue its training run, or --out to train its recipe anew."
+        )
+    return recipe / "recipe.yaml", out or recipe

@@ -14,11 +14,12 @@ from saccade.data.public.cnn_dailymail import convert_cnn_dailymail
 from saccade.data.public.flickr8k import convert_flickr8k
 from saccade.data.public.fsdd import convert_fsdd
 from saccade.data.public.hansards import convert_hansards
+from saccade.data.public.mnist import convert_mnist
 from saccade.data.public.omniglot import convert_omniglot
 from saccade.data.public.tatoeba import convert_tatoeba
 from saccade.data.public.trees import convert_trees
 
-__all__ = ["PUBLIC", "PublicSet"]
+__all__ = ["PUBLIC", "PublicSet", "public_set"]
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,16 @@ PUBLIC: dict[str, PublicSet] = {
         "omniglot",
         convert_omniglot,
     ),
+    "mnist": PublicSet(
+        "Handwritten digits, 28 × 28 pixels: 60,000 for training and 10,000 for testing.",
+        "glimpses",
+        "http://yann.lecun.com/exdb/mnist",
+        "not stated there; generally taken as CC BY-SA 3.0",
+        "DIR is a folder with train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz and, for testing, the two files "
+        "t10k-…, also uncompressed. On larger fields: mnist-ram-translated and mnist-ram-cluttered.",
+        "mnist-ram",
+        convert_mnist,
+    ),
     "dailydialog": PublicSet(
         "Dialogues of everyday English, 13,118 of about 8 turns each.",
         "chat",
@@ -169,3 +180,8 @@ PUBLIC: dict[str, PublicSet] = {
         convert_alignment,
     ),
 }
+
+
+def public_set(recipe: str) -> str | None:
+    """Return the name of the public data set that a shipped recipe reads, judging by the recipe's name."""
+    return max((name for name in PUBLIC if f"{recipe}-".startswith(f"{name}-")), key=len, default=None)

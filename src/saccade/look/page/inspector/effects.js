@@ -10,7 +10,8 @@ const KEPT = 200;
 
 /**
  * The request: the answer's tokens up to the last one again, with `column` hidden from all words, or from `row` alone.
- * The last token is not forced, since that may be the end; its probability is among the step's candidates.
+ * The last token is not forced, since that may be the end; its probability is among the step's candidates. A belief
+ * after a glimpse is not forced either.
  */
 export function effectRequest({ asked, trace }, column, row = null) {
   const { detail, pull = [], block = [], options: { beam, sample, ...options }, ...request } = asked;
@@ -18,7 +19,7 @@ export function effectRequest({ asked, trace }, column, row = null) {
   const steps = new Set(row?.places);
   const others = pull.filter(([step, place]) => !places.has(place) || (row && !steps.has(step)));
   const tokens = trace.steps.map((step) => step.token);
-  return { ...request, force: tokens.slice(0, -1),
+  return { ...request, ...(trace.glimpses ? {} : { force: tokens.slice(0, -1) }),
     ...(row ? (block.length ? { block } : {}) : { block: [...new Set([...block, ...places])].sort((one, two) => one - two) }),
     ...(row ? { pull: [...others, ...[...steps].flatMap((step) => [...places].map((place) => [step, place, 0]))] }
       : others.length ? { pull: others } : {}),

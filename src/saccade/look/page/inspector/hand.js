@@ -15,7 +15,8 @@ export class Hand {
     /** Whether this answer can be changed at all: a label is not written token by token. */
     this.possible = app.engine.live && answer.model !== null && writesTokens(answer.trace);
     const crossing = answer.trace.sites.some((each) => each.rows === "target" && each.columns === "source");
-    this.canHide = this.possible && crossing;
+    const steers = this.possible || (app.engine.live && answer.model !== null && Boolean(answer.trace.glimpses));
+    this.canHide = steers && crossing;
     this.canPull = this.canHide && site !== null && site.rows === "target" && site.columns === "source";
   }
 

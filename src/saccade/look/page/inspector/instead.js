@@ -26,5 +26,5 @@ export function instead(pick) {
       likely.length ? shown(likely) : el("p", { class: "quiet" }, "No other word has 1 % or more."),
       more.length > 0 && el("details", {}, el("summary", { "data-key": `more-${step}` }, "less likely"), shown(more)));
   });
-  return steps.length > 0 && el("section", { id: "instead" }, el("h3", {}, "Say instead"), lists);
+  return steps.length > 0 && el("section", { id: "instead" }, el("h3", {}, answer.trace.glimpses ? "Believes, too" : "Say instead"), lists);
 }

@@ -50,7 +50,7 @@ function outlines(figure, hidden) {
 }
 
 /** Arrow keys move over the regions; Enter chooses one. */
-function steer(box, [rows, columns], point, at, pick) {
+export function steer(box, [rows, columns], point, at, pick) {
   box.addEventListener("keydown", (event) => {
     const by = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
     const here = at();

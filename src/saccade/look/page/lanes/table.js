@@ -1,4 +1,5 @@
 // The kinds of lanes, and which of them shows a side of a trace.
+import { glimpseLane } from "saccade/lanes/glimpses";
 import { imageLane } from "saccade/lanes/image";
 import { passageLane } from "saccade/lanes/passage";
 import { imageView } from "saccade/lanes/tiles";
@@ -27,6 +28,7 @@ const LONG = 30;
  * @type {{fits: (spec: any) => boolean, make: (spec: any) => any, alone: boolean}[]}
  */
 const KINDS = [
+  { fits: ({ answer, rows }) => answer.figure.side !== null && Boolean(answer.trace.glimpses) && !rows, make: glimpseLane, alone: false },
   { fits: ({ answer, rows }) => answer.figure.side !== null && !rows, make: imageLane, alone: true },
   { fits: ({ side, rows }) => side !== undefined && isSound(side) && !rows, make: soundLane, alone: false },
   { fits: ({ side }) => Boolean(side?.turn_of), make: turnsLane, alone: true },

@@ -2,6 +2,7 @@
 import { button, byId, el, redraw } from "saccade/base/dom";
 import { clip, visible } from "saccade/base/format";
 import { untouched } from "saccade/state/link";
+import { drawing } from "saccade/share/draw";
 import { takeFile } from "saccade/share/files";
 import { record } from "saccade/share/microphone";
 import { field, names, talkButtons } from "saccade/stage/fields";
@@ -72,6 +73,7 @@ function row(app, open) {
   }
   return el("div", { class: "ask" },
     ["picture", "sound"].map((kind) => app.readsFiles(kind) && fileField(app, kind)),
+    app.readsFiles() && draws(app) && drawing(app),
     open ? names(app).map((name) => field(app, name))
       : text(app) && button([el("span", { "aria-hidden": "true" }, "✎"), " Edit the text"], () => edit(app),
         { class: "edit small", "data-key": "edit", title: "/" }),
@@ -79,6 +81,9 @@ function row(app, open) {
       { class: "small", "data-key": "undo-text", title: "Z" }),
     examples(app));
 }
+
+/** Whether a selected model reads drawings. */
+const draws = (app) => app.models.some(({ name, task }) => task === "glimpses" && app.state.models.includes(name));
 
 /** Another text can be taken back here; a change of the answer beside what came of it. */
 const takesBack = (app, open) => (!open || app.reads === "dialogue") && app.depth > 0 && !app.back && untouched(app.state);

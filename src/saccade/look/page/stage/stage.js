@@ -20,6 +20,7 @@ const SHIFT = 0.01;
 const UNKNOWN = "not in the model's vocabulary";
 const NAMES = { source: "Read", target: "Wrote", written: "Wrote before" };
 const TASK_NAMES = { questions: { source: "Passage", question: "Question", target: "From, to", summary: "Attends" },
+  glimpses: { source: "Image", target: "Believes" },
   chat: { source: "Said", target: "Replies" } };
 const nameOf = (side, task) => TASK_NAMES[task]?.[side] ?? NAMES[side] ?? side;
 
@@ -71,7 +72,7 @@ function cutNote({ trace, site }) {
   const most = trace.options.max_length;
   const last = trace.sides.get("target")?.marks ?? [];
   if ((site && site.rows !== "target") || !trace.steps.length || last.includes(trace.steps.length - 1)
-    || ["classification", "episodes", "questions"].includes(trace.task)) return null;
+    || ["classification", "episodes", "glimpses", "questions"].includes(trace.task)) return null;
   return el("span", { class: "cut" }, `… cut at ${Number.isInteger(most) ? most : trace.steps.length} tokens`);
 }
 

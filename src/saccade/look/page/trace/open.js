@@ -78,6 +78,14 @@ function checkSteps(steps, sides, where) {
   return steps;
 }
 
+function checkGlimpses(glimpses, steps, where) {
+  if (glimpses === null || glimpses === undefined) return null;
+  const box = (edges) => listOf(edges, number) && edges.length === 4;
+  need(record(glimpses) && listOf(glimpses.boxes, (scales) => listOf(scales, box) && scales.length > 0)
+    && glimpses.boxes.length === steps.length, `${where} has glimpses without a box for each of its ${steps.length} steps.`);
+  return glimpses;
+}
+
 function checkBeams(beams, where) {
   if (beams === null || beams === undefined) return null;
   const at = `${where}: the beam`;
@@ -138,7 +146,8 @@ export async function openTrace(source, where) {
   need(defaultSite === null || sites.some((site) => site.name === defaultSite),
     `${where} has a default_site that is none of its sites.`);
   need(listOf(found.left_out ?? [], text), `${where} has left_out that is no list of sentences.`);
+  const steps = checkSteps(found.steps ?? [], sides, where);
   return { source, task: found.task, model: found.model, options, text: found.text, score: found.score, sides, sites,
-    steps: checkSteps(found.steps ?? [], sides, where), vectors, beams: checkBeams(found.beams, where), gold,
+    steps, vectors, glimpses: checkGlimpses(found.glimpses, steps, where), beams: checkBeams(found.beams, where), gold,
     leftOut: found.left_out ?? [], defaultSite };
 }
