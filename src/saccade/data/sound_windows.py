@@ -1,4 +1,4 @@
-"""Long recordings in windows that end at pauses, read piece by piece, so that memory stays flat."""
+"""Long recordings in windows that end at pauses, read a few seconds at a time, so that memory stays flat."""
 
 from __future__ import annotations
 
