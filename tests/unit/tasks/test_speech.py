@@ -18,12 +18,13 @@ from helpers.sounds import tone, wav
 from helpers.tasks import MODEL, speech
 from saccade.attention import Tape
 from saccade.batch import EOS, PAD, Batch
-from saccade.data.example import Example
+from saccade.data.example import Example, Links
 from saccade.data.sounds import Sound
 from saccade.errors import ConfigError, DataError
 from saccade.recipes import RecipeText
 from saccade.runs.recipe import parse_recipe
 from saccade.runs.training import train
+from saccade.tasks.speech import linked_times
 from saccade.train.terms import Ctc
 
 RATE = 8000
@@ -195,3 +196,15 @@ def test_a_long_recording_is_transcribed_by_windows(model, folder, capsys):
     assert (ran.code, ran.out) == (1, f"\n{found.text}\n")
     with pytest.raises(ConfigError, match="window is 0, but must be from 1 to 600"):
         model.transcribe(folder / "long.wav", window=0)
+
+
+def test_translations_are_scored_by_bleu_and_by_links(model):
+    """Each written word should attend to the spoken words that it is linked to; words without a link do not count."""
+    links = Links(frozenset({(0, 1), (1, 0), (2, 0)}))
+    example = Example(source="a b c", target="low high middle", links=links, times=((0, 0.1), (0.1, 0.2), (0.2, 0.3)),
+                      sound=Sound(SOUND, RATE))  # fmt: skip
+    assert linked_times(example) == {0: (0.1, 0.3), 1: (0, 0.1)}
+    found = model.evaluate([example])
+    assert next(iter(found.metrics)) == "bleu"
+    assert found.statistics["pointing"].counts[0, 0] == 2
+    assert "time_error" not in found.metrics
