@@ -28,7 +28,7 @@ BANNED = {
     r"(a|each|every|this|that|one) training(?=[.,;:)]| (is|was|that|which|ends|stops|of)\b)": "a training run",
     r"graph recordings?|recording of (a|the) (graph|update|step|search|attention)": "CUDA graph capture; its weights",
     r"pieces?": "subwords; parts",
-    r"twins?": "the reference",
+    r"twin": "the reference",
     r"look(s|ed|ing) at": "attends to; shows, views",
     r"go(es|ing)? on after": "resumes from",
 }

@@ -19,6 +19,7 @@ from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
 from saccade.tasks.episode_inputs import Support
 from saccade.tasks.inputs import Input
+from saccade.tasks.seeds import SEED
 from saccade.tasks.tracing import TraceOptions
 from saccade.trace import Trace
 from saccade.train.devices import find_accelerator
@@ -156,6 +157,24 @@ class Model:
         given = Support(support)
         found: list[Prediction] = self([{"support": given, "query": query} for query in queries], **options)
         return found
+
+    def sample(
+        self, count: int = 1, *, seed: int = 1, label: str | None = None, attention: bool = True
+    ) -> list[Prediction]:
+        """Draw images with a model that generates images; each has an `image` and the attention of its places.
+
+        The images have the seeds `seed`, `seed` + 1 and so on. label: the class of all images; by default, a model with
+        classes draws them in turn.
+        """
+        if self.task.reads is not SEED:
+            raise ConfigError(f"this model reads a {self.task.reads.name}, and draws no images. Use one that does.")
+        if count < 1:
+            raise ConfigError(f"{count} images are asked for. Ask for 1 or more.")
+        wanted = {} if label is None else {"class": label}
+        inputs = [{"seed": seed + number, **wanted} for number in range(count)]
+        for given in inputs:
+            self._check(given, "the input")
+        return in_batches(self.task, inputs, self.search(), attention=attention)
 
     def evaluate(self, examples: Iterable[Example], **options: Any) -> Evaluation:
         """Compute the task's metrics on some examples."""

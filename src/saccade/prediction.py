@@ -200,6 +200,9 @@ class Prediction:
     words: list[TimedWord] = field(default_factory=list, repr=False)
     """For speech: the words with their times, computed from attention."""
 
+    image: NDArray[np.uint8] | None = field(default=None, repr=False)
+    """For models that generate images: the image, (height, width, 3)."""
+
     notes: list[str] = field(default_factory=list)
     """What the model did not read of its input, in sentences."""
 

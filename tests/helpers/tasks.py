@@ -331,6 +331,14 @@ def speech(folder: Path, count: int = 110) -> dict[str, Any]:
     return {**task, "data": data, "objective": {"ctc": {"weight": 0.3}}, "train": TRAIN}
 
 
+def generating(folder: Path) -> dict[str, Any]:
+    """Drawings of two shapes; both networks attend on grids of two sizes."""
+    data = {"corpus": "twins", "size": 60, "held_out": 12, "image_size": 32, "cache": str(folder / "cache")}
+    model = {"preset": "sagan", "noise": 4, "generator": [8, 4, 4], "discriminator": [4, 4], "attend": [8], "patch": 2}
+    train = {**TRAIN, "tokens_per_batch": 8, "metric": "kid", "ema": 0.9, "betas": [0.0, 0.9]}
+    return {"task": "image-generation", "data": data, "model": model, "train": train}
+
+
 def _pointer(folder):
     return {**copying(folder), "task": "translation", "output": "pointer"}
 
@@ -370,6 +378,9 @@ CASES = {
     "episodes": Case(drawn_episodes, _drawn, "nowhere.png"),
     "chat": Case(_chat, _histories, "{}"),
     "speech": Case(speech, _sounds, "nowhere.wav"),
+    "image-generation": Case(
+        generating, lambda folder: ["3", '{"seed": 5, "class": "red rows"}', '{"seed": 4}'], "a red disc"
+    ),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),
     "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
     "translation, pointer": Case(_pointer, _copied),

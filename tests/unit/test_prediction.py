@@ -213,10 +213,9 @@ def test_of_a_picture_heads_are_panels_and_words_that_look_at_words_a_matrix(tmp
         (FigureSpec("matrix", site="encoder.self"), "matrix cannot show this"),
         (FigureSpec("overlay", site="decoder.self"), r"but decoder\.self attends to words\. Draw a matrix"),
         (
-            FigureSpec(site="encoder.self"),
+            FigureSpec("heads", site="encoder.self"),
             r"encoder\.self attends from region to region.*figure for each of 6.*cross\.0",
         ),
-        (FigureSpec("heads", site="encoder.self"), "attends from region to region"),
         (FigureSpec(site="cross.0", head=2), r"there is no head 3 \(in Python: head=2\): cross\.0 has 2 heads"),
         (FigureSpec(site="cros"), "attention site 'cros' does not exist"),
         (
@@ -231,6 +230,20 @@ def test_of_a_picture_some_views_make_no_sense(view, message, tmp_path):
         attention.draw(view=view)
     with pytest.raises(ConfigError, match=message):
         attention.save(tmp_path / "x.svg", view=view)
+
+
+def test_of_regions_that_attend_to_regions_three_have_a_panel(tmp_path):
+    attention, view = of_a_picture(), FigureSpec(site="encoder.self")
+    overlay = attention.overlay(view)
+    assert [len(panel.marks) for panel in overlay.panels] == [3, 1, 1, 1]
+    assert {panel.marks[0] for panel in overlay.panels[1:]} == set(overlay.panels[0].marks)
+    for panel in overlay.panels[1:]:
+        ((x0, y0, _, _), _) = panel.marks[0]
+        region = round(3 * x0) + 3 * round(2 * y0)
+        np.testing.assert_allclose(panel.weights.ravel(), attention.matrix("encoder.self")[region], atol=1e-6)
+    attention.save(tmp_path / "x.svg", view=view)
+    assert (tmp_path / "x.svg").read_text().count("<circle ") == 6
+    assert "self-attention between regions" in attention.draw(60, view=view)
 
 
 def test_words_that_look_at_words_have_no_overlay():

@@ -11,7 +11,20 @@ from pathlib import Path
 import typer
 
 import saccade
-from saccade.cli.commands import cache, chat, compare, data, demo, evaluate, look, predict, recipes, serve, train
+from saccade.cli.commands import (
+    cache,
+    chat,
+    compare,
+    data,
+    demo,
+    evaluate,
+    look,
+    predict,
+    recipes,
+    sample,
+    serve,
+    train,
+)
 from saccade.cli.commands import explain as explain_command
 from saccade.cli.terminal import print_error, print_status
 from saccade.errors import ConfigError, SaccadeError
@@ -48,7 +61,21 @@ def _new_name(option: str) -> str:
     return _RENAMED[option]
 
 
-for command in (demo, train, predict, chat, evaluate, compare, look, explain_command, serve, recipes, data, cache):
+for command in (
+    demo,
+    train,
+    predict,
+    sample,
+    chat,
+    evaluate,
+    compare,
+    look,
+    explain_command,
+    serve,
+    recipes,
+    data,
+    cache,
+):
     app.command(command.__name__, context_settings={"token_normalize_func": _new_name})(command)
 
 

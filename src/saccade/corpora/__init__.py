@@ -25,6 +25,7 @@ from saccade.corpora.stories import BOUNDS as STORY_BOUNDS
 from saccade.corpora.stories import stories
 from saccade.corpora.stream import LONGEST, SHORTEST
 from saccade.corpora.talk import TURNS, talk
+from saccade.corpora.twins import keeps_rule, twins
 from saccade.data.example import Example
 from saccade.data.forms import CAPTIONS, DIALOGUES, ORDERS, PAIRS, QUESTIONS, SPEECH, SUMMARIES, TEXT, Form
 from saccade.data.labeled_images import LABELED_IMAGES
@@ -45,6 +46,7 @@ __all__ = [
     "spoken",
     "stories",
     "talk",
+    "twins",
 ]
 
 
@@ -59,7 +61,7 @@ class Corpus(NamedTuple):
     images are drawn. options: further arguments of the generator, taken from a recipe's data settings.
     examples: inputs to try with a model trained on it; a corpus of images draws some instead.
     bounds: fewest and most words, or turns of a dialogue, that it can be asked for. lengths: those of a recipe that
-    sets none.
+    sets none. rule: checks whether an image (height, width, 3), such as a generated one, could be of the corpus.
     """
 
     generate: Generate
@@ -72,6 +74,7 @@ class Corpus(NamedTuple):
     examples: tuple[str | dict[str, str], ...] = ()
     bounds: tuple[int, int] = (SHORTEST, LONGEST)
     lengths: tuple[int, int] = (3, 20)
+    rule: Callable[[Any], bool] | None = None
 
 
 _POINTS = (
@@ -267,5 +270,15 @@ CORPORA: dict[str, Corpus] = {
         options=lambda data: data.spoken.model_dump(),
         bounds=SPOKEN_BOUNDS,
         lengths=(1, 7),
+    ),
+    "twins": Corpus(
+        twins,
+        "Images of two far-apart shapes that share their color and pattern, for models that generate images.",
+        "image-generation",
+        LABELED_IMAGES,
+        ("images",),
+        bounds=(2, 2),
+        lengths=(2, 2),
+        rule=keeps_rule,
     ),
 }

@@ -16,7 +16,7 @@ from saccade.data.features import Feature
 from saccade.data.image_store import ImageStore
 from saccade.data.store import Column, Numbered
 
-__all__ = ["ImageFeature"]
+__all__ = ["ImageFeature", "OnlyImageFeature"]
 
 
 class ImageFeature(Feature):
@@ -47,3 +47,9 @@ class ImageFeature(Feature):
 
     def fingerprint(self) -> Any:
         return [self.name, self.images.size, self.images.how, np.packbits(self.images.whole).tobytes().hex()]
+
+
+class OnlyImageFeature(ImageFeature):
+    """Images that are the only input of their examples, so that a batch is measured by its number of images."""
+
+    sized = True

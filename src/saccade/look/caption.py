@@ -54,9 +54,15 @@ class Shown(NamedTuple):
     """Whether the rows are the label of a classifier, which is no written word."""
 
     @property
+    def of_regions(self) -> bool:
+        """Whether regions of an image attend to regions."""
+        return self.pictured and self.sides[0] == self.sides[1]
+
+    @property
     def source(self) -> str:
         """Model, kind of attention, layer and heads: "bahdanau, cross-attention, layer 2 of 6, mean of 8 heads"."""
-        parts = [self.model, way_of(*self.sides).lower()]
+        way = "self-attention between regions" if self.of_regions else way_of(*self.sides).lower()
+        parts = [self.model, way]
         every = self.view.style == "heads"
         if self.view.site or not every or self.pictured:
             parts.append(layer_of(self.site, self.like))
@@ -78,6 +84,7 @@ class Shown(NamedTuple):
         who = _WHO.get(self.sides, ("attending", "attended"))
         writes, reads = (f"the {kind} {word}" for kind in who)
         writes = "the predicted label" if self.labeled else writes
+        writes = "the region with a dot" if self.of_regions else writes
         reads = "a region" if self.pictured else "an interval of time" if style == "sound" else reads
         if style == "passage":
             every = f"{writes} pays to {reads}" if self.labeled else f"all {who[0]} {word}s together pay to {reads}"
@@ -93,6 +100,8 @@ def layer_of(site: str, like: Sequence[str]) -> str:
     """Return which of several sites this one is: "layer 2 of 6", or its name; nothing if it is alone."""
     if len(like) < 2:
         return ""
+    if len({name.partition(".")[0] for name in like}) > 1:
+        return site
     return f"layer {like.index(site) + 1} of {len(like)}" if all(map(_NUMBER.search, like)) else site
 
 
@@ -121,6 +130,8 @@ def _strongest_words(maps: Sequence[Map], lanes: tuple[str, str]) -> str:
 def _strongest_regions(overlay: Overlay) -> str:
     panels = overlay.panels[1 : MOST + 1]
     links = (f"{_word(panel.name)} ← {panel.strongest}" for panel in panels)
+    if overlay.of_regions:
+        return f"An image. Region of the strongest attention: {'; '.join(links)}."
     return f"Read: an image. Wrote: {_text([panel.name for panel in panels])}. Strongest region: {'; '.join(links)}."
 
 

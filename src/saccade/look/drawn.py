@@ -48,6 +48,7 @@ from saccade.look.design import way_of
 from saccade.look.map import check_cells
 from saccade.look.overlay_svg import OverlayDrawing
 from saccade.look.passage import draw_long, runs_on
+from saccade.look.queries import region_overlay
 from saccade.look.svg import Drawing
 
 __all__ = ["DrawnAttention"]
@@ -178,6 +179,8 @@ class DrawnAttention(ABC):
         view = view or FigureSpec()
         view = replace(view, gold=tuple(view.gold))  # it may be an iterator, and is used more than once
         self.matrix(view.site)  # raises for a site that does not exist, or if there is no attention
+        if self.picture is not None and self._between_regions(view.site):
+            return region_overlay(self.picture, self.matrix(self._default(view.site), view.head, words=False))
         image = self._attended_image(view.site)
         map = self.map(view.site, view.head, view.gold, words=view.words)
         return Overlay.of(image, map, word_of=None if view.words else self.target.word_of, sinks=view.sinks)
@@ -321,6 +324,11 @@ class DrawnAttention(ABC):
             return False
         return self._sides(self._default(site))[1] == self.source
 
+    def _between_regions(self, site: str | None) -> bool:
+        """Return whether regions of the image attend to regions."""
+        rows, columns = self._sides(self._default(site))
+        return self.picture is not None and rows == columns == self.source
+
     def _attended_image(self, site: str | None) -> Picture:
         """Return the input image; raise ConfigError if the site's rows are not words or its columns not regions."""
         if self.picture is None or not self._attends_to_image(site):
@@ -329,9 +337,12 @@ class DrawnAttention(ABC):
                 f"an overlay shows the image regions that words attend to, but {name} attends to words. Draw a matrix."
             )
         if site is not None and not self._attends_to_source(site):
+            words = (
+                f", or choose a site with words as rows: {', '.join(self.source_sites)}" if self.source_sites else ""
+            )
             raise ConfigError(
                 f"{site} attends from region to region, which needs a figure for each of {self.picture.regions}. "
-                f"Explore it in a page (.html), or choose a site with words as rows: {', '.join(self.source_sites)}."
+                f"Draw an overlay, which has three of them{words}."
             )
         return self.picture
 

@@ -25,7 +25,17 @@ from saccade.look.map import Map
 from saccade.look.output import Format, check_suffix
 from saccade.look.picture import Box, Picture
 
-__all__ = ["NAME", "Overlay", "Panel", "Tiles", "head_columns", "key_notes", "save_overlay", "save_overlay_heads"]
+__all__ = [
+    "DOT",
+    "NAME",
+    "Overlay",
+    "Panel",
+    "Tiles",
+    "head_columns",
+    "key_notes",
+    "save_overlay",
+    "save_overlay_heads",
+]
 
 NAME = "input image"
 """The label of the panel with the plain image."""
@@ -39,6 +49,8 @@ SIZE, GAP, LABEL, BELOW = 9.9, 1.15, 1.6, 0.85
 """In letters: the width of a panel, the gap beside it, the height of the word above it, and the gap below."""
 SMALL, NARROW = 5.5, 0.5
 """In letters: width and gap of panels in a figure of all heads."""
+DOT = 0.07
+"""The width of a dot, as a share of the panel."""
 PIXELS = 3.0
 """Heatmap pixels per point of a panel."""
 
@@ -53,6 +65,8 @@ class Panel:
     """True for marks, whose labels are gray."""
     boxes: tuple[Box, ...] = ()
     """The gold regions of the word, if known."""
+    marks: tuple[tuple[Box, str], ...] = ()
+    """Regions with a dot in their middle, each with its color: those that attend, if regions attend to regions."""
 
     @property
     def share(self) -> str:
@@ -102,6 +116,11 @@ class Overlay:
         return cls(picture, tuple(made))
 
     @property
+    def of_regions(self) -> bool:
+        """True if regions of the image attend, not words."""
+        return any(panel.marks for panel in self.panels)
+
+    @property
     def knows_boxes(self) -> bool:
         """True if a panel has boxes to outline."""
         return any(panel.boxes for panel in self.panels)
@@ -111,7 +130,8 @@ def key_notes(overlay: Overlay, *, shares: bool = True) -> str:
     """Return the legend of the panels; with `shares`, it explains the percentages beside the words."""
     count = f"{overlay.picture.rows} × {overlay.picture.columns}"
     percentages = f"; %: the highest weight of {count} regions" if shares else ""
-    return f"clear: high attention; line: half of the maximum{percentages}"
+    dots = "dot: the attending region; " if overlay.of_regions else ""
+    return f"{dots}clear: high attention; line: half of the maximum{percentages}"
 
 
 class Tiles:
@@ -190,6 +210,10 @@ def _draw(page: Sheet, picture: Picture, panel: Panel, box: tuple[float, float, 
         outline = (left + x0 * width, top + y0 * height, (x1 - x0) * width, (y1 - y0) * height)
         page.box(outline, edge="#ffffff", line=2.4, counts=False)
         page.box(outline, edge=GOLD, line=1.3, counts=False)
+    for (x0, y0, x1, y1), color in panel.marks:
+        size = DOT * width
+        corner = left + (x0 + x1) / 2 * width - size / 2, top + (y0 + y1) / 2 * height - size / 2
+        page.box((*corner, size, size), fill=color, edge="#ffffff", line=0.8, corner=size / 2, counts=False)
     page.box(box, edge=FAINT, line=0.6)  # separates a light image from the white page
 
 

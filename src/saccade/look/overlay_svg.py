@@ -12,7 +12,7 @@ from saccade.look import text_width
 from saccade.look.design import GOLD, MUTED, TEXT
 from saccade.look.heatmap import heatmap
 from saccade.look.output import Format, described
-from saccade.look.overlay import BOXES, NAME, Overlay, Panel, Tiles, key_notes
+from saccade.look.overlay import BOXES, DOT, Overlay, Panel, Tiles, key_notes
 from saccade.look.picture import data_address
 
 __all__ = ["OverlayDrawing", "write_svg"]
@@ -51,7 +51,8 @@ class OverlayDrawing:
 
     def __str__(self) -> str:
         about = " ".join(text_width.visible(panel.name) for panel in self.overlay.panels[1:])
-        label = f"Attention over the image for each word: {about}"
+        kind = "region" if self.overlay.of_regions else "word"
+        label = f"Attention over the image for each {kind}: {about}"
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" '
             f'viewBox="0 0 {self.width} {self.height}" width="{self.width}" height="{self.height}" '
@@ -86,12 +87,15 @@ class OverlayDrawing:
             size = f'width="{_n((x1 - x0) * width)}" height="{_n((y1 - y0) * height)}"'
             parts.append(f'<rect {corner} {size} fill="none" stroke="{PAPER}" stroke-width="3.4"/>')
             parts.append(f'<rect {corner} {size} fill="none" stroke="{GOLD}" stroke-width="1.8"/>')
+        for (x0, y0, x1, y1), color in panel.marks:
+            middle = f'cx="{_n(left + (x0 + x1) / 2 * width)}" cy="{_n(top + (y0 + y1) / 2 * height)}"'
+            parts.append(f'<circle {middle} r="{_n(DOT * width / 2)}" fill="{color}" stroke="{PAPER}"/>')
         return "<g>" + self._words(panel, left, top - 0.36 * self.tiles.label) + "".join(parts) + "</g>"
 
     def _words(self, panel: Panel, left: float, line: float) -> str:
         place = f'x="{_n(left)}" y="{_n(line)}"'
         if panel.weights is None:
-            return f'<text {place} font-size="{NOTES + 0.5}" {self._muted()}>{NAME}</text>'
+            return f'<text {place} font-size="{NOTES + 0.5}" {self._muted()}>{panel.name}</text>'
         room = self.tiles.width - len(panel.share) * TYPICAL * NOTES - 6
         name = text_width.clip(text_width.visible(panel.name), max(1, int(room / (TYPICAL * FONT))))
         tooltip = f"{text_width.visible(panel.name)}: {panel.strongest}"

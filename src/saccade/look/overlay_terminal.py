@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from saccade.look import terminal, text_width
 from saccade.look.heads import Heads
 from saccade.look.heatmap import COLOUR, light
-from saccade.look.overlay import NAME, Overlay, Panel, head_columns
+from saccade.look.overlay import Overlay, Panel, head_columns
 from saccade.look.picture import Picture
 
 __all__ = ["draw_overlay", "draw_overlay_heads"]
@@ -71,7 +71,7 @@ def _block(picture: Picture, panel: Panel, size: int, colour: bool) -> list[str]
 
 def _named(panel: Panel, size: int) -> str:
     if panel.weights is None:
-        name, share = NAME, ""
+        name, share = panel.name, ""
     else:
         name, share = terminal.label(panel.name), panel.share
     room = size - len(share) - 1

@@ -59,5 +59,13 @@ METRICS: dict[str, Metric] = {
     "own_class": Metric("weight of queries on their own class", "higher", "share"),
     "support": Metric("supporting sentences attended to", "higher", "share"),
     "support_precision": Metric("hops to supporting sentences", "higher", "share"),
+    "kid": Metric("kernel distance of features (KID)", "lower"),
+    "fid": Metric("Fréchet distance of features (FID)", "lower"),
+    "precision": Metric("precision of generated images", "higher", "share"),
+    "recall": Metric("recall of real images", "higher", "share"),
+    "coverage": Metric("classes drawn", "higher", "share"),
+    "agreement": Metric("images of the class asked for", "higher", "share"),
+    "rule": Metric("images that keep the rule", "higher", "share"),
+    "judge_accuracy": Metric("accuracy of the judge on real images"),
     "mass_inside": Metric("attention inside the box"),
 }

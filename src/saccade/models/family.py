@@ -40,7 +40,7 @@ class Family(Config):
     """
 
     reads: ClassVar[str] = "text"
-    """What the family's encoder reads: text, image, labeled image, point, sound or episode.
+    """What the family reads: text, image, labeled image, point, sound, episode or seed.
 
     Heads of other inputs cannot be built."""
 
@@ -71,6 +71,10 @@ class Family(Config):
     def few_shot(self, codes: int, longest: int) -> Classifying:
         """Build a model that reads labeled images and queries; `longest`: the most labeled images, and one query."""
         raise TypeError(f"{type(self).__name__} reads no episodes: write few_shot()")
+
+    def image_generator(self, classes: int) -> nn.Module:
+        """Build a generator of images and what trains and measures it; `classes`: the number of labels."""
+        raise TypeError(f"{type(self).__name__} draws no images: write image_generator()")
 
     def image_classifier(self, classes: int) -> Classifying:
         """Build a model that reads an image and predicts its class."""

@@ -62,5 +62,6 @@ HEADS: dict[str, Head] = {
     "recognizer": Head(lambda family, frames, vocabulary: family.recognizer(frames, vocabulary), "sound"),
     "pointer_network": Head(lambda family, points: family.pointer_network(points), "point"),
     "few_shot": Head(lambda family, codes, longest: family.few_shot(codes, longest), "episode"),
+    "image_generator": Head(lambda family, classes: family.image_generator(classes), "seed"),
     "image_classifier": Head(lambda family, classes: family.image_classifier(classes), "labeled image"),
 }

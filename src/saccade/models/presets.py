@@ -15,6 +15,7 @@ from saccade.models.lstmn import LSTMNConfig
 from saccade.models.matching import MatchingConfig
 from saccade.models.pointer_network import PointerNetworkConfig
 from saccade.models.recurrent import RecurrentConfig
+from saccade.models.sagan import SaganConfig
 from saccade.models.self_attentive import SelfAttentiveConfig
 from saccade.models.snail import SnailConfig
 from saccade.models.transformer import TransformerConfig
@@ -339,8 +340,14 @@ MODELS: dict[str, Preset] = {
     ),
     "snail": Preset(SnailConfig, {}, _TINY_SNAIL, "Mishra et al. 2018, arXiv:1707.03141"),
     "matching-network": Preset(MatchingConfig, {}, {"image": _TINY_IMAGE}, "Vinyals et al. 2016, arXiv:1606.04080"),
+    "sagan": Preset(
+        SaganConfig,
+        {},
+        {"noise": 4, "generator": [4, 4], "discriminator": [4], "attend": [4, 8]},
+        "Zhang et al. 2018, arXiv:1805.08318",
+    ),
 }
-"""All presets, for text, images, points, sound and episodes."""
+"""All presets, for text, images, points, sound, episodes and noise."""
 
 
 def presets_for(head: str) -> dict[str, Preset]:

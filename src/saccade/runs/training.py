@@ -21,6 +21,7 @@ from saccade.recipes.schema import Recipe
 from saccade.runs.corpus import Corpus
 from saccade.runs.folder import build_task, read_folder_recipe, read_tokenizers, write_description, write_model
 from saccade.runs.recipe import rooted
+from saccade.runs.strip import add_to_strip
 from saccade.tasks.base import Task
 from saccade.train.checkpoint import Tensors, latest
 from saccade.train.devices import first_process
@@ -72,6 +73,8 @@ class TrainingJob:
         if recipe.train.metric != "loss":
             found = self.task.evaluate(self._examples, recipe.search).metrics
         numbers, notes = self.task.health(self._examples)
+        if (image := self.task.progress_image()) is not None:
+            add_to_strip(self.folder / "samples", self.objective.step, image)
         return {**found, **numbers, **({"notes": notes} if numbers else {})}
 
     def facts(self) -> dict[str, Any]:

@@ -215,6 +215,10 @@ class Task(ABC):
         """Measure attention on a few validation examples; return numbers for the log and warnings for the user."""
         return {}, []
 
+    def progress_image(self) -> NDArray[np.uint8] | None:
+        """Return a row of images that shows the progress of training, for the log folder; None if there is none."""
+        return None
+
     def begin(self) -> None:
         """Load pretrained parts, such as word vectors, into the untrained model if the recipe names any."""
         settings = self.recipe.embeddings

@@ -11,6 +11,7 @@ from saccade.tasks.chat import Chat
 from saccade.tasks.classification import Classification
 from saccade.tasks.episodes import Episodes
 from saccade.tasks.glimpses import Glimpses
+from saccade.tasks.image_generation import ImageGeneration
 from saccade.tasks.language import Language
 from saccade.tasks.ordering import Ordering
 from saccade.tasks.questions import Questions
@@ -35,6 +36,7 @@ TASKS: dict[str, type[Task]] = {
         Episodes,
         Glimpses,
         Speech,
+        ImageGeneration,
     )
 }
 

@@ -203,6 +203,7 @@ class _Run:
         progress.step += 1
         reached = steps_reached(progress.step, self.config, progress.seconds)
         self.job.objective.progress(reached / self.config.steps)
+        self.job.objective.take_turn(progress.step)
         self.rate = self._rate()
         self.updater.update(group, progress.step, self.rate)
         if self.ema is not None:
@@ -263,7 +264,7 @@ class _Run:
         self.watcher.step({**entry, "seconds_left": max(left, 0.0)})
         if step % config.log_every == 0 or step == config.steps:
             entry |= {"epoch": progress.place[0], "padding": since["padding"] / since["n"], "seconds": progress.seconds}
-            self.log.write(entry)
+            self.log.write(entry | self.job.objective.numbers())
             progress.since_log = Progress().since_log
 
     def _validate(self) -> None:

@@ -45,6 +45,9 @@ class Handed:
 class Objective(nn.Module, ABC):
     """The training loss. It holds the model, so that DDP and FSDP wrap one module."""
 
+    step: int = 0
+    """The number of the current update."""
+
     @abstractmethod
     def losses(self, batch: Batch) -> Losses:
         """Compute the losses of a batch, summed over its examples."""
@@ -55,6 +58,18 @@ class Objective(nn.Module, ABC):
 
     def progress(self, share: float) -> None:
         """Update schedules to the share of training that is done, from 0 to 1; called before every update."""
+
+    def take_turn(self, step: int) -> None:
+        """Prepare for update number `step`, from 1; with several players, decide who learns from it."""
+        self.step = step
+
+    def rate_of(self, parameter: str) -> float:
+        """Return the factor on the learning rate of a parameter, by its name in the objective."""
+        return 1.0
+
+    def numbers(self) -> dict[str, Any]:
+        """Return further numbers for the training log."""
+        return {}
 
     @property
     def phase(self) -> Hashable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -24,12 +25,7 @@ def build_optimizer(
 
     `graphs_on` is the device on which CUDA graphs will capture its steps, or None.
     """
-    wanted = [(decays(owner, name, p), p) for owner, name, p in _owned_parameters(module) if p.requires_grad]
-    groups = [
-        {"params": [parameter for yes, parameter in wanted if yes], "weight_decay": config.weight_decay},
-        {"params": [parameter for yes, parameter in wanted if not yes], "weight_decay": 0.0},
-    ]
-    groups = [group for group in groups if group["params"]]
+    groups = _groups(module, config, graphs_on)
     fused = config.precision != "fp16"  # gradients must be unscaled before clipping, but fused ones unscale in step()
     rate: Any = config.lr
     graphed: dict[str, Any] = {}
@@ -47,6 +43,21 @@ def build_optimizer(
             return torch.optim.SGD(groups, rate, config.momentum, fused=graphs_on is not None)
 
 
+def _groups(module: nn.Module, config: TrainConfig, graphs_on: torch.device | None) -> list[dict[str, Any]]:
+    """Return groups of parameters with one weight decay and, as `scale`, one factor on the learning rate."""
+    scale_of = getattr(module, "rate_of", lambda path: 1.0)
+    found: dict[tuple[float, bool], dict[str, Any]] = {}
+    for path, owner, name, parameter in _owned_parameters(module):
+        scale, decay = scale_of(path), decays(owner, name, parameter)
+        if parameter.requires_grad:
+            found.setdefault((scale, not decay), {"params": [], "scale": scale})["params"].append(parameter)
+    for (scale, no_decay), group in sorted(found.items(), key=itemgetter(0)):
+        rate = config.lr * scale
+        group["weight_decay"] = 0.0 if no_decay else config.weight_decay
+        group["lr"] = rate if graphs_on is None else torch.full((), rate, device=graphs_on)
+    return [group for _, group in sorted(found.items(), key=itemgetter(0))]
+
+
 def decays(owner: nn.Module, name: str, parameter: nn.Parameter) -> bool:
     """Return whether a parameter gets weight decay: weights do; biases, gains and parameters of norms do not.
 
@@ -58,11 +69,11 @@ def decays(owner: nn.Module, name: str, parameter: nn.Parameter) -> bool:
     return parameter.dim() > 1 and "bias" not in name and not isinstance(owner, _NORMS) and not is_gain
 
 
-def _owned_parameters(module: nn.Module) -> Iterator[tuple[nn.Module, str, nn.Parameter]]:
-    """Yield each parameter once, in the order of `module.parameters()`, with its owner module and its name there."""
+def _owned_parameters(module: nn.Module) -> Iterator[tuple[str, nn.Module, str, nn.Parameter]]:
+    """Yield each parameter once, in the order of `module.parameters()`: its path, its owner, and its name there."""
     for path, parameter in module.named_parameters():
         owner, _, name = path.rpartition(".")
-        yield module.get_submodule(owner), name, parameter
+        yield path, module.get_submodule(owner), name, parameter
 
 
 def steps_reached(step: int, config: TrainConfig, seconds: float) -> float:

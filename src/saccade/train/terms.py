@@ -13,7 +13,6 @@ from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
 
@@ -22,11 +21,13 @@ from saccade.attention.tape import Tape
 from saccade.batch import EOS, NO_LABEL, PAD, AskedBatch, Batch
 from saccade.config import Config, Fault, Index, Positive, Share, Weight, check
 from saccade.errors import ConfigError, lookup, unknown_name
+from saccade.kernels.ctc import ctc_losses
 from saccade.models.base import Seq2Seq
 from saccade.outside import find_factory, is_outside
 
 __all__ = [
     "TERMS",
+    "Adversarial",
     "Coverage",
     "Ctc",
     "DoublyStochastic",
@@ -159,9 +160,7 @@ class Ctc(Term):
         logs = model.ctc(tape.tensors["heard"]).float().log_softmax(-1)  # (B, S, V)
         real = batch.expected_mask & (batch.expected != EOS)
         words, sizes = batch.expected.masked_fill(~real, PAD), model.visible(batch)["source"].sum(1)
-        losses = F.ctc_loss(
-            logs.transpose(0, 1), words, sizes, real.sum(1), blank=PAD, reduction="none", zero_infinity=True
-        )
+        losses = ctc_losses(logs, words, sizes, real.sum(1), blank=PAD)
         return (losses * real.any(1)).sum()
 
 
@@ -234,6 +233,25 @@ class Reinforce(Term):
         raise AssertionError("train/hard.py computes this term")
 
 
+class Adversarial(Term):
+    """Settings of generative adversarial training; `train/adversarial.py` computes the losses."""
+
+    name = "adversarial"
+    needs = "images to generate"
+
+    turns: int = Field(1, ge=1, le=10)
+    """Updates of the discriminator for each one of the generator; a step of training is one of these updates."""
+    discriminator_rate: Positive = 4.0
+    """Factor on the learning rate for the discriminator (two time-scale update rule)."""
+    judge_rate: Positive = 4.0
+    """Factor on the learning rate for the classifier whose features measure the images."""
+    shift: int = Field(0, ge=0, le=16)
+    """Maximum random shift, in pixels, of the images that the discriminator sees, real and generated."""
+
+    def loss(self, model: Any, batch: Batch, tape: Tape) -> Tensor:
+        raise AssertionError("train/adversarial.py computes this term")
+
+
 def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int | None = None) -> Tensor:
     """Return the attention (B, T, S) of one site and head, or the mean over all sites or heads if None."""
     sites = model.source_sites if site is None else [site]
@@ -247,7 +265,17 @@ def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int 
 
 TERMS: dict[str, type[Term]] = {
     kind.name: kind
-    for kind in (GuidedAlignment, DoublyStochastic, Coverage, GuidedHops, GuidedSupport, GlimpseReward, Ctc, Reinforce)
+    for kind in (
+        GuidedAlignment,
+        DoublyStochastic,
+        Coverage,
+        GuidedHops,
+        GuidedSupport,
+        GlimpseReward,
+        Ctc,
+        Reinforce,
+        Adversarial,
+    )
 }
 
 

@@ -60,7 +60,7 @@ class Updater:
         """Run optimizer step number `step` on the summed gradients of some batches."""
         made = partial(UpdateResult, group=group, step=step, rate=rate)
         for part in self.optimizer.param_groups:
-            _set(part, rate)
+            _set(part, rate * part.get("scale", 1.0))
         if self.graphs is None or len(group) > 1:
             self._at_once(group, made)
             return

@@ -51,7 +51,8 @@ def changed(preset, path, value):
     reads = PRESETS[preset].family.reads if preset else "text"
     task, corpus = {"text": ("translation", "english-french"), "image": ("captioning", "scenes"),
                     "point": ("ordering", "salesman"), "sound": ("speech", "spoken"),
-                    "episode": ("episodes", "alphabets"), "labeled image": ("glimpses", "digits")}[reads]  # fmt: skip
+                    "episode": ("episodes", "alphabets"), "labeled image": ("glimpses", "digits"),
+                    "seed": ("image-generation", "twins")}[reads]  # fmt: skip
     model = {"preset": preset} if preset else {}
     settings = {"task": task, "data": {"corpus": corpus}, "model": model, "tokenizer": {"shared": True}}
     if preset == "ram":
@@ -90,7 +91,7 @@ def test_the_walk_finds_the_settings():
     ("preset", "path", "whole"), places(), ids=lambda value: ".".join(value or ()) if isinstance(value, tuple) else None
 )
 def test_no_number_is_too_large_for_what_it_is_handed_to(preset, path, whole):
-    listed = path[-1] in ("betas", "lengths") or path[-2:] == ("image_encoder", "channels")
+    listed = path[-1] in ("betas", "lengths", "attend") or path[-2:] == ("image_encoder", "channels")
     for value in (
         (2**31, 2**63, 10**30, -(2**63), 10**5000) if whole else (1e7, 1e300, -1e300, float("nan"), float("inf"))
     ):

@@ -10,6 +10,7 @@ from saccade.cli.commands.explain import explain
 from saccade.cli.commands.look import look
 from saccade.cli.commands.predict import predict
 from saccade.cli.commands.recipes import recipes
+from saccade.cli.commands.sample import sample
 from saccade.cli.commands.serve import serve
 from saccade.cli.commands.train import train
 
@@ -24,6 +25,7 @@ __all__ = [
     "look",
     "predict",
     "recipes",
+    "sample",
     "serve",
     "train",
 ]

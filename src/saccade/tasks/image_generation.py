@@ -1,0 +1,332 @@
+"""Image generation: draw images from noise, and perhaps a class, with a generator trained against a discriminator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from saccade.attention import Tape
+from saccade.batch import Batch
+from saccade.config import Fault
+from saccade.corpora import CORPORA
+from saccade.data.example import Example
+from saccade.data.features import Feature, text_features
+from saccade.data.image_feature import OnlyImageFeature
+from saccade.data.labeled_images import LABELED_IMAGES
+from saccade.data.pictures import fit
+from saccade.data.tokenizer import TokenizerConfig, Tokenizers
+from saccade.errors import ConfigError, DataError
+from saccade.look.picture import Picture
+from saccade.metrics.generated import spread
+from saccade.models import build_head
+from saccade.models.sagan import Sagan, SaganConfig
+from saccade.prediction import AttentionMaps, Prediction, Side
+from saccade.search import SearchConfig, Stop
+from saccade.tasks.base import Evaluation, Split, Task
+from saccade.tasks.image_scores import Judged, evaluation_of
+from saccade.tasks.inputs import shown
+from saccade.tasks.seeds import SEED
+from saccade.tasks.tracing import TraceOptions, begin, describe_sites, plain_side
+from saccade.trace import Step, Trace
+from saccade.train.adversarial import AdversarialLoss
+from saccade.train.terms import Adversarial
+
+if TYPE_CHECKING:
+    from saccade.recipes.schema import Recipe
+
+__all__ = ["ImageGeneration"]
+
+_FOR_OTHERS = ("word_dropout", "label_smoothing", "r_drop", "average")
+"""Training settings that have no meaning for two players."""
+_BATCH = 64
+_WATCHED = 64
+"""Images that are compared at each validation, to notice a collapse."""
+_COLLAPSED, _WINS = 0.1, 0.05
+"""The generator has collapsed if its images vary less than this share of real ones; the discriminator wins outright if
+its loss is lower than this."""
+_EVALUATED = 2**30
+"""The first seed of an evaluation: no image that users usually draw."""
+
+
+class Wish(NamedTuple):
+    """An opened input: a seed, and the number of a class."""
+
+    seed: int
+    label: int
+
+    @property
+    def name(self) -> str:
+        """The seed, as an input line."""
+        return str(self.seed)
+
+
+class ImageGeneration(Task):
+    """Class-conditional or unconditional generation of small images.
+
+    A prediction's text is the class that the judge sees in the image, and its score that class's log-probability.
+    """
+
+    name = "image-generation"
+    reads = SEED
+    form = LABELED_IMAGES
+    head = "image_generator"
+    parts = ("labels",)
+    metrics = ("kid", "fid", "precision", "recall", "coverage", "agreement", "rule", "judge_accuracy")
+    offers = frozenset({"images to generate"})
+    model: Sagan
+
+    @classmethod
+    def learn_tokenizers(cls, config: TokenizerConfig, examples: Callable[[], Iterator[Example]]) -> Tokenizers:
+        return Tokenizers(None, None, sorted({each.label for each in examples() if each.label is not None}))
+
+    @classmethod
+    def faults(cls, recipe: Recipe) -> Iterator[Fault]:
+        yield from super().faults(recipe)
+        for name in _FOR_OTHERS:
+            if getattr(recipe.train, name):
+                yield Fault(("train", name), f"{recipe.task} does not use it: set it to 0")
+        if recipe.train.metric == "loss":
+            why = "the loss of two players does not tell which step is the best: choose kid, fid or another metric"
+            yield Fault(("train", "metric"), why)
+        if recipe.train.devices * recipe.train.nodes > 1:
+            yield Fault(("train", "devices"), "two players train on one device: set devices and nodes to 1")
+        if recipe.train.accumulate > 1:
+            yield Fault(("train", "accumulate"), "batch norm makes large batches differ from several small ones: use 1")
+        if recipe.data.hub is not None:
+            yield Fault(("data", "hub"), f"{recipe.task} reads images from files: name them in data.train")
+        if issubclass(recipe.family, SaganConfig) and (size := _config(recipe).size) != recipe.data.image_size:
+            why = f"the generator draws {size} × {size} pixels, but data.image_size is {recipe.data.image_size}"
+            yield Fault(("model", "generator"), why)
+
+    @classmethod
+    def testable(cls, examples: Sequence[Example]) -> list[Example]:
+        for number, example in enumerate(examples, 1):
+            if example.image is None or example.label is None:
+                raise DataError(f"example {number} has no image or no label, so there is nothing to compare with.")
+        return list(examples)
+
+    def _build(self) -> Sagan:
+        if len(self.labels) < 2:
+            raise DataError(
+                f"the training data have the labels {self.labels}, but the classifier that measures the images needs "
+                "two or more. Sort the images into classes."
+            )
+        made: Sagan = build_head(self.head, self.recipe.model_settings(), len(self.labels))
+        return made
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes."""
+        return self.tokenizers.labels or []
+
+    @property
+    def conditional(self) -> bool:
+        """Whether an input can name a class."""
+        return self.model.classes > 1
+
+    def features(self, split: Split) -> list[Feature]:
+        return [*text_features(self.tokenizers), OnlyImageFeature(split.images())]
+
+    def objective(self) -> AdversarialLoss:
+        settings = self.terms.get(Adversarial.name, Adversarial())
+        assert isinstance(settings, Adversarial)
+        return AdversarialLoss(self.model, settings)
+
+    def length(self, given: Any) -> int:
+        return 1
+
+    def opened(self, given: Any, **limits: Any) -> Wish:
+        if isinstance(given, Wish):
+            return given
+        fields: Mapping[str, Any] = given if isinstance(given, Mapping) else {"seed": int(given)}
+        seed, chosen = fields["seed"], fields.get("class")
+        if chosen is None:
+            return Wish(seed, seed % len(self.labels) if self.conditional else 0)
+        if not self.conditional:
+            raise ConfigError(
+                f"the class {shown(chosen)} is asked for, but this model draws without classes. Leave the class out."
+            )
+        if chosen not in self.labels:
+            raise DataError(f"there is no class {shown(chosen)}. The classes are {', '.join(self.labels)}.")
+        return Wish(seed, self.labels.index(chosen))
+
+    @torch.no_grad()
+    def draw(self, wishes: Sequence[Wish], tape: Tape | None = None) -> tuple[Tensor, Tensor]:
+        """Return images (N, H, W, 3), and the judge's log-probabilities (N, classes); `tape` records both players."""
+        model, training = self.model.eval(), self.model.training
+        noise = torch.stack([noise_of(wish.seed, model.generator.noise) for wish in wishes]).to(self.device)
+        labels = torch.tensor([wish.label for wish in wishes], device=self.device)
+        pixels = model.generate(noise, labels, tape=tape)
+        images = model.images(pixels)
+        if tape is not None:
+            model.score(pixels, labels, tape=tape)
+        logits = model.judge(model.gray(images))[1]
+        model.train(training)
+        return images, logits.float().log_softmax(-1)
+
+    def predict(
+        self,
+        inputs: Sequence[Any],
+        search: SearchConfig,
+        *,
+        attention: bool = True,
+        prefix: str | None = None,
+        stop: Stop | None = None,
+    ) -> list[Prediction]:
+        if prefix is not None:
+            raise ConfigError("an image cannot be given a prefix: leave the prefix out.")
+        wishes = [self.opened(given) for given in inputs]
+        tape = Tape(detach=True) if attention else None
+        images, logs = self.draw(wishes, tape)
+        weights = {site: tape[site].float().cpu().numpy() for site in tape} if tape is not None else {}
+        found = []
+        for row, (wish, pixels) in enumerate(zip(wishes, images.cpu().numpy(), strict=True)):
+            best = logs[row].sort(descending=True)
+            own = {site: part[row] for site, part in weights.items()}
+            every = [
+                Prediction(self.labels[place], score, [self.labels[place]], self._maps(place, own, pixels), wish.name,
+                           image=pixels)
+                for place, score in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+            ][: max(1, search.nbest)]  # fmt: skip
+            every[0].alternatives.extend(every[1:])
+            found.append(every[0])
+        return found
+
+    def _maps(self, label: int, weights: dict[str, NDArray[Any]], pixels: NDArray[np.uint8]) -> AttentionMaps:
+        """Return the attention of both players to a drawn image; `source` is the grid of the default site."""
+        text = self.labels[label]
+        target = Side([text], [text], [0])
+        site = self._default_site(weights)
+        size = math.isqrt(weights[site].shape[-1]) if site else 1
+        source, extra, between = _grid(size), {}, {}
+        for name, part in weights.items():
+            own = math.isqrt(part.shape[-1])
+            side = "source" if own == size else f"grid {own} × {own}"
+            between[name] = (side, side)
+            if own != size:
+                extra[side] = _grid(own)
+        picture = Picture(pixels, size, size) if site else None
+        return AttentionMaps(
+            source, target, weights, (), between, extra, picture=picture, model=self._shown_model(site),
+            default_site=site,
+        )  # fmt: skip
+
+    def _default_site(self, weights: Mapping[str, Any]) -> str | None:
+        """Return the generator's last site, else the discriminator's."""
+        drawing = [site for site in weights if site.startswith("generator")]
+        return next(iter(reversed(drawing or [*weights])), None)
+
+    def _shown_model(self, site: str | None) -> str:
+        """Return the model's name, with the gain of a site: a map of a block with γ near 0 means little."""
+        return self.model_name if site is None else f"{self.model_name}, γ = {self.model.gammas[site]:.2f}"
+
+    def trace(self, given: Any, search: SearchConfig, options: TraceOptions, *, stop: Stop | None = None) -> Trace:
+        if options.force or options.block or options.pull:
+            raise ConfigError("an image is not generated token by token, so there is nothing to force, block or pull.")
+        every = search.model_copy(update={"nbest": len(self.labels)})
+        (best,) = self.predict([given], every)
+        maps, ranked = best.attention, [best, *best.alternatives]
+        about = begin(self, options, search)
+        about["model"] = about["model"].model_copy(update={"preset": maps.model})
+        sides = {"source": plain_side(maps.source, f"seed {best.source}"), "target": plain_side(maps.target, best.text)}
+        for name, side in maps.extra_sides.items():
+            sides[name] = plain_side(side, name)
+        if maps.picture is not None:
+            grid = {
+                "kind": "grid",
+                "grid": [maps.picture.rows, maps.picture.columns],
+                "image": maps.picture.address,
+            }
+            sides["source"] = sides["source"].model_copy(update=grid)
+        sites = describe_sites(self.model, maps.weights, {}, sides, maps.target, maps.between.__getitem__)
+        candidates = [(self.labels.index(each.text), each.text, each.score) for each in ranked]
+        step = Step(token=candidates[0][0], text=best.text, log_probability=best.score, candidates=candidates)
+        seen: dict[str, Any] = {"text": best.text, "score": best.score, "sides": sides, "sites": sites, "steps": [step]}
+        return Trace(**about, **seen, default_site=maps.default_site)
+
+    def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
+        examples = self.testable(examples)
+        known = [self.labels.index(example.label) if example.label in self.labels else 0 for example in examples]
+        real = self._judged(np.stack([self._fit(example) for example in examples]), np.array(known))
+        drawn = self._sampled(known)
+        corpus = self.recipe.data.corpus
+        rule = None if corpus is None else CORPORA[corpus].rule
+        return evaluation_of(drawn, real, len(self.labels), conditional=self.conditional, rule=rule)
+
+    def _sampled(self, labels: Sequence[int]) -> Judged:
+        """Draw and judge an image for each label."""
+        wishes = [Wish(_EVALUATED + number, label) for number, label in enumerate(labels)]
+        parts = [self.draw(wishes[start : start + _BATCH])[0] for start in range(0, len(wishes), _BATCH)]
+        return self._judged(torch.cat(parts).cpu().numpy(), np.array(labels))
+
+    @torch.no_grad()
+    def _judged(self, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> Judged:
+        model, training = self.model.eval(), self.model.training
+        found = []
+        for start in range(0, len(images), _BATCH):
+            batch = model.gray(torch.from_numpy(images[start : start + _BATCH]).to(self.device))
+            found.append([part.double().cpu().numpy() for part in model.judge(batch)])
+        model.train(training)
+        features, logits = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return Judged(images, labels, features, logits.argmax(1))
+
+    def _fit(self, example: Example) -> NDArray[np.uint8]:
+        assert example.image is not None
+        return fit(example.image.load(), self.recipe.data.image_size, self.recipe.data.image_fit)
+
+    @torch.no_grad()
+    def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
+        known = [self.labels.index(example.label) for example in examples[:_WATCHED] if example.label in self.labels]
+        real = self._judged(np.stack([self._fit(example) for example in examples[: len(known)]]), np.array(known))
+        drawn = self._sampled(known)
+        variety = spread(drawn.features) / max(spread(real.features), 1e-9)
+        scores = [self._scores(judged) for judged in (real, drawn)]
+        loss = float(np.maximum(0, 1 - scores[0]).mean() + np.maximum(0, 1 + scores[1]).mean())
+        notes = []
+        if variety < _COLLAPSED:
+            notes.append(
+                f"the generator has collapsed: its images vary {variety:.0%} as much as real ones. If this stays, "
+                "start again with a lower train.lr, or with larger batches."
+            )
+        if loss < _WINS:
+            notes.append(
+                f"the discriminator wins outright: its loss is {loss:.3f}, so the generator learns nothing from it. If "
+                "this stays, lower objective.adversarial.discriminator_rate, or set shift if there are few images."
+            )
+        return {"variety": variety, "discriminator_loss": loss}, notes
+
+    def _scores(self, judged: Judged) -> NDArray[np.float64]:
+        model, training = self.model.eval(), self.model.training
+        images, labels = (torch.from_numpy(part).to(self.device) for part in (judged.images, judged.labels))
+        found: NDArray[np.float64] = model.score(model.pixels(images), labels).double().cpu().numpy()
+        model.train(training)
+        return found
+
+    def progress_image(self) -> NDArray[np.uint8]:
+        wishes = [Wish(seed, seed % len(self.labels) if self.conditional else 0) for seed in range(1, 13)]
+        return np.concatenate(list(self.draw(wishes)[0].cpu().numpy()), 1)
+
+    def _to_batch(self, sources: list[list[int]]) -> Batch:
+        raise AssertionError("an image has no tokens")
+
+
+def noise_of(seed: int, width: int) -> Tensor:
+    """Return the noise (width,) of a seed."""
+    return torch.randn(width, generator=torch.Generator().manual_seed(seed))
+
+
+def _grid(size: int) -> Side:
+    names = [f"{row},{column}" for row in range(size) for column in range(size)]
+    return Side(names, names, list(range(len(names))))
+
+
+def _config(recipe: Recipe) -> SaganConfig:
+    found = recipe.model_settings()
+    assert isinstance(found, SaganConfig)
+    return found
