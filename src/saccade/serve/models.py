@@ -67,8 +67,8 @@ class Answering(Protocol):
     def length(self, given: Any) -> int:
         """Count the tokens of an input."""
 
-    def open(self, file: bytes, **limits: Any) -> Any:
-        """Decode the bytes of an image or a sound to the model's input; a DataError uses the `name` of the limits.
+    def open(self, file: Any, **limits: Any) -> Any:
+        """Decode the bytes of an image or a sound, or an episode of images, to the model's input; a DataError uses the `name` of the limits.
 
         Called in any thread.
         """
@@ -133,7 +133,7 @@ class Described:
         """Count the tokens of an input."""
         return self._model.task.length(given)
 
-    def open(self, file: bytes, **limits: Any) -> Opened:
+    def open(self, file: Any, **limits: Any) -> Opened:
         """Decode an image and fit it to the square that the model reads, or compute the frames of a sound."""
         found: Opened = self._model.task.opened(file, **limits)
         return found

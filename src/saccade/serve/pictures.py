@@ -95,20 +95,21 @@ def _decoded(given: Any, name: str, max_bytes: int) -> dict[str, Any]:
 
     Whatever is not base64 is refused here, so that no text of a request is taken for a path.
     """
-    support, query = (given.get("support"), given.get("query")) if isinstance(given, dict) else (None, None)
-    listed = isinstance(support, dict) and all(isinstance(images, list) and images for images in support.values())
-    leaves = [image for images in support.values() for image in images] if listed else []
+    known: Any = given.get("support") if isinstance(given, dict) else None
+    query = given.get("query") if isinstance(given, dict) else None
+    listed = isinstance(known, dict) and all(isinstance(images, list) and images for images in known.values())
+    leaves = [image for images in known.values() for image in images] if listed else []
     if not leaves or not isinstance(query, str) or not all(isinstance(image, str) for image in leaves):
         raise DataError(
             f'{name} is no episode. Send {{"support": {{"label": [image, …], …}}, "query": image}}, images in base64.'
         )
     if len(leaves) > _IMAGES:
         raise DataError(f"{name} has {len(leaves):,} labeled images, but at most {_IMAGES:,} are taken.")
-    known = {
+    support = {
         label: [from_base64(image, f"{name}: an image of {label[:40]!r}", max_bytes) for image in images]
-        for label, images in support.items()
+        for label, images in known.items()
     }
-    return {"support": known, "query": from_base64(query, f"{name}: the query", max_bytes)}
+    return {"support": support, "query": from_base64(query, f"{name}: the query", max_bytes)}
 
 
 def from_base64(text: str, name: str, max_bytes: int) -> bytes:
