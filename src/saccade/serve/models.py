@@ -68,7 +68,7 @@ class Answering(Protocol):
         """Count the tokens of an input."""
 
     def open(self, file: Any, **limits: Any) -> Any:
-        """Decode the bytes of an image or a sound, or an episode of images, to the model's input; a DataError uses the `name` of the limits.
+        """Decode an image, a sound or the images of an episode to the model's input; errors use the limits' `name`.
 
         Called in any thread.
         """
