@@ -157,7 +157,8 @@ function lanes(scene, app, light) {
 
 /** What to do while a model that reads files has none. */
 const ASKS = { picture: "Choose an image, drop one on the page, or paste it.",
-  sound: "Record something, choose a sound, or drop one on the page." };
+  sound: "Record something, choose a sound, or drop one on the page.",
+  episode: "Give examples of two labels or more, then ask about an image." };
 
 function waiting(answer, app) {
   const kind = app.models.find((model) => model.name === answer.model)?.input;
