@@ -23,7 +23,10 @@ from saccade.runs.training import train
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [DOCS / f"{name}.md" for name in ("captioning", "self-attention", "serve")]
-PAGES += [DOCS / "how-to" / f"{name}.md" for name in ("extend", "few-shot", "resume-and-scale", "serve", "speech-data")]
+PAGES += [
+    DOCS / "how-to" / f"{name}.md"
+    for name in ("extend", "few-shot", "image-generation", "resume-and-scale", "serve", "speech-data")
+]
 RUN_ELSEWHERE = {"README.md", "first-model.md", "own-data.md", "figures.md", "pointer-networks.md", "chat.md"} | {
     "questions.md",
     "summaries.md",

@@ -144,4 +144,4 @@ def _ink(kind: str, pattern: str) -> NDArray[np.bool_]:
     across = (places - (_SIZE - 1) / 2) ** 2
     inside = across + across[:, None] <= (_SIZE / 2) ** 2 if kind == "disc" else np.ones((_SIZE, _SIZE), np.bool_)
     lines = places // 2 % 2 == 0
-    return inside & {"solid": np.True_, "rows": lines[:, None], "columns": lines}[pattern]
+    return np.asarray(inside & {"solid": np.ones(1, np.bool_), "rows": lines[:, None], "columns": lines}[pattern])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -50,6 +52,8 @@ _WATCHED = 64
 _COLLAPSED, _WINS = 0.1, 0.05
 """The generator has collapsed if its images vary less than this share of real ones; the discriminator wins outright if
 its loss is lower than this."""
+_TRAINED = 10_000
+"""Maximum images of training among which the nearest to a generated one is looked for."""
 _EVALUATED = 2**30
 """The first seed of an evaluation: no image that users usually draw."""
 
@@ -257,7 +261,20 @@ class ImageGeneration(Task):
         drawn = self._sampled(known)
         corpus = self.recipe.data.corpus
         rule = None if corpus is None else CORPORA[corpus].rule
-        return evaluation_of(drawn, real, len(self.labels), conditional=self.conditional, rule=rule)
+        return evaluation_of(drawn, real, self._trained, len(self.labels), conditional=self.conditional, rule=rule)
+
+    @cached_property
+    def _trained(self) -> NDArray[np.uint8]:
+        """The first images of the training data."""
+        data = self.recipe.data
+        corpus = None if data.corpus is None else CORPORA[data.corpus]
+        if corpus is None:
+            examples = self.form.read(data.paths("train"))
+        else:
+            low, high = data.lengths
+            options = corpus.options(data)
+            examples = corpus.generate("train", data.size, data.seed, min_length=low, max_length=high, **options)
+        return np.stack([self._fit(example) for example in islice(examples, _TRAINED)])
 
     def _sampled(self, labels: Sequence[int]) -> Judged:
         """Draw and judge an image for each label."""
