@@ -217,7 +217,7 @@ class ImageGeneration(Task):
                 extra[side] = _grid(own)
         picture = Picture(pixels, size, size) if site else None
         return AttentionMaps(
-            source, target, weights, (), between, extra, picture=picture, model=self._shown_model(site),
+            source, target, weights, (), between, extra, picture=picture, model=self._shown_model(),
             default_site=site,
         )  # fmt: skip
 
@@ -226,9 +226,13 @@ class ImageGeneration(Task):
         drawing = [site for site in weights if site.startswith("generator")]
         return next(iter(reversed(drawing or [*weights])), None)
 
-    def _shown_model(self, site: str | None) -> str:
-        """Return the model's name, with the gain of a site: a map of a block with γ near 0 means little."""
-        return self.model_name if site is None else f"{self.model_name}, γ = {self.model.gammas[site]:.2f}"
+    def _shown_model(self) -> str:
+        """Return the model's name with each γ: a map of a block whose γ is near 0 means little."""
+        gains: dict[str, str] = {}
+        for site, gamma in self.model.gammas.items():
+            player = site.partition(".")[0]
+            gains[player] = f"{gains.get(player, f'γ of {player}')} {gamma:.2f}"
+        return ", ".join([self.model_name, *gains.values()])
 
     def trace(self, given: Any, search: SearchConfig, options: TraceOptions, *, stop: Stop | None = None) -> Trace:
         if options.force or options.block or options.pull:
