@@ -1,6 +1,5 @@
-"""What the tests of attention share: every combination of parts, inputs of any shape, gradients by name."""
+"""What the tests of attention share: combinations of parts, inputs of any shape, gradients by name."""
 
-import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -8,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from helpers.pairwise import pairwise
 from saccade import masks
 from saccade.attention import (
     ALIGNS,
@@ -73,15 +73,20 @@ class Parts:
         return attention.eval()
 
 
-EVERY = [Parts(*names) for names in itertools.product(SCORES, ALIGNS, WINDOWS, (None, 2))]
-"""Every score with every align and every window, in one head and in two."""
+TABLES = {"score": SCORES, "align": ALIGNS, "window": WINDOWS}
 
-ENTRIES = [
-    parts
-    for parts in EVERY
-    if sum((parts.score != Parts.score, parts.align != Parts.align, parts.window != Parts.window)) <= 1
-]
-"""Every entry of every table once, the other parts plain."""
+ENTRIES = list(
+    dict.fromkeys(
+        Parts(**{kind: name}, heads=heads) for kind, table in TABLES.items() for name in table for heads in (None, 2)
+    )
+)
+"""Every entry of every table once, the other parts plain, in one head and in two."""
+
+
+def some_pairs(seed: int) -> list[Parts]:
+    """Few combinations in which any two entries of two tables meet, in one head and in two; others for each seed."""
+    axes = {kind: list(table) for kind, table in TABLES.items()}
+    return [Parts(**row) for row in pairwise(axes | {"heads": [None, 2]}, seed)]
 
 
 @dataclass(frozen=True)

@@ -344,10 +344,10 @@ def _pointer(folder):
 
 
 def glimpses(folder: Path, **field: Any) -> dict[str, Any]:
-    """Digits on a slightly larger field, with a piece of another."""
+    """Digits on a slightly larger field, with a part of another."""
     data = {"corpus": "digits", "size": 60, "held_out": 20, "image_size": 20, "cache": str(folder / "cache")}
     model = {"preset": "ram", "retina": {"size": 4, "scales": 2, "hidden": 5, "width": 6}, "width": 7, "glimpses": 3}
-    settings = {"size": 24, "clutter": 1, "piece": 4, "turn": 10.0, "count": 60, **field}
+    settings = {"size": 24, "clutter": 1, "clutter_size": 4, "turn": 10.0, "count": 60, **field}
     task = {"task": "glimpses", "field": settings, "objective": {"glimpse_reward": {"weight": 0.1}}}
     return {**task, "data": data, "model": model, "train": TRAIN | {"tokens_per_batch": 16}}
 

@@ -1,11 +1,11 @@
-"""Property tests of attention, over every entry of SCORES × ALIGNS × WINDOWS in one head and in several.
+"""Property tests of attention: any two entries of SCORES, ALIGNS and WINDOWS together, in one head and in several.
 
 A new entry is tested by being listed in its table.
 """
 
 import copy
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -17,7 +17,6 @@ from torch.testing import assert_close
 
 from helpers.attention import (
     ENTRIES,
-    EVERY,
     Case,
     Parts,
     Shape,
@@ -25,6 +24,7 @@ from helpers.attention import (
     inner_of,
     make_case,
     outcome,
+    some_pairs,
     what_is_shown,
 )
 from saccade import masks, pytree
@@ -169,22 +169,23 @@ LAWS = [
 ]
 
 
-def _lawful(combinations: list[Parts]) -> list:
-    """Every property with every combination that it applies to."""
+def _lawful(combinations: Callable[[int], list[Parts]]) -> list:
+    """Every property with the combinations, chosen by its number, that it applies to."""
     return [
         pytest.param(law, parts, id=f"{law.__name__}-{parts}")
-        for law in LAWS
-        for parts in combinations
+        for number, law in enumerate(LAWS)
+        for parts in combinations(number)
         if law is not the_order_of_the_keys_does_not_matter or not parts.positional
     ]
 
 
-@pytest.mark.parametrize(("law", "parts"), _lawful(EVERY))
-def test_law_holds_for_every_combination(law, parts):
+@pytest.mark.parametrize(("law", "parts"), _lawful(some_pairs))
+def test_law_holds_for_every_pair_of_entries(law, parts):
+    """Each property meets other combinations, so that together they meet most of all."""
     law(parts, Shape(B=2, T=2, S=5))
 
 
-@pytest.mark.parametrize(("law", "parts"), _lawful(ENTRIES))
+@pytest.mark.parametrize(("law", "parts"), _lawful(lambda number: ENTRIES))
 @settings(max_examples=6)
 @given(shape=shapes)
 @example(shape=Shape(B=1, T=1, S=1))

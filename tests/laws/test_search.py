@@ -5,6 +5,7 @@ A new model is tested by being listed in its table. The slow searches it is comp
 
 import copy
 import math
+from itertools import cycle
 
 import pytest
 import torch
@@ -93,9 +94,9 @@ def test_a_beam_of_one_is_greedy(case):
         assert_same_attention(other.attention, one.attention, 1e-12)
 
 
-@pytest.mark.parametrize("alpha", [-1.0, 0.6, 2.0])
+@pytest.mark.parametrize(("case", "alpha"), [*zip(EVERY, cycle([-1.0, 0.6, 2.0]), strict=False)], ids=str)
 def test_a_beam_of_one_with_a_length_penalty_is_never_worse_than_greedy(case, alpha):
-    model, batch = case
+    model, batch = lively_case(*case)
     walked = greedy(model, batch, max_length=MAX_LENGTH)
     beamed = beam(model, batch, 1, length_penalty=alpha, max_length=MAX_LENGTH)
     for one, (other,) in zip(walked, beamed, strict=True):

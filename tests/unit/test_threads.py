@@ -15,6 +15,7 @@ from saccade.kernels.native import library
 
 TESTS = Path(__file__).parent.parent
 BEGIN = """
+import os
 import threading
 from pathlib import Path
 import torch
@@ -107,15 +108,22 @@ assert torch.get_num_threads() == 4
 
 @needs_compiler
 @needs_openmp
-@pytest.mark.parametrize("how", ["environment", "torch", "large"])
-def test_a_number_of_the_users_stays(folder, tmp_path, how):
-    setting = {
-        "environment": "",
-        "torch": "torch.set_num_threads(2)",
-        "large": "threads.SMALL = threads.SMALL_FOR_FEW = 9",
-    }
-    code = f"{setting[how]}\nif {how != 'torch'}: threads.limit_threads(2)\nanswer(saccade.load(folder, device='cpu'))"
-    environment = {"OMP_NUM_THREADS": "2"} if how == "environment" else {}
+@pytest.mark.parametrize("environment", [{"OMP_NUM_THREADS": "2"}, {}], ids=str)
+def test_a_number_of_the_users_stays(folder, tmp_path, environment):
+    """Whether the environment sets it or torch; and a large model takes all threads that saccade may use."""
+    code = """
+model = saccade.load(folder, device="cpu")
+if "OMP_NUM_THREADS" in os.environ:
+    threads.limit_threads(2)
+else:
+    small = threads.SMALL, threads.SMALL_FOR_FEW
+    threads.SMALL = threads.SMALL_FOR_FEW = 9
+    threads.limit_threads(2)
+    answer(model)
+    threads.SMALL, threads.SMALL_FOR_FEW = small
+    torch.set_num_threads(2)
+answer(model)
+"""
     _, reached = run(folder, tmp_path, code, **environment)
     assert not reached
 
@@ -139,7 +147,7 @@ main()
 @needs_compiler
 @needs_openmp
 @pytest.mark.skipif(sys.platform != "linux", reason="the process is not forked, so it has other functions")
-@pytest.mark.parametrize(("number", "reaches"), [("None", True), ("1", True), ("2", False)])
+@pytest.mark.parametrize(("number", "reaches"), [("None", True), ("2", False)])
 def test_the_server_reaches_the_step_in_c(folder, tmp_path, number, reaches):
     import saccade
 

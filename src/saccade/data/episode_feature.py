@@ -99,7 +99,7 @@ def pixels_of(images: NDArray[np.uint8], *, color: bool) -> NDArray[np.uint8]:
 def padded_episodes(
     pixels: NDArray[np.uint8], episodes: Sequence[Episode], count: int, positions: int = 0
 ) -> dict[str, Tensor]:
-    """Return the fields of an EpisodeBatch. Padding repeats images, since batch norm counts them; it has no labels.
+    """Return the fields of an EpisodeBatch. Padding repeats images, because batch norm counts them, without labels.
 
     There are `count` rows, and at least `positions` labeled images in each.
     """

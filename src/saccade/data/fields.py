@@ -1,4 +1,4 @@
-"""Fields: images placed at random on a larger one, among pieces of others, composed when they are needed.
+"""Fields: images placed at random on a larger one, among parts of others, composed when they are needed.
 
 A field depends on its number, the split and the seed alone, so a resumed run sees the same fields.
 """
@@ -31,9 +31,9 @@ class FieldsConfig(Config):
     size: Annotated[int, Field(ge=0, le=1024)] = 0
     """Side of the field on which each image is placed at random; 0: the images themselves."""
     clutter: Annotated[int, Field(ge=0, le=64)] = 0
-    """Pieces of other images on each field."""
-    piece: Annotated[int, Field(ge=1, le=256)] = 8
-    """Side of a piece."""
+    """Parts of other images on each field."""
+    clutter_size: Annotated[int, Field(ge=1, le=256)] = 8
+    """Side of such a part, in pixels."""
     turn: float = Field(0.0, ge=0, le=180)
     """Training images are turned by up to this many degrees, either way."""
     zoom: Share = 0.0
@@ -52,9 +52,10 @@ class Fields:
         self.ink, self.config, self.name = ink, config, name
 
     def draw(self, chosen: NDArray[np.int64], numbers: NDArray[np.int64]) -> tuple[Pixels, NDArray[np.float64]]:
-        """Return fields (n, S, S) of ink, and the boxes (n, 4) of the chosen images, in fractions of the field.
+        """Return fields (n, S, S) of ink, and boxes (n, 2, 4) of the chosen images, in fractions of the field.
 
-        chosen: index of the image of each field. numbers: of the fields.
+        The boxes are of the whole image and of its ink: left, top, right, bottom. chosen: index of the image of each
+        field. numbers: of the fields.
         """
         config = self.config
         chances = uniform(f"{self.name} {config.seed}", numbers, _OWN + 5 * config.clutter)
@@ -67,22 +68,22 @@ class Fields:
 def compose(
     ink: Pixels, others: Pixels, config: FieldsConfig, chances: NDArray[np.float64]
 ) -> tuple[Pixels, NDArray[np.float64]]:
-    """Place images (n, h, w) on fields, with pieces of `others` (N, h, w); see `Fields.draw`."""
+    """Place images (n, h, w) on fields, with parts of `others` (N, h, w); see `Fields.draw`."""
     count, high, wide = ink.shape
     side = max(config.size, high, wide)
     fields = np.zeros((count, side, side), np.uint8)
     top, left = _whole(chances[:, 0], side - high + 1), _whole(chances[:, 1], side - wide + 1)
     _paint(fields, ink, top, left)
-    piece = min(config.piece, high, wide)
+    small = min(config.clutter_size, high, wide)
     for number in range(config.clutter):
         own = chances[:, _OWN + 5 * number :]
         source = others[_whole(own[:, 0], len(others))]
-        y, x = _whole(own[:, 1], high - piece + 1), _whole(own[:, 2], wide - piece + 1)
-        rows, columns = y[:, None] + np.arange(piece), x[:, None] + np.arange(piece)
+        y, x = _whole(own[:, 1], high - small + 1), _whole(own[:, 2], wide - small + 1)
+        rows, columns = y[:, None] + np.arange(small), x[:, None] + np.arange(small)
         cut = source[np.arange(count)[:, None, None], rows[:, :, None], columns[:, None, :]]
-        _paint(fields, cut, _whole(own[:, 3], side - piece + 1), _whole(own[:, 4], side - piece + 1))
-    inner = _boxes(ink)
-    return fields, (inner + np.stack([left, top, left, top], 1)) / side
+        _paint(fields, cut, _whole(own[:, 3], side - small + 1), _whole(own[:, 4], side - small + 1))
+    inner = np.stack([np.broadcast_to([0.0, 0.0, wide, high], (count, 4)), _boxes(ink)], 1)
+    return fields, (inner + np.stack([left, top, left, top], 1)[:, None]) / side
 
 
 def uniform(name: str, numbers: NDArray[np.int64], count: int) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ class FigureSpec:
     """The choice of a figure."""
 
     style: str | None = None
-    """One of `STYLES`; by default `glimpses` if the model looks at a few places, an overlay if the source is another
+    """One of `STYLES`; by default `glimpses` for a model of glimpses, an overlay if the source is another
     image, `sound` if it is one, else a matrix."""
     site: str | None = None
     """An attention site. By default, the `default_site` of the attention, or the last one that attends to the source,

@@ -51,6 +51,7 @@ from saccade.metrics.replies import distinct, dull_share, reply_length, slots_wr
 from saccade.metrics.summaries import ROUGE, novelty, repeated_trigrams, rouge, summary_length
 from saccade.metrics.table import METRICS, Metric
 from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_statistics
+from saccade.metrics.word_edges import loudness, ordered, word_edges
 from saccade.metrics.word_times import (
     joined_spans,
     median_onset,
@@ -116,6 +117,7 @@ __all__ = [
     "joined_spans",
     "lead",
     "link_statistics",
+    "loudness",
     "macro_f1",
     "mass_inside",
     "median_onset",
@@ -126,6 +128,7 @@ __all__ = [
     "onset_counts",
     "order_counts",
     "order_ratio",
+    "ordered",
     "paired",
     "perplexities",
     "pointing_accuracy",
@@ -147,6 +150,7 @@ __all__ = [
     "time_error",
     "time_error_counts",
     "turns_pointed_at",
+    "word_edges",
     "word_frequency",
     "word_spans",
 ]

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from saccade.attention import Tape
 from saccade.batch import Batch
-from saccade.config import Config, Width
+from saccade.config import Config, Share, Width
 from saccade.errors import DataError, ShapeError
+from saccade.kernels.dropout import Dropout
 from saccade.layers.retina import GlimpseEncoder, Retina
 from saccade.layers.small_images import ImageEmbedding
 from saccade.models.base import Classifying
@@ -38,6 +39,8 @@ class Looks(NamedTuple):
     """(B, T - 1): log-probability, up to a constant, of each place after the first."""
     baseline: Tensor
     """(B, T - 1): the reward expected before each of these glimpses."""
+    alone: Tensor
+    """(B, T, classes): logits of each glimpse alone, without memory; (B, 0) if the model has no head for them."""
 
 
 class GlimpseModel(Classifying):
@@ -52,9 +55,20 @@ class GlimpseModel(Classifying):
     """
 
     def __init__(
-        self, encoder: GlimpseEncoder, core: str, width: int, glimpses: int, classes: int, policy: str = "learned"
+        self,
+        encoder: GlimpseEncoder,
+        core: str,
+        width: int,
+        glimpses: int,
+        classes: int,
+        policy: str = "learned",
+        *,
+        alone: bool = False,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        self.dropout = Dropout(dropout)
+        self.alone = nn.Linear(encoder.width, classes) if alone else None
         self.encoder, self.glimpses, self.classes, self.policy = encoder, glimpses, classes, policy
         self.core: nn.RNNCellBase = _CORES[core](encoder.width, width)
         self.last = nn.Linear(width, classes)
@@ -83,7 +97,7 @@ class GlimpseModel(Classifying):
         pyramid = retina.pyramid(images)
         hidden, memory = images.new_zeros(2, len(images), self.core.hidden_size).unbind(0)
         place = images.new_zeros(len(images), 2)
-        found: list[list[Tensor]] = [[], [], [], [], []]
+        found: list[list[Tensor]] = [[], [], [], [], [], []]
         for t in range(glimpses or self.glimpses):
             if t:
                 place, log_policy, baseline = self._next(images, hidden.detach(), t)
@@ -93,11 +107,14 @@ class GlimpseModel(Classifying):
                 place = torch.where(forced[:, t].isnan(), place, forced[:, t])
             patches = retina(pyramid, place, shape)
             seen = self.encoder(patches, place)
+            if self.alone is not None:
+                found[5].append(self.alone(seen).float())
+            seen = self.dropout(seen)
             if isinstance(self.core, nn.LSTMCell):
                 hidden, memory = self.core(seen, (hidden.to(seen.dtype), memory.to(seen.dtype)))
             else:
                 hidden = self.core(seen, hidden.to(seen.dtype))
-            for name, value in zip(found, (self.last(hidden).float(), place, patches), strict=False):
+            for name, value in zip(found, (self.last(self.dropout(hidden)).float(), place, patches), strict=False):
                 name.append(value)
         empty = images.new_zeros(len(images), 0)
         return Looks(*(torch.stack(part, 1) if part else empty for part in found))
@@ -203,10 +220,17 @@ class GlimpseConfig(Family):
     policy: Literal["learned", "random", "center"] = "learned"
     """Who chooses places: the model by reward; or, to compare with, chance or always the center."""
 
+    alone: bool = False
+    """Whether each glimpse is to predict the label without memory, too, and is rewarded for it: places then are on the
+    object, as others see little of it."""
+    dropout: Share = 0.0
+
     def image_classifier(self, classes: int) -> GlimpseModel:
         own = self.retina
         encoder = GlimpseEncoder(Retina(own.size, own.scales), 1, own.hidden, own.width)
-        return GlimpseModel(encoder, self.core, self.width, self.glimpses, classes, self.policy)
+        return GlimpseModel(
+            encoder, self.core, self.width, self.glimpses, classes, self.policy, alone=self.alone, dropout=self.dropout
+        )
 
 
 class ImageClassifierConfig(Family):

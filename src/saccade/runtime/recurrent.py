@@ -135,13 +135,19 @@ def _padded(part: Any, size: int) -> Any:
     if isinstance(bank, Bank) and bank.mask is not None:
         more = size - bank.keys.shape[-2]
         mask = F.pad(bank.mask, (0, more), value=False)
-        changes["bank"] = Bank(F.pad(bank.keys, (0, 0, 0, more)), F.pad(bank.values, (0, 0, 0, more)), mask)
+        keys, values = (_longer(part, more) for part in (bank.keys, bank.values))
+        changes["bank"] = Bank(keys, values, mask)
     past = getattr(part, "past", None)
     if isinstance(past, AttentionState):
         more = size - past.previous.shape[-1]
         changes["past"] = AttentionState(F.pad(past.previous, (0, more)), F.pad(past.total, (0, more)))
     fields = {name: getattr(part, name) for name in part.__dataclass_fields__}
     return type(part)(**{**fields, **changes})
+
+
+def _longer(part: Tensor, more: int) -> Tensor:
+    """Append `more` rows of zeros to keys or values, whose width may be 0: older versions of `F.pad` refuse that."""
+    return torch.cat((part, part.new_zeros(*part.shape[:-2], more, part.shape[-1])), -2)
 
 
 def packed_attention(

@@ -27,7 +27,10 @@ def inside(predictions: Sequence[Prediction], boxes: NDArray[np.float64]) -> NDA
 def evaluation_of(
     predictions: Sequence[Prediction], gold: Sequence[str], labels: Sequence[str], boxes: NDArray[np.float64] | None
 ) -> Evaluation:
-    """Return accuracy, and with `boxes` of objects the share of glimpses on them; details have both by glimpse."""
+    """Return accuracy, and with boxes (N, 2, 4) the share of glimpses on objects; details have both by glimpse.
+
+    The boxes are of the whole image of the object, which counts for `on_target`, and of its ink.
+    """
     every = sorted({*labels, *gold})
     counts = classification_statistics([found.text for found in predictions], list(gold), every)
     statistics = {"accuracy": Statistics(counts, accuracy)}
@@ -37,7 +40,8 @@ def evaluation_of(
         right = np.array([[one == label for one in path.best] for path, label in zip(paths, gold, strict=True)])
         details["accuracy_after_glimpse"] = right.mean(0).round(4).tolist()
     if paths and boxes is not None:
-        hits = inside(predictions, boxes)
+        hits = inside(predictions, boxes[:, 0])
+        details["on_ink_by_glimpse"] = inside(predictions, boxes[:, 1]).mean(0).round(4).tolist()
         details["on_target_by_glimpse"] = hits.mean(0).round(4).tolist()
         later = hits[:, _FROM:] if hits.shape[1] > _FROM else hits[:, -1:]
         sums = np.stack([later.sum(1), np.full(len(later), later.shape[1])], 1).astype(np.float64)

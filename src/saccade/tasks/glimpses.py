@@ -1,4 +1,4 @@
-"""Glimpses: classify images through a retina that looks at a few places which the model chooses."""
+"""Glimpses: classify images through a retina, at a few places that the model chooses."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ class Glimpses(Task):
     def _steered(self, given: Opened, options: TraceOptions) -> tuple[Opened, torch.Tensor | None]:
         """Return the image without the ink of blocked regions, and the places (1, T, 2) that pulls set, NaN elsewhere.
 
-        A glimpse that is pulled to several regions looks at their mean, by weight.
+        A glimpse that is pulled to several regions has the weighted mean of their middles.
         """
         rows, columns = self.grid or (1, 1)
         if options.steering([SITE] if self.grid else [], rows * columns) is None:

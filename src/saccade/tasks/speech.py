@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from saccade.batch import Batch
+from saccade.batch import BOS, EOS, PAD, Batch
 from saccade.data.example import Example
 from saccade.data.features import Feature, TokenFeature
 from saccade.data.forms import SPEECH
@@ -24,11 +25,18 @@ from saccade.errors import DataError
 from saccade.look.picture import data_address
 from saccade.look.sound import Spectrogram, gray
 from saccade.metrics import (
+    ctc_spans,
     edit_rate,
     error_counts,
+    joined_spans,
+    loudness,
+    median_onset,
+    onset_counts,
+    ordered,
     pointing_counts,
     time_error,
     time_error_counts,
+    word_edges,
     word_spans,
 )
 from saccade.models import build_head
@@ -53,6 +61,8 @@ _TOKENS_A_SECOND = 30
 """Maximum output tokens for a second of sound; fast speech has about 20 characters."""
 _FEWEST_TOKENS = 20
 _WAVE = "data:audio/wav;base64,"
+_TOGETHER = 32
+"""Recordings listened to together."""
 _PLAYED = 60
 """Maximum seconds of a recording that traces contain."""
 _SPACE = "▁"
@@ -67,7 +77,7 @@ class Speech(GenerationTask):
     form = SPEECH
     head = "recognizer"
     parts = ("target",)
-    metrics = ("wer", "cer", "exact", "pointing", "mass_inside", "time_error")
+    metrics = ("wer", "cer", "exact", "pointing", "mass_inside", "time_error", "onset_error")
     offers = frozenset({"words to write", "attention to a source", "sound"})
     model: Listener
 
@@ -160,18 +170,58 @@ class Speech(GenerationTask):
         made = super()._answer(given, found, sides, words=words)
         if not made.attention:
             return made
-        every = [replace(one, words=self._timed(one)) for one in (made, *made.alternatives)]
+        (logs,) = self._listened([given])
+        every = [
+            replace(one, words=self._timed(one, given.value, hypothesis.tokens, logs))
+            for one, hypothesis in zip((made, *made.alternatives), found, strict=True)
+        ]
         return replace(every[0], alternatives=every[1:])
 
-    def _timed(self, prediction: Prediction) -> list[TimedWord]:
-        target = prediction.attention.target
-        times = self._times(prediction.attention.matrix(words=False), target)
-        return [TimedWord(word, *time) for word, time in zip(target.words, times, strict=True)]
+    def _timed(
+        self, prediction: Prediction, frames: NDArray[Any], tokens: list[int], logs: NDArray[Any] | None
+    ) -> list[TimedWord]:
+        maps = prediction.attention
+        times = self._times(maps.matrix(words=False), maps.target, frames, tokens, logs)
+        return [TimedWord(word, *time) for word, time in zip(maps.target.words, times, strict=True)]
 
-    def _times(self, weights: NDArray[Any], target: Side) -> list[tuple[float, float]]:
-        """Return begin and end of each word in seconds, from the attention (T, S) of tokens."""
-        spans = word_spans(weights, _owners(target), len(target.words))
-        return [(round(begin * self.key, 3), round(end * self.key, 3)) for begin, end in spans]
+    @torch.no_grad()
+    def _listened(self, inputs: Sequence[Opened]) -> list[NDArray[Any] | None]:
+        """Return the log-probabilities (S, V) of the CTC layer for each recording; None without such a layer."""
+        if self.model.ctc is None:
+            return [None] * len(inputs)
+        found: list[NDArray[Any] | None] = []
+        for start in range(0, len(inputs), _TOGETHER):
+            read = self.read(inputs[start : start + _TOGETHER], sides=False)
+            logs, mask = self.model.listened(read.batch)
+            found += [row[real].cpu().numpy() for row, real in zip(logs, mask, strict=True)]
+        return found
+
+    def _times(
+        self,
+        weights: NDArray[Any],
+        target: Side,
+        frames: NDArray[Any],
+        tokens: Sequence[int],
+        logs: NDArray[Any] | None,
+    ) -> list[tuple[float, float]]:
+        """Return begin and end of each word in seconds.
+
+        Where it is heard: by forced alignment to the CTC layer, or else from the attention (T, S) of tokens.
+        """
+        count, owners = len(target.words), _owners(target)
+        said = [token for token in tokens if token not in (BOS, EOS)]
+        spans = None if logs is None or not said else ctc_spans(logs, said, PAD)
+        if spans is None:
+            words = word_spans(weights, owners, count)
+        else:
+            words = joined_spans(spans, owners[: len(spans)], count)
+        factor = self.model.encoder.factor
+        anchors = ordered([(begin * factor, end * factor) for begin, end in words], len(frames))
+        edges = word_edges(anchors, loudness(frames[:, : self.recipe.sound.mels]))
+        return [
+            (round(self.recipe.sound.seconds(begin), 3), round(self.recipe.sound.seconds(end), 3))
+            for begin, end in edges
+        ]
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
         inputs = [self.opened(self.given(example)) for example in self._heard(examples)]
@@ -206,17 +256,22 @@ class Speech(GenerationTask):
 
     def _timing(self, examples: Sequence[Example], inputs: list[Opened]) -> dict[str, Statistics]:
         """Score attention against the gold times of words, under teacher forcing of the transcripts."""
-        points, errors = [], []
-        for maps, example in zip(self.attend(examples, inputs), examples, strict=True):
+        points, errors, onsets = [], [], []
+        heard = self._listened(inputs)
+        for maps, example, given, logs in zip(self.attend(examples, inputs), examples, inputs, heard, strict=True):
             gold = example.times
             weights = maps.matrix(words=False)
             points.append(pointing_counts(_of_words(weights, maps.target), gold, self.key))
-            errors.append(time_error_counts(self._times(weights, maps.target), gold))
+            tokens = self.target.encode(example.target or "").tokens
+            times = self._times(weights, maps.target, given.value, tokens, logs)
+            errors.append(time_error_counts(times, gold))
+            onsets.append(onset_counts(times, gold))
         counts = np.stack(points)
         return {
             "pointing": Statistics(counts, lambda sums: float(sums[1] / max(sums[0], 1.0))),
             "mass_inside": Statistics(counts, lambda sums: float(sums[2] / max(sums[0], 1.0))),
             "time_error": Statistics(np.stack(errors), time_error),
+            "onset_error": Statistics(np.stack(onsets), median_onset),
         }
 
 

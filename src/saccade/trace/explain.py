@@ -99,7 +99,7 @@ def _glimpse(trace: Trace, number: int) -> Iterator[str]:
     assert glimpses is not None
     yield f"\nGlimpse {number + 1} of {len(trace.steps)}"
     left, top, right, bottom = glimpses.boxes[number][0]
-    yield f"  1  It looks at {(left + right) / 2:.0%} of the width and {(top + bottom) / 2:.0%} of the height"
+    yield f"  1  It is at {(left + right) / 2:.0%} of the width and {(top + bottom) / 2:.0%} of the height"
     yield "  2  What it sees, from fine to coarse"
     patches = glimpses.patches.unpack()[number]
     for row in range(patches.shape[1]):

@@ -224,7 +224,7 @@ class Trace(Config):
     default_site: str | None = None
     """The site to show first; None: the last one that attends to the source."""
     glimpses: Glimpses | None = None
-    """For a model that looks at a few places: these; the candidates of a step are its belief after the glimpse."""
+    """For a model of glimpses: these. The candidates of a step are its belief after the glimpse."""
 
     @model_validator(mode="after")
     def _fits(self) -> Trace:

@@ -27,7 +27,8 @@ class GlimpseLoss(Objective):
     R[t] is the mean reward after glimpse t and the later ones: the probability of the label. With
     `every_glimpse: false`, only the last glimpse counts, and with `reward: correct`, the reward is 1 or 0, both as in
     the paper. The baseline b is fitted to R, and neither R nor b passes a gradient to log π. A model that chooses no
-    places has the first term alone.
+    places has the first term alone. If the model also predicts the label from each glimpse alone, that loss is added,
+    and the reward of glimpse t for it is added to R[t].
     Paper: Mnih et al. 2014, arXiv:1406.6247.
     """
 
@@ -51,10 +52,15 @@ class GlimpseLoss(Objective):
         plain = F.cross_entropy(logits, labels, ignore_index=NO_LABEL, reduction="sum")
         every = tape.tensors.get("glimpses.logits")
         total = plain if every is None else self._classes(every, labels)
+        alone = tape.tensors.get("glimpses.alone")
+        if alone is not None and alone.dim() == 3:
+            total = total + _mean_loss(alone, labels)
         if every is None or not self.chooses:
             return Losses(total, plain.detach())
         real = (labels != NO_LABEL)[:, None]
         returns = self._returns(every.detach(), labels)
+        if alone is not None and alone.dim() == 3:
+            returns = returns + self._rewards(alone.detach(), labels)
         advantage = returns - tape.tensors["glimpses.baseline"]
         log_policy = tape.tensors["glimpses.log_policy"]
         policy = -(advantage.detach() * log_policy * real).sum()
@@ -65,18 +71,26 @@ class GlimpseLoss(Objective):
         """Return the cross-entropy of logits (B, T, classes), the mean over glimpses, or that of the last one."""
         if not self.reward.every_glimpse:
             logits = logits[:, -1:]
-        repeated = labels[:, None].expand(-1, logits.shape[1])
-        summed = F.cross_entropy(logits.flatten(0, 1), repeated.flatten(), ignore_index=NO_LABEL, reduction="sum")
-        return summed / logits.shape[1]
+        return _mean_loss(logits, labels)
 
     def _returns(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return R (B, T - 1), for the glimpses after the first."""
-        if self.reward.reward == "correct":
-            right = (logits.argmax(-1) == labels[:, None]).float()[:, 1:]
-        else:
-            places = labels.clamp_min(0)[:, None, None].expand(-1, logits.shape[1], 1)
-            right = logits.softmax(-1).gather(2, places)[:, 1:, 0]
+        right = self._rewards(logits, labels)
         if not self.reward.every_glimpse:
             return right[:, -1:].expand_as(right)
         later = right.flip(1).cumsum(1).flip(1)
         return later / torch.arange(right.shape[1], 0, -1, device=right.device)
+
+    def _rewards(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the reward (B, T - 1) of each glimpse after the first, from logits (B, T, classes)."""
+        if self.reward.reward == "correct":
+            return (logits.argmax(-1) == labels[:, None]).float()[:, 1:]
+        places = labels.clamp_min(0)[:, None, None].expand(-1, logits.shape[1], 1)
+        return logits.softmax(-1).gather(2, places)[:, 1:, 0]
+
+
+def _mean_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return the cross-entropy of logits (B, T, classes), the mean over glimpses, summed over the batch."""
+    repeated = labels[:, None].expand(-1, logits.shape[1])
+    summed = F.cross_entropy(logits.flatten(0, 1), repeated.flatten(), ignore_index=NO_LABEL, reduction="sum")
+    return summed / logits.shape[1]

@@ -72,7 +72,7 @@ class SpecAugment:
 
     def _moved_bands(self, speed: Tensor, device: torch.device) -> Tensor:
         """Return, for each band of the new spectrogram, the place (B, mels) of its frequency / speed in the old one."""
-        low, high = (_mel(torch.tensor(f, device=device)) for f in (20.0, self.config.rate / 2))
+        low, high = (2595 * math.log10(1 + f / 700) for f in (20.0, self.config.rate / 2))
         step = (high - low) / (self.config.mels + 1)
         centers = low + step * (1 + torch.arange(self.config.mels, device=device))
         return (_mel(_hertz(centers) / speed[:, None]) - low) / step - 1

@@ -13,7 +13,6 @@ from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor
 
@@ -22,6 +21,7 @@ from saccade.attention.tape import Tape
 from saccade.batch import EOS, NO_LABEL, PAD, AskedBatch, Batch
 from saccade.config import Config, Fault, Index, Positive, Share, Weight, check
 from saccade.errors import ConfigError, lookup, unknown_name
+from saccade.kernels.ctc import ctc_losses
 from saccade.models.base import Seq2Seq
 from saccade.outside import find_factory, is_outside
 
@@ -160,9 +160,7 @@ class Ctc(Term):
         logs = model.ctc(tape.tensors["heard"]).float().log_softmax(-1)  # (B, S, V)
         real = batch.expected_mask & (batch.expected != EOS)
         words, sizes = batch.expected.masked_fill(~real, PAD), model.visible(batch)["source"].sum(1)
-        losses = F.ctc_loss(
-            logs.transpose(0, 1), words, sizes, real.sum(1), blank=PAD, reduction="none", zero_infinity=True
-        )
+        losses = ctc_losses(logs, words, sizes, real.sum(1), blank=PAD)
         return (losses * real.any(1)).sum()
 
 

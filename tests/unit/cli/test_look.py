@@ -265,7 +265,7 @@ def described(tmp_path_factory):
     return folder, put_picture(tmp_path_factory.mktemp("pictures") / "quarters.png")
 
 
-@pytest.mark.parametrize("ending", INITIAL_STATES)
+@pytest.mark.parametrize("ending", [".svg", ".pdf"])
 def test_a_picture_is_looked_at(capsys, described, tmp_path, ending):
     path = tmp_path / f"x{ending}"
     looked(capsys, *described, "-o", path)

@@ -28,13 +28,16 @@ def ended(process):
     return process.wait(PATIENCE)
 
 
-def test_each_line_is_answered_before_the_next_is_written(translator):
+def test_each_line_is_answered_before_the_next_until_one_is_not_utf8(translator):
     process = program("predict", translator)
     for text in ("ant bee", "", "cat", "dog elk fox"):
         process.stdin.write(f"{text}\n".encode())
         process.stdin.flush()
         assert process.stdout.readline().decode() == f"{text.upper()}\n"
-    assert finish(process) == (0, "", "")
+    code, out, err = finish(process, b"ant\nbee\ncaf\xe9\ncat\n")
+    assert (code, out) == (1, "ANT\nBEE\n")
+    assert "standard input, line 7 is not UTF-8" in err
+    assert "Traceback" not in err
 
 
 def test_two_thousand_lines_keep_their_order(translator):
@@ -46,13 +49,6 @@ def test_two_thousand_lines_keep_their_order(translator):
     assert out.split("\n")[:-1] == [text.upper() for text in texts]
     assert code == 1
     assert "input 1001 has 10,002 tokens" in err.replace("\n", " ")
-
-
-def test_input_that_is_not_utf8_is_told_by_its_line(translator):
-    code, out, err = finish(program("predict", translator), b"ant\nbee\ncaf\xe9\ncat\n")
-    assert (code, out) == (1, "ANT\nBEE\n")
-    assert "standard input, line 3 is not UTF-8" in err
-    assert "Traceback" not in err
 
 
 def test_a_reader_that_leaves_is_no_error_to_speak_of(translator):

@@ -1,4 +1,4 @@
-"""Fields: images on larger ones, among pieces of others; and the files of MNIST."""
+"""Fields: images on larger ones, among parts of others; and the files of MNIST."""
 
 import gzip
 import struct
@@ -26,15 +26,16 @@ def test_an_image_lies_where_its_box_says():
     fields, boxes = Fields(squares(), FieldsConfig(size=20), "valid").draw(FOUR, FOUR)
     assert fields.shape == (4, 20, 20)
     for field, box in zip(fields, (boxes * 20).round().astype(int), strict=True):
-        left, top, right, bottom = box
+        left, top, right, bottom = box[1]
+        assert box[0].tolist() == [left - 2, top - 1, left + 4, top + 5]
         assert (right - left, bottom - top) == (3, 2)
         assert (field[top:bottom, left:right] == 255).all()
         assert field.sum() == 6 * 255
-    assert len({tuple(box) for box in boxes}) == 4, "at different places"
+    assert len({tuple(box) for box in boxes[:, 1]}) == 4, "at different places"
 
 
 def test_a_field_depends_on_its_number_and_split_alone():
-    config = FieldsConfig(size=20, clutter=3, piece=3)
+    config = FieldsConfig(size=20, clutter=3, clutter_size=3)
     whole, _ = Fields(squares(), config, "train").draw(FOUR, FOUR)
     part, _ = Fields(squares(), config, "train").draw(FOUR[2:], FOUR[2:])
     other, _ = Fields(squares(), config, "test").draw(FOUR, FOUR)
@@ -42,12 +43,12 @@ def test_a_field_depends_on_its_number_and_split_alone():
     assert (whole != other).any()
 
 
-def test_clutter_adds_pieces_and_hides_nothing():
+def test_clutter_adds_parts_and_hides_nothing():
     plain, boxes = Fields(squares(), FieldsConfig(size=20), "train").draw(FOUR, FOUR)
-    filled, same = Fields(squares(), FieldsConfig(size=20, clutter=4, piece=4), "train").draw(FOUR, FOUR)
+    filled, same = Fields(squares(), FieldsConfig(size=20, clutter=4, clutter_size=4), "train").draw(FOUR, FOUR)
     assert filled.astype(int).sum() > plain.astype(int).sum()
     assert same.shape == boxes.shape
-    inside = (same * 20).round().astype(int)
+    inside = (same[:, 1] * 20).round().astype(int)
     for field, (left, top, right, bottom) in zip(filled, inside, strict=True):
         assert (field[top:bottom, left:right] == 255).all()
 

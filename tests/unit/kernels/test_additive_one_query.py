@@ -9,6 +9,7 @@ from torch.testing import assert_close
 
 from helpers.additive import Steps, assert_as_exact, error
 from helpers.naive_kernels import naive_attend
+from helpers.pairwise import pairwise
 from saccade.kernels.additive import one_query
 from saccade.kernels.additive.collect import attend
 from saccade.kernels.additive.parts import Parts
@@ -62,9 +63,11 @@ def test_keys_and_values_side_by_side_in_several_tiles(monkeypatch, dtype, featu
     assert_as_exact(steps, one_query, dtype, DEVICE)
 
 
-@pytest.mark.parametrize("features", [0, 1])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("warps", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("warps", "dtype", "features"),
+    [tuple(row.values()) for row in pairwise({"warps": [1, 2, 4], "dtype": DTYPES, "features": [0, 1]})],
+    ids=str,
+)
 def test_rows_shared_out_among_warps(monkeypatch, warps, dtype, features):
     monkeypatch.setattr(one_query, "ENOUGH", 0)  # gradients too
     monkeypatch.setattr(one_query, "ROW_BYTES", 32 * dtype.itemsize // warps)
@@ -88,8 +91,7 @@ def test_what_was_summed_is_weighed_anew_when_a_higher_score_turns_up(monkeypatc
         assert_close(one, other)
 
 
-@pytest.mark.parametrize("features", [0, 1, 2])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(("features", "dtype"), [*zip([0, 1, 2], DTYPES, strict=True)], ids=str)
 def test_keys_split_among_programs(monkeypatch, dtype, features):
     monkeypatch.setattr(one_query, "CHUNK", 8)
     monkeypatch.setattr(one_query, "DOT_TILE", (16, 16))

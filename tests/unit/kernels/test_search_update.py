@@ -7,6 +7,7 @@ import torch
 
 pytest.importorskip("triton", reason="needs Triton")
 
+from helpers.pairwise import pairwise
 from saccade.batch import EOS, Batch
 from saccade.kernels import dispatch
 from saccade.search import Beam, Greedy
@@ -14,6 +15,7 @@ from saccade.search.step_scores import StepScores
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SENTENCES, WORDS, STEPS = 4, 9, 10
+BOOKS = {"widths": [(2, 1), (3, 3), (4, 2)], "alpha": [0.0, 0.6, -1.0], "limits": [None, [10, 3, 6, 1]]}
 
 
 def steps(strategy, limits=None, allowed=1.0, seed=3):
@@ -56,10 +58,9 @@ def agree(make, monkeypatch, **options):
     return theirs
 
 
-@pytest.mark.parametrize(("width", "nbest"), [(2, 1), (3, 3), (4, 2)])
-@pytest.mark.parametrize("alpha", [0.0, 0.6, -1.0])
-@pytest.mark.parametrize("limits", [None, [10, 3, 6, 1]])
-def test_a_beam_keeps_the_same_books(width, nbest, alpha, limits, monkeypatch):
+@pytest.mark.parametrize("choice", pairwise(BOOKS), ids=str)
+def test_a_beam_keeps_the_same_books(choice, monkeypatch):
+    (width, nbest), alpha, limits = choice.values()
     kept = agree(lambda: Beam(width, length_penalty=alpha, nbest=nbest), monkeypatch, limits=limits)
     assert any(ending.last == EOS for row in kept.endings() for ending in row)
 

@@ -20,6 +20,7 @@ from saccade.runs.recipe import parse_recipe
 from saccade.train.devices import _fabric
 
 PRESETS = MODELS
+OWN_BOUNDS = {"glimpses": 64, "scales": 6, "size": 256}
 FAMILIES = {kind.family: preset for preset, kind in PRESETS.items()}
 
 
@@ -50,9 +51,12 @@ def changed(preset, path, value):
     reads = PRESETS[preset].family.reads if preset else "text"
     task, corpus = {"text": ("translation", "english-french"), "image": ("captioning", "scenes"),
                     "point": ("ordering", "salesman"), "sound": ("speech", "spoken"),
-                    "episode": ("episodes", "alphabets"), "seed": ("image-generation", "twins")}[reads]  # fmt: skip
+                    "episode": ("episodes", "alphabets"), "labeled image": ("glimpses", "digits"),
+                    "seed": ("image-generation", "twins")}[reads]  # fmt: skip
     model = {"preset": preset} if preset else {}
     settings = {"task": task, "data": {"corpus": corpus}, "model": model, "tokenizer": {"shared": True}}
+    if preset == "ram":
+        settings["objective"] = {"glimpse_reward": {}}
     inner = settings
     for name in path[:-1]:
         inner = inner.setdefault(name, [{"kind": "attention"}] if name == "blocks" else {})
@@ -129,8 +133,8 @@ def test_a_model_that_is_larger_than_the_memory_is_refused_before_it_is_made(mon
     """With each number at its bound, the model is small, or only its sketch (meta tensors) is built."""
     listed, tokenizers = path[-2:] == ("image_encoder", "channels"), untrained("translation", MODEL).tokenizers
     monkeypatch.setattr("saccade.tasks.base.memory_here", lambda: 200 << 20)
-    shared = Tokenizers(tokenizers.source, tokenizers.source)
-    value = 256 if path[-1].endswith(("layers", "residual_from")) else 2**20
+    shared = Tokenizers(tokenizers.source, tokenizers.source, ["a", "b"])
+    value = 256 if path[-1].endswith(("layers", "residual_from")) else OWN_BOUNDS.get(path[-1], 2**20)
     text = changed(preset, ("model", *path), [value] * 2 if listed else value)
     made = []
     why = refusal(lambda: made.append(build_task(parse_recipe(text), shared))) or ""

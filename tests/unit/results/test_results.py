@@ -25,6 +25,7 @@ import aligner  # noqa: E402
 import figures  # noqa: E402
 import findings  # noqa: E402
 import measure  # noqa: E402
+import run as runner  # noqa: E402
 import table  # noqa: E402
 from plan import GROUPS  # noqa: E402
 
@@ -32,11 +33,22 @@ NO_ATTENTION = AttentionMaps(NOTHING, NOTHING, {}, ())
 TINY = ["model.embedding=8", "model.width=8", "classifier.hidden=4", "train.steps=4", "train.validate_every=2"]
 
 
-def run(folder, *words):
+def command(folder, *words):
     sets = [part for change in TINY for part in ("--set", change)]
     places = ["--data", folder / "data", "--runs", folder / "runs", "--out", folder / "out", "--device", "cpu"]
-    command = [sys.executable, RESULTS / "run.py", "sst-fine", "--rows", "lstmn", *places, *sets, *words]
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, check=False)
+    return [str(word) for word in (RESULTS / "run.py", "sst-fine", "--rows", "lstmn", *places, *sets, *words)]
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run the script in this process, and return its exit code and what it printed."""
+
+    def ended(folder, *words):
+        monkeypatch.setattr("sys.argv", command(folder, *words))
+        code = runner.main()
+        return code, capsys.readouterr().out
+
+    return ended
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +59,8 @@ def ran(tmp_path_factory):
     for split in ("train", "dev"):
         lines = [f"{n % 5} {'good' if n % 5 > 2 else 'bad'} film number {n}\n" for n in range(40)]
         (folder / "data" / "sst" / f"stsa.fine.{split}").write_text("".join(lines))
-    done = run(folder, "--seeds", "2", "--jobs", "2", "--final")
+    words = [sys.executable, *command(folder, "--seeds", "2", "--jobs", "2", "--final")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -70,18 +83,18 @@ def test_every_seed_leaves_its_files(ran):
     assert (ran / "out" / "sst-fine" / "lengths.svg").exists()
 
 
-def test_what_is_done_is_not_done_again(ran):
+def test_what_is_done_is_not_done_again(ran, run):
     before = (ran / "out" / "sst-fine" / "lstmn" / "seed-1" / "metrics.json").stat().st_mtime_ns
-    done = run(ran, "--final")
-    assert done.returncode == 0
-    assert "begins" not in done.stdout
+    code, said = run(ran, "--final")
+    assert code == 0
+    assert "begins" not in said
     assert (ran / "out" / "sst-fine" / "lstmn" / "seed-1" / "metrics.json").stat().st_mtime_ns == before
 
 
-def test_when_the_time_is_up_what_is_done_stays(ran):
-    done = run(ran, "--first-seed", "3", "--set", "train.steps=1000000", "--minutes", "0.05", "--final")
-    assert done.returncode == 1
-    assert "the time is up: 1 not done" in done.stdout
+def test_when_the_time_is_up_what_is_done_stays(ran, run):
+    code, said = run(ran, "--first-seed", "3", "--set", "train.steps=1000000", "--minutes", "0.05", "--final")
+    assert code == 1
+    assert "the time is up: 1 not done" in said
     assert not (ran / "out" / "sst-fine" / "lstmn" / "seed-3").exists()
     assert (ran / "out" / "sst-fine" / "lstmn" / "seed-2" / "metrics.json").exists()
 

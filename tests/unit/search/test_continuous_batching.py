@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from helpers.pairwise import pairwise
 from helpers.search import beam, greedy, lively_case, make_batch, make_model
 from saccade.batch import Batch
 from saccade.errors import NumericsError
@@ -23,9 +24,10 @@ def alone(batch, row):
     return Batch(batch.source[row : row + 1, :length], batch.source_mask[row : row + 1, :length])
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("rows", [1, 4, 40])
-@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize(
+    ("name", "rows", "width"),
+    [tuple(row.values()) for row in pairwise({"name": NAMES, "rows": [1, 4, 40], "width": [1, 3]})],
+)
 def test_every_sentence_gets_the_answer_it_gets_alone(name, rows, width):
     (model, _), batch = lively_case(name, "seq2seq"), many()
     lengths = [1 + (7 * row) % 19 for row in range(batch.size)]

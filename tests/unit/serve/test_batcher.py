@@ -41,7 +41,7 @@ def test_what_arrives_together_is_worked_on_together():
     work = Worker()
 
     async def test():
-        made = batcher(work)
+        made = batcher(work, max_wait=0.3)
         assert await asyncio.gather(*(made.submit("k", [n]) for n in range(5))) == [[0], [2], [4], [6], [8]]
         await made.close()
 

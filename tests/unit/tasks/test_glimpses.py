@@ -129,11 +129,12 @@ def path_to(label, centers):
 
 def test_evaluation_counts_by_glimpse():
     found = [path_to("a", [(0.5, 0.5), (0.1, 0.1), (0.2, 0.2), (0.9, 0.9)]), path_to("b", [(0.5, 0.5)] * 4)]
-    boxes = np.array([[0.0, 0.0, 0.3, 0.3], [0.4, 0.4, 0.6, 0.6]])
+    boxes = np.array([[[0.0, 0.0, 0.3, 0.3], [0.0, 0.0, 0.15, 0.3]], [[0.4, 0.4, 0.6, 0.6]] * 2])
     made = evaluation_of(found, ["a", "a"], ["a", "b"], boxes)
     assert made.metrics == {"accuracy": 0.5, "on_target": 0.75}
     assert made.details["accuracy_after_glimpse"] == [1, 1, 1, 0.5]
     assert made.details["on_target_by_glimpse"] == [0.5, 1, 1, 0.5]
+    assert made.details["on_ink_by_glimpse"] == [0.5, 1, 0.5, 0.5]
 
 
 def test_fields_are_evaluated_as_they_are(model):

@@ -16,8 +16,8 @@ class Align(nn.Module):
     scores (..., T, S), mask broadcastable to them, True = keep -> weights (..., T, S).
 
     A subclass implements `share`. It gets scores in float32 or wider, with the lowest finite number where the mask
-    hides a key. Its weights there are set to zero afterwards, so a query without visible keys gets zero weights and
-    zero gradient.
+    hides a key. `forward` then sets the weights of hidden keys to zero, so a query without visible keys gets zero
+    weights and zero gradient.
     """
 
     fusable: ClassVar[bool] = False

@@ -82,7 +82,7 @@ def look(
     two lanes of words joined by ribbons (ribbons), also as frames for a lecture (steps); self-attention step by step
     (reading); the heads of a site as curves between words (arcs); all heads side by side (heads); points in the plane
     with the answer drawn through them (points); a long source as running text (passage); a spectrogram above the
-    attention over time (sound); the places that a model of glimpses looked at, and its beliefs (glimpses). A .html file
+    attention over time (sound); the places of glimpses, and the beliefs after them (glimpses). A .html file
     is a page to explore everything. A .json file is the trace, which can replace the model later.
 
     Example: saccade look runs/demo "the European Economic Area" -o area.png

@@ -32,12 +32,12 @@ VARIANTS = {
     "valid": ("m7", "f4", "quincy", "steph", "Michael"),
     "test": ("m8", "f5", "travis", "rob", "Lee"),
 }  # fmt: skip
-"""Timbres; those of a split are its own when splits share no voice."""
+"""The timbres of each split, for splits that share no voice; otherwise every split has those of train."""
 _WORD, _PHONE = 1, 7
 _RATE, _PITCH, _RANGE = 1, 3, 4
 """Numbers of events and parameters in espeak's header."""
 _SYNCHRONOUS, _OPTIONS, _FLAGS = 2, 0x8001, 0x11
-"""Output by callback; events of phones, errors returned; UTF-8 with SSML."""
+"""The mode: output by callback. Options: report phones, and return errors. Flags: the text is UTF-8 with SSML."""
 Samples = NDArray[np.float32]
 
 
@@ -52,7 +52,10 @@ class EspeakVoice:
 
 
 class Mark(NamedTuple):
-    """An event: a phone ("" for none), or None where a word begins; its place in the text; samples from the start."""
+    """An event: a phone or the beginning of a word, where in the text it is, and when it is heard.
+
+    `phone` is None for a word, and "" for a phone without a name; `sample` counts from the start of the utterance.
+    """
 
     phone: str | None
     place: int

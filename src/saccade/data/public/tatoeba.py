@@ -59,7 +59,7 @@ def read_tatoeba(origin: Path) -> tuple[list[Pair], list[Pair]]:
 
 
 def joined(pairs: Sequence[Pair], count: int, lengths: tuple[int, int], rng: random.Random) -> Iterator[Pair]:
-    """Yield pairs joined from random pairs, no longer than the end of `lengths` on either side.
+    """Yield pairs joined from random pairs, with at most `lengths[1]` words on either side.
 
     The length to reach is drawn uniformly from `lengths`, so that long pairs are as common as short ones.
     """

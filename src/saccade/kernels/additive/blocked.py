@@ -22,7 +22,7 @@ __all__ = ["blocked_scores"]
 BLOCK = 1 << 20
 """Numbers in a block: few enough for the caches, many enough to hide the overhead of the calls."""
 SMALL, LIMIT = 0.5, 20.0
-"""Largest |q| and |k| for the two forms of D: e^80 is 5.5e34, and float32 ends at 3.4e38."""
+"""Largest |q| and |k| for the two forms of D. At LIMIT, e^2q e^2k is e^80 = 5.5e34, and float32 ends at 3.4e38."""
 
 
 def blocked_scores(query: Tensor, keys: Tensor, v: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """Dot-product attention of few wide queries on a GPU, as in a step of a recurrent decoder.
 
 torch's kernels are made for many queries and narrow heads. Here one launch computes scores, softmax and weighted sum,
-with the kernels of `kernels/additive`. Its ledger also defers the gradients of keys and values to the end of the loop,
-where each is one matmul.
+with the kernels of `kernels/additive`. `collect.py` there also defers the gradients of keys and values to the end of
+the loop, where each is one matmul.
 """
 
 from __future__ import annotations

@@ -50,7 +50,10 @@ def summaries(logits: Tensor, first: int, size: int) -> Summaries:
 
 
 def select(logits: Tensor, seen: Summaries, before: Tensor | None, first: int, count: int) -> tuple[Tensor, Tensor]:
-    """Return the best words of each row, or with `before` (B, K) of each sentence's K rows together.
+    """Return the best words of each row.
+
+    With `before` (B, K), the log-probabilities of each sentence's K hypotheses so far, return the best words of a
+    sentence's K rows together, by the sum.
 
     -> (N or B, count): log-probabilities in float32, and places: word, or k · V + word.
     """

@@ -1,4 +1,4 @@
-// A lane that is an image with the path of a model that looked at a few places; a click sets where a glimpse looks.
+// A lane that is an image with the path of a model of glimpses; a click sets the place of one.
 import { el, svg } from "saccade/base/dom";
 import { percent, visible } from "saccade/base/format";
 import { steer } from "saccade/lanes/image";
