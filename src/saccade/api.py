@@ -9,10 +9,11 @@ from typing import Any, Unpack, overload
 
 from saccade.config import parse
 from saccade.data.example import Example
+from saccade.data.sound_windows import sound_windows
 from saccade.deprecated import warn_renamed
 from saccade.errors import ConfigError, DataError, unknown_name
 from saccade.outside import trusting
-from saccade.prediction import Prediction
+from saccade.prediction import NOTHING, AttentionMaps, Prediction
 from saccade.pretrained import find_model
 from saccade.runs.folder import describe_task, load_task, write_description, write_model
 from saccade.runs.workers import Workers
@@ -54,6 +55,8 @@ def describe(folder: str | Path, *, trust_code: bool = False) -> Model:
         return Model(describe_task(place), place, trust_code=trust_code)
 
 
+_WINDOW = 600
+"""Maximum seconds of a window of `transcribe`."""
 _DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
@@ -161,6 +164,35 @@ class Model:
             raise ConfigError(f"workers are for the CPU, but the model is on {self.task.device}. Use one of the two.")
         with Workers(self._folder, workers, trust_code=self._trust_code) as pool:
             yield from stream(self.task, inputs, search, workers=pool, **common)
+
+    def transcribe(
+        self, path: str | Path, *, window: float = 20.0, stop: Stop | None = None, **options: Any
+    ) -> Prediction:
+        """Transcribe a sound file of any length in flat memory; the result has text and word times, but no attention.
+
+        The recording is cut at pauses into windows of at most `window` seconds, which are transcribed by themselves.
+        """
+        if self.task.reads.name != "sound":
+            raise ConfigError(
+                f"transcribe is for models of speech, but this one reads {self.task.reads.name}. Call it."
+            )
+        if not 1 <= window <= _WINDOW:
+            raise ConfigError(f"window is {window}, but must be from 1 to {_WINDOW} seconds.")
+        begins: list[float] = []
+
+        def sounds() -> Iterator[Any]:
+            for begin, sound in sound_windows(Path(path), window):
+                begins.append(begin)
+                yield sound
+
+        texts, words, score = [], [], 0.0
+        answers = stream(self.task, sounds(), self.search(**options), attention=True, stop=stop)
+        for number, part in enumerate(answers):
+            texts.append(part.text)
+            score += part.score
+            words += [word.moved(begins[number]) for word in part.words]
+        text = " ".join(filter(None, texts))
+        return Prediction(text, score, [], AttentionMaps(NOTHING, NOTHING, {}, ()), str(path), words=words)
 
     def _check(self, given: Any, name: str) -> None:
         if (why := self.task.reads.fault(given)) is not None:

@@ -80,6 +80,10 @@ class TimedWord:
     begin: float
     end: float
 
+    def moved(self, seconds: float) -> TimedWord:
+        """Return the word some seconds later."""
+        return TimedWord(self.text, round(self.begin + seconds, 3), round(self.end + seconds, 3))
+
 
 @dataclass(frozen=True)
 class AttentionMaps(DrawnAttention):
@@ -204,7 +208,7 @@ class Prediction:
     """For answers from a passage: the characters [begin, end) of the passage; None if it has no answer."""
 
     words: list[TimedWord] = field(default_factory=list, repr=False)
-    """For speech: the words with their times, computed from attention."""
+    """For speech: the words with their times."""
 
     image: NDArray[np.uint8] | None = field(default=None, repr=False)
     """For models that generate images: the image, (height, width, 3)."""

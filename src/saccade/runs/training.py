@@ -61,8 +61,15 @@ class TrainingJob:
         train = self.task.recipe.train
         lengths, room = lengths_of(self._train), self.task.room
         mixed = any(feature.mixed for feature in self._train.features)
-        shape = {"rounded": rounded, "room": room, "mixed": mixed, "examples": train.examples_per_batch}
-        plan = BatchSampler(lengths, train.tokens_per_batch, train.seed, **shape)
+        plan = BatchSampler(
+            lengths,
+            train.tokens_per_batch,
+            train.seed,
+            rounded=rounded,
+            room=room,
+            mixed=mixed,
+            examples=train.examples_per_batch,
+        )
         return Loader(self._train, plan, rank, ranks, count=self.objective.count)
 
     def held_out(self) -> Iterator[TrainBatch]:

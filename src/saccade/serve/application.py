@@ -235,6 +235,8 @@ class Application:
                 return texts, await check_texts(model, texts, self.settings)
         files = asked.files(kind)
         if files is None:
+            if model.reads == "episode":
+                raise Problem(422, f"{model.name} reads labeled images and a query. Send them as input.")
             what = {"image": "an image", "sound": "a sound"}[kind]
             sent = "a text" if texts is not None else "another file"
             raise Problem(422, f"{model.name} reads {kind}s. Send {kind}, {what} file in base64, instead of {sent}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,6 +14,8 @@ import typer
 from saccade.cli.terminal import echo, model_and_inputs, one_line, print_error, print_notes
 
 if TYPE_CHECKING:
+    from saccade.api import Model
+    from saccade.prediction import Prediction
     from saccade.tasks.inputs import Modality
 
 __all__ = ["predict"]
@@ -79,6 +81,10 @@ def predict(
         bool,
         typer.Option("--timestamps", help="For speech: a line of begin, end and text for each word, tabs between."),
     ] = False,
+    window: Annotated[
+        float | None,
+        typer.Option(help="For speech: cut long recordings at pauses into windows of at most this many seconds."),
+    ] = None,
     links: Annotated[
         bool, typer.Option("--links", help="Add word alignment links, source word first, after a tab or in the JSON.")
     ] = False,
@@ -141,9 +147,12 @@ def predict(
     if timestamps and loaded.task.reads.name != "sound":
         raise ConfigError("--timestamps is for models of speech. Leave it out.")
     lines, attention = _lines(loaded.task.reads, words, file), timestamps or links or format == "jsonl"
-    for prediction in loaded.stream(
-        lines, attention=attention, prefix=prefix, on_error=on_error, workers=workers, **chosen
-    ):
+    answers = (
+        loaded.stream(lines, attention=attention, prefix=prefix, on_error=on_error, workers=workers, **chosen)
+        if window is None
+        else _transcribed(loaded, lines, window, on_error, chosen)
+    )
+    for prediction in answers:
         notes |= dict.fromkeys(prediction.notes)
         if format == "jsonl":
             found = prediction.to_dict() | ({"links": prediction.links} if links else {})
@@ -159,6 +168,21 @@ def predict(
     print_notes([*notes])
     if refused:
         raise typer.Exit(1)
+
+
+def _transcribed(
+    model: Model, paths: Iterator[Any], window: float, on_error: Callable[[str], None], options: dict[str, Any]
+) -> Iterator[Prediction]:
+    """Yield the transcripts of long recordings; a file that cannot be read gets an empty one."""
+    from saccade.errors import DataError
+    from saccade.tasks.batching import blank
+
+    for path in filter(None, paths):
+        try:
+            yield model.transcribe(path, window=window, **options)
+        except DataError as error:
+            on_error(str(error))
+            yield blank(path)
 
 
 def _check_sampling(chosen: dict[str, Any], sample: bool) -> None:
