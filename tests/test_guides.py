@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from helpers.server import Running
-from helpers.tasks import CASES, EXTEND, write_drawings
+from helpers.tasks import CASES, EXTEND, digit_files, write_drawings
 from saccade.cli import main
 from saccade.recipes import read_yaml
 from saccade.runs.recipe import load_recipe, parse_recipe
@@ -23,7 +23,10 @@ from saccade.runs.training import train
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [DOCS / f"{name}.md" for name in ("captioning", "self-attention", "serve")]
-PAGES += [DOCS / "how-to" / f"{name}.md" for name in ("extend", "few-shot", "resume-and-scale", "serve", "speech-data")]
+PAGES += [
+    DOCS / "how-to" / f"{name}.md"
+    for name in ("extend", "few-shot", "glimpses", "image-generation", "resume-and-scale", "serve", "speech-data")
+]
 RUN_ELSEWHERE = {"README.md", "first-model.md", "own-data.md", "figures.md", "pointer-networks.md", "chat.md"} | {
     "questions.md",
     "summaries.md",
@@ -67,6 +70,7 @@ def shop(tmp_path_factory, translator):
     for name in ("picture.png", "scene.png", "dog.jpg", "cat.png"):
         Image.new("RGB", (32, 32), "red").save(folder / name)
     write_drawings(folder, 3, 2).rename(folder / "letters")
+    Image.open(digit_files(folder)[0]).save(folder / "digit.png")
     (folder / "token.txt").write_text("secret")
     (folder / "examples").symlink_to(EXTEND.parent)
     return folder

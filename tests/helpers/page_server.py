@@ -11,7 +11,14 @@ import numpy as np
 from saccade.look import page
 from saccade.trace import pack
 
-READS = {"captioning": "picture", "speech": "sound", "questions": "question", "chat": "dialogue"}
+READS = {
+    "captioning": "picture",
+    "glimpses": "picture",
+    "episodes": "episode",
+    "speech": "sound",
+    "questions": "question",
+    "chat": "dialogue",
+}
 """Input kinds by task; all other tasks read text."""
 
 

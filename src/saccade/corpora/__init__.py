@@ -260,8 +260,6 @@ CORPORA: dict[str, Corpus] = {
         "glimpses",
         LABELED_IMAGES,
         ("digits",),
-        bounds=(1, 1),
-        lengths=(1, 1),
     ),
     "spoken": Corpus(
         spoken,

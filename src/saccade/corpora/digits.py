@@ -1,4 +1,4 @@
-"""digits: handwritten digits of scikit-learn with their classes, for models that look at images."""
+"""digits: handwritten digits of scikit-learn with their classes, for models of glimpses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from saccade.corpora.scenes.things import DIGITS, mask, samples
-from saccade.corpora.stream import Dice, check_request
+from saccade.corpora.stream import LONGEST, SHORTEST, Dice, check_request
 from saccade.data.example import Example
 from saccade.data.labeled_images import PixelArray
 
@@ -19,13 +19,13 @@ _SIDE, _HEIGHT = 20, 16
 
 
 def digits(
-    split: str, size: int | None, seed: int = 1, *, min_length: int = 1, max_length: int = 1
+    split: str, size: int | None, seed: int = 1, *, min_length: int = SHORTEST, max_length: int = LONGEST
 ) -> Iterator[Example]:
     """Generate the digits of a split, shuffled: at most 1,340 for training, and 230 each to validate and test on.
 
     An image is dark ink on white; the label is the digit. No sample is in two splits. Lengths have no meaning.
     """
-    check_request("digits", split, size, min_length, max_length, (1, 1), "digits")
+    check_request("digits", split, size, min_length, max_length)
     known = [(name, sample) for name, found in samples(split).items() for sample in found]
     order, dice = [], Dice(f"digits {split} {seed}")
     while known:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 from saccade.api import Model, load
 from saccade.attention import Attention
 from saccade.errors import ConfigError
-from saccade.models.glimpses import GlimpseModel
 from saccade.prediction import Prediction
 from saccade.search.search_config import SearchConfig
 from saccade.tasks.inputs import Input, Opened
@@ -25,14 +24,15 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "points": _TEXTS,
     "question": _TEXTS,
     "dialogue": _TEXTS,
+    "episode": _TEXTS,
     "picture": ("image", "images"),
     "sound": ("sound", "sounds"),
 }
 """The request fields that can hold the input, by the modality that a model reads."""
 
 
-FILES = {"picture": "image", "sound": "sound"}
-"""The field that holds the input as a file, by the modality of the models that read files."""
+FILES = {"picture": "image", "sound": "sound", "episode": "input"}
+"""The field that holds the input as a file or, for an episode, as an object with files, by the modality."""
 
 
 class Died(Exception):
@@ -67,8 +67,8 @@ class Answering(Protocol):
     def length(self, given: Any) -> int:
         """Count the tokens of an input."""
 
-    def open(self, file: bytes, **limits: Any) -> Any:
-        """Decode the bytes of an image or a sound to the model's input; a DataError uses the `name` of the limits.
+    def open(self, file: Any, **limits: Any) -> Any:
+        """Decode an image, a sound or the images of an episode to the model's input; errors use the limits' `name`.
 
         Called in any thread.
         """
@@ -102,7 +102,7 @@ class Described:
         """The number of attention heads in the whole model; glimpses count as one."""
         model = self._model.task.model
         found = (module for module in model.modules() if isinstance(module, Attention))
-        return sum(attention.score.heads or 1 for attention in found) + isinstance(model, GlimpseModel)
+        return sum(attention.score.heads or 1 for attention in found) + hasattr(model, "glimpses")
 
     @cached_property
     def _examples(self) -> list[dict[str, Any]]:
@@ -133,7 +133,7 @@ class Described:
         """Count the tokens of an input."""
         return self._model.task.length(given)
 
-    def open(self, file: bytes, **limits: Any) -> Opened:
+    def open(self, file: Any, **limits: Any) -> Opened:
         """Decode an image and fit it to the square that the model reads, or compute the frames of a sound."""
         found: Opened = self._model.task.opened(file, **limits)
         return found

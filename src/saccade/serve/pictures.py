@@ -25,6 +25,8 @@ __all__ = ["Opener", "from_base64"]
 
 _THREADS = 2
 """Images opened at once; opening one may take 30 bytes of memory a pixel."""
+_IMAGES = 1000
+"""Maximum labeled images of an episode."""
 _FAULTS = 8
 """Stop after this many images that cannot be opened."""
 _DATA_URL = re.compile(r"data:(?:image|audio)/[\w.+-]{1,40};base64,", re.IGNORECASE | re.ASCII)
@@ -82,8 +84,32 @@ class Opener:
         limits: dict[str, Any] = {"max_bytes": settings.max_image_bytes, "max_pixels": settings.max_pixels}
         if model.reads == "sound":
             limits = {"max_bytes": settings.max_sound_bytes, "max_seconds": settings.max_seconds}
+        if model.reads == "episode":
+            return model.open(_decoded(picture, name, limits["max_bytes"]), name=name, **limits)
         data = picture if isinstance(picture, bytes) else from_base64(picture, name, limits["max_bytes"])
         return model.open(data, name=name, **limits)
+
+
+def _decoded(given: Any, name: str, max_bytes: int) -> dict[str, Any]:
+    """Return an episode, {"support": {label: [images]}, "query": image}, with bytes in place of base64.
+
+    Whatever is not base64 is refused here, so that no text of a request is taken for a path.
+    """
+    known: Any = given.get("support") if isinstance(given, dict) else None
+    query = given.get("query") if isinstance(given, dict) else None
+    listed = isinstance(known, dict) and all(isinstance(images, list) and images for images in known.values())
+    leaves = [image for images in known.values() for image in images] if listed else []
+    if not leaves or not isinstance(query, str) or not all(isinstance(image, str) for image in leaves):
+        raise DataError(
+            f'{name} is no episode. Send {{"support": {{"label": [image, …], …}}, "query": image}}, images in base64.'
+        )
+    if len(leaves) > _IMAGES:
+        raise DataError(f"{name} has {len(leaves):,} labeled images, but at most {_IMAGES:,} are taken.")
+    support = {
+        label: [from_base64(image, f"{name}: an image of {label[:40]!r}", max_bytes) for image in images]
+        for label, images in known.items()
+    }
+    return {"support": support, "query": from_base64(query, f"{name}: the query", max_bytes)}
 
 
 def from_base64(text: str, name: str, max_bytes: int) -> bytes:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from saccade.data.labeled_images import read_folder
 from saccade.errors import DataError
-from saccade.tasks.inputs import IMAGE, Modality, json_object, shown
+from saccade.tasks.inputs import IMAGE, Modality, Opened, json_object, shown
 
 __all__ = ["EPISODE", "EpisodeInput", "EpisodeModality", "Support"]
 
@@ -90,6 +90,8 @@ class EpisodeModality(Modality):
         return isinstance(given, Mapping) or super().is_one(given)
 
     def fault(self, given: Any) -> str | None:
+        if isinstance(given, Opened):
+            return None
         if not isinstance(given, Mapping):
             return f"is {shown(given)}, but this model reads {_HELP}."
         if more := [name for name in given if name not in ("support", "query")]:

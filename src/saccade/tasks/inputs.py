@@ -111,6 +111,10 @@ class Text(Modality):
 
     name = "text"
 
+    def is_one(self, given: Any) -> bool:
+        """Return whether this is a single input; an array holds several."""
+        return not isinstance(given, np.ndarray) and super().is_one(given)
+
     def fault(self, given: Any) -> str | None:
         if isinstance(given, str):
             return None

@@ -22,6 +22,7 @@ from saccade.recipes import RecipeText, shipped
 from saccade.runs.folder import build_task
 from saccade.runs.recipe import load_recipe, parse_recipe
 from saccade.tasks.episodes import Episodes
+from saccade.tasks.glimpses import Glimpses
 from saccade.tasks.inputs import IMAGE
 from saccade.tasks.ordering import Ordering
 from saccade.tasks.questions import Questions
@@ -123,6 +124,9 @@ def test_every_parameter_of_a_shipped_recipe_takes_part(name):
         words = batch()
         frames = padded_frames([np.ones((9, task.recipe.sound.width), np.float32)] * 2, 2)
         given = Batch(**frames, target=words.target, target_mask=words.target_mask)
+    elif isinstance(task, Glimpses):
+        seen = torch.randint(0, 256, (2, task.side, task.side, 1), dtype=torch.uint8)
+        given = Batch(pictures=seen, labels=torch.tensor([0, 2]))
     elif isinstance(task, Episodes):
         given = episodes(task.recipe.data.image_size)
     else:

@@ -12,7 +12,8 @@ const KINDS = {
 /** The kind of input that a file is, or null. */
 export const kindOf = (file) => Object.keys(KINDS).find((kind) => file.type.startsWith(KINDS[kind].type)) ?? null;
 
-function read(file) {
+/** The content of a file in base64. @returns {Promise<string>} */
+export function read(file) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.addEventListener("load", () => resolve(String(reader.result).split(",")[1] ?? ""));

@@ -3,6 +3,7 @@ import { button, byId, el, redraw } from "saccade/base/dom";
 import { clip, visible } from "saccade/base/format";
 import { untouched } from "saccade/state/link";
 import { drawing } from "saccade/share/draw";
+import { supportField } from "saccade/share/support";
 import { takeFile } from "saccade/share/files";
 import { record } from "saccade/share/microphone";
 import { field, names, talkButtons } from "saccade/stage/fields";
@@ -73,7 +74,7 @@ function row(app, open) {
   }
   return el("div", { class: "ask" },
     ["picture", "sound"].map((kind) => app.readsFiles(kind) && fileField(app, kind)),
-    app.readsFiles() && draws(app) && drawing(app),
+    app.readsFiles() && draws(app) && drawing(app), app.readsFiles("episode") && supportField(app),
     open ? names(app).map((name) => field(app, name))
       : text(app) && button([el("span", { "aria-hidden": "true" }, "✎"), " Edit the text"], () => edit(app),
         { class: "edit small", "data-key": "edit", title: "/" }),
@@ -87,7 +88,7 @@ const draws = (app) => app.models.some(({ name, task }) => task === "glimpses" &
 
 /** Another text can be taken back here; a change of the answer beside what came of it. */
 const takesBack = (app, open) => (!open || app.reads === "dialogue") && app.depth > 0 && !app.back && untouched(app.state);
-const text = (app) => app.readsText() || !(app.readsFiles() || app.readsFiles("sound"));
+const text = (app) => app.readsText() || !["picture", "sound", "episode"].some((kind) => app.readsFiles(kind));
 let drawn = null;
 
 /** Draw the row above the lanes. While one writes it stays as it is, so that the cursor stays too. */

@@ -9,7 +9,7 @@ const KINDS = {
 const kindOf = (kind) => KINDS[kind] ?? KINDS.text;
 
 /** What a request calls the file that a model of this kind reads. */
-export const FILES = { picture: "image", sound: "sound" };
+export const FILES = { picture: "image", sound: "sound", episode: "input" };
 
 /** The input of a request. */
 export const inputOf = (state, kind) => kindOf(kind).read(state);
