@@ -10,6 +10,9 @@ LOWEST := .venv-lowest
 # `make fast CONSTRAINTS=/dev/null` tests the newest versions of all dependencies
 CONSTRAINTS ?= constraints.txt
 
+# the processes that tests start need not compile saccade again
+test fast test-lowest: export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test check fast test-lowest release site format growth clean
 
 test: check

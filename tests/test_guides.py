@@ -25,7 +25,7 @@ DOCS = ROOT / "docs"
 PAGES = [DOCS / f"{name}.md" for name in ("captioning", "self-attention", "serve")]
 PAGES += [
     DOCS / "how-to" / f"{name}.md"
-    for name in ("extend", "few-shot", "glimpses", "resume-and-scale", "serve", "speech-data")
+    for name in ("extend", "few-shot", "glimpses", "image-generation", "resume-and-scale", "serve", "speech-data")
 ]
 RUN_ELSEWHERE = {"README.md", "first-model.md", "own-data.md", "figures.md", "pointer-networks.md", "chat.md"} | {
     "questions.md",

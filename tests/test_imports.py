@@ -28,8 +28,10 @@ MAY_IMPORT = {
         "_distribution",
         "api",
         "deprecated",
+        "experiments",
         "prediction",
-    },  # saccade/__init__.py, the last two when they are first used
+        "train.log",
+    },  # saccade/__init__.py, all but the first two when they are first used
     "__main__": {"cli"},
     "_cpu": set(),
     "_distribution": set(),
@@ -67,8 +69,11 @@ MAY_IMPORT = {
     "prediction": {"batch", "deprecated", "errors", "look"},
     "trace": {"config", "data.pictures", "errors", "files", "look", "prediction"},
     "tasks": CORE | {"corpora", "data", "metrics", "look", "train", "recipes", "prediction", "trace"},
-    "runs": CORE | {"", "corpora", "data", "metrics", "look", "train", "recipes", "prediction", "tasks"},
-    "api": CORE | {"data", "prediction", "runs", "tasks", "trace", "train.devices"},
+    "pretrained": set(),
+    "runs": CORE | {"", "corpora", "data", "metrics", "look", "train", "recipes", "prediction", "pretrained", "tasks"},
+    "api": CORE
+    | {"data", "prediction", "pretrained", "runs", "tasks", "trace", "train.checkpoint", "train.accelerators"},
+    "experiments": {"api", "data", "errors", "outside", "recipes", "runs", "tasks", "train"},
     "serve": {
         "",
         "attention",
@@ -84,7 +89,21 @@ MAY_IMPORT = {
         "trace",
     },
     "cli": CORE
-    | {"", "corpora", "data", "api", "look", "prediction", "recipes", "runs", "serve", "tasks", "trace", "train"},
+    | {
+        "",
+        "corpora",
+        "data",
+        "api",
+        "look",
+        "prediction",
+        "pretrained",
+        "recipes",
+        "runs",
+        "serve",
+        "tasks",
+        "trace",
+        "train",
+    },
 }
 """Module or package -> what it may import beside itself, with all that lies inside."""
 

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TOTAL, FIGURES, LARGEST = 8_000_000, 1_000_000, 300_000
+TOTAL, FIGURES, LARGEST = 7_600_000, 900_000, 300_000
 """Bytes of all tracked files; of those that are no text, or drawn by a program; and of one."""
+WEIGHTS, LARGEST_WEIGHTS = 12_000_000, 1_700_000
+"""Bytes of the weights of all shipped models, and of one."""
+PRETRAINED = ROOT / "src" / "saccade" / "pretrained"
 DRAWN = {".png", ".webp", ".svg", ".xz"}
 
 
@@ -22,13 +25,28 @@ def sizes():
     return {path: path.lstat().st_size for path in paths if path.exists()}
 
 
+def weights(sizes):
+    """The weights of shipped models, the only large files."""
+    return {
+        path: size for path, size in sizes.items() if path.suffix == ".safetensors" and path.is_relative_to(PRETRAINED)
+    }
+
+
 def test_tracked_files_are_small(sizes):
     folders = {}
     for path, size in sizes.items():
         first = path.relative_to(ROOT).parts[0]
         folders[first] = folders.get(first, 0) + size
     most = sorted(folders.items(), key=lambda pair: -pair[1])[:4]
-    assert sum(sizes.values()) < TOTAL, f"the largest are {most}"
+    assert sum(size for path, size in sizes.items() if path not in weights(sizes)) < TOTAL, f"the largest are {most}"
+
+
+def test_the_shipped_models_are_small(sizes):
+    """They are trained numbers, which no other file can replace; `tools/pretrain.py` makes them again."""
+    found = weights(sizes)
+    assert found
+    assert sum(found.values()) < WEIGHTS
+    assert max(found.values()) < LARGEST_WEIGHTS
 
 
 def test_figures_and_measurements_are_small(sizes):
@@ -39,4 +57,5 @@ def test_figures_and_measurements_are_small(sizes):
 
 def test_no_tracked_file_is_large(sizes):
     assert len(sizes) > 100
-    assert [str(path) for path, size in sizes.items() if size > LARGEST] == []
+    large = [str(path) for path, size in sizes.items() if size > LARGEST and path not in weights(sizes)]
+    assert large == []

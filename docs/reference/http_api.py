@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-from saccade.serve.app import Application, Explorer
+from saccade.serve.application import Application, Explorer
 from saccade.serve.models import ENTRIES
 from saccade.serve.serve_config import Settings
 from saccade.trace import Trace

@@ -14,9 +14,22 @@ from saccade._distribution import warn_of_namesake
 
 if TYPE_CHECKING:
     from saccade.api import Model, load
+    from saccade.experiments import Recipe, compare, evaluate, train
     from saccade.prediction import AttentionMaps, Prediction
+    from saccade.train.log import TrainingCallback
 
-__all__ = ["AttentionMaps", "Model", "Prediction", "__version__", "load"]
+__all__ = [
+    "AttentionMaps",
+    "Model",
+    "Prediction",
+    "Recipe",
+    "TrainingCallback",
+    "__version__",
+    "compare",
+    "evaluate",
+    "load",
+    "train",
+]
 __version__ = "0.1.0"
 
 keep_onednn_off_amx()
@@ -26,16 +39,25 @@ _LATE = {
     "AttentionMaps": "saccade.prediction",
     "Model": "saccade.api",
     "Prediction": "saccade.prediction",
+    "Recipe": "saccade.experiments",
+    "TrainingCallback": "saccade.train.log",
+    "compare": "saccade.experiments",
+    "evaluate": "saccade.experiments",
     "load": "saccade.api",
+    "train": "saccade.train",
 }
-"""Names imported on first use, since their modules import torch."""
+"""Names imported on first use, since their modules import torch. `train` is a package that can be called."""
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATE:
         from importlib import import_module
 
-        return getattr(import_module(_LATE[name]), name)
+        return import_module("saccade.train") if name == "train" else getattr(import_module(_LATE[name]), name)
     if name == "Attention":  # until the next release
         from saccade.deprecated import warn_renamed
         from saccade.prediction import AttentionMaps

@@ -3,61 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from saccade.config import parse
 from saccade.data.example import Example
+from saccade.data.sound_windows import sound_windows
 from saccade.deprecated import warn_renamed
 from saccade.errors import ConfigError, DataError, unknown_name
 from saccade.outside import trusting
-from saccade.prediction import Prediction
-from saccade.runs.folder import describe_task, load_task
+from saccade.prediction import NOTHING, AttentionMaps, Prediction
+from saccade.pretrained import find_model
+from saccade.runs.folder import describe_task, load_task, write_description, write_model
 from saccade.runs.workers import Workers
 from saccade.search import SearchConfig, Stop
+from saccade.search.options import SearchOptions, with_named_options
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.batching import in_batches, stream
 from saccade.tasks.episode_inputs import Support
 from saccade.tasks.inputs import Input
 from saccade.tasks.seeds import SEED
+from saccade.tasks.text_to_text import TextToText
 from saccade.tasks.tracing import TraceOptions
 from saccade.trace import Trace
-from saccade.train.devices import find_accelerator
+from saccade.train.accelerators import find_accelerator
+from saccade.train.checkpoint import weights_of
 
 __all__ = ["Model", "describe", "load"]
 
 
 def load(folder: str | Path, *, device: str = "auto", trust_code: bool = False) -> Model:
-    """Load a trained model from its folder, without unpickling and without running code that the folder names.
+    """Load a trained model from its folder, or a shipped one by its name, such as "demo" (`saccade models` lists them).
 
-    A recipe may name a class of yours as a score or align (`package.module:Class`). Only `trust_code` allows its
-    import.
+    Nothing is unpickled, and no code that the folder names is run. A recipe may name a class of yours as a score or
+    align (`package.module:Class`). Only `trust_code` allows its import.
     """
     if device not in _DEVICES:
         raise unknown_name("device", device, _DEVICES)
-    found = find_accelerator(device)
-    with trusting(trust_code, Path(folder)):
-        task = load_task(Path(folder))
+    found, place = find_accelerator(device), find_model(folder)
+    with trusting(trust_code, place):
+        task = load_task(place)
     task.model.to(found)
-    return Model(task, Path(folder), trust_code=trust_code)
+    return Model(task, place, trust_code=trust_code)
 
 
 def describe(folder: str | Path, *, trust_code: bool = False) -> Model:
     """Load a model without its weights: it has its recipe, options and tokenizers, but cannot predict."""
-    with trusting(trust_code, Path(folder)):
-        return Model(describe_task(Path(folder)), Path(folder), trust_code=trust_code)
+    place = find_model(folder)
+    with trusting(trust_code, place):
+        return Model(describe_task(place), place, trust_code=trust_code)
 
 
+_WINDOW = 600
+"""Maximum seconds of a window of `transcribe`."""
 _DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 class Model:
     """A trained model. Calling it with one input returns a Prediction; with a list, a list of Predictions.
 
+    Several inputs may be a list, an array, a Series of pandas or a generator.
+
     An input is a text. For a model that reads images, it is the path of an image, the bytes of its file, or its pixels;
     for one that reads sound, the path or the bytes of a sound file, or an array of samples with the option `rate`.
     Options are those of a recipe's `search`: beam, nbest, length_penalty, sample, temperature, top_k, top_p, seed,
     max_length, min_length, batch_size.
+
+    >>> model = saccade.load("demo")
+    >>> model("the law").text
+    'la loi'
+    >>> [each.text for each in model(["the law", "a red car"], beam=3)]
+    ['la loi', 'une voiture rouge']
     """
 
     def __init__(self, task: Task, folder: Path | None = None, *, trust_code: bool = False) -> None:
@@ -70,18 +87,21 @@ class Model:
         return self.task.recipe.dump()
 
     @overload
-    def __call__(self, inputs: Input, **options: Any) -> Prediction: ...
+    def __call__(self, inputs: Input, **options: Unpack[SearchOptions]) -> Prediction: ...  # type: ignore[overload-overlap]
     @overload
-    def __call__(self, inputs: Iterable[Input], **options: Any) -> list[Prediction]: ...
-    def __call__(self, inputs: Any, **options: Any) -> Prediction | list[Prediction]:
+    def __call__(self, inputs: Iterable[Input], **options: Unpack[SearchOptions]) -> list[Prediction]: ...
+    @with_named_options
+    def __call__(self, inputs: Any, **options: Unpack[SearchOptions]) -> Prediction | list[Prediction]:
+        chosen: dict[str, Any] = {**options}
         single = self.task.reads.is_one(inputs) or not isinstance(inputs, Iterable)
         several: list[Any] = [inputs] if single else list(inputs)
-        several = self.task.reads.described(several, options)
+        several = self.task.reads.described(several, chosen)
         for number, given in enumerate(several, 1):
             self._check(given, f"input {number}")
-        found = in_batches(self.task, several, self.search(**options), attention=True)
+        found = in_batches(self.task, several, self.search(**chosen), attention=True)
         return found[0] if single else found
 
+    @with_named_options
     def trace(
         self,
         given: Input,
@@ -92,7 +112,7 @@ class Model:
         detail: bool = False,
         gold: Iterable[tuple[int, int]] | None = None,
         stop: Stop | None = None,
-        **options: Any,
+        **options: Unpack[SearchOptions],
     ) -> Trace:
         """Answer one input and record every attention, the most likely tokens of each step and the beam.
 
@@ -100,7 +120,8 @@ class Model:
         weight) sets an attention weight. detail: record hidden vectors too. gold: gold alignment links, source word
         first. stop: called before each step of the search; raises an Interruption to end it.
         """
-        (given,) = self.task.reads.described([given], options)
+        chosen: dict[str, Any] = {**options}
+        (given,) = self.task.reads.described([given], chosen)
         self._check(given, "the input")
         if isinstance(given, str) and not given.strip():
             raise DataError(f"a trace needs one {self.task.reads.name} that is not empty, but got {given!r}.")
@@ -108,8 +129,9 @@ class Model:
             raise DataError(f"the input has {length:,} tokens, but this model reads at most {self.task.longest:,}.")
         name = self._folder.name if self._folder is not None else "model"
         wishes = TraceOptions(force, block, pull, detail, gold, name)
-        return self.task.trace(given, self.search(**options), wishes, stop=stop)
+        return self.task.trace(given, self.search(**chosen), wishes, stop=stop)
 
+    @with_named_options
     def stream(
         self,
         inputs: Iterable[Input | None],
@@ -120,7 +142,7 @@ class Model:
         workers: int = 1,
         stop: Stop | None = None,
         refuse: Callable[[str], None] | None = None,
-        **options: Any,
+        **options: Unpack[SearchOptions],
     ) -> Iterator[Prediction]:
         """Yield predictions for any number of inputs, in order, in constant memory.
 
@@ -143,11 +165,41 @@ class Model:
         with Workers(self._folder, workers, trust_code=self._trust_code) as pool:
             yield from stream(self.task, inputs, search, workers=pool, **common)
 
+    def transcribe(
+        self, path: str | Path, *, window: float = 20.0, stop: Stop | None = None, **options: Any
+    ) -> Prediction:
+        """Transcribe a sound file of any length in flat memory; the result has text and word times, but no attention.
+
+        The recording is cut at pauses into windows of at most `window` seconds, which are transcribed by themselves.
+        """
+        if self.task.reads.name != "sound":
+            raise ConfigError(
+                f"transcribe is for models of speech, but this one reads {self.task.reads.name}. Call it."
+            )
+        if not 1 <= window <= _WINDOW:
+            raise ConfigError(f"window is {window}, but must be from 1 to {_WINDOW} seconds.")
+        begins: list[float] = []
+
+        def sounds() -> Iterator[Any]:
+            for begin, sound in sound_windows(Path(path), window):
+                begins.append(begin)
+                yield sound
+
+        texts, words, score = [], [], 0.0
+        answers = stream(self.task, sounds(), self.search(**options), attention=True, stop=stop)
+        for number, part in enumerate(answers):
+            texts.append(part.text)
+            score += part.score
+            words += [word.moved(begins[number]) for word in part.words]
+        text = " ".join(filter(None, texts))
+        return Prediction(text, score, [], AttentionMaps(NOTHING, NOTHING, {}, ()), str(path), words=words)
+
     def _check(self, given: Any, name: str) -> None:
         if (why := self.task.reads.fault(given)) is not None:
             raise DataError(f"{name} {why}")
 
-    def classify(self, support: Any, queries: Iterable[Any], **options: Any) -> list[Prediction]:
+    @with_named_options
+    def classify(self, support: Any, queries: Iterable[Any], **options: Unpack[SearchOptions]) -> list[Prediction]:
         """Predict the labels of images from a few labeled images, with a model trained on episodes.
 
         support: a folder with a folder of images for each label, or lists of images by label. queries: the images to
@@ -176,9 +228,50 @@ class Model:
             self._check(given, "the input")
         return in_batches(self.task, inputs, self.search(), attention=attention)
 
-    def evaluate(self, examples: Iterable[Example], **options: Any) -> Evaluation:
-        """Compute the task's metrics on some examples."""
-        return self.task.evaluate(list(examples), self.search(**options))
+    @with_named_options
+    def evaluate(self, examples: Iterable[Any], **options: Unpack[SearchOptions]) -> Evaluation:
+        """Compute the task's metrics on some examples: (source, target), (text, label), or Examples.
+
+        >>> found = saccade.load("demo").evaluate([("the law", "la loi"), ("a red car", "une voiture rouge")])
+        >>> found.metrics["ter"], found.predictions[0].text
+        (0.0, 'la loi')
+        """
+        return self.task.evaluate(self.examples(examples), self.search(**options))
+
+    def examples(self, given: Iterable[Any]) -> list[Example]:
+        """Return Examples of tuples with the fields of this task's examples, such as (source, target)."""
+        return [Example.of(one, self.task.form.fields) for one in given]
+
+    def align(self, pairs: Iterable[Any], *, batch_size: int = 64) -> Iterator[list[tuple[int, int]]]:
+        """Yield the word alignment of each pair (source, target): links (source word, target word), from 0.
+
+        The model reads the source and is made to write the target; each target word is linked to the source word that
+        it attends to most. A pair with an empty side has no links.
+
+        >>> list(saccade.load("demo").align([("the European Economic Area", "la zone économique européenne")]))
+        [[(0, 0), (3, 1), (2, 2), (1, 3)]]
+        """
+        task = self.task
+        if not isinstance(task, TextToText) or not task.model.source_sites:
+            raise ConfigError(f"{self!r} cannot align: that needs a model from text to text with attention.")
+        return self._align(task, iter(pairs), batch_size)
+
+    def _align(self, task: TextToText, pairs: Iterator[Any], batch_size: int) -> Iterator[list[tuple[int, int]]]:
+        while chunk := self.examples(islice(pairs, batch_size * 16)):
+            full = [one for one in chunk if (one.source or "").strip() and (one.target or "").strip()]
+            found = iter(task.attend(full, batch_size=batch_size))
+            kept = {id(one) for one in full}
+            for one in chunk:
+                yield next(found).links(*task.pointing_site) if id(one) in kept else []
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model to a folder, which `saccade.load` reads; its weights may have been changed."""
+        place = Path(folder)
+        if place.exists() and (not place.is_dir() or any(place.iterdir())):
+            raise ConfigError(f"{place} is there already. Choose another folder.")
+        place.mkdir(parents=True, exist_ok=True)
+        write_description(place, self.task.recipe, self.task.tokenizers)
+        write_model(place, weights_of(self.task.model), self.task.tokenizers)
 
     def search(self, **options: Any) -> SearchConfig:
         """Return the recipe's search config with some options changed; `nbest` without `beam` widens the beam."""

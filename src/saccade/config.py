@@ -132,6 +132,8 @@ def _written(place: tuple[int | str, ...], settings: Any, *, needed: bool) -> Pa
 
 
 def _fault(kind: type[BaseModel], fault: Any, path: Path, above: Path) -> Fault:
+    if fault["type"] == "extra_forbidden" and (homes := _homes(kind, path)):
+        return Fault(above + path, f"{path[-1]!r} belongs in {' or '.join(homes)}, as {homes[0]}.{path[-1]}")
     if fault["type"] == "extra_forbidden":
         return Fault(above + path, str(unknown_name("setting", path[-1], _fields_at(kind, path[:-1]))))
     message = fault["msg"].removeprefix("Value error, ")
@@ -154,6 +156,12 @@ def _shown(value: Any) -> str:
 def _fields_at(kind: type[BaseModel], path: Path) -> list[str]:
     """Return the valid names at a path."""
     return list(_kind_at(kind, path).model_fields)
+
+
+def _homes(kind: type[BaseModel], path: Path) -> list[str]:
+    """Return the sections beside a misplaced setting that have one of its name."""
+    own = _kind_at(kind, path[:-1])
+    return [name for name in own.model_fields if path[-1] in _fields_at(own, (name,)) and _kind_at(own, (name,)) != own]
 
 
 def _kind_at(kind: type[BaseModel], path: Path) -> type[BaseModel]:

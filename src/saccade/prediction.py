@@ -80,6 +80,10 @@ class TimedWord:
     begin: float
     end: float
 
+    def moved(self, seconds: float) -> TimedWord:
+        """Return the word some seconds later."""
+        return TimedWord(self.text, round(self.begin + seconds, 3), round(self.end + seconds, 3))
+
 
 @dataclass(frozen=True)
 class AttentionMaps(DrawnAttention):
@@ -129,6 +133,12 @@ class AttentionMaps(DrawnAttention):
         spread = rows.fold()
         folded: Weights = (spread / np.maximum(spread.sum(1, keepdims=True), 1)) @ weights @ columns.fold().T
         return folded
+
+    def links(self, site: str | None = None, head: int | None = None) -> list[tuple[int, int]]:
+        """Return the links (source word, target word) of each target word to the source word of its largest weight."""
+        matrix = self.matrix(site, head)[: len(self.target.words), : len(self.source.words)]
+        peaks = matrix.argmax(1).tolist() if matrix.size else []
+        return [(source, target) for target, source in enumerate(peaks) if matrix[target, source] > 0]
 
     def by_turn(self, site: str | None = None, head: int | None = None) -> Weights:
         """Return the weights (target words, turns) of a dialogue, summed over each turn; the last column is the end."""
@@ -198,13 +208,18 @@ class Prediction:
     """For answers from a passage: the characters [begin, end) of the passage; None if it has no answer."""
 
     words: list[TimedWord] = field(default_factory=list, repr=False)
-    """For speech: the words with their times, computed from attention."""
+    """For speech: the words with their times."""
 
     image: NDArray[np.uint8] | None = field(default=None, repr=False)
     """For models that generate images: the image, (height, width, 3)."""
 
     notes: list[str] = field(default_factory=list)
-    """What the model did not read of its input, in sentences."""
+    """What the model did not read of its input, such as words that it does not know."""
+
+    @property
+    def links(self) -> list[tuple[int, int]]:
+        """The links (source word, written word) of each word to the source word that it attends to most."""
+        return self.attention.links() if self.attention else []
 
     @property
     def copied(self) -> list[float] | None:

@@ -20,6 +20,12 @@ PIXELS = """canvas => {
     return { width, height, data: [...canvas.getContext("2d").getImageData(0, 0, width, height).data] };
 }"""
 
+MIDDLES = """(canvas, [rows, columns]) => {
+    const high = canvas.height / rows, wide = canvas.width / columns, drawn = canvas.getContext("2d");
+    const opacity = (row, column) => drawn.getImageData((column + 0.5) * wide, (row + 0.5) * high, 1, 1).data[3];
+    return [...Array(rows).keys()].map(row => [...Array(columns).keys()].map(column => opacity(row, column)));
+}"""
+
 
 @pytest.fixture
 def saved(visit, tmp_path):
@@ -56,15 +62,7 @@ def file(tmp_path):
 
 def opacity(canvas, rows=3, columns=4):
     """The heatmap's pixels in the middle of each region."""
-    found = canvas.evaluate(PIXELS)
-    data = np.array(found["data"]).reshape(found["height"], found["width"], 4)[..., 3]
-    high, wide = (np.array(data.shape) / (rows, columns)).tolist()
-    return np.array(
-        [
-            [data[int((row + 0.5) * high), int((column + 0.5) * wide)] for column in range(columns)]
-            for row in range(rows)
-        ]
-    )
+    return np.array(canvas.evaluate(MIDDLES, [rows, columns]))
 
 
 def at(shown, region, rows=3, columns=4):

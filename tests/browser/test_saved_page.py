@@ -370,10 +370,13 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("told", DAMAGES)
-def test_traces_that_do_not_fit_the_format_give_a_sentence(told, saved):
-    shown = saved(damaged(DAMAGES[told]))
-    assert told in shown.locator("#toast").inner_text()
+@pytest.mark.parametrize("first", range(0, len(DAMAGES), 4))
+def test_each_trace_that_does_not_fit_the_format_gives_a_sentence(first, saved):
+    some = dict(list(DAMAGES.items())[first : first + 4])  # the page shows the last four messages
+    shown = saved(*map(damaged, some.values()))
+    said = shown.locator("#toast p").all_inner_texts()
+    assert len(said) == len(some)
+    assert all(told in one for told, one in zip(some, said, strict=True))
 
 
 def test_what_is_not_json_gives_a_sentence_and_the_others_are_shown(saved):

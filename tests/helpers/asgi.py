@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from saccade.config import parse
 from saccade.search.search_config import SearchConfig
-from saccade.serve.app import Application, Explorer
+from saccade.serve.application import Application, Explorer
 from saccade.serve.models import Answer
 from saccade.serve.serve_config import Settings
 

@@ -16,7 +16,7 @@ from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
-VARIANTS = 8
+VARIANTS = 6
 """Maximum variants of a kernel to compile: more would take minutes, and find little."""
 compiled: Counter[str] = Counter()
 failed: list[str] = []

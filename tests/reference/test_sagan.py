@@ -33,6 +33,7 @@ def test_a_block_is_the_identity_at_first_and_then_adds_what_each_place_attends_
     tape = Tape()
     found = block(x, tape)
     f, g, h, v = (part.weight[:, :, 0, 0].detach() for part in (block.key, block.query, block.value, block.out))
+    assert (len(f), len(g), len(h)) == (2, 2, 8)
     places = [(row, column) for row in range(2) for column in range(3)]
     for b in range(2):
         for t, here in enumerate(places):

@@ -139,7 +139,9 @@ def test_gold_links_of_words_join_all_their_pieces():
     assert attention.map(gold=[(0, 0)], words=False).gold == {(0, 0), (1, 0), (0, 1), (1, 1)}
 
 
-@pytest.mark.parametrize("style", [style for style in STYLES if style not in ("overlay", "points", "sound")])
+@pytest.mark.parametrize(
+    "style", [style for style in STYLES if style not in ("overlay", "points", "sound", "glimpses")]
+)
 def test_every_picture_is_drawn_and_saved(style, tmp_path):
     attention = two_sites()
     view = FigureSpec(style, words=False, sinks=False)

@@ -48,7 +48,8 @@ class Bank:
 class AttentionOutput:
     """Result of an attention call.
 
-    context (N, [H,] T, Dv), N = B·K rows. weights (N, [H,] T, S), None if a fused kernel skipped them.
+    context (N, [H,] T, Dv), N = B·K rows. weights (N, [H,] T, S), None if a fused kernel skipped them: to get them,
+    pass a tape, as in attention(query, bank, tape=Tape()), or call inside `saccade.kernels.disable_fused()`.
     distribution: the probabilities that a hard align sampled its weights from. past: the state for the next step, if
     the attention keeps one. scores: shaped like the weights, -inf where masked; None unless a
     detailed tape records them.

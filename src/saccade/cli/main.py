@@ -12,6 +12,7 @@ import typer
 
 import saccade
 from saccade.cli.commands import (
+    align,
     cache,
     chat,
     compare,
@@ -19,6 +20,7 @@ from saccade.cli.commands import (
     demo,
     evaluate,
     look,
+    models,
     predict,
     recipes,
     sample,
@@ -39,7 +41,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    epilog="Begin with: saccade demo",
+    epilog="Begin with: saccade models, or saccade demo",
 )
 _RENAMED = {
     "batch": "batch-size",
@@ -72,9 +74,11 @@ for command in (
     look,
     explain_command,
     serve,
-    recipes,
-    data,
+    align,
     cache,
+    data,
+    models,
+    recipes,
 ):
     app.command(command.__name__, context_settings={"token_normalize_func": _new_name})(command)
 

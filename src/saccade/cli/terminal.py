@@ -6,6 +6,7 @@ import json
 import sys
 import unicodedata
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -14,8 +15,22 @@ from rich.table import Table
 
 from saccade.train.log import TrainingCallback
 
-__all__ = ["LiveProgress", "clock", "echo", "number", "one_line", "print_error", "print_json", "print_status", "table"]
+__all__ = [
+    "LiveProgress",
+    "clock",
+    "echo",
+    "model_and_inputs",
+    "number",
+    "one_line",
+    "print_error",
+    "print_json",
+    "print_notes",
+    "print_status",
+    "table",
+]
 
+_NOTES = 5
+"""Maximum notes that are printed."""
 _errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
@@ -28,6 +43,14 @@ def print_error(text: str) -> None:
 def print_status(text: str = "", style: str | None = None) -> None:
     """Print a line about the progress or the outcome of a command."""
     _errors.print(text, style=style, markup=False)
+
+
+def print_notes(notes: Sequence[str]) -> None:
+    """Print notes on inputs, at most a few."""
+    for note in notes[:_NOTES]:
+        print_status(f"note: {one_line(note)}", style="yellow")
+    if len(notes) > _NOTES:
+        print_status(f"note: {len(notes) - _NOTES:,} more notes of this kind; --json has all of them", style="yellow")
 
 
 def echo(text: str) -> None:
@@ -70,6 +93,16 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def model_and_inputs(model: str | Path | None, inputs: Sequence[str] | None) -> tuple[Path, list[str]]:
+    """Return the model of a command and its inputs; a text in place of the model is an input of the shipped one."""
+    from saccade.pretrained import DEFAULT
+
+    words, name = [*(inputs or [])], str(model)
+    if model is None or (any(letter.isspace() for letter in name) and not Path(name).exists()):
+        return Path(DEFAULT), [*([] if model is None else [name]), *words]
+    return Path(model), words
 
 
 class LiveProgress(TrainingCallback):

@@ -29,7 +29,7 @@ SHAPES = ("disc", "square")
 _BACKGROUND = 24
 """Gray value around the shapes."""
 _SIZE = 8
-_LEFT, _RIGHT, _DOWN = (3, 4, 5), (21, 22, 23), tuple(range(8, 17))
+_LEFT, _RIGHT, _DOWN = (2, 4), (20, 22), (8, 10, 12, 14, 16)
 """Left edges of the left shape and of the right one, and top edges; the middles are 16 pixels apart or more."""
 _UNLIKE = 0.5
 """A shape is readable if the best drawing explains more than this share of what differs from the background."""
@@ -144,4 +144,4 @@ def _ink(kind: str, pattern: str) -> NDArray[np.bool_]:
     across = (places - (_SIZE - 1) / 2) ** 2
     inside = across + across[:, None] <= (_SIZE / 2) ** 2 if kind == "disc" else np.ones((_SIZE, _SIZE), np.bool_)
     lines = places // 2 % 2 == 0
-    return inside & {"solid": np.True_, "rows": lines[:, None], "columns": lines}[pattern]
+    return np.asarray(inside & {"solid": np.ones(1, np.bool_), "rows": lines[:, None], "columns": lines}[pattern])

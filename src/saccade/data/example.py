@@ -6,6 +6,7 @@ Picture, Recording: an image or a sound that is opened only when needed.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -144,7 +145,28 @@ class Example:
     times: tuple[Time, ...] = ()
     """When each word of `text` is said; the words are separated by spaces."""
 
+    @classmethod
+    def of(cls, given: Any, fields: Sequence[str]) -> Example:
+        """Return the example of a tuple of some fields, such as (source, target); links may be text or left out."""
+        if isinstance(given, Example):
+            return given
+        if not fields:
+            raise DataError("examples of this task are not texts alone. Give saccade.data.example.Example objects.")
+        values = dict(given) if isinstance(given, Mapping) else _by_name(given, fields)
+        if isinstance(values.get("links"), str):
+            values["links"] = Links.parse(values["links"], f"the links of {values}")
+        wrong = [name for name, value in values.items() if name not in fields or not isinstance(value, str | Links)]
+        missing = [name for name in fields if name not in values and name != "links"]
+        if wrong or missing:
+            raise DataError(f"an example is {str(given)[:80]!r}, but must be ({', '.join(fields)}), all of them texts.")
+        return cls(**values)
+
     @property
     def text(self) -> str | None:
         """What is said in the sound: the source of a translation, otherwise the target."""
         return self.target if self.source is None else self.source
+
+
+def _by_name(given: Any, fields: Sequence[str]) -> dict[str, Any]:
+    parts = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    return dict(zip(fields, parts, strict=False)) if len(parts) <= len(fields) else {}

@@ -72,6 +72,11 @@ class Form(ABC):
         """Write examples to files in a folder, in a format that `read` accepts, and return their paths."""
         raise ConfigError(f"{self.title} cannot be written to files.")
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of an example written as a tuple; none if its parts are not all texts."""
+        return ()
+
     def numbered(self, examples: Iterable[Example]) -> Iterator[tuple[int, Example]]:
         """Yield examples with numbers from 0; examples with the same number belong to the same split."""
         return enumerate(examples)
@@ -127,6 +132,10 @@ class TextForm(Form):
         """Raise ConfigError if columns or keys lack a part of the examples."""
         if missing := [field for field in self.needed if field not in [*given]]:
             raise ConfigError(f"{setting} do not name {' and '.join(missing)}, which {self.title} need.")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return (*self.needed, "links") if "target" in self.needed[1:] else self.needed
 
     def write(self, examples: Iterable[Example], folder: Path, name: str, sides: tuple[str, ...]) -> list[Path]:
         more: tuple[Any, ...] = (sides,) if len(sides) > 1 else sides

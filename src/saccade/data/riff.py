@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from mmap import mmap
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from saccade.errors import DataError
 
-__all__ = ["WaveFormat", "is_wave", "wave_samples"]
+__all__ = ["WaveFormat", "is_wave", "wave_blocks", "wave_samples"]
 
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 _UNKNOWN_SIZES = (0, 0x7FFFFFFF, 0xFFFFFFFF)
@@ -25,6 +26,11 @@ class WaveFormat(NamedTuple):
     channels: int
     rate: int
     bits: int
+
+    @property
+    def frame(self) -> int:
+        """Bytes of a sample of all channels."""
+        return self.channels * self.bits // 8
 
     @property
     def known(self) -> bool:
@@ -42,6 +48,28 @@ def wave_samples(data: bytes, name: str) -> tuple[WaveFormat, NDArray[np.float32
 
     Raises DataError for a file that is cut or damaged.
     """
+    layout, start, size = _body(data, name)
+    if not layout.known:
+        return layout, np.zeros((0, layout.channels), np.float32)
+    return layout, _numbers(data[start : start + size], layout).reshape(-1, layout.channels)
+
+
+def wave_blocks(data: bytes | mmap, name: str, seconds: float) -> Iterator[tuple[NDArray[np.float32], int]] | None:
+    """Return the samples (n, channels) of a .wav file in blocks, with their rate; None if it cannot decode the format.
+
+    Raises DataError for a file that is cut or damaged.
+    """
+    layout, start, size = _body(data, name)
+    if not layout.known:
+        return None
+    step = max(1, int(seconds * layout.rate)) * layout.frame
+    places = range(start, start + size, step)
+    parts = (data[place : min(place + step, start + size)] for place in places)
+    return ((_numbers(part, layout).reshape(-1, layout.channels), layout.rate) for part in parts)
+
+
+def _body(data: bytes | mmap, name: str) -> tuple[WaveFormat, int, int]:
+    """Return the format of a .wav file, and the place and the size of its samples in bytes."""
     layout, body = None, None
     for kind, size, start in _chunks(data):
         if kind == b"fmt " and size >= 16 and start + 16 <= len(data):
@@ -53,18 +81,15 @@ def wave_samples(data: bytes, name: str) -> tuple[WaveFormat, NDArray[np.float32
                     f"{name} is cut: its header announces {size:,} bytes of sound, but {whole:,} are there. Copy or "
                     "record it again."
                 )
-            body = data[start:] if size in _UNKNOWN_SIZES else data[start : start + size]
+            body = start, whole if size in _UNKNOWN_SIZES else size
             break
     if layout is None or body is None or layout.channels < 1 or layout.rate < 1:
         raise DataError(f"{name} is a damaged .wav file: its header or its samples are missing. Copy it again.")
-    if not layout.known:
-        return layout, np.zeros((0, layout.channels), np.float32)
-    frame = layout.channels * layout.bits // 8
-    body = body[: len(body) // frame * frame]
-    return layout, _numbers(body, layout).reshape(-1, layout.channels)
+    start, size = body
+    return layout, start, size // layout.frame * layout.frame if layout.known else size
 
 
-def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
+def _chunks(data: bytes | mmap) -> Iterator[tuple[bytes, int, int]]:
     """Yield the name, the size and the start of each chunk of a file."""
     place = 12
     while place + 8 <= len(data):

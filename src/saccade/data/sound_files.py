@@ -19,7 +19,7 @@ from saccade.data.text import import_extra
 from saccade.errors import ConfigError, DataError
 from saccade.files import file_error, open_to_read
 
-__all__ = ["MAX_BYTES", "MAX_SECONDS", "array_sound", "open_sound"]
+__all__ = ["MAX_BYTES", "MAX_SECONDS", "array_sound", "import_soundfile", "mono", "open_sound"]
 
 MAX_BYTES = 256 * 10**6
 """Maximum size of a sound file in bytes: 22 minutes at 48 kHz, 16 bits and two channels."""
@@ -80,12 +80,17 @@ def _check_bytes(size: int, name: str, max_bytes: int) -> None:
         raise DataError(f"{name} has more than {max_bytes / 1e6:g} MB, the most that is opened. Cut it into parts.")
 
 
+def import_soundfile(name: str) -> Any:
+    """Import soundfile; raise DataError if it is not installed, since one file must not stop a run over many."""
+    try:
+        return import_extra("soundfile", "sound", f"opening {name}")
+    except ConfigError as error:
+        raise DataError(str(error)) from error
+
+
 def _by_library(data: bytes, name: str, max_seconds: float) -> tuple[NDArray[np.float32], int]:
     """Decode a file with soundfile: check its header first, and decode at most `max_seconds`."""
-    try:
-        library = import_extra("soundfile", "sound", f"opening {name}")
-    except ConfigError as error:  # one file must not stop a run over many
-        raise DataError(str(error)) from error
+    library = import_soundfile(name)
     try:
         with library.SoundFile(BytesIO(data)) as file:
             rate, channels = int(file.samplerate), int(file.channels)
@@ -109,9 +114,15 @@ def _mono(samples: NDArray[np.float32], rate: int, name: str, max_seconds: float
         raise DataError(f"{name} holds no samples. Record it again, or leave it out.")
     if len(samples) > max_seconds * rate:
         raise _too_long(len(samples) / rate, name, max_seconds)
+    return Sound(mono(samples, rate, name), rate)
+
+
+def mono(samples: NDArray[np.float32], rate: int, name: str) -> NDArray[np.float32]:
+    """Average the channels of samples (n, channels); raise DataError if they cannot be a recording."""
+    _check_shape(rate, samples.shape[1], name)
     if not np.isfinite(samples).all():
         raise DataError(f"{name} has samples that are NaN or infinite. Record or convert it again.")
-    return Sound(samples.mean(1, dtype=np.float32), rate)
+    return samples.mean(1, dtype=np.float32)  # type: ignore[no-any-return]
 
 
 def _check_shape(rate: int, channels: int, name: str) -> None:
@@ -122,4 +133,7 @@ def _check_shape(rate: int, channels: int, name: str) -> None:
 
 
 def _too_long(seconds: float, name: str, max_seconds: float) -> DataError:
-    return DataError(f"{name} lasts {seconds:,.0f} s, but at most {max_seconds:,.0f} s are read. Cut it into parts.")
+    return DataError(
+        f"{name} lasts {seconds:,.0f} s, but at most {max_seconds:,.0f} s are read. Cut it into parts, or let saccade "
+        "predict --window 20 do so."
+    )

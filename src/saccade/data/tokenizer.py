@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -135,6 +136,16 @@ class Tokenizer:
                 f" Set tokenizer.size to {made} or less, or leave it out for as many as there are."
             )
         return cls(config.kind, inner)
+
+    def extended(self, texts: Iterable[str], min_count: int = 1) -> Tokenizer:
+        """Return a vocabulary of words or characters with those it lacks in some texts at its end, frequent first."""
+        counts = Counter(word for text in texts for word in self.unknown(text))
+        for name in SPECIALS:
+            counts.pop(name, None)
+        new = sorted((word for word in counts if counts[word] >= min_count), key=lambda word: (-counts[word], word))
+        state = json.loads(self._inner.to_str())
+        state["model"]["vocab"] = {word: number for number, word in enumerate([*self._pieces, *new])}
+        return Tokenizer(self.kind, rebuilt(self.kind, state))
 
     def __len__(self) -> int:
         return len(self._pieces)

@@ -274,7 +274,9 @@ class LSTM(_TorchCell):
             return hiddens, torch.cat([hidden[0], memory[0]], -1)
         if is_recorded(inputs):
             return Cell.sequence(self, inputs, state, mask)
-        out: tuple[Tensor, Tensor] = self._packed(inputs, hidden, memory, mask)
+        # packed sequences cannot be traced; as a decorator, `disable` would import torch's compiler, which is slow
+        packed = torch.compiler.disable(self._packed) if torch.compiler.is_compiling() else self._packed
+        out: tuple[Tensor, Tensor] = packed(inputs, hidden, memory, mask)
         return out
 
     def hiddens(self, inputs: Tensor, mask: Tensor) -> Tensor:
@@ -285,7 +287,6 @@ class LSTM(_TorchCell):
         zeros = inputs.new_zeros(1, inputs.shape[0], self.width)
         return self.run(inputs, (zeros, zeros))[0]
 
-    @torch.compiler.disable  # type: ignore[untyped-decorator]  # packed sequences cannot be traced
     def _packed(self, inputs: Tensor, hidden: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Run a packed sequence: torch returns the memory of the last step only, here each sentence's own last step."""
         lengths = masks.lengths_of(mask).cpu()

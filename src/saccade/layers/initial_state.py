@@ -127,7 +127,7 @@ class MeanDeep(Mean):
 
 
 class Last(_Projected):
-    """tanh(W x), x for each direction the annotation after the whole source was read."""
+    """tanh(W x), where x is the annotation that each direction has after it read the whole source."""
 
     def summary(self, encoded: EncoderOutput, mask: Tensor) -> Tensor:
         return encoded.last

@@ -32,12 +32,12 @@ def region_overlay(picture: Picture, weights: NDArray[np.floating]) -> Overlay:
     for number, mark in zip(query_regions(picture), marks, strict=False):
         row, column = divmod(number, picture.columns)
         shown = weights[number].astype(np.float64).reshape(picture.rows, picture.columns)
-        panels.append(Panel(f"row {row + 1}, column {column + 1}", shown, marks=(mark,)))
+        panels.append(Panel(f"({row + 1}, {column + 1})", shown, marks=(mark,)))
     return Overlay(picture, tuple(panels))
 
 
 def query_regions(picture: Picture) -> list[int]:
-    """Return up to three regions that differ from the rest of the image and lie far apart."""
+    """Return two regions that differ from the rest of the image and lie far apart, then one of the rest; or fewer."""
     high, wide = picture.pixels.shape[:2]
     rows, columns = (np.arange(size) * count // size for size, count in ((high, picture.rows), (wide, picture.columns)))
     region = (rows[:, None] * picture.columns + columns).ravel()
@@ -50,5 +50,6 @@ def query_regions(picture: Picture) -> list[int]:
     found = [int(contrast.argmax())]
     while len(found) < min(len(COLORS), picture.regions):
         apart = np.abs(places[:, None] - places[found]).sum(2).min(1)
-        found.append(int(((contrast + 1) * apart).argmax()))
+        unusual = (contrast + 1) if len(found) == 1 else 1 / (contrast + 1)
+        found.append(int((unusual * apart).argmax()))
     return found

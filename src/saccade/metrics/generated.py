@@ -5,6 +5,8 @@ Features come from a classifier trained on the same data, so the values compare 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ from saccade.errors import ShapeError
 
 __all__ = ["covered", "frechet_distance", "kernel_distance", "nearest", "precision_recall", "spread"]
 
-Features = NDArray[np.float64]
+Features = NDArray[np.floating[Any]]
 """(images, features)."""
 _NEIGHBORS = 3
 """An image is within the reach of a set if it is closer to a member than that member's third neighbor."""
@@ -65,11 +67,11 @@ def covered(labels: NDArray[np.int64], classes: int) -> float:
     return len(np.unique(labels)) / classes
 
 
-def nearest(generated: Features, real: Features) -> tuple[NDArray[np.int64], Features]:
-    """Return the index of the nearest real image for each generated one, and its distance."""
-    distances = _distances(generated, real)
-    found = distances.argmin(1)
-    return found, distances[np.arange(len(generated)), found]
+def nearest(images: NDArray[np.uint8], known: NDArray[np.uint8]) -> Features:
+    """Return, for each image (N, H, W, C), its distance from the nearest of some known ones: root mean square bytes."""
+    flat, others = (part.reshape(len(part), -1).astype(np.float32) for part in (images, known))
+    found: Features = _distances(flat, others).min(1).astype(np.float64) / np.sqrt(flat.shape[1])
+    return found
 
 
 def spread(features: Features) -> float:
@@ -79,8 +81,7 @@ def spread(features: Features) -> float:
 
 def _within(points: Features, members: Features) -> NDArray[np.bool_]:
     reach = np.partition(_distances(members, members), _NEIGHBORS, 1)[:, _NEIGHBORS]  # each member is its own nearest
-    found: NDArray[np.bool_] = (_distances(points, members) <= reach).any(1)
-    return found
+    return np.asarray((_distances(points, members) <= reach).any(1))
 
 
 def _distances(first: Features, second: Features) -> Features:

@@ -15,7 +15,7 @@ from saccade.kernels.dropout import Dropout
 from saccade.layers.encoder import Encoder, EncoderOutput, RecurrentEncoder
 from saccade.layers.listener import Pyramid, SoundEncoder, Subsampled, Subsampling
 from saccade.models.family import Family
-from saccade.models.model_config import AttentionConfig, CellName, DecoderConfig, InitConfig
+from saccade.models.model_config import AttentionConfig, CellName, DecoderConfig, InitConfig, SelfAttentionConfig
 from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
 from saccade.models.transformer import TransformerConfig
 
@@ -65,9 +65,15 @@ class SoundEncoderConfig(Config):
 
     def _transformer(self) -> Encoder:
         """Build a pre-norm Transformer encoder with sinusoidal positions."""
-        options = {"width": self.width, "feed_forward": self.feed_forward, "layers": self.layers, "norm": "pre"}
-        attention = {"score": "scaled-dot", "heads": self.heads}
-        return TransformerConfig(**options, dropout=self.dropout, attention=attention).encoder_of_vectors()
+        family = TransformerConfig(
+            width=self.width,
+            feed_forward=self.feed_forward,
+            layers=self.layers,
+            dropout=self.dropout,
+            norm="pre",
+            attention=SelfAttentionConfig(score="scaled-dot", heads=self.heads),
+        )
+        return family.encoder_of_vectors()
 
 
 def frames_of(batch: Batch, width: int) -> tuple[Tensor, Tensor]:

@@ -185,7 +185,7 @@ class SaganConfig(Family):
     @property
     def size(self) -> int:
         """Height and width of the images."""
-        return SMALLEST * 2 ** (len(self.generator) - 1) * self.patch
+        return int(SMALLEST * 2 ** (len(self.generator) - 1)) * self.patch
 
     def image_generator(self, classes: int) -> Sagan:
         channels, known = 3 if self.color else 1, classes if self.conditional else 1

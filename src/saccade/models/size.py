@@ -6,13 +6,25 @@ import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from saccade.errors import ConfigError, SaccadeError
 
-__all__ = ["build_within", "memory_here"]
+__all__ = ["WithoutValues", "build_within", "memory_here"]
+
+_RANDOM = {
+    "normal_",
+    "orthogonal_",
+    "trunc_normal_",
+    "uniform_",
+    "xavier_uniform_",
+    "kaiming_uniform_",
+    "xavier_normal_",
+}
 
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 """The files where Linux stores the memory limit of a container."""
@@ -35,6 +47,15 @@ def build_within(make: Callable[[], nn.Module], room: int, whose: str) -> nn.Mod
     return make()
 
 
+class WithoutValues(TorchFunctionMode):
+    """Skips random initial values: on the meta device they have no effect, but import torch's compiler, for seconds."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__name__", "") in _RANDOM:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
 def memory_here() -> int:
     """Return the maximum number of bytes that this process may use."""
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
@@ -51,7 +72,7 @@ def memory_here() -> int:
 
 def _meta_parameters(make: Callable[[], nn.Module]) -> list[nn.Parameter]:
     """Return the model's parameters on the meta device; none if it cannot be built there."""
-    with torch.random.fork_rng(devices=[]), torch.device("meta"):  # do not advance the RNG
+    with torch.random.fork_rng(devices=[]), torch.device("meta"), WithoutValues():  # do not advance the RNG
         try:
             model = make()
         except SaccadeError:

@@ -182,7 +182,8 @@ class TransformerConfig(Family):
         return WordNetwork(self._embedding(vocabulary), reader, scale=math.sqrt(self.width))
 
     def encoder_of_words(self, vocabulary: int) -> WordNetwork[Encoder]:
-        return WordNetwork(self._embedding(vocabulary), self.encoder_of_vectors(), scale=math.sqrt(self.width))
+        encoder = self.encoder_of_vectors()  # first, so that a seed gives the same weights as ever
+        return WordNetwork(self._embedding(vocabulary), encoder, scale=math.sqrt(self.width))
 
     def encoder_of_vectors(self) -> Encoder:
         """Build the encoder without embeddings, for inputs of the model's width."""

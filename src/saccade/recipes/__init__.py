@@ -18,7 +18,17 @@ from saccade.errors import ConfigError, unknown_name
 from saccade.files import read_text
 from saccade.recipes.renamed import with_new_names
 
-__all__ = ["RecipeText", "find_recipe", "override", "read_recipe", "read_text_of", "read_yaml", "shipped", "to_yaml"]
+__all__ = [
+    "RecipeText",
+    "find_recipe",
+    "override",
+    "read_recipe",
+    "read_text_of",
+    "read_yaml",
+    "shipped",
+    "to_yaml",
+    "with_base",
+]
 
 _LARGEST = 64 << 10
 """Maximum bytes of a recipe; shipped recipes have at most a few thousand. The YAML parser is slow."""
@@ -87,6 +97,11 @@ def find_recipe(name: str) -> Path:
 def read_recipe(name: str) -> RecipeText:
     """Read a recipe, a file or a shipped one, merged with its `base`."""
     return _with_bases(read_yaml(find_recipe(name)), (name,))
+
+
+def with_base(recipe: RecipeText) -> RecipeText:
+    """Return settings of Python, with their new names, merged with their `base`."""
+    return _with_bases(with_new_names(recipe), ())
 
 
 def read_yaml(path: Path) -> RecipeText:

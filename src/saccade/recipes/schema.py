@@ -143,6 +143,15 @@ class EmbeddingsConfig(Config):
     """Whether training updates the vectors."""
 
 
+class StartConfig(Config):
+    """Fine-tuning: the trained model to start from. Settings that the recipe leaves out come from that model."""
+
+    model: str | None = None
+    """Model folder, or the name of a shipped model; `init_from: runs/first` is short for this setting alone."""
+    vocabulary: Literal["keep", "extend"] = "keep"
+    """Whether new words of the training data join a vocabulary of words or characters."""
+
+
 class Sections(Config):
     """The sections as written; `model` and `objective` may leave out settings."""
 
@@ -161,12 +170,20 @@ class Sections(Config):
     field: FieldsConfig = FieldsConfig()
     sound: SoundConfig = SoundConfig()
     embeddings: EmbeddingsConfig = EmbeddingsConfig()
+    init_from: StartConfig = StartConfig()
     train: TrainConfig = TrainConfig()
     objective: dict[str, Any] = Field(default_factory=dict)
     """Terms added to the cross-entropy, by name, each with a weight and its own settings."""
     search: SearchConfig = SearchConfig()
     examples: list[_Text | dict[str, _Text]] = Field(default_factory=list, max_length=12)
     """Inputs that the explorer page offers to try, as {question: …, passage: …} or text; default: the corpus's."""
+
+    @field_validator("init_from", mode="before")
+    @classmethod
+    def _short_start(cls, given: Any) -> Any:
+        """Accept the model folder alone."""
+        return {"model": given} if isinstance(given, str) else given
+
     note: str | None = None
     """Purpose of the recipe, shown by `saccade recipes`."""
     takes: str | None = None

@@ -7,7 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from saccade.batch import UNK
 from saccade.data.example import Example
+from saccade.data.tokenizer import Tokenizer
 from saccade.errors import ConfigError, DataError, unknown_name
 from saccade.look import Curve, Point, save_lengths
 from saccade.metrics import METRICS, paired, round_bounds, sums_interval
@@ -21,9 +23,13 @@ from saccade.tasks.table import find_task
 __all__ = [
     "check_comparable",
     "compare",
+    "data_used",
     "draw_lengths",
     "evaluation_recipe",
     "examples_to_test",
+    "looks_swapped",
+    "outputs",
+    "report_name",
     "search_changes",
     "split_to_test",
     "summarise",
@@ -69,6 +75,58 @@ def examples_to_test(recipe: Recipe, files: Sequence[Path] = (), split: str | No
     if not found:
         raise DataError("there is nothing to evaluate on: no example has any text. Name other files or another split.")
     return found
+
+
+def data_used(recipe: Recipe, files: Sequence[Path] = (), split: str | None = None) -> str:
+    """Say which data an evaluation uses."""
+    if files:
+        return " and ".join(str(file) for file in files)
+    data, chosen = recipe.data, split_to_test(recipe, split)
+    if data.corpus is not None or data.hub is not None:
+        return f"the {chosen} split of {data.corpus or data.hub}"
+    if getattr(data, chosen) is None:
+        return f"the {chosen} split, set aside from {data_used(recipe, data.paths('train'))}"
+    return f"the {chosen} split, {data_used(recipe, data.paths(chosen))}"
+
+
+def report_name(files: Sequence[Path] = (), split: str | None = None) -> str:
+    """Return what the names of an evaluation's files end in: nothing for the recipe's own test data."""
+    if files:
+        return "-" + files[0].name.split(".")[0] if len(files) == 1 else "-" + "-".join(file.name for file in files[:2])
+    return "" if split is None else f"-{split}"
+
+
+def outputs(examples: Sequence[Example], evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Return what the model wrote for each example, beside the reference; nothing if they are not one to one."""
+    if len(examples) != len(evaluation.predictions):
+        return []
+    return [
+        {"source": given.source, "target": given.target or given.label, "output": made.text, "score": made.score}
+        for given, made in zip(examples, evaluation.predictions, strict=True)
+    ]
+
+
+def looks_swapped(task: Task, examples: Sequence[Example]) -> str | None:
+    """Return a hint if sources look like targets and targets like sources to the vocabularies."""
+    tokenizers = task.tokenizers
+    if tokenizers.source is None or tokenizers.target is None or tokenizers.shared:
+        return None
+    some = [one for one in examples[:_SWAP_EXAMPLES] if one.source and one.target]
+    sources, targets = [one.source or "" for one in some], [one.target or "" for one in some]
+    straight = _cost(tokenizers.source, sources) + _cost(tokenizers.target, targets)
+    swapped = _cost(tokenizers.source, targets) + _cost(tokenizers.target, sources)
+    if straight <= _SWAP_GAIN * swapped:
+        return None
+    return (
+        "source and target look swapped: the other way round the vocabularies know the texts much better. Swap the "
+        "files, or name the columns: --set 'data.columns={source: 2, target: 1}'."
+    )
+
+
+def _cost(tokenizer: Tokenizer, texts: Sequence[str]) -> int:
+    """Count tokens; an unknown one counts more."""
+    rows = tokenizer.tokens(texts)
+    return sum(map(len, rows)) + 2 * sum(row.count(UNK) for row in rows)
 
 
 def summarise(evaluation: Evaluation) -> dict[str, Any]:
@@ -130,4 +188,6 @@ def draw_lengths(path: Path, evaluations: Sequence[tuple[str, Evaluation]], *, t
     save_lengths(curves, path, trained_to, score=METRICS[metric].title if metric in METRICS else metric)
 
 
+_SWAP_EXAMPLES, _SWAP_GAIN = 200, 1.25
+"""How many examples `looks_swapped` reads, and from which ratio of costs it gives its hint."""
 _SPLITS = ("train", "valid", "test")

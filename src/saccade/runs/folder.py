@@ -14,6 +14,7 @@ import torch
 from saccade import checksums
 from saccade.data.tokenizer import Tokenizers
 from saccade.errors import UPGRADE, CheckpointError, ConfigError, SaccadeError
+from saccade.models.size import WithoutValues
 from saccade.recipes import read_yaml, to_yaml
 from saccade.recipes.schema import Recipe
 from saccade.recipes.versions import VERSION
@@ -28,6 +29,7 @@ __all__ = [
     "load_task",
     "read_folder_recipe",
     "read_tokenizers",
+    "stored_weights",
     "write_description",
     "write_model",
 ]
@@ -80,6 +82,11 @@ def read_tokenizers(folder: Path) -> Tokenizers:
     return Tokenizers.open(_part(folder, "tokenizer.json"))
 
 
+def stored_weights(folder: Path) -> Tensors:
+    """Read the weights of a model folder."""
+    return read_weights(_part(folder, "model.safetensors"))
+
+
 def load_task(folder: Path) -> Task:
     """Load the task of a model folder with its trained model, on the CPU."""
     recipe = read_folder_recipe(folder)
@@ -89,7 +96,7 @@ def load_task(folder: Path) -> Task:
     if not path.exists():
         raise CheckpointError(
             f"{folder} has no model.safetensors yet: its training run has not reached a validation. If it was stopped, "
-            f"run it again with --resume: saccade train {folder} --resume."
+            f"run it again with --resume: saccade train {folder} --resume. If it was copied, copy it again."
         )
     weights = read_weights(path)
     task = _matching_task(recipe, tokenizers, weights, path)
@@ -108,7 +115,7 @@ def describe_task(folder: Path) -> Task:
     recipe, tokenizers = read_folder_recipe(folder), read_tokenizers(folder)
     _check_sides(recipe, tokenizers, folder)
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), WithoutValues():
             return build_task(recipe, tokenizers)
     except SaccadeError:
         raise

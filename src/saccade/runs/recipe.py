@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from saccade.config import Fault, check, refuse
+from saccade.config import Fault, check, merge, refuse
 from saccade.data.public import public_set
 from saccade.errors import ConfigError, DataError
-from saccade.recipes import RecipeText, override, read_recipe, shipped
+from saccade.pretrained import find_model
+from saccade.recipes import RecipeText, override, read_recipe, read_yaml, shipped, with_base
+from saccade.recipes.renamed import with_new_names
 from saccade.recipes.schema import Recipe, Sections, complete_model
 from saccade.recipes.versions import upgraded
 from saccade.tasks.table import find_task
 from saccade.train.terms import complete_terms
 
-__all__ = ["load_recipe", "parse_recipe", "recipe_to_train", "rooted"]
+__all__ = ["build_recipe", "load_recipe", "parse_recipe", "recipe_to_train", "rooted"]
+
+
+_OWN = {"data", "train", "objective", "embeddings", "init_from", "note", "takes", "examples"}
+"""Sections that a fine-tuned model does not inherit."""
+
+
+def build_recipe(
+    source: str | Path | Mapping[str, Any] | Recipe, changes: Mapping[str, Any], *, to_train: bool = False
+) -> Recipe:
+    """Return the recipe of a name, a file, a dictionary or a recipe, with sections or settings changed.
+
+    to_train: raise DataError if it is a shipped recipe whose files are missing.
+    """
+    if isinstance(source, str | Path):
+        text, home = read_recipe(str(source)), Path(source).parent
+    else:
+        settings = source.dump() if isinstance(source, Recipe) else dict(source)
+        text, home = with_base(RecipeText(settings, "the recipe")), Path()
+    new = with_new_names(RecipeText(nested(changes), "the changes"))
+    recipe = parse_recipe(with_inherited(replace(text, settings=merge(text.settings, new.settings)), home))
+    if not isinstance(source, str | Path):
+        return recipe
+    if to_train:
+        _check_files(str(source), recipe)
+    return recipe if str(source) in shipped() else rooted(recipe, Path(text.where).parent)
+
+
+def nested(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return changes with names such as `train.lr` as sections."""
+    found: dict[str, Any] = {}
+    for name, value in changes.items():
+        for key in reversed(name.split(".")):
+            value = {key: value}
+        found = merge(found, value)
+    return found
 
 
 def load_recipe(name: str, changes: list[str] | None = None) -> Recipe:
@@ -22,16 +62,22 @@ def load_recipe(name: str, changes: list[str] | None = None) -> Recipe:
     Relative data files are those beside the recipe, or else those in the working directory.
     """
     text = override(read_recipe(name), changes or [])
-    recipe = parse_recipe(text)
+    recipe = parse_recipe(with_inherited(text, Path(text.where).parent))
     return recipe if name in shipped() else rooted(recipe, Path(text.where).parent)
 
 
 def recipe_to_train(name: str, changes: list[str] | None = None) -> Recipe:
     """Load a recipe as `load_recipe`; raise DataError if it is a shipped one whose files are missing."""
     recipe = load_recipe(name, changes)
+    _check_files(name, recipe)
+    return recipe
+
+
+def _check_files(name: str, recipe: Recipe) -> None:
+    """Raise DataError if this is a shipped recipe whose files are missing."""
     missing = [path for path in recipe.data.paths("train") if not path.exists()]
     if name not in shipped() or not missing:
-        return recipe
+        return
     known = public_set(name)
     how = (
         f"`saccade data {known}` says how to get them; then add --set data.folder=DIR."
@@ -39,6 +85,28 @@ def recipe_to_train(name: str, changes: list[str] | None = None) -> Recipe:
         else "Name yours with --set data.train=FILE, such as a .tsv with source, tab, target on each line."
     )
     raise DataError(f"the recipe {name} needs files that are not there: {missing[0]}. {how}")
+
+
+def with_inherited(text: RecipeText, beside: Path) -> RecipeText:
+    """Fill in settings that a recipe with `init_from` leaves out, such as its model, from that model's recipe.
+
+    A relative model folder is in `beside`, else in the working directory; it becomes absolute.
+    """
+    given = text.settings.get("init_from")
+    start = {"model": given} if isinstance(given, str) else given
+    if not isinstance(start, dict) or not isinstance(start.get("model"), str):
+        return text
+    near = beside / Path(start["model"]).expanduser()
+    folder = near if (near / "recipe.yaml").is_file() else find_model(Path(start["model"]).expanduser())
+    if not (folder / "recipe.yaml").is_file() and {"task", "data", "model"} <= text.settings.keys():
+        return text  # a complete recipe, such as that of a run to resume
+    if not (folder / "recipe.yaml").is_file():
+        raise ConfigError(f"{text.where}: init_from names {start['model']}, which is no model folder.")
+    own = text.settings | {"init_from": start | {"model": str(folder.absolute())}}
+    first = {name: value for name, value in read_yaml(folder / "recipe.yaml").settings.items() if name not in _OWN}
+    if isinstance(own.get("model"), dict) and "preset" in own["model"]:
+        first["model"] = {}
+    return RecipeText(merge(first, own), text.where, text.lines)
 
 
 def rooted(recipe: Recipe, home: Path) -> Recipe:

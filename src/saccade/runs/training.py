@@ -19,12 +19,13 @@ from saccade.files import remove_drafts, write_atomically
 from saccade.outside import copy_modules
 from saccade.recipes.schema import Recipe
 from saccade.runs.corpus import Corpus
+from saccade.runs.fine_tuning import initial_tokenizers, take_over
 from saccade.runs.folder import build_task, read_folder_recipe, read_tokenizers, write_description, write_model
 from saccade.runs.recipe import rooted
 from saccade.runs.strip import add_to_strip
 from saccade.tasks.base import Task
+from saccade.train.accelerators import first_process
 from saccade.train.checkpoint import Tensors, latest
-from saccade.train.devices import first_process
 from saccade.train.lock import locked
 from saccade.train.log import TrainingCallback
 from saccade.train.loop import Outcome, fit
@@ -60,8 +61,15 @@ class TrainingJob:
         train = self.task.recipe.train
         lengths, room = lengths_of(self._train), self.task.room
         mixed = any(feature.mixed for feature in self._train.features)
-        shape = {"rounded": rounded, "room": room, "mixed": mixed, "examples": train.examples_per_batch}
-        plan = BatchSampler(lengths, train.tokens_per_batch, train.seed, **shape)
+        plan = BatchSampler(
+            lengths,
+            train.tokens_per_batch,
+            train.seed,
+            rounded=rounded,
+            room=room,
+            mixed=mixed,
+            examples=train.examples_per_batch,
+        )
         return Loader(self._train, plan, rank, ranks, count=self.objective.count)
 
     def held_out(self) -> Iterator[TrainBatch]:
@@ -124,17 +132,33 @@ def _held(folder: Path) -> Iterator[bool]:
 def _train(recipe: Recipe, folder: Path, resume: bool, watcher: TrainingCallback | None, first: bool) -> Outcome:
     _check_folder(recipe, folder, resume)
     corpus = Corpus(recipe)
-    tokenizers = corpus.tokenizers()
-    if resume:
-        _check_tokenizers(folder, tokenizers)
+    tokenizers = _tokenizers(recipe, corpus, folder, resume)
     torch.manual_seed(recipe.train.seed)
     task = build_task(recipe, tokenizers)
     task.begin()
+    begun = resume and latest(folder / "checkpoints") is not None
+    if recipe.init_from.model is not None and not begun:
+        notes = take_over(task.model, Path(recipe.init_from.model))  # in every process
+        if first and watcher is not None:
+            for note in notes:
+                watcher.note(note)
     job = TrainingJob(task, corpus, folder)
     if first:
         write_description(folder, recipe, tokenizers)
         copy_modules(folder)
     return fit(job, recipe.train, folder, resume=resume, watcher=watcher)
+
+
+def _tokenizers(recipe: Recipe, corpus: Corpus, folder: Path, resume: bool) -> Tokenizers:
+    """Return the tokenizers of a run: those of the model to start from, or learned from the training data."""
+    if recipe.init_from.model is not None:
+        if resume and (folder / "tokenizer.json").exists():
+            return read_tokenizers(folder)
+        return initial_tokenizers(recipe, lambda: corpus.examples("train"))
+    tokenizers = corpus.tokenizers()
+    if resume:
+        _check_tokenizers(folder, tokenizers)
+    return tokenizers
 
 
 def _check_tokenizers(folder: Path, tokenizers: Tokenizers) -> None:
@@ -151,9 +175,9 @@ def _check_tokenizers(folder: Path, tokenizers: Tokenizers) -> None:
         )
 
 
-def write_report(folder: Path, report: dict[str, Any]) -> None:
-    """Write report.json."""
-    write_atomically(folder / "report.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+def write_report(folder: Path, report: dict[str, Any], name: str = "report") -> None:
+    """Write report.json, or a report of another name."""
+    write_atomically(folder / f"{name}.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n")
 
 
 def _check_folder(recipe: Recipe, folder: Path, resume: bool) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
 import re
+import sys
 import time
 from contextlib import suppress
+from datetime import UTC, datetime
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,9 +19,9 @@ from saccade.serve.serve_config import Settings
 
 __all__ = ["Middleware", "host_name", "until_gone"]
 
-OPEN = frozenset({"/", "/healthz"})
-"""Paths that need no token, besides /static/: the page, which holds no data, and the health check."""
-PATHS = frozenset({"/", "/healthz", "/metrics", "/openapi.json", "/v1/models", "/v1/predict", "/v1/trace"})
+OPEN = frozenset({"/", "/healthz", "/livez", "/readyz"})
+"""Paths that need no token, besides /static/: the page, which holds no data, and the health checks."""
+PATHS = OPEN | frozenset({"/metrics", "/openapi.json", "/v1/models", "/v1/predict", "/v1/trace"})
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -37,6 +40,7 @@ class Middleware:
         self._inner, self._metrics = inner, metrics
         self._hosts = settings.hosts
         self._token = None if settings.token is None else settings.token.encode()
+        self._log = settings.log
         self.draining = False
         self.running = 0
         self.idle = asyncio.Event()
@@ -81,7 +85,10 @@ class Middleware:
             self.running -= 1
             if self.running == 0:
                 self.idle.set()
-            self._metrics.request(_label(scope["path"]), status, time.perf_counter() - began)
+            seconds = time.perf_counter() - began
+            self._metrics.request(_label(scope["path"]), status, seconds)
+            if self._log != "off":
+                print(_logged(scope, status, seconds, as_json=self._log == "json"), file=sys.stderr, flush=True)
 
     def _check_host(self, scope: Scope) -> Problem | None:
         """Return a Problem if the Host header is malformed, repeated, or names another server."""
@@ -133,6 +140,17 @@ def host_name(header: str) -> str | None:
 def _has_token(header: bytes, token: bytes) -> bool:
     scheme, _, given = header.partition(b" ")
     return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), token)
+
+
+def _logged(scope: Scope, status: int, seconds: float, *, as_json: bool) -> str:
+    """Return the line that logs a request. JSON escapes control characters, so no path can forge a line."""
+    client = (scope.get("client") or ("-",))[0]
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    entry = {"time": now, "client": client, "method": scope["method"], "path": scope["path"][:200], "status": status}
+    entry["ms"] = round(1000 * seconds, 1)
+    if as_json:
+        return json.dumps(entry)
+    return f"{now} {client} {entry['method']} {json.dumps(entry['path'])} {status} {entry['ms']} ms"
 
 
 def _label(path: str) -> str:

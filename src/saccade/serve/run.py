@@ -17,7 +17,7 @@ import uvicorn
 
 from saccade.errors import ConfigError
 from saccade.look import page
-from saccade.serve.app import Application, Explorer
+from saccade.serve.application import Application, Explorer
 from saccade.serve.connections import ACCEPTS, Connection, Connections, room
 from saccade.serve.process import ModelProcess, remote_models
 from saccade.serve.serve_config import Settings

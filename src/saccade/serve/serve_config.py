@@ -64,6 +64,8 @@ class Settings(Config):
     """Maximum bytes that all requests together hold in memory."""
     max_beam: int = Field(16, ge=1)
     """Maximum beam width and maximum answers to an input."""
+    log: Literal["json", "text", "off"] = "off"
+    """Whether each request is logged to standard error, as a line of JSON or of text."""
     precision: Literal["full", "int8"] | None = None
     """Precision of computation; None: that of each model's recipe."""
     threads: int | None = Field(None, ge=1, le=1024)

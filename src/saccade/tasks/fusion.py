@@ -31,8 +31,8 @@ def searched(task: GenerationTask, search: SearchConfig) -> Seq2Seq:
         return Fusion(task.model, ctc=search.ctc)
     language, tokenizer = _language_model(task, fusion.model)
     numbers = token_numbers(task.target, tokenizer, fusion.model).to(task.device)
-    parts = {"language": language.to(task.device), "weight": fusion.weight, "numbers": numbers}
-    return Fusion(task.model, ctc=search.ctc, **parts)
+    language = language.to(task.device)
+    return Fusion(task.model, ctc=search.ctc, language=language, weight=fusion.weight, numbers=numbers)
 
 
 def token_numbers(target: Tokenizer, other: Tokenizer, name: str) -> Tensor:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +15,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from saccade.attention import Tape
-from saccade.batch import Batch
 from saccade.config import Fault
 from saccade.corpora import CORPORA
 from saccade.data.example import Example
@@ -50,6 +52,8 @@ _WATCHED = 64
 _COLLAPSED, _WINS = 0.1, 0.05
 """The generator has collapsed if its images vary less than this share of real ones; the discriminator wins outright if
 its loss is lower than this."""
+_TRAINED = 10_000
+"""Maximum images of training among which the nearest to a generated one is looked for."""
 _EVALUATED = 2**30
 """The first seed of an evaluation: no image that users usually draw."""
 
@@ -159,7 +163,7 @@ class ImageGeneration(Task):
     @torch.no_grad()
     def draw(self, wishes: Sequence[Wish], tape: Tape | None = None) -> tuple[Tensor, Tensor]:
         """Return images (N, H, W, 3), and the judge's log-probabilities (N, classes); `tape` records both players."""
-        model, training = self.model.eval(), self.model.training
+        training, model = self.model.training, self.model.eval()
         noise = torch.stack([noise_of(wish.seed, model.generator.noise) for wish in wishes]).to(self.device)
         labels = torch.tensor([wish.label for wish in wishes], device=self.device)
         pixels = model.generate(noise, labels, tape=tape)
@@ -211,9 +215,9 @@ class ImageGeneration(Task):
             between[name] = (side, side)
             if own != size:
                 extra[side] = _grid(own)
-        picture = Picture(pixels, size, size) if site else None
+        picture = Picture(pixels, size, size)
         return AttentionMaps(
-            source, target, weights, (), between, extra, picture=picture, model=self._shown_model(site),
+            source, target, weights, (), between, extra, picture=picture, model=self._shown_model(),
             default_site=site,
         )  # fmt: skip
 
@@ -222,9 +226,13 @@ class ImageGeneration(Task):
         drawing = [site for site in weights if site.startswith("generator")]
         return next(iter(reversed(drawing or [*weights])), None)
 
-    def _shown_model(self, site: str | None) -> str:
-        """Return the model's name, with the gain of a site: a map of a block with γ near 0 means little."""
-        return self.model_name if site is None else f"{self.model_name}, γ = {self.model.gammas[site]:.2f}"
+    def _shown_model(self) -> str:
+        """Return the model's name with each γ: a map of a block whose γ is near 0 means little."""
+        gains: dict[str, str] = {}
+        for site, gamma in self.model.gammas.items():
+            player = site.partition(".")[0]
+            gains[player] = f"{gains.get(player, f'γ of {player}')} {gamma:.2f}"
+        return ", ".join([self.model_name, *gains.values()])
 
     def trace(self, given: Any, search: SearchConfig, options: TraceOptions, *, stop: Stop | None = None) -> Trace:
         if options.force or options.block or options.pull:
@@ -237,13 +245,9 @@ class ImageGeneration(Task):
         sides = {"source": plain_side(maps.source, f"seed {best.source}"), "target": plain_side(maps.target, best.text)}
         for name, side in maps.extra_sides.items():
             sides[name] = plain_side(side, name)
-        if maps.picture is not None:
-            grid = {
-                "kind": "grid",
-                "grid": [maps.picture.rows, maps.picture.columns],
-                "image": maps.picture.address,
-            }
-            sides["source"] = sides["source"].model_copy(update=grid)
+        assert maps.picture is not None
+        grid = {"kind": "grid", "grid": [maps.picture.rows, maps.picture.columns], "image": maps.picture.address}
+        sides["source"] = sides["source"].model_copy(update=grid)
         sites = describe_sites(self.model, maps.weights, {}, sides, maps.target, maps.between.__getitem__)
         candidates = [(self.labels.index(each.text), each.text, each.score) for each in ranked]
         step = Step(token=candidates[0][0], text=best.text, log_probability=best.score, candidates=candidates)
@@ -251,13 +255,24 @@ class ImageGeneration(Task):
         return Trace(**about, **seen, default_site=maps.default_site)
 
     def evaluate(self, examples: Sequence[Example], search: SearchConfig) -> Evaluation:
-        examples = self.testable(examples)
-        known = [self.labels.index(example.label) if example.label in self.labels else 0 for example in examples]
-        real = self._judged(np.stack([self._fit(example) for example in examples]), np.array(known))
-        drawn = self._sampled(known)
+        real = self._real(self.testable(examples))
+        drawn = self._sampled(real.labels.tolist())
         corpus = self.recipe.data.corpus
         rule = None if corpus is None else CORPORA[corpus].rule
-        return evaluation_of(drawn, real, len(self.labels), conditional=self.conditional, rule=rule)
+        return evaluation_of(drawn, real, self._trained, len(self.labels), conditional=self.conditional, rule=rule)
+
+    @cached_property
+    def _trained(self) -> NDArray[np.uint8]:
+        """The first images of the training data."""
+        data = self.recipe.data
+        corpus = None if data.corpus is None else CORPORA[data.corpus]
+        if corpus is None:
+            examples = self.form.read(data.paths("train"))
+        else:
+            low, high = data.lengths
+            options = corpus.options(data)
+            examples = corpus.generate("train", data.size, data.seed, min_length=low, max_length=high, **options)
+        return self._images(islice(examples, _TRAINED))[0]
 
     def _sampled(self, labels: Sequence[int]) -> Judged:
         """Draw and judge an image for each label."""
@@ -267,7 +282,7 @@ class ImageGeneration(Task):
 
     @torch.no_grad()
     def _judged(self, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> Judged:
-        model, training = self.model.eval(), self.model.training
+        training, model = self.model.training, self.model.eval()
         found = []
         for start in range(0, len(images), _BATCH):
             batch = model.gray(torch.from_numpy(images[start : start + _BATCH]).to(self.device))
@@ -276,15 +291,30 @@ class ImageGeneration(Task):
         features, logits = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return Judged(images, labels, features, logits.argmax(1))
 
-    def _fit(self, example: Example) -> NDArray[np.uint8]:
-        assert example.image is not None
-        return fit(example.image.load(), self.recipe.data.image_size, self.recipe.data.image_fit)
+    def _real(self, examples: Sequence[Example]) -> Judged:
+        """Judge images of the data."""
+        images, labels = self._images(examples)
+        if strange := set(labels) - set(self.labels):
+            known = ", ".join(self.labels)
+            raise DataError(f"the data have the class {shown(min(strange))}, but the model knows {known}.")
+        return self._judged(images, np.array([self.labels.index(label) for label in labels]))
+
+    def _images(self, examples: Iterable[Example]) -> tuple[NDArray[np.uint8], list[str]]:
+        """Return the images that can be read, as the model draws them, with their labels; training skips others too."""
+        images, labels = [], []
+        for example in examples:
+            assert example.image is not None
+            with suppress(DataError):
+                images.append(fit(example.image.load(), self.recipe.data.image_size, self.recipe.data.image_fit))
+                labels.append(example.label or "")
+        if not images:
+            raise DataError("no image can be read, so there is nothing to compare with. Check the files.")
+        return np.stack(images), labels
 
     @torch.no_grad()
     def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
-        known = [self.labels.index(example.label) for example in examples[:_WATCHED] if example.label in self.labels]
-        real = self._judged(np.stack([self._fit(example) for example in examples[: len(known)]]), np.array(known))
-        drawn = self._sampled(known)
+        real = self._real(examples[:_WATCHED])
+        drawn = self._sampled(real.labels.tolist())
         variety = spread(drawn.features) / max(spread(real.features), 1e-9)
         scores = [self._scores(judged) for judged in (real, drawn)]
         loss = float(np.maximum(0, 1 - scores[0]).mean() + np.maximum(0, 1 + scores[1]).mean())
@@ -302,7 +332,7 @@ class ImageGeneration(Task):
         return {"variety": variety, "discriminator_loss": loss}, notes
 
     def _scores(self, judged: Judged) -> NDArray[np.float64]:
-        model, training = self.model.eval(), self.model.training
+        training, model = self.model.training, self.model.eval()
         images, labels = (torch.from_numpy(part).to(self.device) for part in (judged.images, judged.labels))
         found: NDArray[np.float64] = model.score(model.pixels(images), labels).double().cpu().numpy()
         model.train(training)
@@ -311,9 +341,6 @@ class ImageGeneration(Task):
     def progress_image(self) -> NDArray[np.uint8]:
         wishes = [Wish(seed, seed % len(self.labels) if self.conditional else 0) for seed in range(1, 13)]
         return np.concatenate(list(self.draw(wishes)[0].cpu().numpy()), 1)
-
-    def _to_batch(self, sources: list[list[int]]) -> Batch:
-        raise AssertionError("an image has no tokens")
 
 
 def noise_of(seed: int, width: int) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.metrics.generated import Features, covered, frechet_distance, kernel_distance, precision_recall
+from saccade.metrics.generated import Features, covered, frechet_distance, kernel_distance, nearest, precision_recall
 from saccade.tasks.base import Evaluation, Statistics
 
 __all__ = ["Judged", "evaluation_of"]
@@ -27,9 +27,15 @@ class Judged(NamedTuple):
 
 
 def evaluation_of(
-    drawn: Judged, real: Judged, classes: int, *, conditional: bool, rule: Callable[[Any], bool] | None
+    drawn: Judged,
+    real: Judged,
+    trained: NDArray[np.uint8],
+    classes: int,
+    *,
+    conditional: bool,
+    rule: Callable[[Any], bool] | None,
 ) -> Evaluation:
-    """Compare as many generated images with real ones."""
+    """Compare as many generated images with real ones; `trained`: images of training, which may have been copied."""
     right = {"judge_accuracy": real.predicted == real.labels}
     if conditional:
         right["agreement"] = drawn.predicted == drawn.labels
@@ -47,7 +53,9 @@ def evaluation_of(
         "coverage": covered(drawn.predicted, classes),
         "judge_accuracy": statistics["judge_accuracy"].value,
     }
+    apart = {name: nearest(part.images, trained) for name, part in (("generated", drawn), ("real", real))}
     details: dict[str, Any] = {"images": len(drawn.images)}
+    details["nearest_training_image"] = {name: float(np.median(found)) for name, found in apart.items()}
     if len(real.features) >= _LEAST:
         details["halves"] = _halves(drawn.features, real.features)
     note = "kid, fid, precision and recall use the model's own classifier: compare them only with the same classifier."

@@ -67,7 +67,10 @@ def name_of(given: Any) -> str | None:
 
 def size_of(given: Any) -> int:
     """Return the bytes of an opened input in memory; texts count as 0."""
-    return getattr(given.value, "nbytes", 0) if isinstance(given, Opened) else 0
+    if not isinstance(given, Opened):
+        return 0
+    parts = (given.value, getattr(given.original, "samples", None))
+    return sum(getattr(part, "nbytes", 0) for part in parts)
 
 
 class Modality(ABC):
@@ -107,6 +110,10 @@ class Text(Modality):
     """A text."""
 
     name = "text"
+
+    def is_one(self, given: Any) -> bool:
+        """Return whether this is a single input; an array holds several."""
+        return not isinstance(given, np.ndarray) and super().is_one(given)
 
     def fault(self, given: Any) -> str | None:
         if isinstance(given, str):

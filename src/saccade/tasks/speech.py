@@ -51,6 +51,7 @@ from saccade.tasks.inputs import SOUND, Opened, Samples, name_of
 from saccade.tasks.objectives import word_loss
 from saccade.tasks.postprocess import texts_of
 from saccade.tasks.tracing import plain_side
+from saccade.tasks.translation import score_texts
 from saccade.trace import Side as TraceSide
 from saccade.train.objective import WordLoss
 from saccade.train.spec_augment import SpecAugment
@@ -77,7 +78,7 @@ class Speech(GenerationTask):
     form = SPEECH
     head = "recognizer"
     parts = ("target",)
-    metrics = ("wer", "cer", "exact", "pointing", "mass_inside", "time_error", "onset_error")
+    metrics = ("wer", "cer", "bleu", "exact", "pointing", "mass_inside", "time_error", "onset_error")
     offers = frozenset({"words to write", "attention to a source", "sound"})
     model: Listener
 
@@ -211,10 +212,9 @@ class Speech(GenerationTask):
         count, owners = len(target.words), _owners(target)
         said = [token for token in tokens if token not in (BOS, EOS)]
         spans = None if logs is None or not said else ctc_spans(logs, said, PAD)
-        if spans is None:
-            words = word_spans(weights, owners, count)
-        else:
-            words = joined_spans(spans, owners[: len(spans)], count)
+        words = (
+            word_spans(weights, owners, count) if spans is None else joined_spans(spans, owners[: len(spans)], count)
+        )
         factor = self.model.encoder.factor
         anchors = ordered([(begin * factor, end * factor) for begin, end in words], len(frames))
         edges = word_edges(anchors, loudness(frames[:, : self.recipe.sound.mels]))
@@ -229,7 +229,9 @@ class Speech(GenerationTask):
         texts, wanted = [one.text for one in predictions], [example.target or "" for example in examples]
         words = error_counts(wanted, texts)
         right = [[float(one.split() == two.split()), 1.0] for one, two in zip(texts, wanted, strict=True)]
-        statistics = {
+        translated = all(example.source is not None for example in examples)
+        statistics = score_texts(texts, wanted)[0] if translated else {}
+        statistics |= {
             "wer": Statistics(words, edit_rate),
             "cer": Statistics(error_counts(wanted, texts, characters=True), edit_rate),
             "exact": Statistics(np.array(right), _share),
@@ -244,7 +246,7 @@ class Speech(GenerationTask):
             "insertions": insertions,
         }
         if all(example.times for example in examples):
-            statistics |= self._timing(examples, inputs)
+            statistics |= self._pointing(examples, inputs) if translated else self._timing(examples, inputs)
         metrics = {name: part.value for name, part in statistics.items()}
         return Evaluation(metrics, details, statistics, [len(text.split()) for text in wanted], predictions)
 
@@ -253,6 +255,15 @@ class Speech(GenerationTask):
             if example.sound is None:
                 raise DataError(f"example {number} has no sound, which this task needs. Add it.")
             yield example
+
+    def _pointing(self, examples: Sequence[Example], inputs: list[Opened]) -> dict[str, Statistics]:
+        """Score the attention of translations: a word should attend to the spoken words that it is linked to."""
+        points = []
+        for maps, example in zip(self.attend(examples, inputs), examples, strict=True):
+            gold = linked_times(example)
+            weights = _of_words(maps.matrix(words=False), maps.target)[list(gold)]
+            points.append(pointing_counts(weights, list(gold.values()), self.key))
+        return _pointed(np.stack(points))
 
     def _timing(self, examples: Sequence[Example], inputs: list[Opened]) -> dict[str, Statistics]:
         """Score attention against the gold times of words, under teacher forcing of the transcripts."""
@@ -266,10 +277,8 @@ class Speech(GenerationTask):
             times = self._times(weights, maps.target, given.value, tokens, logs)
             errors.append(time_error_counts(times, gold))
             onsets.append(onset_counts(times, gold))
-        counts = np.stack(points)
         return {
-            "pointing": Statistics(counts, lambda sums: float(sums[1] / max(sums[0], 1.0))),
-            "mass_inside": Statistics(counts, lambda sums: float(sums[2] / max(sums[0], 1.0))),
+            **_pointed(np.stack(points)),
             "time_error": Statistics(np.stack(errors), time_error),
             "onset_error": Statistics(np.stack(onsets), median_onset),
         }
@@ -287,6 +296,23 @@ def _of_words(weights: NDArray[Any], target: Side) -> NDArray[Any]:
     return np.stack(
         [weights[owners == word].sum(0) / max((owners == word).sum(), 1) for word in range(len(target.words))]
     )
+
+
+def linked_times(example: Example) -> dict[int, tuple[float, float]]:
+    """Return, for each target word of a translation with gold links, the time of the spoken words it is linked to."""
+    found: dict[int, tuple[float, float]] = {}
+    for source, target in sorted(example.links.sure) if example.links else ():
+        begin, end = example.times[source]
+        before = found.get(target, (begin, end))
+        found[target] = min(before[0], begin), max(before[1], end)
+    return found
+
+
+def _pointed(counts: NDArray[np.float64]) -> dict[str, Statistics]:
+    return {
+        "pointing": Statistics(counts, lambda sums: float(sums[1] / max(sums[0], 1.0))),
+        "mass_inside": Statistics(counts, lambda sums: float(sums[2] / max(sums[0], 1.0))),
+    }
 
 
 def _share(sums: NDArray[np.float64]) -> float:

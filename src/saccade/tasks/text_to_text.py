@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from saccade.batch import EOS
 from saccade.config import Fault
 from saccade.data.example import Example
+from saccade.data.familiar import Familiar, familiar
 from saccade.data.features import Feature, text_features
 from saccade.data.open_vocabulary import OpenVocabulary, padded_copies
 from saccade.data.tokenizer import Spelling, Tokenizer, TokenizerConfig, Tokenizers
@@ -16,9 +17,13 @@ from saccade.metrics import attention_statistics, complaints
 from saccade.models import build_head
 from saccade.models.base import Seq2Seq
 from saccade.models.pointer import build_pointer
+from saccade.prediction import Prediction
+from saccade.search import Hypothesis, SearchConfig, Stop
 from saccade.tasks.base import Split
 from saccade.tasks.generation import GenerationTask, ModelInput, Sides
 from saccade.tasks.postprocess import read_side, texts_of
+from saccade.tasks.tracing import TraceOptions
+from saccade.trace import Trace
 from saccade.train.terms import GuidedAlignment
 
 if TYPE_CHECKING:
@@ -98,10 +103,23 @@ class TextToText(GenerationTask):
         return [len(tokens) + 1 for tokens in self.source.tokens(texts)]
 
     def read(self, inputs: Sequence[str], *, sides: bool = True) -> ModelInput:
-        encoded = self.source.encode_all(inputs)
+        encoded = self.source.encode_all([self.familiar(text).text for text in inputs])
         pairs = zip(inputs, encoded, strict=True) if sides else ()
         shown = [{"source": read_side(self.source, text, part)} for text, part in pairs]
         return self._input(inputs, [part.tokens for part in encoded], shown)
+
+    def familiar(self, text: str) -> Familiar:
+        """Return the text in the case that the vocabulary has, and its unknown words; a model that copies has none."""
+        return Familiar(text, []) if self.copies else familiar(self.source, text)
+
+    def _answer(self, given: Any, found: list[Hypothesis], sides: Sides, *, words: bool) -> Prediction:
+        made = super()._answer(given, found, sides, words=words)
+        return replace(made, notes=self.familiar(given).notes) if isinstance(given, str) else made
+
+    def trace(self, given: Any, search: SearchConfig, options: TraceOptions, *, stop: Stop | None = None) -> Trace:
+        trace = super().trace(given, search, options, stop=stop)
+        notes = self.familiar(given).notes if isinstance(given, str) else []
+        return trace.model_copy(update={"left_out": [*notes, *trace.left_out]}) if notes else trace
 
     def _input(
         self, texts: Sequence[str | Sequence[str]], tokens: Sequence[list[int]], sides: Sequence[Sides]

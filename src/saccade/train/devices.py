@@ -23,37 +23,15 @@ from torch.distributed.checkpoint import state_dict as distributed
 from torch.distributed.fsdp import FullyShardedDataParallel
 
 from saccade.errors import CheckpointError, ConfigError, NumericsError, SaccadeError
+from saccade.train.accelerators import LAUNCHER, find_accelerator
 from saccade.train.train_config import TrainConfig
 
-__all__ = ["Sharded", "find_accelerator", "first_process", "launched"]
+__all__ = ["Sharded", "launched"]
 
 _WAIT = timedelta(hours=2)
 """Timeout of collective operations; validation on one rank may take a while."""
 _PROCESSES = 64
 """CPU processes that are always allowed; a machine with more cores allows one per core."""
-_LAUNCHER = "SACCADE_LAUNCHER"
-"""Environment variable with the process id of the launcher; set in the helper processes it starts."""
-
-_RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK")
-"""Environment variables in which launchers pass the rank; all are 0 or unset in the first process."""
-
-
-def first_process() -> bool:
-    """Return True in the process that writes the files of a run; works before Fabric is launched."""
-    return _LAUNCHER not in os.environ and all(os.environ.get(name, "0") == "0" for name in _RANKS)
-
-
-def find_accelerator(wanted: str) -> str:
-    """Return the accelerator that a recipe names; `auto` picks the best available one."""
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if wanted == "auto":
-        return "cuda" if there["cuda"] else "mps" if there["mps"] else "cpu"
-    if not there[wanted]:
-        raise ConfigError(
-            f"{wanted} was asked for, but torch {torch.__version__} finds no such device here. "
-            "Use device auto or cpu, or install a torch build for your GPU."
-        )
-    return wanted
 
 
 @contextmanager
@@ -63,7 +41,7 @@ def launched(config: TrainConfig, precision: str) -> Iterator[Fabric]:
     Helpers are the processes that Fabric starts for this training run. They exit at the end of the block: only the
     first process returns and prints. If it fails or is killed, the helpers end too.
     """
-    launcher = os.environ.pop(_LAUNCHER, None)
+    launcher = os.environ.pop(LAUNCHER, None)
     if launcher is not None:
         _end_with(int(launcher))
     fabric = _fabric(config, precision)
@@ -104,7 +82,7 @@ def _environment_for_helpers() -> Iterator[None]:
     Fabric sets variables for its helpers. Left behind, they would make the next training run wait for those helpers.
     """
     before = dict(os.environ)
-    os.environ[_LAUNCHER] = str(os.getpid())
+    os.environ[LAUNCHER] = str(os.getpid())
     try:
         yield
     finally:

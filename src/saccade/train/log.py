@@ -1,18 +1,21 @@
-"""The log of a run: log.jsonl, TensorBoard if it is installed, and callbacks for live progress."""
+"""The log of a run: log.jsonl and log.csv, TensorBoard or Weights & Biases by switch, and callbacks for progress."""
 
 from __future__ import annotations
 
-import importlib.util
+import csv
+import hashlib
+import io
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from saccade.data.text import import_extra
 from saccade.deprecated import renamed, warn_renamed
 from saccade.files import wrap_os_errors, write_atomically
 
-__all__ = ["Log", "TrainingCallback"]
+__all__ = ["Log", "TrainingCallback", "TrainingCallbacks"]
 
 
 class TrainingCallback:
@@ -41,18 +44,50 @@ class TrainingCallback:
         """Handle the end of training, also after an error."""
 
 
-class Log:
-    """Writes log.jsonl. A log that is resumed at a step drops all later lines."""
+class TrainingCallbacks(TrainingCallback):
+    """Calls several callbacks, which may have only some of the methods."""
 
-    def __init__(self, folder: Path, step: int = 0, *, silent: bool = False) -> None:
+    def __init__(self, callbacks: Sequence[Any]) -> None:
+        self._callbacks = callbacks
+
+    def _call(self, name: str, *given: Any) -> None:
+        for callback in self._callbacks:
+            getattr(callback, name, _nothing)(*given)
+
+    def on_train_begin(self, steps: int, first: int, facts: dict[str, Any]) -> None:
+        self._call("on_train_begin", steps, first, facts)
+
+    def step(self, entry: dict[str, Any]) -> None:
+        self._call("step", entry)
+
+    def validated(self, entry: dict[str, Any]) -> None:
+        self._call("validated", entry)
+
+    def note(self, text: str) -> None:
+        self._call("note", text)
+
+    def on_train_end(self) -> None:
+        self._call("on_train_end")
+
+
+def _nothing(*_: Any) -> None:
+    """Stand in for a method that a callback does not have."""
+
+
+class Log:
+    """Writes log.jsonl, and at its end log.csv. A log that is resumed at a step drops all later lines.
+
+    loggers: tensorboard, wandb.
+    """
+
+    def __init__(self, folder: Path, step: int = 0, *, silent: bool = False, loggers: Sequence[str] = ()) -> None:
         self._path, self._silent = folder / "log.jsonl", silent
-        self._board: Any = None
+        self._boards: list[Any] = []
         if silent:
             return
         kept = [line for line in _lines(self._path) if _step(line) <= step] if step else []
         write_atomically(self._path, "".join(f"{line}\n" for line in kept))
-        if (writer := _board_writer()) is not None:
-            self._board = writer(folder / "tensorboard", purge_step=step + 1)
+        self._boards = [_BOARDS[name](folder, step) for name in loggers]
 
     def write(self, entry: dict[str, Any]) -> None:
         """Append an entry, which must have a `step`, as one line."""
@@ -60,25 +95,66 @@ class Log:
             return
         with wrap_os_errors(self._path), self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(_plain(entry), ensure_ascii=False, allow_nan=False) + "\n")
-        if self._board is not None:
-            for name, value in _numbers(entry):
-                if name != "step":
-                    self._board.add_scalar(name, value, entry["step"])
+        numbers = {name: value for name, value in _numbers(entry) if name != "step"}
+        for board in self._boards:
+            board.write(numbers, entry["step"])
 
     def close(self) -> None:
-        """Close the TensorBoard writer."""
-        if self._board is not None:
-            self._board.close()
+        """Write log.csv and close the other logs."""
+        if not self._silent:
+            write_atomically(self._path.with_suffix(".csv"), _as_csv(_lines(self._path)))
+        for board in self._boards:
+            board.close()
 
 
-def _board_writer() -> Any:
-    if importlib.util.find_spec("tensorboard") is None:
-        return None
-    try:
+class _TensorBoard:
+    def __init__(self, folder: Path, step: int) -> None:
+        import_extra("tensorboard", "tensorboard", "the logger tensorboard")
         from torch.utils.tensorboard import SummaryWriter
-    except ImportError:  # a TensorBoard version that this torch does not support
-        return None
-    return SummaryWriter
+
+        self._writer: Any = SummaryWriter(folder / "tensorboard", purge_step=step + 1)
+
+    def write(self, numbers: dict[str, float], step: int) -> None:
+        for name, value in numbers.items():
+            self._writer.add_scalar(name, value, step)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _WeightsAndBiases:
+    def __init__(self, folder: Path, step: int) -> None:
+        library = import_extra("wandb", "wandb", "the logger wandb")
+        identity = hashlib.sha256(str(folder.absolute()).encode()).hexdigest()[:16]  # a resumed run continues its page
+        self._run = library.init(project="saccade", name=folder.name, id=identity, dir=str(folder), resume="allow")
+
+    def write(self, numbers: dict[str, float], step: int) -> None:
+        self._run.log(numbers, step=step)
+
+    def close(self) -> None:
+        self._run.finish()
+
+
+_BOARDS = {"tensorboard": _TensorBoard, "wandb": _WeightsAndBiases}
+
+
+def _as_csv(lines: Sequence[str]) -> str:
+    """Return the entries of a log as CSV: a column for each number that occurs."""
+    rows = [dict(_numbers(entry)) for entry in (_entry(line) for line in lines)]
+    names = [*dict.fromkeys(name for row in rows for name in row)]
+    text = io.StringIO()
+    table = csv.DictWriter(text, names, lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    return text.getvalue()
+
+
+def _entry(line: str) -> dict[str, Any]:
+    """Return the entry of a line; nothing for a partial line of a killed run."""
+    try:
+        return dict(json.loads(line))
+    except (ValueError, TypeError):
+        return {}
 
 
 def _plain(value: Any) -> Any:

@@ -20,7 +20,8 @@ from saccade.data.loader import Loader, TrainBatch
 from saccade.errors import CheckpointError, NumericsError, unknown_name
 from saccade.metrics.table import METRICS
 from saccade.train import checkpoint
-from saccade.train.devices import Sharded, find_accelerator, launched
+from saccade.train.accelerators import find_accelerator
+from saccade.train.devices import Sharded, launched
 from saccade.train.ema import Ema
 from saccade.train.graphed_update import Graphs, graphs_fit
 from saccade.train.interrupt import on_interrupt
@@ -119,7 +120,9 @@ class _Run:
     def go(self, resume: bool) -> Outcome:
         if resume:
             self._restore()
-        self.log = Log(self.folder, self.progress.step, silent=not self.fabric.is_global_zero)
+        self.log = Log(
+            self.folder, self.progress.step, silent=not self.fabric.is_global_zero, loggers=self.config.loggers
+        )
         loader = self.job.loader(self.fabric.global_rank, self.fabric.world_size, rounded=self.rounded)
         self.watcher.on_train_begin(self.config.steps, self.progress.step, self.job.facts())
         try:

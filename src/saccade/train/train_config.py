@@ -70,6 +70,8 @@ class TrainConfig(Config):
     keep_checkpoints: Count = 2
     """Number of latest checkpoints to keep."""
     log_every: Count = 50
+    loggers: list[Literal["tensorboard", "wandb"]] = Field(default_factory=list)
+    """Further logs beside log.jsonl and log.csv; each needs the extra of its name."""
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     cuda_graphs: bool = True
     """Use CUDA graphs on one GPU: capture the update of each batch shape and replay it; pad batches to few shapes."""
@@ -102,6 +104,7 @@ FREE_TO_CHANGE = frozenset(
         "patience",
         "keep_checkpoints",
         "log_every",
+        "loggers",
         "cuda_graphs",
         "device",
         "devices",

@@ -20,6 +20,7 @@ from saccade.runs.recipe import load_recipe
 from saccade.trace import Trace
 
 COMMANDS = ["demo", "train", "predict", "chat", "evaluate", "compare", "look", "explain", "serve", "recipes", "data"]
+COMMANDS += ["align", "cache", "models"]
 
 
 def out_of(ran):
@@ -36,14 +37,15 @@ def test_evaluate_writes_a_report_and_a_picture(capsys, copied):
     assert report["data"] == "test"
     assert report["metrics"].keys() == report["bands"].keys() == {"bleu", "chrf", "ter", "aer"}
     assert (copied / "lengths.png").read_bytes().startswith(b"\x89PNG")
-    assert f"Wrote {copied / 'report.json'} and {copied / 'lengths.png'}\n" in ran.err
+    named = " and ".join(str(copied / name) for name in ("report.json", "outputs.jsonl", "lengths.png"))
+    assert f"Wrote {named}\n" in ran.err
 
 
 def test_evaluate_for_machines_in_another_place(capsys, translator, tmp_path):
     before = sorted(translator.iterdir())
     ran = run(capsys, "evaluate", translator, "--json", "--beam", 2, "--split", "valid", "--out", tmp_path / "here")
     report = json.loads(out_of(ran))
-    assert report == json.loads((tmp_path / "here" / "report.json").read_text())
+    assert report == json.loads((tmp_path / "here" / "report-valid.json").read_text())
     assert (report["data"], report["sentences"], report["search"]["beam"]) == ("valid", 6, 2)
     assert sorted(translator.iterdir()) == before
 
@@ -420,7 +422,7 @@ def test_help_names_every_command(capsys):
     ran = run(capsys)
     assert ran.code == 2
     assert "Usage" in ran.out + ran.err
-    assert "Begin with: saccade demo" in ran.out + ran.err, "all of the help, not what is missing"
+    assert "Begin with: saccade models, or saccade demo" in ran.out + ran.err, "all of the help, not what is missing"
     assert "completion" not in shown
 
 

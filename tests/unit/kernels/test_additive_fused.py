@@ -5,6 +5,7 @@ import torch
 
 pytest.importorskip("triton", reason="needs Triton")
 
+from helpers.pairwise import pairwise
 from saccade.kernels.additive.fused import LIMIT, fused_scores
 from saccade.kernels.additive.naive import naive_scores
 
@@ -38,15 +39,15 @@ def error(found, truth):
     return ((found.double() - truth).norm() / truth.norm().clamp_min(1e-9)).item()
 
 
-@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32], ids=str)
-@pytest.mark.parametrize(
-    ("rows", "length", "size", "width", "heads"),
-    [(1, 1, 1, 1, 1), (4, 17, 5, 7, 2), (2, 3, 131, 6, 1), (2, 16, 128, 8, 1)],
-    ids=["one", "heads", "beyond a tile", "whole tiles"],
-)
-def test_as_exact_as_by_definition_in_the_same_precision(rows, length, size, width, heads, dtype, scale):
-    parts, slopes = inputs(rows, length, size, width, heads, dtype, scale)
+SHAPES = {"one": (1, 1, 1, 1, 1), "heads": (4, 17, 5, 7, 2), "beyond a tile": (2, 3, 131, 6, 1)}
+SHAPES |= {"whole tiles": (2, 16, 128, 8, 1)}
+"""Rows, queries, keys, width and heads."""
+CHOICES = {"shape": list(SHAPES), "dtype": [torch.bfloat16, torch.float16, torch.float32], "scale": [0.1, 1.0, 30.0]}
+
+
+@pytest.mark.parametrize(("shape", "dtype", "scale"), [tuple(row.values()) for row in pairwise(CHOICES)], ids=str)
+def test_as_exact_as_by_definition_in_the_same_precision(shape, dtype, scale):
+    parts, slopes = inputs(*SHAPES[shape], dtype, scale)
     exact = with_gradients(by_definition, [part.double() for part in parts], slopes.double())
     plain = with_gradients(by_definition, parts, slopes)
     ours = with_gradients(fused_scores, parts, slopes)

@@ -37,9 +37,8 @@ def test_precision_and_recall_by_the_reach_of_neighbors():
 
 def test_coverage_neighbors_and_spread():
     assert covered(np.array([0, 2, 2]), 4) == 0.5
-    places, distances = nearest(np.array([[0.0], [4.0]]), np.array([[1.0], [5.0], [9.0]]))
-    assert places.tolist() == [0, 1]
-    assert distances.tolist() == [1, 1]
+    white, half = np.full((1, 2, 2, 1), 255, np.uint8), np.array([255, 255, 0, 0], np.uint8).reshape(1, 2, 2, 1)
+    assert nearest(np.concatenate([white, half]), half).tolist() == pytest.approx([255 / np.sqrt(2), 0])
     assert spread(np.array([[1.0, 0], [3.0, 0]])) == 1.0
 
 

@@ -57,6 +57,8 @@ def changed(preset, path, value):
     settings = {"task": task, "data": {"corpus": corpus}, "model": model, "tokenizer": {"shared": True}}
     if preset == "ram":
         settings["objective"] = {"glimpse_reward": {}}
+    if "fusion" in path[:-1]:
+        settings["search"] = {"fusion": {"model": "lm"}}
     inner = settings
     for name in path[:-1]:
         inner = inner.setdefault(name, [{"kind": "attention"}] if name == "blocks" else {})

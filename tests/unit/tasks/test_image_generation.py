@@ -93,7 +93,9 @@ def test_a_collapse_and_a_discriminator_that_wins_are_noted(trained):
     with torch.no_grad():
         task.model.generator.last.bias.fill_(9.0)  # all images are white
         task.model.discriminator.last.bias.fill_(0.0)
+    task.model.train()
     _, notes = task.health(list(twins("valid", 30)))
+    assert task.model.training
     assert "the generator has collapsed: its images vary 0 % as much as real ones" in notes[0].replace("0%", "0 %")
     scores = iter((np.full(30, 2.0), np.full(30, -2.0)))
     task._scores = lambda judged: next(scores)

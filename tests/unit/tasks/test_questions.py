@@ -177,7 +177,7 @@ def test_evaluate_prints_the_groups_and_the_report_has_their_intervals(capsys, t
     assert ran.code == 0, ran.err
     rows = [line.split() for line in ran.out.splitlines()]
     assert ["question", "word", "examples", "f1", "exact", "pointing", "support", "support_precision"] in rows
-    report = json.loads((folder / "report.json").read_text())
+    report = json.loads((folder / "report-asked.json").read_text())
     groups = report["by_group"]["sentences of evidence"]
     assert sum(group["examples"] for group in groups.values()) == 12
     assert set(groups) == {str(len(example.evidence)) for example in corpus}

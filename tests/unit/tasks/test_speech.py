@@ -18,12 +18,13 @@ from helpers.sounds import tone, wav
 from helpers.tasks import MODEL, speech
 from saccade.attention import Tape
 from saccade.batch import EOS, PAD, Batch
-from saccade.data.example import Example
+from saccade.data.example import Example, Links
 from saccade.data.sounds import Sound
 from saccade.errors import ConfigError, DataError
 from saccade.recipes import RecipeText
 from saccade.runs.recipe import parse_recipe
 from saccade.runs.training import train
+from saccade.tasks.speech import linked_times
 from saccade.train.terms import Ctc
 
 RATE = 8000
@@ -180,3 +181,30 @@ def test_ctc_is_the_sum_over_all_paths():
     logs = layer(heard).log_softmax(-1).detach().double().numpy()
     expected = slow_ctc(logs[0], [4, 4]) + slow_ctc(logs[1, :3], [3])
     assert float(Ctc().loss(model, batch, tape).detach()) == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_long_recording_is_transcribed_by_windows(model, folder, capsys):
+    pause = np.zeros(RATE, np.float32)
+    (folder / "long.wav").write_bytes(wav(np.concatenate([SOUND, pause] * 4), RATE))
+    found = model.transcribe(folder / "long.wav", window=1.5)
+    alone = model(np.concatenate([SOUND, pause[: RATE // 2]]), rate=RATE).text
+    assert alone in found.text
+    assert found.words == sorted(found.words, key=lambda word: word.begin)
+    assert found.words[-1].end <= 5.2
+    (folder / "text.wav").write_text("no sound at all")
+    ran = run(capsys, "predict", folder / "model", folder / "text.wav", folder / "long.wav", "--window", "1.5")
+    assert (ran.code, ran.out) == (1, f"\n{found.text}\n")
+    with pytest.raises(ConfigError, match="window is 0, but must be from 1 to 600"):
+        model.transcribe(folder / "long.wav", window=0)
+
+
+def test_translations_are_scored_by_bleu_and_by_links(model):
+    """Each written word should attend to the spoken words that it is linked to; words without a link do not count."""
+    links = Links(frozenset({(0, 1), (1, 0), (2, 0)}))
+    example = Example(source="a b c", target="low high middle", links=links, times=((0, 0.1), (0.1, 0.2), (0.2, 0.3)),
+                      sound=Sound(SOUND, RATE))  # fmt: skip
+    assert linked_times(example) == {0: (0.1, 0.3), 1: (0, 0.1)}
+    found = model.evaluate([example])
+    assert next(iter(found.metrics)) == "bleu"
+    assert found.statistics["pointing"].counts[0, 0] == 2
+    assert "time_error" not in found.metrics

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from helpers.attention import ENTRIES, EVERY
+from helpers.attention import ENTRIES
 from helpers.models import CLASSIFIERS, ENGINES, VOCABULARY
 from saccade.models import build_captioner, presets_for
 from saccade.train.schedules import build_optimizer
@@ -51,7 +51,7 @@ def test_every_part_of_attention_has_its_weights_decayed_and_nothing_else(parts)
 
 def test_the_parts_of_attention_hold_both_kinds():
     """Otherwise the test above would be vacuous."""
-    names = {name for parts in EVERY if parts.heads for name, _ in parts.build().inner.named_parameters()}
+    names = {name for parts in ENTRIES if parts.heads for name, _ in parts.build().inner.named_parameters()}
     assert {"score.bias", "score.log_sharpness", "align.alpha_logit", "score.v", "window.v", "score.weight"} <= names
 
 

@@ -10,13 +10,12 @@ import pytest
 import torch
 
 from saccade.errors import CheckpointError, ConfigError, NumericsError, SaccadeError
+from saccade.train.accelerators import find_accelerator, first_process
 from saccade.train.devices import (
     _collect,
     _fabric,
     _quiet_end,
     _without_orphans,
-    find_accelerator,
-    first_process,
     launched,
 )
 from saccade.train.train_config import TrainConfig

@@ -10,7 +10,7 @@ import pytest
 
 from saccade.errors import ConfigError, DataError
 from saccade.train import lock
-from saccade.train.devices import first_process
+from saccade.train.accelerators import first_process
 from saccade.train.lock import locked
 
 pytestmark = pytest.mark.skipif(lock.fcntl is None, reason="needs flock")

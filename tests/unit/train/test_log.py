@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from saccade.errors import CheckpointError
+from saccade.errors import CheckpointError, ConfigError
 from saccade.train.log import Log, TrainingCallback
 
 
@@ -99,9 +99,9 @@ def pretend(monkeypatch, **contents):
     vars(sys.modules["torch.utils.tensorboard"]).update(contents)
 
 
-def test_tensorboard_is_written_where_it_is_installed(tmp_path, monkeypatch):
+def test_tensorboard_is_written_by_switch(tmp_path, monkeypatch):
     pretend(monkeypatch, SummaryWriter=FakeBoard)
-    log = Log(tmp_path, 4)
+    log = Log(tmp_path, 4, loggers=["tensorboard"])
     log.write({"step": 5, "loss": 0.5, "notes": ["a"]})
     log.write({"step": 6, "valid": {"loss": 0.25, "attention/entropy": 1.0}})
     log.close()
@@ -110,12 +110,35 @@ def test_tensorboard_is_written_where_it_is_installed(tmp_path, monkeypatch):
     assert board.scalars == [("loss", 0.5, 5), ("valid/loss", 0.25, 6), ("valid/attention/entropy", 1.0, 6)]
 
 
-def test_without_tensorboard_or_with_a_broken_one_there_is_just_the_log(tmp_path, monkeypatch):
-    pretend(monkeypatch)  # no SummaryWriter in it
+def test_weights_and_biases_is_written_by_switch(tmp_path, monkeypatch):
+    told = []
+    page = types.SimpleNamespace(
+        log=lambda numbers, step: told.append((numbers, step)), finish=lambda: told.append("finished")
+    )
+    library = types.ModuleType("wandb")
+    library.init = lambda **options: told.append(options["name"]) or page
+    monkeypatch.setitem(sys.modules, "wandb", library)
+    log = Log(tmp_path / "run", loggers=["wandb"])
+    log.write({"step": 5, "loss": 0.5})
+    log.close()
+    assert told == ["run", ({"loss": 0.5}, 5), "finished"]
+
+
+@pytest.mark.parametrize("name", ["tensorboard", "wandb"])
+def test_a_logger_that_is_not_installed_names_its_extra(tmp_path, monkeypatch, name):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ConfigError, match=f"the logger {name} needs the extra '{name}'"):
+        Log(tmp_path, loggers=[name])
+
+
+def test_the_log_is_also_a_table(tmp_path):
     fill(tmp_path, 1)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    fill(tmp_path, 2)
-    assert lines(tmp_path) == [{"step": 2, "loss": 0.5}]
+    log = Log(tmp_path, 1)
+    log.write({"step": 2, "valid": {"bleu": 3.0}, "notes": ["a"]})
+    with (tmp_path / "log.jsonl").open("a") as file:
+        file.write('{"step": 3, "lo')
+    log.close()
+    assert (tmp_path / "log.csv").read_text() == "step,loss,valid/bleu\n1,1.0,\n2,,3.0\n"
 
 
 def test_a_watcher_need_not_care():

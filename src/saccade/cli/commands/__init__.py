@@ -1,5 +1,6 @@
 """The commands, one file each."""
 
+from saccade.cli.commands.align import align
 from saccade.cli.commands.cache import cache
 from saccade.cli.commands.chat import chat
 from saccade.cli.commands.compare import compare
@@ -8,6 +9,7 @@ from saccade.cli.commands.demo import demo
 from saccade.cli.commands.evaluate import evaluate
 from saccade.cli.commands.explain import explain
 from saccade.cli.commands.look import look
+from saccade.cli.commands.models import models
 from saccade.cli.commands.predict import predict
 from saccade.cli.commands.recipes import recipes
 from saccade.cli.commands.sample import sample
@@ -15,6 +17,7 @@ from saccade.cli.commands.serve import serve
 from saccade.cli.commands.train import train
 
 __all__ = [
+    "align",
     "cache",
     "chat",
     "compare",
@@ -23,6 +26,7 @@ __all__ = [
     "evaluate",
     "explain",
     "look",
+    "models",
     "predict",
     "recipes",
     "sample",

@@ -38,20 +38,21 @@ def evaluate(
     """
     from saccade.api import load
     from saccade.outside import trusting
-    from saccade.runs.evaluation import evaluation_recipe, examples_to_test, search_changes, split_to_test, summarise
+    from saccade.pretrained import pretrained
+    from saccade.runs import evaluation as evaluating
     from saccade.runs.training import write_report
 
     loaded = load(model, device=device, trust_code=trust_code)
     with trusting(trust_code):
-        recipe = evaluation_recipe(loaded.task.recipe, set_ or [])
-        examples = examples_to_test(recipe, files or (), split)
-    options = search_changes(loaded.task.recipe, recipe) | ({"beam": beam} if beam else {})
+        recipe = evaluating.evaluation_recipe(loaded.task.recipe, set_ or [])
+        examples = evaluating.examples_to_test(recipe, files or (), split)
+    options = evaluating.search_changes(loaded.task.recipe, recipe) | ({"beam": beam} if beam else {})
     found = loaded.evaluate(examples, **options)
     report: dict[str, Any] = {
         "model": str(model),
-        "data": [str(file) for file in files or ()] or split_to_test(recipe, split),
+        "data": [str(file) for file in files or ()] or evaluating.split_to_test(recipe, split),
     }
-    report |= {"search": loaded.search(**options).model_dump(), **summarise(found)}
+    report |= {"search": loaded.search(**options).model_dump(), **evaluating.summarise(found)}
     if json:
         print_json(report)
     else:
@@ -59,16 +60,34 @@ def evaluate(
         for name, value in report["metrics"].items():
             low, high = report["bands"].get(name, (None, None))
             rows.append((name, number(value), "" if low is None else f"{number(low)} to {number(high)}"))
-        table(f"{model}: {len(found.lengths):,} examples", ("metric", "value", "95 % interval"), rows)
+        used = evaluating.data_used(recipe, files or (), split)
+        table(f"{model}: {len(found.lengths):,} examples, {used}", ("metric", "value", "95 % interval"), rows)
         for title, groups in report.get("by_group", {}).items():
             head = (title, "examples", *found.metrics)
             table(f"by {title}", head, [_row(name, group, head[2:]) for name, group in groups.items()])
-    for note in found.notes:
+    for note in (*found.notes, *filter(None, [evaluating.looks_swapped(loaded.task, examples)])):
         print_status(f"note: {note}", style="yellow")
-    folder = out or model  # written last, so that a write error loses no result
-    write_report(folder, report)
-    drawn = _draw(folder / "lengths.png", model.name, found, _trained_to(loaded.task.recipe))
-    print_status(f"Wrote {' and '.join(str(path) for path in (folder / 'report.json', *drawn))}")
+    # written last, so that a write error loses no result; the package of a shipped model may be read-only
+    folder = out or (model if model.exists() or str(model) not in pretrained() else Path("runs") / model)
+    name = evaluating.report_name(files or (), split)
+    write_report(folder, report, f"report{name}")
+    written = [folder / f"report{name}.json", *_write_outputs(folder / f"outputs{name}.jsonl", examples, found)]
+    written += _draw(folder / f"lengths{name}.png", model.name, found, _trained_to(loaded.task.recipe))
+    print_status(f"Wrote {' and '.join(str(path) for path in written)}")
+
+
+def _write_outputs(path: Path, examples: Sequence[Any], found: Any) -> list[Path]:
+    """Write a line of JSON for each example."""
+    from json import dumps
+
+    from saccade.files import write_atomically
+    from saccade.runs.evaluation import outputs
+
+    rows = outputs(examples, found)
+    if not rows:
+        return []
+    write_atomically(path, "".join(dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    return [path]
 
 
 def _row(name: str, group: Any, metrics: Sequence[str]) -> tuple[str, ...]:

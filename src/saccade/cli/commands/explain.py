@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from saccade.cli.terminal import echo
+from saccade.cli.terminal import echo, model_and_inputs, print_notes
 
 __all__ = ["explain"]
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: Annotated[Path, typer.Argument(help="A model folder or a shipped model; may be left out before a text.")],
     inputs: Annotated[
-        list[str], typer.Argument(help="The input: a text or its .txt file, or a question and its passage.")
-    ],
+        list[str] | None, typer.Argument(help="The input: a text or its .txt file, or a question and its passage.")
+    ] = None,
     step: Annotated[int | None, typer.Option(min=1, help="One step, counted from 1; default: all.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
     site: Annotated[
@@ -34,17 +34,19 @@ def explain(
 ) -> None:
     """Explain each output word: state, scores, attention weights, context and alternatives.
 
-    Example: saccade explain runs/demo "the European Economic Area" --step 2
+    Example: saccade explain "the European Economic Area" --step 2
     """
     from saccade.api import load
     from saccade.tasks.inputs import one_input
     from saccade.trace.explain import explain as explain_steps
 
     options: dict[str, Any] = {"beam": beam} if beam else {}
-    loaded = load(model, device=device, trust_code=trust_code)
-    trace = loaded.trace(one_input(loaded.task.reads, inputs), detail=True, **options)
+    place, words = model_and_inputs(model, inputs)
+    loaded = load(place, device=device, trust_code=trust_code)
+    trace = loaded.trace(one_input(loaded.task.reads, words), detail=True, **options)
     if json:
         echo(trace.dump())
         return
     for paragraph in explain_steps(trace, step=step, site=site, head=head - 1):
         echo(paragraph)
+    print_notes(trace.left_out)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saccade.cli.terminal import echo, print_status
+from saccade.cli.terminal import echo, model_and_inputs, print_notes, print_status
 
 if TYPE_CHECKING:
     from saccade.look import FigureSpec
@@ -22,7 +22,9 @@ _WHOLE = (".html", ".json")
 
 
 def look(
-    model: Annotated[Path, typer.Argument(help="A model folder, or a trace file.")],
+    model: Annotated[
+        Path, typer.Argument(help="A model folder, a shipped model, or a trace file; may be left out before a text.")
+    ],
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -85,7 +87,7 @@ def look(
     attention over time (sound); the places of glimpses, and the beliefs after them (glimpses). A .html file
     is a page to explore everything. A .json file is the trace, which can replace the model later.
 
-    Example: saccade look runs/demo "the European Economic Area" -o area.png
+    Example: saccade look "the European Economic Area" -o area.png
     """
     from saccade.data.example import Links
     from saccade.look import FigureSpec
@@ -95,11 +97,13 @@ def look(
     chosen = None if head is None else head - 1
     view = FigureSpec(style, site, chosen, not subwords, links or (), not no_sinks, size, outline)
     _check_options(out, view, title)
-    trace = _trace(model, inputs or [], {"device": device, "trust_code": trust_code}, beam, links)
+    place, words = model_and_inputs(model, inputs)
+    trace = _trace(place, words, {"device": device, "trust_code": trust_code}, beam, links)
     if out is not None and out.suffix.lower() in _WHOLE:
         _write_whole(trace, out, title)
     else:
         _draw(trace, _with_gold(view, trace), out, title)
+    print_notes(trace.left_out)
     if out is not None:
         print_status(f"Wrote {out}")
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from saccade.cli.terminal import echo, one_line, print_error
+from saccade.cli.terminal import echo, model_and_inputs, one_line, print_error, print_notes
 
 if TYPE_CHECKING:
+    from saccade.api import Model
+    from saccade.prediction import Prediction
     from saccade.tasks.inputs import Modality
 
 __all__ = ["predict"]
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: Annotated[Path, typer.Argument(help="A model folder or a shipped model; may be left out before a text.")],
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -79,6 +81,13 @@ def predict(
         bool,
         typer.Option("--timestamps", help="For speech: a line of begin, end and text for each word, tabs between."),
     ] = False,
+    window: Annotated[
+        float | None,
+        typer.Option(help="For speech: cut long recordings at pauses into windows of at most this many seconds."),
+    ] = None,
+    links: Annotated[
+        bool, typer.Option("--links", help="Add word alignment links, source word first, after a tab or in the JSON.")
+    ] = False,
     format: Annotated[
         Literal["text", "jsonl"], typer.Option(help="Output format; jsonl has scores and attention.")
     ] = "text",
@@ -97,13 +106,14 @@ def predict(
     from saccade.api import load
     from saccade.errors import ConfigError
 
-    if inputs and file is not None:
+    place, words = model_and_inputs(model, inputs)
+    if words and file is not None:
         raise ConfigError("both texts and --file are given. Give one of them.")
     if threads is not None:
         if workers > 1:
             raise ConfigError(f"{workers} workers have one thread each. Give --workers or --threads.")
         torch.set_num_threads(threads)
-    loaded = load(model, device=device, trust_code=trust_code)
+    loaded = load(place, device=device, trust_code=trust_code)
     options: dict[str, Any] = {
         "beam": beam,
         "nbest": nbest,
@@ -128,6 +138,7 @@ def predict(
     _check_sampling(chosen, loaded.search(**chosen).sample)
     format = "jsonl" if as_json else format
     refused: list[str] = []
+    notes: dict[str, None] = {}
 
     def on_error(why: str) -> None:
         print_error(why)
@@ -135,20 +146,43 @@ def predict(
 
     if timestamps and loaded.task.reads.name != "sound":
         raise ConfigError("--timestamps is for models of speech. Leave it out.")
-    lines, attention = _lines(loaded.task.reads, inputs, file), timestamps or format == "jsonl"
-    for prediction in loaded.stream(
-        lines, attention=attention, prefix=prefix, on_error=on_error, workers=workers, **chosen
-    ):
+    lines, attention = _lines(loaded.task.reads, words, file), timestamps or links or format == "jsonl"
+    answers = (
+        loaded.stream(lines, attention=attention, prefix=prefix, on_error=on_error, workers=workers, **chosen)
+        if window is None
+        else _transcribed(loaded, lines, window, on_error, chosen)
+    )
+    for prediction in answers:
+        notes |= dict.fromkeys(prediction.notes)
         if format == "jsonl":
-            echo(json.dumps(prediction.to_dict(), ensure_ascii=False))
+            found = prediction.to_dict() | ({"links": prediction.links} if links else {})
+            echo(json.dumps(found, ensure_ascii=False))
         elif timestamps:  # the format of label tracks in sound editors; an empty line ends a recording
             for word in prediction.words:
                 echo(f"{word.begin:.2f}\t{word.end:.2f}\t{one_line(word.text)}")
             echo("")
         else:
-            echo("\t".join(one_line(part.text) for part in (prediction, *prediction.alternatives)))
+            texts = [one_line(part.text) for part in (prediction, *prediction.alternatives)]
+            pharaoh = [" ".join(f"{source}-{target}" for source, target in prediction.links)] if links else []
+            echo("\t".join([*texts, *pharaoh]))
+    print_notes([*notes])
     if refused:
         raise typer.Exit(1)
+
+
+def _transcribed(
+    model: Model, paths: Iterator[Any], window: float, on_error: Callable[[str], None], options: dict[str, Any]
+) -> Iterator[Prediction]:
+    """Yield the transcripts of long recordings; a file that cannot be read gets an empty one."""
+    from saccade.errors import DataError
+    from saccade.tasks.batching import blank
+
+    for path in filter(None, paths):
+        try:
+            yield model.transcribe(path, window=window, **options)
+        except DataError as error:
+            on_error(str(error))
+            yield blank(path)
 
 
 def _check_sampling(chosen: dict[str, Any], sample: bool) -> None:

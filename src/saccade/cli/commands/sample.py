@@ -16,7 +16,7 @@ def sample(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The .png file to write.")],
     label: Annotated[
-        str | None, typer.Option("--class", help="Class of all images; default: the classes in turn, row by row.")
+        str | None, typer.Option("--class", help="Class of all images; default: the classes in turn.")
     ] = None,
     grid: Annotated[int, typer.Option(min=1, max=64, help="Rows and columns of images.")] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first image; each further image has the next one.")] = 1,

@@ -13,7 +13,10 @@ __all__ = ["serve"]
 
 
 def serve(
-    models: Annotated[list[Path], typer.Argument(help="Model folders; the first is the default.")],
+    models: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Model folders; the first is the default. Without any: the shipped models."),
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 accepts other machines.")] = ("127.0.0.1"),
     port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 takes any free port.")] = 8000,
     token_file: Annotated[
@@ -64,6 +67,9 @@ def serve(
         int | None,
         typer.Option(min=1, max=1024, help="CPU threads; default: one for a small model, else all but one core."),
     ] = None,
+    log: Annotated[
+        Literal["json", "text", "off"], typer.Option(help="Log each request to standard error, as JSON or text.")
+    ] = "off",
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Let the models' recipes import outside code.")
@@ -75,6 +81,7 @@ def serve(
     """
     from saccade.config import parse
     from saccade.data.text import import_extra
+    from saccade.pretrained import find_model, pretrained
 
     for module in ("fastapi", "uvicorn"):
         import_extra(module, "serve", "saccade serve")
@@ -105,6 +112,7 @@ def serve(
         "max_beam": max_beam,
         "precision": precision,
         "threads": threads,
+        "log": log,
     }
     settings = parse(Settings, given, "saccade serve")
 
@@ -117,4 +125,10 @@ def serve(
                 style="yellow",
             )
 
-    run(models, settings, device=device, trust_code=trust_code, tell=tell)
+    run(
+        [find_model(model) for model in models or pretrained()],
+        settings,
+        device=device,
+        trust_code=trust_code,
+        tell=tell,
+    )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from saccade.cli.terminal import LiveProgress, clock, print_json, print_status
+
+if TYPE_CHECKING:
+    from saccade.recipes.schema import Recipe
 
 __all__ = ["train"]
 
@@ -22,8 +25,14 @@ def train(
     set_: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: --set train.lr=3e-4")] = None,
     out: Annotated[Path | None, typer.Option(help="Model folder to create; default: runs/NAME.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume a stopped training run.")] = False,
+    init_from: Annotated[
+        str | None, typer.Option(help="Fine-tune: model folder, or shipped model, whose weights to start from.")
+    ] = None,
     device: Annotated[str | None, typer.Option(help="Device: auto, cpu, cuda or mps.")] = None,
     devices: Annotated[int | None, typer.Option(min=1, help="Processes or GPUs that share each batch.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=2, max=100, help="Train with seeds 1, 2, … into OUT/seed-1, OUT/seed-2, …")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
     trust_code: Annotated[bool, typer.Option("--trust-code", help="Let the recipe import outside code.")] = False,
 ) -> None:
@@ -35,11 +44,14 @@ def train(
     from saccade.runs.recipe import recipe_to_train
     from saccade.runs.training import train as train_recipe
 
-    chosen = {"train.device": device, "train.devices": devices}
+    chosen = {"init_from": init_from, "train.device": device, "train.devices": devices}
     changes = [*(set_ or []), *(f"{name}={value}" for name, value in chosen.items() if value is not None)]
     file, folder = _places(Path(recipe), out, resume)
     with trusting(trust_code, file.parent):
         made = recipe_to_train(str(file), changes)
+        if seeds is not None:
+            _train_seeds(made, folder, seeds, resume)
+            return
         outcome = train_recipe(made, folder, resume=resume, watcher=LiveProgress(every=made.train.log_every))
     progress = outcome.progress
     if json:
@@ -62,7 +74,27 @@ def train(
         raise typer.Exit(1)
     why = {"early": "no more progress", "time": "time limit reached"}.get(outcome.why, "done")
     print_status(f"Trained for {progress.step:,} steps in {clock(progress.seconds)} ({why}). The model is {folder}")
-    print_status(f"Next: saccade evaluate {folder}")
+    if (first := made.init_from.model) is None:
+        print_status(f"Next: saccade evaluate {folder}")
+    else:
+        print_status(f"Next: saccade compare {first} {folder}, once on the new data and once with --file on the old")
+
+
+def _train_seeds(recipe: Recipe, out: Path, seeds: int, resume: bool) -> None:
+    """Train a recipe with several seeds, one after the other."""
+    from saccade.runs.seeds import seed_folder, with_seed
+    from saccade.runs.training import train as train_recipe
+
+    for seed in range(1, seeds + 1):
+        made, folder = with_seed(recipe, seed), seed_folder(out, seed)
+        outcome = train_recipe(
+            made, folder, resume=resume, watcher=LiveProgress(f"seed {seed}", every=made.train.log_every)
+        )
+        if outcome.why == "interrupted":
+            print_status("Stopped; a checkpoint is written. Run the same command with --resume to continue.")
+            raise typer.Exit(1)
+    print_status(f"Trained {seeds} seeds. The models are in {out}")
+    print_status(f"Next: saccade compare {out}")
 
 
 def _places(recipe: Path, out: Path | None, resume: bool) -> tuple[Path, Path]:

@@ -21,6 +21,7 @@ const UNKNOWN = "not in the model's vocabulary";
 const NAMES = { source: "Read", target: "Wrote", written: "Wrote before" };
 const TASK_NAMES = { questions: { source: "Passage", question: "Question", target: "From, to", summary: "Attends" },
   glimpses: { source: "Image", target: "Believes" },
+  "image-generation": { source: "Drew", target: "Class seen by the judge" },
   chat: { source: "Said", target: "Replies" } };
 const nameOf = (side, task) => TASK_NAMES[task]?.[side] ?? NAMES[side] ?? side;
 
@@ -72,7 +73,7 @@ function cutNote({ trace, site }) {
   const most = trace.options.max_length;
   const last = trace.sides.get("target")?.marks ?? [];
   if ((site && site.rows !== "target") || !trace.steps.length || last.includes(trace.steps.length - 1)
-    || ["classification", "episodes", "glimpses", "questions"].includes(trace.task)) return null;
+    || ["classification", "episodes", "glimpses", "image-generation", "questions"].includes(trace.task)) return null;
   return el("span", { class: "cut" }, `… cut at ${Number.isInteger(most) ? most : trace.steps.length} tokens`);
 }
 

@@ -132,6 +132,8 @@ class Application:
         api.get("/", include_in_schema=False)(self._index)
         api.get("/static/{name:path}", include_in_schema=False)(self._asset)
         api.get("/healthz", name="health", responses=answers(Health, 400, 503))(self._healthz)
+        api.get("/livez", name="live", responses=answers(Health, 400))(self._livez)
+        api.get("/readyz", name="ready", responses=answers(Health, 400, 503))(self._healthz)
         api.get("/metrics", name="metrics", responses=answers(None, 400, 401))(self._metrics)
         api.get("/v1/models", name="models", responses=answers(Models, 400, 401, 503))(self._models)
         errors = (400, 401, 404, 413, 415, 422, 429, 503, 504)
@@ -170,6 +172,10 @@ class Application:
         """Report whether the server accepts requests."""
         if self.gate.draining:
             raise Problem(503, "The server is shutting down.")
+        return _json({"status": "ok"})
+
+    async def _livez(self) -> Response:
+        """Report that the process runs, also while it is shutting down."""
         return _json({"status": "ok"})
 
     async def _metrics(self) -> Response:

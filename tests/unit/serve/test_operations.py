@@ -1,0 +1,68 @@
+"""What an operator needs: a request log, probes, an ASGI factory, and examples of deployment that can be read."""
+
+import configparser
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from helpers.asgi import JSON, application, ask, post, run
+from saccade.serve import app as factory
+
+DEPLOY = Path(__file__).parents[3] / "deploy"
+
+
+@pytest.mark.parametrize("log", ["json", "text", "off"])
+def test_requests_are_logged_by_switch(log, capsys):
+    run(ask(application(log=log), "GET", "/v1/none\r\nforged"))
+    err = capsys.readouterr().err
+    if log == "off":
+        assert err == ""
+    elif log == "json":
+        entry = json.loads(err)
+        assert (entry["method"], entry["path"], entry["status"]) == ("GET", "/v1/none\r\nforged", 404)
+        assert entry["ms"] >= 0
+    else:
+        assert re.fullmatch(r'\S+ \S+ GET "/v1/none\\r\\nforged" 404 [\d.]+ ms\n', err), "no path can forge a line"
+
+
+def test_a_draining_server_lives_but_is_not_ready():
+    app = application()
+    assert [run(ask(app, "GET", path)).status for path in ("/livez", "/readyz")] == [200, 200]
+    app.gate.drain()
+    assert [run(ask(app, "GET", path)).status for path in ("/livez", "/readyz")] == [200, 503]
+
+
+def test_a_misplaced_option_is_named():
+    got = run(post(application(), {"input": "a", "beam": 5}))
+    assert got.status == 400
+    assert "'beam' belongs in options, as options.beam" in got.error
+
+
+def test_the_factory_serves_the_models_of_the_environment(monkeypatch, translator):
+    monkeypatch.setenv("SACCADE_MODELS", f"{translator}:demo")
+    monkeypatch.setenv("SACCADE_TOKEN", "secret")
+    app = factory()
+    assert [*app.models] == ["translator", "demo"]
+    assert run(ask(app, "GET", "/v1/models")).status == 401
+    headers = {**JSON, "authorization": "Bearer secret"}
+    got = run(ask(app, "POST", "/v1/predict", body=json.dumps({"input": "ant bee"}).encode(), headers=headers))
+    assert json.loads(got.body)["predictions"][0]["text"] == "ANT BEE"
+
+
+def test_the_examples_of_deployment_are_whole():
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.read(DEPLOY / "saccade.service")
+    assert unit["Service"]["ExecStart"].split()[1:2] == ["serve"]
+    parts = {part["kind"]: part for part in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())}
+    (container,) = parts["Deployment"]["spec"]["template"]["spec"]["containers"]
+    assert container["livenessProbe"]["httpGet"]["path"] == "/livez"
+    assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    assert parts["Service"]["spec"]["selector"] == parts["Deployment"]["spec"]["selector"]["matchLabels"]
+    lines = (DEPLOY / "Containerfile").read_text().replace("\\\n", " ").splitlines()
+    verbs = [line.split()[0] for line in lines if line and not line.startswith("#")]
+    assert set(verbs) <= {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "EXPOSE", "USER", "ENTRYPOINT", "CMD"}
+    assert verbs[0] == "FROM"
+    assert json.loads(lines[-1].removeprefix("CMD ")), "the command is in the exec form"

@@ -1,0 +1,83 @@
+"""The models in the box: they are listed, load by name and answer at once, and say what they do not know."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import saccade
+from helpers.commands import refused, run
+from saccade.data.familiar import familiar
+from saccade.pretrained import find_model, pretrained
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return saccade.load("demo", device="cpu")
+
+
+def test_the_demo_translates_and_reverses_the_adjectives(demo):
+    out = demo("the European Economic Area")
+    assert out.text == "la zone économique européenne"
+    assert out.attention.links() == [(0, 0), (3, 1), (2, 2), (1, 3)]
+
+
+@pytest.mark.parametrize("name", [*pretrained()])
+def test_every_shipped_model_translates(name):
+    model = saccade.load(name, device="cpu")
+    assert model("the law").text == "la loi"
+    assert find_model(name) == pretrained()[name]
+    assert "BLEU" in model.recipe["note"]
+
+
+def test_they_are_listed(capsys):
+    rows = run(capsys, "models").out.splitlines()
+    assert [row.split()[0] for row in rows[2:5]] == ["demo", "demo-fixed", "demo-transformer"]
+    assert json.loads(run(capsys, "models", "--json").out)["demo"]["task"] == "translation"
+
+
+def test_a_path_comes_before_a_shipped_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()
+    assert find_model("demo").name == "demo"
+    assert find_model("demo").absolute() == tmp_path / "demo"
+
+
+def test_a_text_alone_is_for_the_demo(capsys):
+    assert run(capsys, "predict", "the law", "a red car").out == "la loi\nune voiture rouge\n"
+    assert "la ███" in run(capsys, "look", "the law").out
+    assert "answers la loi" in run(capsys, "explain", "the law", "--step", 1).out
+    assert "thelaw is not there" in refused(capsys, "look", "thelaw", "a b")
+
+
+def test_capitals_are_read_and_unknown_words_are_named(capsys, demo):
+    assert demo("The law .").text == demo("the law .").text
+    assert demo("The law .").attention.source.words[0] == "The", "figures show the text as it was given"
+    assert demo("The law .").notes == []
+    note = "not in this model's vocabulary: zebra, Quux"
+    assert demo("the zebra and Quux and zebra").to_dict()["notes"] == [note]
+    assert demo.trace("the zebra and Quux").left_out == [note]
+    assert f"note: {note}" in run(capsys, "predict", "a zebra Quux").err
+    assert f"note: {note}" in run(capsys, "look", "a zebra Quux").err
+
+
+def test_a_word_is_respelled_in_place(demo):
+    read = familiar(demo.task.source, "THE european  zebra,in August")
+    assert read.text == "the European  zebra,in August"
+    assert read.unknown == ["zebra"]
+
+
+def test_many_notes_are_cut(capsys):
+    ran = run(capsys, "predict", *(f"the zebra{number} ." for number in range(7)))
+    assert ran.err.count("not in this model's vocabulary") == 5
+    assert "2 more notes" in ran.err
+
+
+def test_the_first_answer_needs_neither_the_training_loop_nor_the_compiler():
+    """Both imports took half of the time to the first answer."""
+    code = (
+        "import sys, saccade; print(saccade.load('demo', device='cpu')('the law'));"
+        "print([name for name in ('torch._dynamo', 'lightning_fabric') if name in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "la loi\n[]\n"
