@@ -73,6 +73,7 @@ MAY_IMPORT = {
     "runs": CORE | {"", "corpora", "data", "metrics", "look", "train", "recipes", "prediction", "pretrained", "tasks"},
     "api": CORE
     | {"data", "prediction", "pretrained", "runs", "tasks", "trace", "train.checkpoint", "train.accelerators"},
+    "bulk": {"api", "errors"},
     "experiments": {"api", "data", "errors", "outside", "recipes", "runs", "tasks", "train"},
     "serve": {
         "",
@@ -83,6 +84,7 @@ MAY_IMPORT = {
         "api",
         "look",
         "prediction",
+        "pretrained",
         "search.search_config",
         "tasks",
         "threads",

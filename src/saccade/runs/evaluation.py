@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,17 @@ from saccade.data.tokenizer import Tokenizer
 from saccade.errors import ConfigError, DataError, unknown_name
 from saccade.look import Curve, Point, save_lengths
 from saccade.metrics import METRICS, paired, round_bounds, sums_interval
+from saccade.metrics.word_for_word import word_for_word
 from saccade.recipes import RecipeText, override
 from saccade.recipes.schema import Recipe
 from saccade.runs.corpus import Corpus
 from saccade.runs.recipe import parse_recipe
 from saccade.tasks.base import Evaluation, Task
 from saccade.tasks.table import find_task
+from saccade.tasks.translation import Translation, score_texts
 
 __all__ = [
+    "baselines",
     "check_comparable",
     "compare",
     "data_used",
@@ -94,6 +98,19 @@ def report_name(files: Sequence[Path] = (), split: str | None = None) -> str:
     if files:
         return "-" + files[0].name.split(".")[0] if len(files) == 1 else "-" + "-".join(file.name for file in files[:2])
     return "" if split is None else f"-{split}"
+
+
+def baselines(recipe: Recipe, examples: Sequence[Example]) -> dict[str, dict[str, float]]:
+    """Return the metrics of translating the examples word for word, if the training data are there to learn from."""
+    if recipe.task != Translation.name or not all(path.exists() for path in recipe.data.paths("train")):
+        return {}
+    if recipe.data.hub is not None:
+        return {}
+    train = islice(Corpus(recipe).examples("train"), _LEXICON)
+    pairs = ((one.source or "", one.target or "") for one in train)
+    made = word_for_word(pairs, [one.source or "" for one in examples])
+    statistics, _, _ = score_texts(made, [one.target or "" for one in examples])
+    return {"word-for-word": {name: part.value for name, part in statistics.items()}}
 
 
 def outputs(examples: Sequence[Example], evaluation: Evaluation) -> list[dict[str, Any]]:
@@ -188,6 +205,8 @@ def draw_lengths(path: Path, evaluations: Sequence[tuple[str, Evaluation]], *, t
     save_lengths(curves, path, trained_to, score=METRICS[metric].title if metric in METRICS else metric)
 
 
+_LEXICON = 20_000
+"""Maximum training pairs that the word-for-word baseline reads."""
 _SWAP_EXAMPLES, _SWAP_GAIN = 200, 1.25
 """How many examples `looks_swapped` reads, and from which ratio of costs it gives its hint."""
 _SPLITS = ("train", "valid", "test")

@@ -27,6 +27,8 @@ class SearchOptions(TypedDict, total=False):
     max_length: int | None
     min_length: int
     no_repeat_ngram: int | None
+    ctc: float
+    fusion: dict[str, Any] | None
     no_answer: float
     batch_size: int | None
     precision: Literal["full", "int8"]

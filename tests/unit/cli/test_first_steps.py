@@ -95,6 +95,13 @@ def test_evaluate_says_which_data_it_used_and_keeps_the_outputs(capsys, translat
     assert {"report.json", "report-valid.json"} < {file.name for file in tmp_path.iterdir()}
 
 
+def test_evaluate_shows_a_word_for_word_baseline(capsys, translator, tmp_path):
+    ran = run(capsys, "evaluate", translator, "--out", tmp_path)
+    simple = json.loads((tmp_path / "report.json").read_text())["baselines"]["word-for-word"]
+    assert simple["bleu"] > 50, "this text is its source in capitals"
+    assert "bleu word-for-word" in ran.out
+
+
 def test_evaluate_hints_at_swapped_columns(capsys, translator, tmp_path):
     swapped = write_lines(tmp_path / "swapped.tsv", ["ANT BEE\tant bee", "DOG\tcat"])
     hint = "source and target look swapped"

@@ -53,6 +53,8 @@ def evaluate(
         "data": [str(file) for file in files or ()] or evaluating.split_to_test(recipe, split),
     }
     report |= {"search": loaded.search(**options).model_dump(), **evaluating.summarise(found)}
+    if simple := evaluating.baselines(recipe, examples):
+        report["baselines"] = simple
     if json:
         print_json(report)
     else:
@@ -60,6 +62,8 @@ def evaluate(
         for name, value in report["metrics"].items():
             low, high = report["bands"].get(name, (None, None))
             rows.append((name, number(value), "" if low is None else f"{number(low)} to {number(high)}"))
+        for title, values in simple.items():
+            rows += [(f"{name} {title}", number(value), "") for name, value in values.items() if name == "bleu"]
         used = evaluating.data_used(recipe, files or (), split)
         table(f"{model}: {len(found.lengths):,} examples, {used}", ("metric", "value", "95 % interval"), rows)
         for title, groups in report.get("by_group", {}).items():
