@@ -165,12 +165,11 @@ class Model:
         with Workers(self._folder, workers, trust_code=self._trust_code) as pool:
             yield from stream(self.task, inputs, search, workers=pool, **common)
 
-    def transcribe(
-        self, path: str | Path, *, window: float = 20.0, stop: Stop | None = None, **options: Any
-    ) -> Prediction:
+    def transcribe(self, path: str | Path, *, window: float, stop: Stop | None = None, **options: Any) -> Prediction:
         """Transcribe a sound file of any length in flat memory; the result has text and word times, but no attention.
 
         The recording is cut at pauses into windows of at most `window` seconds, which are transcribed by themselves.
+        Choose windows about as long as the recordings of training: models seldom transcribe longer ones well.
         """
         if self.task.reads.name != "sound":
             raise ConfigError(

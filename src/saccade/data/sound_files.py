@@ -135,5 +135,5 @@ def _check_shape(rate: int, channels: int, name: str) -> None:
 def _too_long(seconds: float, name: str, max_seconds: float) -> DataError:
     return DataError(
         f"{name} lasts {seconds:,.0f} s, but at most {max_seconds:,.0f} s are read. Cut it into parts, or let saccade "
-        "predict --window 20 do so."
+        "predict --window 10 do so."
     )

@@ -221,8 +221,7 @@ class GlimpseConfig(Family):
     """Who chooses places: the model by reward; or, to compare with, chance or always the center."""
 
     alone: bool = False
-    """Whether each glimpse is to predict the label without memory, too, and is rewarded for it: places then are on the
-    object, as others see little of it."""
+    """Whether each glimpse is to predict the label without memory, too, and is rewarded for it."""
     dropout: Share = 0.0
 
     def image_classifier(self, classes: int) -> GlimpseModel:

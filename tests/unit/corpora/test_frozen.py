@@ -28,6 +28,7 @@ DIGESTS = {
     ("spoken", 10, 20): "c19990b8ac35f3c3341e4b17deec1118",
     ("talk", 9, 14): "cf8076ec14ecfc52bb5fe47d02c0c409",
     ("alphabets", 2, 4): "971e5ea51c8cdbd1465e109d92d96dc7",
+    ("digits", 3, 20): "807321734e12d1df9ea3abf4730d809b",
     ("twins", 2, 2): "976b8e2a60ef4addb3e667a316d79044",
 }
 SIZES = {
@@ -42,6 +43,7 @@ SIZES = {
     "stories": 1000,
     "talk": 2000,
     "alphabets": 1000,
+    "digits": 600,
     "twins": 400,
 }
 

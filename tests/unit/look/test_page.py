@@ -42,7 +42,7 @@ def test_equal_traces_give_equal_pages_and_others_other_nonces():
 
 
 def test_a_page_without_data_is_small():
-    assert len(page(["{}"], title="T").encode()) < 330_000
+    assert len(page(["{}"], title="T").encode()) < 360_000
 
 
 def test_a_page_may_load_nothing():

@@ -44,3 +44,12 @@ def test_the_median_onset_error_is_in_steps_of_five_milliseconds():
     assert median_onset(np.zeros(401)) == 0
     with pytest.raises(DataError, match="1 times for 0 gold times"):
         onset_counts([(0, 1)], [])
+
+
+def test_the_longest_quiet_stretch_divides_two_words():
+    loud = np.array([0, 0, 0, 1, 0, 1, 1, 0, 0, 1, 1, 0, 1.0])
+    assert word_edges([(5, 6), (12, 13)], loud) == [(3, 7), (9, 13)]
+
+
+def test_a_quiet_anchor_at_the_end_keeps_one_frame():
+    assert word_edges([(1, 2), (3, 4)], np.array([0, 1, 0, 0])) == [(1, 2), (3, 4)]
