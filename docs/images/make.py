@@ -2,8 +2,8 @@
 
     python docs/images/make.py [MODEL]
 
-The sheets show answers made by hand, as the tests do; git ignores those of the dark theme and of a phone. The picture
-of the README is taken only with a MODEL, from English to French. Needs Chromium.
+The sheets show answers made by hand, as the tests do. The picture of the README is taken only with a MODEL, from
+English to French. Needs Chromium.
 """
 
 from __future__ import annotations

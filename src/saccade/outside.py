@@ -88,7 +88,8 @@ def _imported(kind: str, name: str) -> Any:
     module, _, attribute = name.partition(":")
     try:
         found = importlib.import_module(module)
-        _modules.add(Path(found.__file__ or ""))
+        if file := getattr(found, "__file__", None):
+            _modules.add(Path(file))
         return getattr(found, attribute)
     except (ImportError, AttributeError) as error:
         raise ConfigError(

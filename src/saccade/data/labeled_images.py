@@ -39,6 +39,12 @@ class PixelArray:
         """Return the name, and a hash of the pixels."""
         return [self.name, list(self.pixels.shape), blake2b(self.pixels.tobytes(), digest_size=16).hexdigest()]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PixelArray) and self.stamp() == other.stamp()
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
 
 class LabeledImageForm(Form):
     """Images, each with a label."""

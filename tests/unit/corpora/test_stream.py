@@ -43,7 +43,9 @@ def test_lengths_the_wrong_way_round_are_refused(name):
 def test_lengths_beyond_the_grammar_are_refused(name, below, above):
     shortest, longest = CORPORA[name].bounds
     low, high = shortest - below, longest + above
-    message = f"{name}: lengths {low} to {high} are asked for, but .* {shortest} to {longest} (words|turns|strokes)"
+    message = (
+        f"{name}: lengths {low} to {high} are asked for, but .* {shortest} to {longest} (words|turns|strokes|shapes)"
+    )
     with pytest.raises(ConfigError, match=message):
         CORPORA[name].generate("train", 1, min_length=low, max_length=high)
 
@@ -51,7 +53,7 @@ def test_lengths_beyond_the_grammar_are_refused(name, below, above):
 @every_corpus
 def test_the_usual_lengths_are_possible(name):
     (shortest, longest), (low, high) = CORPORA[name].bounds, CORPORA[name].lengths
-    assert shortest <= low < high <= longest
+    assert shortest <= low <= high <= longest
     assert next(CORPORA[name].generate("train", 1)) == next(
         CORPORA[name].generate("train", 1, min_length=low, max_length=high)
     )

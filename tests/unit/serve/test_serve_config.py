@@ -45,6 +45,7 @@ def test_what_is_not_said_is_as_documented():
         "max_beam": 16,
         "precision": None,
         "threads": None,
+        "log": "off",
     }
 
 

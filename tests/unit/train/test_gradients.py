@@ -23,6 +23,7 @@ from saccade.runs.folder import build_task
 from saccade.runs.recipe import load_recipe, parse_recipe
 from saccade.tasks.episodes import Episodes
 from saccade.tasks.glimpses import Glimpses
+from saccade.tasks.image_generation import ImageGeneration
 from saccade.tasks.inputs import IMAGE
 from saccade.tasks.ordering import Ordering
 from saccade.tasks.questions import Questions
@@ -107,6 +108,16 @@ def smaller(settings):
     return found
 
 
+def check_players(task):
+    """Each player's parameters take part in its turn, and no others."""
+    size = task.recipe.data.image_size
+    given = Batch(pictures=torch.randint(0, 256, (2, size, size, 3), dtype=torch.uint8), labels=torch.tensor([0, 2]))
+    objective = task.objective()
+    for turn in (0, 1):
+        objective.take_turn(turn)
+        assert without_gradient(objective, given) == []
+
+
 @pytest.mark.parametrize("name", shipped())
 def test_every_parameter_of_a_shipped_recipe_takes_part(name):
     settings = load_recipe(name).dump()
@@ -127,6 +138,8 @@ def test_every_parameter_of_a_shipped_recipe_takes_part(name):
     elif isinstance(task, Glimpses):
         seen = torch.randint(0, 256, (2, task.side, task.side, 1), dtype=torch.uint8)
         given = Batch(pictures=seen, labels=torch.tensor([0, 2]))
+    elif isinstance(task, ImageGeneration):
+        return check_players(task)
     elif isinstance(task, Episodes):
         given = episodes(task.recipe.data.image_size)
     else:

@@ -138,6 +138,7 @@ BOUNDS = {
     "steps": ([1], [0]),
     "minutes": ([1e-9, None], [0.0]),
     "tokens_per_batch": ([1], [0]),
+    "examples_per_batch": ([1, None], [0]),
     "accumulate": ([1], [0]),
     "lr": ([1e-9], [0.0]),
     "eps": ([1e-12], [0.0]),
