@@ -38,7 +38,7 @@ test-lowest:
 	$(PYTHON) tools/lowest.py $(if $(TORCH),,--without torch --without triton) > $(LOWEST)/constraints.txt
 	$(if $(TORCH),,grep -E "^(torch|triton)==" constraints.txt >> $(LOWEST)/constraints.txt)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt \
-	  -e '.[hub,images,metrics,scenes,serve,zstd]' entmax hypothesis pytest pytest-timeout pytest-xdist triton
+	  -e '.[hub,images,metrics,scenes,serve,sound,zstd]' entmax hypothesis pytest pytest-timeout pytest-xdist triton
 	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal tests/unit tests/reference -W default::DeprecationWarning \
 	  --ignore tests/unit/serve/test_openapi.py
 
