@@ -1,4 +1,4 @@
-"""Train, evaluate and compare models from Python: what the commands of the same names do."""
+"""Python functions for `saccade train`, `evaluate` and `compare`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Recipe", "compare", "evaluate", "train"]
 
 
 class Recipe(schema.Recipe):
-    """All settings of a training run, checked: a recipe's name, its file or a dictionary, with sections changed.
+    """Validated settings of a training run, from a name, a YAML file or a dictionary; keywords change sections.
 
     >>> recipe = saccade.Recipe("english-french", train={"steps": 300})
     >>> recipe.train.steps, recipe.task
@@ -51,8 +51,9 @@ def train(
     """Train a recipe and return the model; `out` becomes its folder.
 
     recipe: a name, a file, a dictionary or a Recipe. pairs: training examples in place of the recipe's data, such as
-    (source, target); they are kept in the folder. callbacks: objects with some of the methods of TrainingCallback.
-    progress: show a bar; default: in notebooks. changes: settings to change, by section.
+    (source, target); they are written to `out`/data. resume: continue a stopped run of this folder. callbacks: objects
+    with some of the methods of TrainingCallback. progress: show a bar; default: in notebooks. trust_code: let the
+    recipe import outside code. changes: settings to change, by section.
 
     >>> model = saccade.train("english-french", "runs/short", train={"steps": 2}, data={"size": 200})
     >>> model.recipe["train"]["steps"]
@@ -65,7 +66,7 @@ def train(
             changes = changes | {"data": {**_IN_MEMORY, **changes.get("data", {})}}
         made = build_recipe(recipe, changes, to_train=pairs is None)
         if pairs is not None:
-            made = _with_pairs(made, pairs, folder)
+            made = _with_pairs(made, pairs, folder, resume)
         shown = in_notebook() if progress is None else progress
         every = [callbacks] if isinstance(callbacks, TrainingCallback) else [*callbacks]
         watcher = TrainingCallbacks([*every, *([NotebookProgress()] if shown else [])])
@@ -117,7 +118,7 @@ def compare(
 
 
 _IN_MEMORY: dict[str, Any] = {"corpus": None, "hub": None, "train": "pairs", "valid": None, "test": None, "columns": {}}
-"""Data settings for training pairs in memory; their file is named when they are written."""
+"""Data settings for training pairs in memory; `_with_pairs` replaces `train` by the files that it writes."""
 _SIDES: dict[tuple[str, ...], tuple[str, ...]] = {
     ("source", "target", "links"): ("source", "target"),
     ("source", "label"): (),
@@ -144,12 +145,14 @@ def _is_file(given: Any) -> bool:
     return isinstance(given, str) and Path(given).is_file()
 
 
-def _with_pairs(recipe: schema.Recipe, pairs: Iterable[Any], folder: Path) -> schema.Recipe:
+def _with_pairs(recipe: schema.Recipe, pairs: Iterable[Any], folder: Path, resume: bool) -> schema.Recipe:
     """Write examples to the model folder, and return the recipe with them as its training data."""
     form: Form = find_task(recipe.task).form
     if form.fields not in _SIDES:
-        raise ConfigError(f"pairs are texts, but {recipe.task} reads {form.title}. Name files in the recipe's data.")
-    if (folder / "model.safetensors").exists():
+        raise ConfigError(
+            f"pairs are for tasks on text; {recipe.task} reads {form.title}. Name files in the recipe's data."
+        )
+    if not resume and (folder / "model.safetensors").exists():
         raise CheckpointError(f"{folder} already holds a trained model. Choose another folder.")
     files = form.write((Example.of(pair, form.fields) for pair in pairs), folder / "data", "train", _SIDES[form.fields])
     data = recipe.data.model_copy(update={"train": [str(file.absolute()) for file in files]})

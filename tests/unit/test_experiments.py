@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import signal
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import saccade
 from helpers.training import MODEL
 from saccade import api, experiments
-from saccade.errors import ConfigError, DataError
+from saccade.errors import CheckpointError, ConfigError, DataError
 from saccade.search import SearchConfig
 from saccade.search.options import SearchOptions
 from saccade.train import notebook
@@ -70,6 +71,23 @@ def test_training_on_pairs_in_memory_with_callbacks(tmp_path, capsys):
     resumed = saccade.train(tmp_path / "m" / "recipe.yaml", tmp_path / "m", resume=True, progress=True, **changed)
     assert resumed.recipe["train"]["steps"] == 22
     assert "step 22 of 22, loss" in capsys.readouterr().err
+
+
+class Stopping(TrainingCallback):
+    def step(self, entry):
+        if entry["step"] == 15:
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_training_on_pairs_is_resumed(tmp_path):
+    with pytest.raises(KeyboardInterrupt, match="after step 15; continue it with resume=True"):
+        saccade.train(SETTINGS, tmp_path / "m", pairs=PAIRS, callbacks=Stopping())
+    with pytest.raises(CheckpointError, match="already holds"):
+        saccade.train(SETTINGS, tmp_path / "m", pairs=PAIRS)
+    resumed = saccade.train(SETTINGS, tmp_path / "m", pairs=PAIRS, resume=True)
+    whole = saccade.train(SETTINGS, tmp_path / "w", pairs=PAIRS)
+    for one, other in zip(resumed.task.model.parameters(), whole.task.model.parameters(), strict=True):
+        assert one.equal(other)
 
 
 def test_a_recipe_is_checked_when_it_is_built(tmp_path):

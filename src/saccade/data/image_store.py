@@ -3,7 +3,7 @@
     store = ImageStore.open(cache, [example.image for example in examples], size=64)
     store.rows([3, 1, 2])  # (3, 64, 64, 3) bytes
 
-A missing or broken image is left out with a note: its row is gray, and its entry in `whole` is False.
+A missing or broken image is reported in a note. Its row is gray, and its entry in `whole` is False.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Skipped:
         """A sentence for the log; None if all images could be used."""
         if not self.count:
             return None
-        more = f" and {self.count - len(self.first)} more" if self.count > len(self.first) else ""
+        more = f" And {self.count - len(self.first)} more." if self.count > len(self.first) else ""
         return f"{self.count} of {self.total} images were left out: {' '.join(self.first)}{more}"
 
 
@@ -78,7 +78,7 @@ class ImageStore:
         return np.asarray(self.images[np.asarray(numbers, np.int64)])
 
     def frame(self, number: int) -> Frame:
-        """Return how an image was fitted into its square, which maps its boxes."""
+        """Return the crop and scale of an image, to map box coordinates to the square."""
         return frame(tuple(self.shapes[number].tolist()), self.size, self.how)
 
     @classmethod
@@ -97,7 +97,7 @@ class ImageStore:
         if folder.exists():
             try:
                 return cls(folder)
-            except (OSError, ValueError, KeyError):  # damaged later: it got its name only when complete
+            except (OSError, ValueError, KeyError):  # damaged later: a folder is renamed only when complete
                 shutil.rmtree(folder)
         with writing_folder(folder, replace=False) as draft:
             _write(draft, pictures, size, how)
@@ -109,7 +109,9 @@ def _write(folder: Path, pictures: Sequence[Picture], size: int, how: Fitting) -
     shapes = np.zeros((len(pictures), 2), np.int32)
     faults: list[str] = []
     count = 0
-    with (folder / "images.npy").open("wb") as file:  # not mapped: a full disk then raises, not crashes
+    with (folder / "images.npy").open(
+        "wb"
+    ) as file:  # plain writes raise OSError on a full disk; a memory map would crash
         shape = (len(pictures), size, size, 3)
         np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
         for number, (image, original, fault) in enumerate(_prepared(pictures, size, how)):
@@ -120,8 +122,7 @@ def _write(folder: Path, pictures: Sequence[Picture], size: int, how: Fitting) -
             file.write(image.tobytes())
     if count == len(pictures):
         raise DataError(
-            f"none of the {count} images can be used. {' '.join(faults)} Check where the images are, and that the "
-            "captions name them."
+            f"none of the {count} images can be used. {' '.join(faults)} Check that the images are where the data say."
         )
     np.save(folder / "shapes.npy", shapes)
     about = {"size": size, "how": how, "skipped": count, "first": faults}

@@ -1,7 +1,7 @@
-"""Turns: the history of a dialogue as one source, with the mark of its speaker before each turn.
+"""Turns: the history of a dialogue as one source. Each turn starts with a token that marks its speaker.
 
-Marks are special tokens, which no text becomes: BOS before the turns of the user, EOS before those of the model. So
-they need no place in the vocabulary.
+Marks are special tokens that no text is tokenized to: BOS before turns of the user, EOS before those of the model. So
+they need no entries in the vocabulary.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ChatConfig(Config):
     turns: Count | None = None
     """Maximum turns; default: all."""
     tokens: int = Field(256, ge=2, le=10_000)
-    """Maximum tokens, with a mark for each turn; a newest turn that is longer keeps its end."""
+    """Maximum tokens, with a mark for each turn; if the newest turn alone is longer, its beginning is cut."""
     without_history: Share = 0.0
     """Share of training examples whose history is hidden, so that the model learns p(reply), which `mutual` needs."""
     mutual: float = Field(0.0, ge=0, le=1)
@@ -93,7 +93,7 @@ def read_history(tokenizer: Tokenizer, turns: Sequence[str], config: ChatConfig,
 
 
 def each_turn(examples: Iterable[Example]) -> Iterator[str]:
-    """Yield every turn of each dialogue once, replies too; examples of a dialogue repeat its turns."""
+    """Yield every turn of each dialogue once, including replies; consecutive examples share turns."""
     known: tuple[str | None, ...] = ()
     for example in examples:
         whole = (*example.turns, example.target)

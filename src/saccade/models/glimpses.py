@@ -23,11 +23,11 @@ from saccade.models.family import Family
 __all__ = ["SITE", "GlimpseConfig", "GlimpseModel", "ImageClassifier", "ImageClassifierConfig", "Looks"]
 
 SITE = "glimpses"
-"""The attention site: for each glimpse, the share of each region in the finest patch."""
+"""The attention site: for each glimpse, the share of the finest patch that covers each region."""
 
 
 class Looks(NamedTuple):
-    """What a model saw and thought at T glimpses."""
+    """Inputs and outputs of T glimpses."""
 
     logits: Tensor
     """(B, T, classes), after each glimpse."""
@@ -51,7 +51,7 @@ class GlimpseModel(Classifying):
 
     l[1] is the center. At prediction, a place is the mean. The gradient of the classes does not reach the locator,
     which learns by REINFORCE; see `train/glimpse_loss.py`.
-    Paper: Mnih et al. 2014, arXiv:1406.6247. Differs: the first place, and the hidden layer of the locator.
+    Paper: Mnih et al. 2014, arXiv:1406.6247. docs/how-to/glimpses.md lists the differences.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class GlimpseModel(Classifying):
         return (numbers.double() * 0.6180339887498949 % 1 * 2 - 1).to(images.dtype)
 
     def regions(self, places: Tensor, shape: torch.Size | tuple[int, int]) -> Tensor:
-        """Return the share (B, T, rows · columns) of each region in the finest patch of each glimpse."""
+        """Return the share (B, T, rows · columns) of each glimpse's finest patch that covers each region."""
         left, top, right, bottom = self.encoder.retina.boxes(places, shape)[:, :, 0].unbind(-1)
         rows, columns = self.grid(shape)
         down, across = _overlap(top, bottom, rows), _overlap(left, right, columns)
@@ -170,7 +170,7 @@ class ImageClassifier(Classifying):
 
 
 def ink_of(batch: Batch) -> Tensor:
-    """Return the ink (B, 1, H, W), from 0 to 1, of images of bytes (B, H, W, 1): dark on white."""
+    """Convert uint8 images (B, H, W, 1), dark on white, to ink (B, 1, H, W): 0 is background, 1 is ink."""
     if batch.pictures is None:
         raise DataError("this model reads images: a Batch with pictures (B, H, W, 1).")
     if batch.pictures.dtype != torch.uint8 or batch.pictures.dim() != 4 or batch.pictures.shape[3] != 1:
@@ -218,10 +218,10 @@ class GlimpseConfig(Family):
     width: Width = 256
     """Width of the recurrent layer."""
     policy: Literal["learned", "random", "center"] = "learned"
-    """Who chooses places: the model by reward; or, to compare with, chance or always the center."""
+    """How positions are chosen: learned by REINFORCE, at random, or always the center."""
 
     alone: bool = False
-    """Whether each glimpse is to predict the label without memory, too, and is rewarded for it."""
+    """Whether a second classifier predicts the label from each glimpse alone, which adds to the reward."""
     dropout: Share = 0.0
 
     def image_classifier(self, classes: int) -> GlimpseModel:

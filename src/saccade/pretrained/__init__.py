@@ -10,7 +10,7 @@ from pathlib import Path
 __all__ = ["DEFAULT", "find_model", "pretrained"]
 
 DEFAULT = "demo"
-"""The model of commands that name none."""
+"""The model that commands use when none is named."""
 
 
 def pretrained() -> dict[str, Path]:

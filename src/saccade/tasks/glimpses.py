@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 __all__ = ["Glimpses"]
 
 _FOR_OTHERS = ("word_dropout", "label_smoothing", "r_drop")
-"""Training settings that have no meaning here."""
+"""Training settings that this task does not use."""
 _EXAMPLES = 4
 _TOGETHER = 256
 """Images of a batch in evaluation."""
 
 
 class Glimpses(Task):
-    """Classify images from glimpses; or, with a model that sees whole images, as the baseline."""
+    """Classify images from glimpses; a convolutional model of whole images is the baseline."""
 
     name = "glimpses"
     reads = IMAGE
@@ -79,8 +79,8 @@ class Glimpses(Task):
         if recipe.model.get("policy") == "learned" and not recipe.objective.get(GlimpseReward.name, {}).get("weight"):
             yield Fault(("objective",), "a model that chooses places learns by reward: add glimpse_reward: {}")
         if 0 < recipe.field.size < recipe.data.image_size:
-            small = f"it is {recipe.field.size}, but images have {recipe.data.image_size} pixels: lower data.image_size"
-            yield Fault(("field", "size"), small)
+            sizes = f"it is {recipe.field.size}, but images have {recipe.data.image_size} pixels a side"
+            yield Fault(("field", "size"), f"{sizes}: lower data.image_size, or raise field.size")
 
     def examples(self) -> list[dict[str, str]]:
         """Return fields of the built-in corpus's test split, which the model has not seen, if they can be drawn."""
@@ -206,7 +206,7 @@ class Glimpses(Task):
     def _maps(
         self, label: str, gray: NDArray[np.uint8], weights: dict[str, Any], path: GlimpsePath | None
     ) -> AttentionMaps:
-        """Return what figures show: regions of the image for each glimpse, whose name is the belief after it."""
+        """Return attention over regions of the image; each row is a glimpse, named by the label predicted after it."""
         rows, columns = self.grid or (1, 1)
         names = [f"{row},{column}" for row in range(rows) for column in range(columns)]
         tokens = [label] if path is None else path.best
@@ -246,9 +246,9 @@ class Glimpses(Task):
         return Trace(**begin(self, options, search), **seen)
 
     def _steered(self, given: Opened, options: TraceOptions) -> tuple[Opened, torch.Tensor | None]:
-        """Return the image without the ink of blocked regions, and the places (1, T, 2) that pulls set, NaN elsewhere.
+        """Erase blocked regions of the image; also return the positions (1, T, 2) that pulls set, NaN elsewhere.
 
-        A glimpse that is pulled to several regions has the weighted mean of their middles.
+        A glimpse that is pulled to several regions is placed at the weighted mean of their centers.
         """
         rows, columns = self.grid or (1, 1)
         if options.steering([SITE] if self.grid else [], rows * columns) is None:
@@ -307,7 +307,8 @@ class Glimpses(Task):
     ) -> tuple[NDArray[np.uint8], NDArray[np.float64] | None, list[str], list[str]]:
         """Return the fields of images, the boxes of their objects, labels, and notes on images that cannot be read.
 
-        Images that are no larger than training's are placed at random; larger ones are fields already, without boxes.
+        If no image has more than `data.image_size` pixels a side, each is placed at random on a field. Otherwise all
+        are resized to fields or centered on them, and there are no boxes.
         """
         pixels, gold, faults = [], [], []
         for example in examples:

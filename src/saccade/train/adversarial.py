@@ -24,10 +24,10 @@ class AdversarialLoss(Objective):
 
         L_D = E max(0, 1 - D(x, y)) + E max(0, 1 + D(G(z, y), y))        L_G = -E D(G(z, y), y)
 
-    A turn leaves no gradients in the other player, so one optimizer serves both: it skips weights without a gradient,
-    and keeps its moments by weight. The judge, a classifier of real images, learns in the generator's turn, which needs
-    no real images otherwise.
-    Paper: Zhang et al. 2018, arXiv:1805.08318. The two rates are those of Heusel et al. 2017, arXiv:1706.08500.
+    One optimizer updates both: it skips parameters without a gradient, and the waiting player has none. Adam's moments
+    are kept per parameter. The judge, a classifier of real images, is trained in the generator's turn, when the real
+    images of the batch are otherwise unused.
+    Paper: Zhang et al. 2018, arXiv:1805.08318. Separate learning rates (TTUR): Heusel et al. 2017, arXiv:1706.08500.
     """
 
     def __init__(self, model: Any, settings: Adversarial) -> None:
@@ -64,7 +64,7 @@ class AdversarialLoss(Objective):
     def losses(self, batch: Batch) -> Losses:
         assert batch.labels is not None
         assert batch.pictures is not None
-        real = batch.labels != NO_LABEL  # padding rows repeat images
+        real = batch.labels != NO_LABEL  # rows that pad the batch are left out of the loss
         labels = batch.labels.clamp_min(0)
         if self.training and self.turn == "generator":
             return self._generator(batch, labels, real)
@@ -86,13 +86,15 @@ class AdversarialLoss(Objective):
         judged = self.model.judge(self.model.gray(batch.pictures))[1].float()
         mistaken = F.cross_entropy(judged, labels, reduction="none").masked_fill(~real, 0.0).sum()
         self.score.copy_(score.detach() / real.sum())
-        return Losses(mistaken - score, self.hinge * real.sum())  # the log shows one loss, the discriminator's
+        return Losses(
+            mistaken - score, self.hinge * real.sum()
+        )  # the log's `loss` is the discriminator's; see `numbers`
 
     def _noise(self, labels: Tensor) -> Tensor:
         return torch.randn(len(labels), self.model.generator.noise, device=labels.device)
 
     def _moved(self, pixels: Tensor) -> Tensor:
-        """Shift each image by up to `shift` pixels, so that a discriminator of few images cannot know them by heart."""
+        """Shift each image by up to `shift` pixels, so that the discriminator memorizes less."""
         most = self.settings.shift
         if not most or not self.training:
             return pixels

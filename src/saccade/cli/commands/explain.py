@@ -13,9 +13,11 @@ __all__ = ["explain"]
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="A model folder or a shipped model; may be left out before a text.")],
+    model: Annotated[
+        Path, typer.Argument(help="A model folder or a shipped model; with a text alone, the default model.")
+    ],
     inputs: Annotated[
-        list[str] | None, typer.Argument(help="The input: a text or its .txt file, or a question and its passage.")
+        list[str] | None, typer.Argument(help="The input: a text, a .txt or image file, or a question and its passage.")
     ] = None,
     step: Annotated[int | None, typer.Option(min=1, help="One step, counted from 1; default: all.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
