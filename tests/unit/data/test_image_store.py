@@ -88,7 +88,7 @@ def test_broken_pictures_are_left_out_with_a_note(tmp_path):
         assert store.whole.tolist() == [True, *[False] * 7, True]
         assert (store.skipped.count, store.skipped.total, len(store.skipped.first)) == (7, 9, 5)
         assert store.skipped.note.startswith("7 of 9 images were left out: plain -8 is broken. plain -7 is broken.")
-        assert store.skipped.note.endswith("plain -4 is broken. and 2 more")
+        assert store.skipped.note.endswith("plain -4 is broken. And 2 more.")
         assert store.rows([0, 8])[:, 0, 0, 0].tolist() == [10, 20]
     assert Skipped(0, 9, ()).note is None
     assert Skipped(1, 9, ("it is broken.",)).note == "1 of 9 images were left out: it is broken."
@@ -103,7 +103,7 @@ def test_a_missing_file_is_left_out(tmp_path):
 
 def test_nothing_that_can_be_used_is_an_error(tmp_path):
     with pytest.raises(
-        DataError, match=r"none of the 2 images can be used. plain -2 is broken. plain -1 is broken. Check where"
+        DataError, match=r"none of the 2 images can be used. plain -2 is broken. plain -1 is broken. Check that"
     ):
         ImageStore.open(tmp_path, plain(-2, -1), 4)
     with pytest.raises(DataError, match="there is no image to prepare"):
