@@ -210,19 +210,48 @@ class Model:
         return found
 
     def sample(
-        self, count: int = 1, *, seed: int = 1, label: str | None = None, attention: bool = True
+        self,
+        count: int = 1,
+        *,
+        seed: int = 1,
+        label: str | None = None,
+        truncation: float = 1.0,
+        attention: bool = True,
     ) -> list[Prediction]:
         """Draw images with a model that generates images; each has an `image` and the attention of its places.
 
         The images have the seeds `seed`, `seed` + 1 and so on. label: the class of all images; by default, a model with
-        classes draws them in turn.
+        classes draws them in turn. truncation: a factor on the noise; below 1, images are more typical and vary less.
         """
-        if self.task.reads is not SEED:
-            raise ConfigError(f"this model reads a {self.task.reads.name}, and draws no images. Use one that does.")
         if count < 1:
             raise ConfigError(f"{count} images are asked for. Ask for 1 or more.")
-        wanted = {} if label is None else {"class": label}
-        inputs = [{"seed": seed + number, **wanted} for number in range(count)]
+        return self._drawn([{"seed": seed + number} for number in range(count)], label, truncation, attention)
+
+    def walk(
+        self,
+        first: int,
+        last: int,
+        frames: int = 16,
+        *,
+        label: str | None = None,
+        truncation: float = 1.0,
+        attention: bool = True,
+    ) -> list[Prediction]:
+        """Draw images on the way from the noise of one seed to that of another, with a model that generates images.
+
+        label: the class of all images; by default, that of the first seed.
+        """
+        if frames < 2:
+            raise ConfigError(f"a walk of {frames} images is asked for. Ask for 2 or more.")
+        ways = [{"seed": first, "toward": last, "share": number / (frames - 1)} for number in range(frames)]
+        return self._drawn(ways, label, truncation, attention)
+
+    def _drawn(
+        self, wishes: list[dict[str, Any]], label: str | None, truncation: float, attention: bool
+    ) -> list[Prediction]:
+        if self.task.reads is not SEED:
+            raise ConfigError(f"this model reads a {self.task.reads.name}, and draws no images. Use one that does.")
+        inputs = [{**wish, "class": label, "truncation": truncation} for wish in wishes]
         for given in inputs:
             self._check(given, "the input")
         return in_batches(self.task, inputs, self.search(), attention=attention)

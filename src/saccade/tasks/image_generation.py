@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -54,15 +55,23 @@ _COLLAPSED, _WINS = 0.1, 0.05
 its loss is lower than this."""
 _TRAINED = 10_000
 """Maximum images of training among which the nearest to a generated one is looked for."""
+_STRAIGHT = 1e-3
+"""Sine of an angle between two vectors of noise below which there is no arc from one to the other."""
 _EVALUATED = 2**30
 """The first seed of an evaluation: no image that users usually draw."""
 
 
 class Wish(NamedTuple):
-    """An opened input: a seed, and the number of a class."""
+    """An opened input: a seed and the number of a class; its noise lies a share of the way to that of another seed.
+
+    truncation: a factor on the noise; below 1, images are more typical and vary less.
+    """
 
     seed: int
     label: int
+    toward: int = 0
+    share: float = 0.0
+    truncation: float = 1.0
 
     @property
     def name(self) -> str:
@@ -150,21 +159,22 @@ class ImageGeneration(Task):
             return given
         fields: Mapping[str, Any] = given if isinstance(given, Mapping) else {"seed": int(given)}
         seed, chosen = fields["seed"], fields.get("class")
+        more = {name: fields[name] for name in ("toward", "share", "truncation") if fields.get(name) is not None}
         if chosen is None:
-            return Wish(seed, seed % len(self.labels) if self.conditional else 0)
+            return Wish(seed, seed % len(self.labels) if self.conditional else 0, **more)
         if not self.conditional:
             raise ConfigError(
                 f"the class {shown(chosen)} is asked for, but this model draws without classes. Leave the class out."
             )
         if chosen not in self.labels:
             raise DataError(f"there is no class {shown(chosen)}. The classes are {', '.join(self.labels)}.")
-        return Wish(seed, self.labels.index(chosen))
+        return Wish(seed, self.labels.index(chosen), **more)
 
     @torch.no_grad()
     def draw(self, wishes: Sequence[Wish], tape: Tape | None = None) -> tuple[Tensor, Tensor]:
         """Return images (N, H, W, 3), and the judge's log-probabilities (N, classes); `tape` records both players."""
         training, model = self.model.training, self.model.eval()
-        noise = torch.stack([noise_of(wish.seed, model.generator.noise) for wish in wishes]).to(self.device)
+        noise = torch.stack([noise_of(wish, model.generator.noise) for wish in wishes]).to(self.device)
         labels = torch.tensor([wish.label for wish in wishes], device=self.device)
         pixels = model.generate(noise, labels, tape=tape)
         images = model.images(pixels)
@@ -343,9 +353,23 @@ class ImageGeneration(Task):
         return np.concatenate(list(self.draw(wishes)[0].cpu().numpy()), 1)
 
 
-def noise_of(seed: int, width: int) -> Tensor:
-    """Return the noise (width,) of a seed."""
-    return torch.randn(width, generator=torch.Generator().manual_seed(seed))
+def noise_of(wish: Wish, width: int) -> Tensor:
+    """Return the noise (width,) of an input.
+
+    Between two seeds it moves along an arc, so that it keeps the length of usual noise:
+
+        z = (z₁ sin((1 - t) ω) + z₂ sin(t ω)) / sin ω        ω is the angle between z₁ and z₂, t the share
+    """
+    first, second = (
+        torch.randn(width, generator=torch.Generator().manual_seed(seed)) for seed in (wish.seed, wish.toward)
+    )
+    if not wish.share:
+        return first * wish.truncation
+    angle = torch.acos(F.cosine_similarity(first, second, 0).clamp(-1, 1))
+    if torch.sin(angle) < _STRAIGHT:  # the same noise, or noise of one number
+        return torch.lerp(first, second, wish.share) * wish.truncation
+    between = torch.sin((1 - wish.share) * angle) * first + torch.sin(wish.share * angle) * second
+    return between / torch.sin(angle) * wish.truncation
 
 
 def _grid(size: int) -> Side:

@@ -1,8 +1,9 @@
-"""Inputs of models that generate images: a seed of the noise, and perhaps a class."""
+"""Inputs of models that generate images: a seed of the noise, perhaps a class, and a way towards another seed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from saccade.tasks.inputs import Modality, json_object, shown
@@ -11,11 +12,36 @@ __all__ = ["SEED", "SeedModality"]
 
 MOST = 2**31
 """Seeds are below this number."""
-_HELP = 'a seed such as "3", or {"seed": 3, "class": "7"}'
+_HELP = 'a seed such as "3", or {"seed": 3, "class": "7"}; toward, share and truncation may be there too'
+_READS = f"but this model reads {_HELP}."
+
+
+def _is_seed(value: Any) -> bool:
+    return type(value) is int and 0 <= value < MOST
+
+
+def _is_share(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value) and 0 <= value <= 1
+
+
+_SEED = (_is_seed, f"a whole number from 0 to {MOST - 1:,}")
+_SHARE = (_is_share, "a number from 0 to 1")
+_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "seed": _SEED,
+    "class": (lambda value: isinstance(value, str), "a text"),
+    "toward": _SEED,
+    "share": _SHARE,
+    "truncation": _SHARE,
+}
+"""What the value of each field must be."""
 
 
 class SeedModality(Modality):
-    """A seed as text, or an object with a seed and a class; without a class, the seed chooses one."""
+    """A seed as text, or an object.
+
+    seed: of the noise. class: of the image; without one, the seed chooses it. toward, share: the noise lies this share
+    of the way to the noise of another seed. truncation: a factor on the noise.
+    """
 
     name = "seed"
 
@@ -27,12 +53,13 @@ class SeedModality(Modality):
             return None if given.strip().isdecimal() and int(given) < MOST else f"is {shown(given)}, {_READS}"
         if not isinstance(given, Mapping):
             return f"is {shown(given)}, {_READS}"
-        if more := [name for name in given if name not in ("seed", "class")]:
+        if more := [name for name in given if name not in _FIELDS]:
             return f"has the field {shown(more[0])}, {_READS}"
-        seed, chosen = given.get("seed"), given.get("class")
-        if type(seed) is not int or not 0 <= seed < MOST:
-            return f"has the seed {shown(seed)}, which must be a whole number from 0 to {MOST - 1:,}."
-        return None if chosen is None or isinstance(chosen, str) else f"has the class {shown(chosen)}, {_READS}"
+        for name, value in {"seed": None, **given}.items():
+            fits, what = _FIELDS[name]
+            if not fits(value) and (value is not None or name == "seed"):
+                return f"has the {name} {shown(value)}, which must be {what}."
+        return None
 
     def of_line(self, line: str) -> Any:
         """Return the input of a line: a seed, or a JSON object."""
@@ -40,5 +67,4 @@ class SeedModality(Modality):
         return line if found is None else found
 
 
-_READS = f"but this model reads {_HELP}."
 SEED = SeedModality()

@@ -21,15 +21,15 @@ class Ema:
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay, self.steps = decay, 0
-        self._mean = {name: tensor.detach().clone() for name, tensor in _averaged_tensors(model).items()}
+        self._own = _averaged_tensors(model)  # training changes these tensors in place
+        self._mean = {name: tensor.detach().clone() for name, tensor in self._own.items()}
 
     @torch.no_grad()
     def update(self, model: nn.Module) -> None:
         """Add the weights of a step to the average."""
         self.steps += 1
         decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
-        names = _averaged_tensors(model)
-        torch._foreach_lerp_(list(self._mean.values()), [names[name] for name in self._mean], 1 - decay)
+        torch._foreach_lerp_(list(self._mean.values()), list(self._own.values()), 1 - decay)
 
     @contextmanager
     def applied(self, model: nn.Module) -> Iterator[None]:
@@ -42,7 +42,7 @@ class Ema:
 
     @torch.no_grad()
     def _swap(self, model: nn.Module) -> None:
-        for name, tensor in _averaged_tensors(model).items():
+        for name, tensor in self._own.items():
             kept = tensor.detach().clone()
             tensor.copy_(self._mean[name])
             self._mean[name].copy_(kept)

@@ -1,8 +1,11 @@
 """Image generation: inputs, what is refused, and what is said of a collapse."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import saccade
 from helpers.commands import refused, run
@@ -13,6 +16,7 @@ from saccade.errors import ConfigError, DataError
 from saccade.recipes import RecipeText, merge
 from saccade.runs.recipe import parse_recipe
 from saccade.runs.training import train
+from saccade.tasks.image_generation import Wish, noise_of
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +56,8 @@ def test_what_is_no_class_is_refused(trained):
         model({"seed": -1})
     with pytest.raises(DataError, match=r"has the field 'grid', but this model reads a seed"):
         model({"seed": 1, "grid": 2})
+    with pytest.raises(DataError, match=r"has the share 1\.5, which must be a number from 0 to 1"):
+        model({"seed": 1, "toward": 2, "share": 1.5})
 
 
 def settings(folder, **changes):
@@ -100,3 +106,40 @@ def test_a_collapse_and_a_discriminator_that_wins_are_noted(trained):
     scores = iter((np.full(30, 2.0), np.full(30, -2.0)))
     task._scores = lambda judged: next(scores)
     assert "the discriminator wins outright: its loss is 0.000" in task.health(list(twins("valid", 30)))[1][-1]
+
+
+def test_a_walk_goes_from_one_seed_to_another(trained):
+    model = saccade.load(trained, device="cpu")
+    walk = model.walk(4, 9, 5, label="red rows")
+    ends = [model({"seed": seed, "class": "red rows"}).image for seed in (4, 9)]
+    np.testing.assert_array_equal(walk[0].image, ends[0])
+    np.testing.assert_array_equal(walk[-1].image, ends[1])
+    steps = [np.abs(one.image.astype(int) - two.image).mean() for one, two in pairwise(walk)]
+    whole = np.abs(ends[0].astype(int) - ends[1]).mean()
+    assert 0 < max(steps) < whole
+    assert [one.text for one in model.walk(4, 4, 3)] == [model("4").text] * 3
+
+
+def test_noise_between_two_seeds_lies_on_an_arc_and_is_scaled_by_truncation():
+    first, last = (noise_of(Wish(seed, 0), 200) for seed in (1, 2))
+    lengths = torch.stack([noise_of(Wish(1, 0, 2, share / 10), 200).norm() for share in range(11)])
+    assert min(first.norm(), last.norm()) - 0.01 < lengths.min()
+    assert lengths.max() < max(first.norm(), last.norm()) + 0.01
+    middle = noise_of(Wish(1, 0, 2, 0.5), 200)
+    half = torch.acos(torch.nn.functional.cosine_similarity(first, last, 0)) / 2
+    torch.testing.assert_close(middle, (first + last) / (2 * torch.cos(half)))
+    torch.testing.assert_close(noise_of(Wish(1, 0, 2, 0.5, 0.25), 200), middle / 4)
+    torch.testing.assert_close(noise_of(Wish(1, 0, 1, 0.5), 200), first)
+
+
+def test_the_command_draws_a_walk_as_a_strip_or_an_animation(trained, capsys, tmp_path):
+    walk = ["sample", trained, "--walk", "3", "9", "--frames", "18", "-o"]
+    assert run(capsys, *walk, tmp_path / "x.png", "--scale", "2").code == 0
+    strip = open_picture(tmp_path / "x.png")
+    assert strip.shape == (128, 1024, 3)  # a row of 16 images, and one of 2
+    assert (strip[64:, 128:] == 255).all()
+    for suffix in ("gif", "webp", "apng"):
+        assert run(capsys, *walk, tmp_path / f"x.{suffix}").code == 0
+        with Image.open(tmp_path / f"x.{suffix}") as moving:
+            assert (moving.n_frames, moving.size, moving.info["loop"]) == (34, (32, 32), 0)
+    assert "ends in .gif" in refused(capsys, "sample", trained, "-o", tmp_path / "x.gif")

@@ -3,43 +3,88 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from saccade.cli.terminal import print_status
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = ["sample"]
+
+_ROW = 16
+"""Images of a walk in a row of its strip."""
+_SHOWN = 80
+"""Milliseconds that an animation shows an image."""
 
 
 def sample(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The .png file to write.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The .png file to write; for a walk also .gif, .webp or .apng.")
+    ],
     label: Annotated[
         str | None, typer.Option("--class", help="Class of all images; default: the classes in turn.")
     ] = None,
     grid: Annotated[int, typer.Option(min=1, max=64, help="Rows and columns of images.")] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first image; each further image has the next one.")] = 1,
+    walk: Annotated[
+        tuple[int, int] | None,
+        typer.Option(metavar="SEED SEED", help="Draw images on the way from one seed to another instead of a grid."),
+    ] = None,
+    frames: Annotated[int, typer.Option(min=2, max=512, help="Images of a walk.")] = 16,
+    truncation: Annotated[
+        float, typer.Option(min=0, max=1, help="Factor on the noise: below 1, images are more typical and vary less.")
+    ] = 1.0,
+    scale: Annotated[int, typer.Option(min=1, max=16, help="Pixels on a side for each pixel of an image.")] = 1,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
     ] = False,
 ) -> None:
-    """Draw a grid of images with a model that generates images.
+    """Draw a grid of images, or a walk between two, with a model that generates images.
 
-    Example: saccade sample runs/twins --grid 8 --seed 1 -o grid.png
+    The animation of a walk goes there and back.
+
+    Examples: saccade sample runs/twins --grid 8 --seed 1 -o grid.png
+
+    saccade sample runs/twins --walk 3 9 --frames 24 --scale 6 -o walk.gif
     """
-    import numpy as np
-
     from saccade.api import load
+    from saccade.data.animation import ANIMATIONS, animation
     from saccade.errors import ConfigError
     from saccade.files import write_atomically
     from saccade.look.picture import png
 
-    if out.suffix.lower() != ".png":
-        raise ConfigError(f"{out.name} ends in {out.suffix or 'nothing'}. Choose a name that ends in .png.")
-    drawn = load(model, device=device, trust_code=trust_code).sample(grid**2, seed=seed, label=label, attention=False)
-    images = [each.image for each in drawn if each.image is not None]
-    rows = [np.concatenate(images[start : start + grid], 1) for start in range(0, len(images), grid)]
-    write_atomically(out, png(np.concatenate(rows)))
-    print_status(f"Wrote {out}: {grid**2} images with the seeds {seed} to {seed + grid**2 - 1}")
+    suffix = out.suffix.lower()
+    if suffix not in (".png", *(ANIMATIONS if walk else ())):
+        known = ".png, or for a walk in " + ", ".join(ANIMATIONS)
+        raise ConfigError(f"{out.name} ends in {suffix or 'nothing'}. Choose a name that ends in {known}.")
+    loaded = load(model, device=device, trust_code=trust_code)
+    if walk is None:
+        drawn = loaded.sample(grid**2, seed=seed, label=label, truncation=truncation, attention=False)
+        about = f"{grid**2} images with the seeds {seed} to {seed + grid**2 - 1}"
+    else:
+        drawn = loaded.walk(*walk, frames, label=label, truncation=truncation, attention=False)
+        about = f"{frames} images from seed {walk[0]} to seed {walk[1]}"
+    images = [each.image.repeat(scale, 0).repeat(scale, 1) for each in drawn if each.image is not None]
+    if suffix == ".png":
+        content = png(_sheet(images, grid if walk is None else min(frames, _ROW)))
+    else:
+        content = animation([*images, *images[-2:0:-1]], suffix, _SHOWN)
+    write_atomically(out, content)
+    print_status(f"Wrote {out}: {about}")
+
+
+def _sheet(images: list[NDArray[np.uint8]], columns: int) -> NDArray[np.uint8]:
+    """Return images in rows; what the last row lacks is white."""
+    import numpy as np
+
+    missing = -len(images) % columns
+    every = [*images, *[np.full_like(images[0], 255)] * missing]
+    return np.concatenate(
+        [np.concatenate(every[start : start + columns], 1) for start in range(0, len(every), columns)]
+    )
