@@ -13,17 +13,19 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from saccade.batch import BOS, EOS
 from saccade.config import Config
 from saccade.data.example import Example
-from saccade.data.features import CopyFeature, TokenFeature
+from saccade.data.features import CopiedTarget, CopyFeature, LinkFeature, TokenFeature
 from saccade.data.open_vocabulary import OpenVocabulary
 from saccade.data.store import Numbered
-from saccade.data.tokenizer import Tokenizer
+from saccade.data.tokenizer import Tokenizer, Tokenizers
 
-__all__ = ["AskedCopies", "AskedTokens", "SummaryConfig", "key_sentence"]
+__all__ = ["AskedCopies", "AskedTokens", "SummaryConfig", "WordLinks", "key_sentence", "same_words"]
 
 Target = Literal["summary", "title", "key-sentence", "sentence"]
 
@@ -38,6 +40,9 @@ class SummaryConfig(Config):
 
     title: the field `title` of JSON lines. sentence: one sentence of each text.
     """
+    links: Literal["data", "words"] = "data"
+    """Gold links for `objective.guided_alignment`. words: from each word of a target to the same word of the text,
+    where the words around it are the same too; a word that stands alone only if the text has it once."""
 
 
 class AskedTokens(TokenFeature):
@@ -83,6 +88,45 @@ class AskedCopies(CopyFeature):
         texts = [one.source or "" for _, one in chunk]
         rows = zip(chunk, texts, self.tokenizer.tokens(texts), strict=True)
         return (OpenVocabulary(self.tokenizer, text, [*_mark(one), *tokens]) for (_, one), text, tokens in rows)
+
+
+class WordLinks(LinkFeature):
+    """Gold links by identity: from each token of a target to the places of the text that it may be copied from."""
+
+    def __init__(self, tokenizers: Tokenizers, target: CopiedTarget, copies: CopyFeature) -> None:
+        super().__init__(tokenizers)
+        self._target, self._copies = target, copies
+
+    def encode(self, chunk: Sequence[Numbered]) -> Sequence[list[int]]:
+        pairs = zip(self._copies.encode(chunk), self._target.encode(chunk), strict=True)
+        return [[number for link in same_words(*pair) for number in link] for pair in pairs]
+
+    def fingerprint(self) -> Any:
+        return [self.name, "words"]
+
+
+def same_words(source: Sequence[int], target: Sequence[int]) -> list[tuple[int, int]]:
+    """Link each target token to the same token of the source; return (source, target) places.
+
+    Of several places, the longest run of equal tokens around it decides; equal runs all count. A token without equal
+    neighbors is linked only if the source has it once.
+    """
+    if not source or not target:
+        return []
+    same = np.array(target)[:, None] == np.array(source)[None]
+    runs = _runs(same) + _runs(same[::-1, ::-1])[::-1, ::-1] - same
+    best = runs.max(1, keepdims=True)
+    clear = (best > 1) | (same.sum(1, keepdims=True) == 1)
+    places, words = np.nonzero(((runs == best) & same & clear).T)
+    return list(zip(places.tolist(), words.tolist(), strict=True))
+
+
+def _runs(same: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return for each pair of places how many pairs in a row, up to it, are the same."""
+    runs = same.astype(np.int64)
+    for row in range(1, len(runs)):
+        runs[row, 1:] += runs[row - 1, :-1] * same[row, 1:]
+    return runs
 
 
 def key_sentence(sentences: Sequence[str], summary: str) -> str | None:

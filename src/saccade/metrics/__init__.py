@@ -47,7 +47,7 @@ from saccade.metrics.pointing import (
 )
 from saccade.metrics.questions import answer_scores, normalized_answer
 from saccade.metrics.recognition import Edits, edit_rate, edits, error_counts
-from saccade.metrics.replies import distinct, dull_share, reply_length, slots_written, turns_pointed_at
+from saccade.metrics.replies import distinct, dull_share, reply_f1, reply_length, slots_written, turns_pointed_at
 from saccade.metrics.summaries import ROUGE, novelty, repeated_trigrams, rouge, summary_length
 from saccade.metrics.table import METRICS, Metric
 from saccade.metrics.text import TEXT_METRICS, TextScore, TextStatistics, bleu, chrf, ter, text_statistics
@@ -136,6 +136,7 @@ __all__ = [
     "pointing_score",
     "pointing_statistics",
     "repeated_trigrams",
+    "reply_f1",
     "reply_length",
     "rouge",
     "rouge_l",

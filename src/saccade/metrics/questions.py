@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from saccade.errors import DataError
 from saccade.metrics.text import TextStatistics
 
-__all__ = ["answer_scores", "normalized_answer"]
+__all__ = ["answer_scores", "normalized_answer", "word_f1"]
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -35,7 +35,7 @@ def answer_scores(answers: Sequence[str], references: Sequence[Sequence[str]]) -
     rows: dict[str, list[float]] = {"f1": [], "exact": []}
     for answer, texts in zip(answers, references, strict=True):
         found, wanted = normalized_answer(answer), [normalized_answer(text) for text in texts or [""]]
-        rows["f1"].append(100 * max(_f1(found.split(), text.split()) for text in wanted))
+        rows["f1"].append(100 * max(word_f1(found.split(), text.split()) for text in wanted))
         rows["exact"].append(100.0 * (found in wanted))
     return {
         name: TextStatistics(_counts(values), _mean, f"{name}|squad|references:best") for name, values in rows.items()
@@ -47,7 +47,8 @@ def normalized_answer(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def _f1(found: Sequence[str], wanted: Sequence[str]) -> float:
+def word_f1(found: Sequence[str], wanted: Sequence[str]) -> float:
+    """Return the harmonic mean of precision and recall of words, from 0 to 1."""
     if not found or not wanted:
         return float(found == wanted)
     common = sum((Counter(found) & Counter(wanted)).values())

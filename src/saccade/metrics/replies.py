@@ -5,6 +5,8 @@ A slot is a word of the reference that a gold link joins to the history, such as
 
 from __future__ import annotations
 
+import re
+import string
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 
@@ -13,11 +15,14 @@ from numpy.typing import ArrayLike
 
 from saccade.errors import ConfigError, DataError, ShapeError
 from saccade.metrics.ngrams import caption_words, ngrams
+from saccade.metrics.questions import word_f1
 from saccade.metrics.text import TextStatistics
 
-__all__ = ["distinct", "dull_share", "reply_length", "slots_written", "turns_pointed_at"]
+__all__ = ["distinct", "dull_share", "reply_f1", "reply_length", "slots_written", "turns_pointed_at"]
 
 _COMMONEST = 10
+_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, " "))
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
 def distinct(replies: Sequence[str], size: int) -> float:
@@ -41,6 +46,23 @@ def dull_share(replies: Sequence[str], commonest: int = _COMMONEST) -> float:
     """
     counts = Counter(tuple(caption_words(reply)) for reply in _checked(replies))
     return sum(count for _, count in counts.most_common(commonest) if count > 1) / len(replies)
+
+
+def reply_f1(replies: Sequence[str], references: Sequence[str]) -> TextStatistics:
+    """Compute the mean F1 of words with the reference, from 0 to 100, by the rules of ParlAI.
+
+    Words are in lower case, without articles; punctuation becomes a space. The rules of SQuAD drop punctuation: by
+    them "don't" is the word dont, but "don ' t", as models of words write it, is don and t.
+    """
+    if len(replies) != len(references):
+        raise DataError(f"there are {len(replies)} replies, but {len(references)} references. Give one each.")
+    pairs = zip(map(_plain_words, _checked(replies)), map(_plain_words, references), strict=True)
+    rows = [(100 * word_f1(*pair), 1) for pair in pairs]
+    return TextStatistics(np.array(rows, np.float64), lambda sums: float(sums[0] / sums[1]), "f1|parlai")
+
+
+def _plain_words(text: str) -> list[str]:
+    return _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split()
 
 
 def reply_length(replies: Sequence[str]) -> TextStatistics:

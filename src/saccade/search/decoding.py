@@ -19,6 +19,7 @@ from saccade.batch import Batch
 from saccade.errors import ConfigError
 from saccade.models.base import Seq2Seq
 from saccade.search.beam import Beam
+from saccade.search.consensus import by_consensus
 from saccade.search.continuous_batching import continuous_search
 from saccade.search.forced_attention import attend_again
 from saccade.search.graphed_search import graphed_search
@@ -68,7 +69,7 @@ def decode(
     limits = Limits.parse({**options, **own})
     limits = replace(limits, max_lengths=most)
     together = config.together(next(model.parameters()).device, large=_large(batch, limits))
-    with decoding_threads(model, min(batch.size, together) * max(config.beam, config.nbest)):
+    with decoding_threads(model, min(batch.size, together) * config.width):
         return _decode(model, batch, config, limits, room, together)
 
 
@@ -97,6 +98,8 @@ def _search(
     model: Seq2Seq, batch: Batch, config: SearchConfig, limits: Limits, room: int | None
 ) -> list[list[Hypothesis]]:
     """Search all sentences of a batch together."""
+    if config.sample and config.mbr is not None:
+        return _agreed(model, batch, config, limits, room)
     if limits.attention and model.attends_afterwards:
         answers = _search(model, batch, config, replace(limits, attention=False), room)
         return attend_again(model, batch, answers, limits.steering)
@@ -110,6 +113,17 @@ def _search(
         drawn: dict[str, Any] = {"temperature": config.temperature, "top_k": config.top_k, "top_p": config.top_p}
         return run(model, batch, Sample(config.nbest, generator=generators, **drawn), limits)
     return run(model, batch, _strategy(config)(), limits)
+
+
+def _agreed(
+    model: Seq2Seq, batch: Batch, config: SearchConfig, limits: Limits, room: int | None
+) -> list[list[Hypothesis]]:
+    """Draw `config.mbr` samples of each sentence; return the `nbest` that agree most with all of them."""
+    afterwards = limits.attention and batch.source_mask is not None  # of the answers instead of all samples
+    drawn = config.model_copy(update={"nbest": config.mbr, "mbr": None})
+    samples = _search(model, batch, drawn, replace(limits, attention=limits.attention and not afterwards), room)
+    found = [by_consensus(own)[: config.nbest] for own in samples]
+    return attend_again(model, batch, found, limits.steering) if afterwards else found
 
 
 def _strategy(config: SearchConfig) -> Callable[[], Strategy]:

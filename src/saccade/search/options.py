@@ -24,6 +24,7 @@ class SearchOptions(TypedDict, total=False):
     top_k: int | None
     top_p: float | None
     seed: int
+    mbr: int | None
     max_length: int | None
     min_length: int
     no_repeat_ngram: int | None

@@ -42,6 +42,9 @@ class SearchConfig(Config):
     top_p: float | None = Field(None, gt=0, le=1)
     seed: int = Field(1, ge=0, lt=2**63)
     """For sampling."""
+    mbr: int | None = Field(None, ge=2, le=1000)
+    """For sampling, minimum Bayes risk decoding: draw this many samples, and answer with the one that shares most
+    tokens with all of them (mean unigram F1)."""
     max_length: int | None = Field(None, ge=1, le=100_000)
     """Maximum tokens of an answer; default: twice the tokens of its source, plus 20."""
     min_length: int = Field(0, ge=0, le=100_000)
@@ -62,6 +65,8 @@ class SearchConfig(Config):
     def _check_combination(self) -> SearchConfig:
         if self.nbest > 1 and not self.sample and self.nbest > self.beam:
             raise ValueError(f"nbest is {self.nbest}, but a beam of {self.beam} finds at most {self.beam}: raise beam")
+        if self.sample and self.mbr is not None and self.nbest > self.mbr:
+            raise ValueError(f"nbest is {self.nbest}, but mbr draws {self.mbr} samples: raise mbr")
         if self.sample and (self.ctc or self.fusion is not None):
             raise ValueError("ctc and fusion are for greedy and beam search: set sample to false")
         return self
@@ -72,4 +77,9 @@ class SearchConfig(Config):
             return self.batch_size
         if device.type == "cpu" or large:
             return _FEW
-        return max(_FEW, min(_MANY, _HYPOTHESES // max(self.beam, self.nbest)))
+        return max(_FEW, min(_MANY, _HYPOTHESES // self.width))
+
+    @property
+    def width(self) -> int:
+        """The number of hypotheses of a sentence in each step."""
+        return max(self.beam, self.nbest, (self.sample and self.mbr) or 1)

@@ -34,6 +34,7 @@ def check_search(model: Answering, options: dict[str, Any], settings: Settings) 
     limits = {
         "beam": settings.max_beam,
         "nbest": settings.max_beam,
+        "mbr": settings.max_beam,
         "max_length": settings.max_output,
         "min_length": settings.max_output,
         **_NUMBERS,

@@ -90,6 +90,11 @@ class Options(Config):
         json_schema_extra={"exclusiveMinimum": 0, "maximum": 1},
     )
     seed: int | None = Field(None, description="For sampling.", json_schema_extra={"minimum": 0})
+    mbr: int | None = Field(
+        None,
+        description="For sampling: samples of which the one most like all others is the answer (minimum Bayes risk).",
+        json_schema_extra={"minimum": 2},
+    )
     max_length: int | None = Field(None, description="Maximum tokens of an answer.", json_schema_extra={"minimum": 1})
     min_length: int | None = Field(None, description="Minimum tokens of an answer.", json_schema_extra={"minimum": 0})
     no_repeat_ngram: int | None = Field(

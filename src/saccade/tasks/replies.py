@@ -16,6 +16,7 @@ from saccade.metrics import (
     distinct,
     dull_share,
     perplexities,
+    reply_f1,
     reply_length,
     slots_written,
     text_statistics,
@@ -46,7 +47,8 @@ def evaluate_replies(task: Chat, examples: Sequence[Example], predictions: Seque
     """Compute all metrics of some replies; those of slots where there are gold links."""
     texts, references = [prediction.text for prediction in predictions], [each.target or "" for each in examples]
     scores = {"bleu": text_statistics("bleu", texts, references)}
-    scores |= answer_scores(texts, [[reference] for reference in references])
+    scores["f1"] = reply_f1(texts, references)
+    scores["exact"] = answer_scores(texts, [[reference] for reference in references])["exact"]
     scores["reply_length"] = reply_length(texts)
     statistics = {name: Statistics(part.counts, part.score) for name, part in scores.items()}
     losses, unknown = _losses(task, examples)

@@ -13,7 +13,7 @@ from saccade.config import Fault
 from saccade.data.example import Example, Links
 from saccade.data.features import CopiedTarget, Feature
 from saccade.data.forms import SUMMARIES
-from saccade.data.summary_targets import AskedCopies, AskedTokens, SummaryConfig
+from saccade.data.summary_targets import AskedCopies, AskedTokens, SummaryConfig, WordLinks
 from saccade.data.tokenizer import words_of
 from saccade.metrics import (
     ROUGE,
@@ -53,6 +53,8 @@ class Summarization(TextToText):
             yield Fault(("summary", "also"), f"the model writes {recipe.summary.writes} already. Leave it out")
         if len(set(recipe.summary.also)) < len(recipe.summary.also):
             yield Fault(("summary", "also"), "a target is named twice")
+        if recipe.summary.links == "words" and recipe.output.kind != "pointer":
+            yield Fault(("summary", "links"), "words are linked for copies of them: set output: pointer")
 
     def features(self, split: Split) -> list[Feature]:
         found = super().features(split)
@@ -62,7 +64,10 @@ class Summarization(TextToText):
         found[0] = AskedTokens(self.source, config, split_sentences)
         if self.copies:
             copying = AskedCopies(self.target)
-            found[1:3] = [CopiedTarget(self.target, copying), copying]
+            target = CopiedTarget(self.target, copying)
+            found[1:3] = [target, copying]
+            if config.links == "words" and self._guided is not None:
+                found[-1] = WordLinks(self.tokenizers, target, copying)
         return found
 
     def positions(self, tokens: int) -> tuple[int, int]:

@@ -4,8 +4,16 @@ import pytest
 
 from saccade.batch import BOS, EOS, PAD
 from saccade.data.example import Example, Links
-from saccade.data.summary_targets import AskedCopies, AskedTokens, SummaryConfig, key_sentence
-from saccade.data.tokenizer import Tokenizer, TokenizerConfig
+from saccade.data.features import CopiedTarget
+from saccade.data.summary_targets import (
+    AskedCopies,
+    AskedTokens,
+    SummaryConfig,
+    WordLinks,
+    key_sentence,
+    same_words,
+)
+from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 
 TEXT = "the cat sat . a dog ran far . the cat slept ."
 SENTENCES = ["the cat sat .", "a dog ran far .", "the cat slept ."]
@@ -57,3 +65,22 @@ def test_a_model_may_write_something_else(tokenizer):
 def test_the_key_sentence_shares_most_words_and_bigrams(summary, best):
     assert key_sentence(SENTENCES, summary) == SENTENCES[best]
     assert key_sentence([], summary) is None
+
+
+def test_words_are_linked_where_their_neighbors_are_the_same():
+    assert same_words([5, 6, 7, 5, 8, 9], [5, 8, 4, 6]) == [(1, 3), (3, 0), (4, 1)]
+    assert same_words([5, 6, 7, 5, 8, 9], [5]) == [], "alone, and twice in the source"
+    assert same_words([5, 6, 9, 5, 6], [5, 6]) == [(0, 0), (1, 1), (3, 0), (4, 1)], "equal runs all count"
+    assert same_words([5, 6, 5, 6, 7], [6, 7]) == [(3, 0), (4, 1)], "the longer run counts"
+    assert same_words([4], []) == same_words([], [4]) == []
+
+
+def test_links_by_words_count_the_marks(tokenizer):
+    one = Example(TEXT, "zorb ran far")
+    _, found = asked(tokenizer, one, also=["key-sentence"])
+    copies = AskedCopies(tokenizer)
+    feature = WordLinks(Tokenizers(tokenizer, tokenizer), CopiedTarget(tokenizer, copies), copies)
+    summary, sentence = feature.encode(list(enumerate(found, 1)))
+    assert summary == [6, 1, 7, 2], "ran and far; the text has no zorb"
+    assert sentence == [number for place in range(5) for number in (5 + place, place)], "after one mark"
+    assert feature.fingerprint() != "links"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from saccade.errors import ConfigError, DataError, ShapeError
-from saccade.metrics import distinct, dull_share, reply_length, slots_written, turns_pointed_at
+from saccade.metrics import distinct, dull_share, reply_f1, reply_length, slots_written, turns_pointed_at
 
 REPLIES = ["I do not know .", "I do not know", "Yes , I do", "yes"]
 
@@ -25,6 +25,16 @@ def test_replies_that_come_again_are_dull():
 
 def test_length_is_the_mean_number_of_words():
     assert reply_length(REPLIES).total().value == pytest.approx(12 / 4)
+
+
+def test_f1_splits_words_at_punctuation():
+    replies = ["i don ' t know .", "The dog !", "", "yes yes"]
+    found = reply_f1(replies, ["I don't want the dog .", "a dog", "yes", "Yes , sir"])
+    # i don t of 4 and 5 words; dog; nothing; one yes of 2 and 2
+    assert found.counts[:, 0] == pytest.approx([100 * 2 * 3 / 9, 100, 0, 50])
+    assert found.total().value == pytest.approx(found.counts[:, 0].mean())
+    with pytest.raises(DataError, match="there are 4 replies, but 1 references"):
+        reply_f1(replies, ["a"])
 
 
 def test_a_slot_is_right_if_its_word_is_written():

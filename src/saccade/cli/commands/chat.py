@@ -30,6 +30,11 @@ def chat(
         float | None, typer.Option(help="Sample only from the most likely tokens with this total probability.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Sampling seed.")] = None,
+    mbr: Annotated[
+        int | None,
+        typer.Option(min=2, help="Minimum Bayes risk: samples of which the one most like all others is the reply."),
+    ] = None,
+    min_length: Annotated[int | None, typer.Option(min=0, help="Minimum tokens of a reply.")] = None,
     max_length: Annotated[int | None, typer.Option(min=1, help="Maximum tokens of a reply.")] = None,
     no_repeat_ngram: Annotated[
         int | None, typer.Option(min=1, max=100, help="Length of n-grams that must not repeat in a reply.")
@@ -57,6 +62,8 @@ def chat(
         "temperature": temperature,
         "top_p": top_p,
         "seed": seed,
+        "mbr": mbr,
+        "min_length": min_length,
         "max_length": max_length,
         "no_repeat_ngram": no_repeat_ngram,
     }

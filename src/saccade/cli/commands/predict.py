@@ -44,6 +44,10 @@ def predict(
         float | None, typer.Option(help="Sample only from the most likely tokens with this total probability.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Sampling seed.")] = None,
+    mbr: Annotated[
+        int | None,
+        typer.Option(min=2, help="Minimum Bayes risk: samples of which the one most like all others is the answer."),
+    ] = None,
     prefix: Annotated[str | None, typer.Option(help="Text that every answer must begin with.")] = None,
     max_length: Annotated[int | None, typer.Option(min=1, help="Maximum tokens of an answer.")] = None,
     min_length: Annotated[int | None, typer.Option(min=0, help="Minimum tokens of an answer.")] = None,
@@ -122,6 +126,7 @@ def predict(
         "top_k": top_k,
         "top_p": top_p,
         "seed": seed,
+        "mbr": mbr,
         "max_length": max_length,
         "min_length": min_length,
         "no_repeat_ngram": no_repeat_ngram,
@@ -189,7 +194,9 @@ def _check_sampling(chosen: dict[str, Any], sample: bool) -> None:
     """Raise ConfigError for options of sampling without sampling."""
     from saccade.errors import ConfigError
 
-    idle = [f"--{name.replace('_', '-')}" for name in ("temperature", "top_k", "top_p", "seed") if name in chosen]
+    idle = [
+        f"--{name.replace('_', '-')}" for name in ("temperature", "top_k", "top_p", "seed", "mbr") if name in chosen
+    ]
     if idle and not sample:
         raise ConfigError(f"{', '.join(idle)} changes nothing without --sample. Add --sample, or leave it out.")
 
