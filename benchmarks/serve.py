@@ -223,7 +223,7 @@ def measure(name: str, options: argparse.Namespace, asked: list[Question], *more
         tally, seconds = asyncio.run(load(port, asked, options.clients, options.seconds, trouble))
         text = asyncio.run(metrics(port))
     check(name, tally, text)
-    numbers = dict(re.findall(r"^(saccade_batch_size_(?:sum|count)) (\S+)$", text, re.MULTILINE))
+    numbers = dict(re.findall(r"^(saccade_batch_size_(?:sum|count))\{.*\} (\S+)$", text, re.MULTILINE))
     batch = float(numbers["saccade_batch_size_sum"]) / float(numbers["saccade_batch_size_count"])
     times = sorted(tally.seconds)
     p50, p99 = (times[int(share * (len(times) - 1))] * 1e3 for share in (0.5, 0.99))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+from saccade.serve.api_page import type_name
 from saccade.serve.application import Application, Explorer
 from saccade.serve.models import ENTRIES
 from saccade.serve.serve_config import Settings
@@ -18,7 +19,8 @@ INTRODUCTION = """# HTTP interface
 
 Written by `python docs/reference/make.py` from the description that a server gives at `/openapi.json`.
 [The server](../serve.md) explains batching, errors and limits; a [trace](../trace.md) has a page of its own.
-Fields without a default are required. `GET /` is the explorer page."""
+Fields without a default are required. `GET /` is the explorer page,
+`GET /docs` this page for the running server."""
 
 
 def description() -> dict[str, Any]:
@@ -30,19 +32,7 @@ def description() -> dict[str, Any]:
 
 def kind(schema: dict[str, Any]) -> str:
     """Return the type of a value in words: `list of text`, [Options](#options)."""
-    if "$ref" in schema:
-        name = schema["$ref"].rsplit("/", 1)[1]
-        return "[trace](../trace.md)" if name == "Trace" else f"[{name}](#{name.lower()})"
-    if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(kind(part) for part in schema["anyOf"] if part.get("type") != "null"))
-    if "prefixItems" in schema:
-        return f"[{', '.join(kind(part) for part in schema['prefixItems'])}]"
-    inner = schema.get("items") or schema.get("additionalProperties")
-    of = f" of {kind(inner)}" if isinstance(inner, dict) and inner else ""
-    words = {"string": "text", "integer": "whole number", "array": "list", "boolean": "true or false"}
-    if schema.get("contentEncoding"):
-        return f"text in {schema['contentEncoding']}"
-    return words.get(schema.get("type", ""), schema.get("type", "anything")) + of
+    return type_name(schema, lambda name: "[trace](../trace.md)" if name == "Trace" else f"[{name}](#{name.lower()})")
 
 
 def fields(schema: dict[str, Any]) -> Iterator[str]:

@@ -79,7 +79,7 @@ def test_asked_twice_it_ends_at_once(start):
     client.close()
 
 
-def test_clients_that_go_are_not_worked_for(start):
+def test_clients_that_go_are_not_worked_for(start, folder):
     server = start()
     for _ in range(5):
         client = server.send(SLOW)
@@ -87,7 +87,9 @@ def test_clients_that_go_are_not_worked_for(start):
         client.close()
     wait_until(lambda: server.number('saccade_requests_total{path="/v1/predict",status="499"}') == 5)
     assert server.ask("POST", "/v1/predict", QUICK)[0] == 200
-    assert server.number("saccade_batch_size_count") == 1  # the fast request; none of the others was finished
+    assert (
+        server.number(f'saccade_batch_size_count{{model="{folder.name}"}}') == 1
+    )  # the fast request; none of the others was finished
     assert server.end() == 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import time
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from saccade import __version__
 from saccade.errors import SaccadeError
 from saccade.search.search_config import SearchConfig
 from saccade.serve import metrics as counters
+from saccade.serve.api_page import POLICY, api_page
 from saccade.serve.batcher import Batcher, Check, Closed, Full
 from saccade.serve.describe import answers, asks, describe
 from saccade.serve.limits import check_attention, check_count, check_search, check_texts
@@ -63,11 +65,13 @@ class Explorer(NamedTuple):
 
 @dataclass(frozen=True)
 class _Predicting:
-    """Batch key of a prediction: inputs with equal keys share a batch. Searches are compared by their JSON text."""
+    """Batch key of a prediction: inputs with equal keys share a batch. Searches are compared by their JSON text.
 
-    model: Answering = field(compare=False)
+    Models compare by identity, so a model and its replacement of the same name share no batch.
+    """
+
+    model: Answering
     search: SearchConfig = field(compare=False)
-    name: str
     text: str
     attention: bool
 
@@ -85,8 +89,7 @@ class Application:
 
     def __init__(self, models: Sequence[Answering], settings: Settings, explorer: Explorer, *, lanes: int = 1) -> None:
         self.settings, self.metrics = settings, counters.Metrics()
-        self.models = {model.name: model for model in models}
-        self._reads = {model.reads for model in models}
+        self._know(models)
         self.uploads, self.opener = MemoryBudget(settings.max_inflight_bytes), Opener(settings, self.metrics)
         self._explorer = explorer
         self._compressed = {name: gzip.compress(content, mtime=0) for name, content in explorer.assets.items()}
@@ -96,7 +99,7 @@ class Application:
             max_wait=settings.max_wait_ms / 1000,
             queue=settings.max_queue,
             lanes=lanes,
-            watch=self.metrics.batch,
+            watch=lambda key, size, seconds: self.metrics.batch(key.model.name, size, seconds),
         )
         self.gate = Middleware(self._routes(), settings, self.metrics)
         self.metrics.depth, self.metrics.running = lambda: self.batcher.depth, lambda: self.gate.running
@@ -113,23 +116,33 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._outer(scope, receive, send)
 
+    def replace(self, models: Sequence[Answering]) -> None:
+        """Serve other models from now on; requests in progress are answered by the model that they began with."""
+        self._know(models)
+        self.gate.inner = self._routes()
+
+    def _know(self, models: Sequence[Answering]) -> None:
+        self.models = {model.name: model for model in models}
+        self._reads = {model.reads for model in models}
+
     def _routes(self) -> FastAPI:
         api = FastAPI(
             title="saccade",
             version=__version__,
             description="Predictions and attention of sequence-to-sequence models.",
-            docs_url=None,  # FastAPI's documentation pages load scripts from a CDN
+            docs_url=None,  # FastAPI's documentation pages load scripts from a CDN; see `_docs`
             redoc_url=None,
             default_response_class=Response,
             generate_unique_id_function=lambda route: route.name,
             lifespan=self._lifespan,
         )
-        api.openapi = describe(api, self._reads)  # type: ignore[method-assign]
+        api.openapi = self._description = describe(api, self._reads)  # type: ignore[method-assign]
         api.add_exception_handler(Problem, _on_problem)
         api.add_exception_handler(HTTPException, _on_http_error)
         api.add_exception_handler(ClientDisconnect, _on_disconnect)
         api.add_exception_handler(Exception, _on_internal_error)
         api.get("/", include_in_schema=False)(self._index)
+        api.get("/docs", include_in_schema=False)(self._docs)
         api.get("/static/{name:path}", include_in_schema=False)(self._asset)
         api.get("/healthz", name="health", responses=answers(Health, 400, 503))(self._healthz)
         api.get("/livez", name="live", responses=answers(Health, 400))(self._livez)
@@ -157,6 +170,11 @@ class Application:
         """Return the explorer page."""
         headers = {"Cache-Control": "no-cache", "Content-Security-Policy": self._explorer.policy}
         return Response(self._explorer.page, headers=headers, media_type="text/html")
+
+    async def _docs(self) -> Response:
+        """Return the description of the HTTP API as a page."""
+        headers = {"Cache-Control": "no-cache", "Content-Security-Policy": POLICY}
+        return Response(api_page(self._description()), headers=headers, media_type="text/html")
 
     async def _asset(self, name: str, request: Request) -> Response:
         """Return a static file of the explorer page, compressed if the client accepts that."""
@@ -196,7 +214,7 @@ class Application:
                 inputs, read = await self._inputs(request, model, asked, hold)
                 if asked.attention:
                     check_attention(model, len(inputs), search, read)
-                key = _Predicting(model, search, model.name, search.model_dump_json(), asked.attention)
+                key = _Predicting(model, search, search.model_dump_json(), asked.attention)
                 found = await self._submit(request, key, inputs, read)
         parts = b",".join(answer.body for answer in found)
         head = json.dumps({"model": model.name}, ensure_ascii=False).encode()[:-1]
@@ -246,11 +264,24 @@ class Application:
             found = await _unless_gone(request, self.opener.open(model, files, hold))
             return found, 0 if kind == "image" else sum(map(model.length, found))
 
-    async def _submit(self, request: Request, key: Any, inputs: list[Any], read: int) -> list[Answer]:
+    async def _submit(
+        self, request: Request, key: _Predicting | _Tracing, inputs: list[Any], read: int
+    ) -> list[Answer]:
         """Return the batcher's answers; raise a Problem as soon as the client disconnects."""
-        with _as_problems():
-            found: list[Answer] = await _unless_gone(request, self.batcher.submit(key, inputs))
-        self.metrics.tokens(read, sum(answer.tokens for answer in found))
+        name, began, status = key.model.name, time.perf_counter(), 500
+        try:
+            with _as_problems():
+                found: list[Answer] = await _unless_gone(request, self.batcher.submit(key, inputs))
+            status = 200
+        except Problem as problem:
+            status = problem.status
+            raise
+        except asyncio.CancelledError:  # `_in_time` ends the request
+            status = 504
+            raise
+        finally:
+            self.metrics.model(name, status, len(inputs), time.perf_counter() - began)
+        self.metrics.tokens(name, read, sum(answer.tokens for answer in found))
         return found
 
 

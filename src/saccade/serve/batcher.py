@@ -28,8 +28,8 @@ Work = Callable[[Any, list[Any], Check], Sequence[Any]]
 
 It runs in a worker thread and should call `check` now and then.
 """
-Watch = Callable[[int, float], None]
-"""watch(size, seconds); called after every batch."""
+Watch = Callable[[Any, int, float], None]
+"""watch(key, size, seconds); called after every batch."""
 
 
 class Full(Exception):
@@ -214,7 +214,7 @@ class Batcher:
         except Exception as error:
             self._on_failure(key, batch, error)
             return
-        self._in_loop(batch, lambda: self._deliver(pairs, time.monotonic() - began))
+        self._in_loop(batch, lambda: self._deliver(key, pairs, time.monotonic() - began))
 
     def _on_failure(self, key: Hashable, batch: list[_Ticket], error: Exception) -> None:
         calls = list(dict.fromkeys(ticket.call for ticket in batch))
@@ -232,13 +232,13 @@ class Batcher:
 
     # In the event loop
 
-    def _deliver(self, pairs: list[tuple[_Ticket, Any]], seconds: float) -> None:
+    def _deliver(self, key: Hashable, pairs: list[tuple[_Ticket, Any]], seconds: float) -> None:
         for ticket, answer in pairs:
             ticket.call.put(ticket.place, answer)
-        self._note(len(pairs), seconds)
+        self._note(key, len(pairs), seconds)
 
-    def _note(self, size: int, seconds: float) -> None:
+    def _note(self, key: Hashable, size: int, seconds: float) -> None:
         pace = seconds / size / self._lanes
         self._pace = pace if self._pace == 0 else 0.9 * self._pace + 0.1 * pace
         if self._watch is not None:
-            self._watch(size, seconds)
+            self._watch(key, size, seconds)

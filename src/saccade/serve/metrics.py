@@ -47,7 +47,7 @@ class Histogram:
 class Metrics:
     """Counters of one server; `depth`, `running`, `held` and `connections` are called when the text is made.
 
-    Pass only known paths to `request`: a client must not be able to create new counters.
+    Pass only known paths and models: a client must not be able to create new counters.
     """
 
     def __init__(self) -> None:
@@ -57,8 +57,12 @@ class Metrics:
         self.connections: Callable[[], int] = int
         self._requests: Counter[tuple[str, int]] = Counter()
         self._seconds: dict[str, Histogram] = {}
-        self._batches, self._batch_seconds = Histogram(SIZES), Histogram(SECONDS)
-        self._tokens = Counter({"read": 0, "written": 0})
+        self._by_model: Counter[tuple[str, int]] = Counter()
+        self._inputs: Counter[str] = Counter()
+        self._tokens: Counter[tuple[str, str]] = Counter()
+        self._batches: dict[str, Histogram] = {}
+        self._batch_seconds: dict[str, Histogram] = {}
+        self._model_seconds: dict[str, Histogram] = {}
         self._pictures = Counter({"opened": 0, "refused": 0})
         self._closed = Counter(dict.fromkeys(REASONS, 0))
 
@@ -67,15 +71,21 @@ class Metrics:
         self._requests[path, status] += 1
         self._seconds.setdefault(path, Histogram(SECONDS)).add(seconds)
 
-    def batch(self, size: int, seconds: float) -> None:
+    def batch(self, model: str, size: int, seconds: float) -> None:
         """Count a decoded batch."""
-        self._batches.add(size)
-        self._batch_seconds.add(seconds)
+        self._batches.setdefault(model, Histogram(SIZES)).add(size)
+        self._batch_seconds.setdefault(model, Histogram(SECONDS)).add(seconds)
 
-    def tokens(self, read: int, written: int) -> None:
+    def model(self, model: str, status: int, inputs: int, seconds: float) -> None:
+        """Count a request that reached a model, from its place in the queue to its answers."""
+        self._by_model[model, status] += 1
+        self._inputs[model] += inputs
+        self._model_seconds.setdefault(model, Histogram(SECONDS)).add(seconds)
+
+    def tokens(self, model: str, read: int, written: int) -> None:
         """Count source tokens read and target tokens written."""
-        self._tokens["read"] += read
-        self._tokens["written"] += written
+        self._tokens[model, "read"] += read
+        self._tokens[model, "written"] += written
 
     def pictures(self, opened: int, refused: int) -> None:
         """Count images that were opened, and images that were refused."""
@@ -108,16 +118,35 @@ class Metrics:
         yield from _head("saccade_pictures_total", "counter", "Images in requests, by whether they could be opened.")
         for result, count in sorted(self._pictures.items()):
             yield f'saccade_pictures_total{{result="{result}"}} {count}'
-        yield from _head("saccade_tokens_total", "counter", "Source tokens read and target tokens written.")
-        for direction, count in sorted(self._tokens.items()):
-            yield f'saccade_tokens_total{{direction="{direction}"}} {count}'
-        yield from _head("saccade_batch_size", "histogram", "Inputs decoded together.")
-        yield from self._batches.lines("saccade_batch_size")
-        yield from _head("saccade_batch_seconds", "histogram", "Time to decode a batch.")
-        yield from self._batch_seconds.lines("saccade_batch_seconds")
+        yield from self._model_lines()
         yield from _head("saccade_request_seconds", "histogram", "Time from a request's headers to its answer.")
         for path, histogram in sorted(self._seconds.items()):
             yield from histogram.lines("saccade_request_seconds", f'path="{path}"')
+
+    def _model_lines(self) -> Iterator[str]:
+        yield from _head("saccade_model_requests_total", "counter", "Requests that a model took, by model and status.")
+        for (model, status), count in sorted(self._by_model.items()):
+            yield f'saccade_model_requests_total{{{_label(model)},status="{status}"}} {count}'
+        yield from _head("saccade_model_inputs_total", "counter", "Inputs that a model took.")
+        for model, count in sorted(self._inputs.items()):
+            yield f"saccade_model_inputs_total{{{_label(model)}}} {count}"
+        yield from _head("saccade_tokens_total", "counter", "Source tokens read and target tokens written.")
+        for (model, direction), count in sorted(self._tokens.items()):
+            yield f'saccade_tokens_total{{{_label(model)},direction="{direction}"}} {count}'
+        for name, meaning, found in (
+            ("saccade_batch_size", "Inputs decoded together.", self._batches),
+            ("saccade_batch_seconds", "Time to decode a batch.", self._batch_seconds),
+            ("saccade_model_seconds", "Time from the queue to the answers of a request.", self._model_seconds),
+        ):
+            yield from _head(name, "histogram", meaning)
+            for model, histogram in sorted(found.items()):
+                yield from histogram.lines(name, _label(model))
+
+
+def _label(model: str) -> str:
+    """Return the label of a model; its name is that of a folder, which may have any letters."""
+    escaped = model.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return f'model="{escaped}"'
 
 
 def _head(name: str, kind: str, meaning: str) -> Iterator[str]:

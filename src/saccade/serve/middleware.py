@@ -19,8 +19,8 @@ from saccade.serve.serve_config import Settings
 
 __all__ = ["Middleware", "host_name", "until_gone"]
 
-OPEN = frozenset({"/", "/healthz", "/livez", "/readyz"})
-"""Paths that need no token, besides /static/: the page, which holds no data, and the health checks."""
+OPEN = frozenset({"/", "/docs", "/healthz", "/livez", "/readyz"})
+"""Paths that need no token, besides /static/: the pages, which hold no data, and the health checks."""
 PATHS = OPEN | frozenset({"/metrics", "/openapi.json", "/v1/models", "/v1/predict", "/v1/trace"})
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -37,7 +37,7 @@ class Middleware:
     """ASGI middleware. After `drain` it refuses new work; `idle` is set while no request is running."""
 
     def __init__(self, inner: ASGIApp, settings: Settings, metrics: Metrics) -> None:
-        self._inner, self._metrics = inner, metrics
+        self.inner, self._metrics = inner, metrics
         self._hosts = settings.hosts
         self._token = None if settings.token is None else settings.token.encode()
         self._log = settings.log
@@ -52,7 +52,7 @@ class Middleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._inner(scope, receive, send)
+            await self.inner(scope, receive, send)
             return
         began, status, ended = time.perf_counter(), 500, False
 
@@ -74,7 +74,7 @@ class Middleware:
         try:
             problem = self._refusal(scope)
             if problem is None:
-                await self._inner(scope, receive, watched)
+                await self.inner(scope, receive, watched)
             else:
                 await problem.response()(scope, receive, watched)
             if ended:

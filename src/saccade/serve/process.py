@@ -198,8 +198,9 @@ def _work(
     close()
     for connection in inherited:  # otherwise this process would not see the pipes close when the server exits
         connection.close()
-    for number in (signal.SIGINT, signal.SIGTERM):  # the server handles them and finishes its answers first
-        signal.signal(number, signal.SIG_IGN)
+    for name in ("SIGHUP", "SIGINT", "SIGTERM"):  # the server handles them and finishes its answers first
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     wanted = _Wanted()
     threading.Thread(target=_watch, args=(life, wanted), daemon=True).start()
     if threads is not None:

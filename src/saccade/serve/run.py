@@ -19,7 +19,7 @@ from saccade.errors import ConfigError
 from saccade.look import page
 from saccade.serve.application import Application, Explorer
 from saccade.serve.connections import ACCEPTS, Connection, Connections, room
-from saccade.serve.process import ModelProcess, remote_models
+from saccade.serve.reload import Fleet, Reload
 from saccade.serve.serve_config import Settings
 
 __all__ = ["serve"]
@@ -41,21 +41,26 @@ def serve(
     device: str = "auto",
     trust_code: bool = False,
     tell: Callable[[list[dict[str, Any]], str], None] = lambda models, address: None,
+    again: Callable[[], Sequence[Path]] | None = None,
 ) -> None:
     """Serve models until SIGTERM or SIGINT; requests received by then are answered first.
 
-    `tell` is called when the server starts to listen, with the entries of GET /v1/models and the URL.
+    `tell` is called when the server starts to listen, with the entries of GET /v1/models and the URL. With `again`,
+    SIGHUP loads the models of the folders that it returns, which then replace those served so far; `tell` is called
+    again.
     """
     with (
         _bound(settings) as listener,  # fail on a bad address before the slow loading of the models
-        closing(
-            ModelProcess(folders, device=device, trust_code=trust_code, close=listener.close, threads=settings.threads)
-        ) as process,
+        closing(Fleet(settings, device=device, trust_code=trust_code, close_in_child=listener.close)) as fleet,
     ):
-        usual = {} if settings.precision is None else {"precision": settings.precision}
-        models = remote_models(folders, process, trust_code=trust_code, **usual)
+        models = fleet.load(folders)
         explorer = Explorer(page.index(), page.policy(), page.assets())
         application = Application(models, settings, explorer, lanes=_LANES)
+
+        def announce() -> None:
+            tell([model.facts() for model in application.models.values()], _address(listener))
+
+        reload = None if again is None else Reload(application, fleet, again, announce)
         config = uvicorn.Config(
             application,
             log_config=None,
@@ -74,9 +79,7 @@ def serve(
             unread=settings.timeout,
             metrics=application.metrics,
         )
-        server = _Server(
-            config, application, connections, lambda: tell([model.facts() for model in models], _address(listener))
-        )
+        server = _Server(config, application, connections, announce, reload)
         gc.freeze()  # keeps the garbage collector from scanning the loaded models
         try:
             asyncio.run(server.serve(sockets=[listener]))
@@ -95,10 +98,11 @@ class _Server(uvicorn.Server):
         application: Application,
         connections: Connections,
         listening: Callable[[], None],
+        reload: Reload | None = None,
     ) -> None:
         super().__init__(config)
         self.server_state = connections
-        self._application, self._listening = application, listening
+        self._application, self._listening, self._reload = application, listening, reload
         self._ending: asyncio.Task[None] | None = None
 
     @property
@@ -141,11 +145,15 @@ class _Server(uvicorn.Server):
                 signal.setitimer(signal.ITIMER_REAL, self._shutdown_time)
             loop.call_soon_threadsafe(self._end)
 
-        before = [signal.signal(number, handle) for number in numbers]
+        handlers: dict[signal.Signals, Callable[..., Any]] = dict.fromkeys(numbers, handle)
+        if self._reload is not None and hasattr(signal, "SIGHUP"):
+            begin = self._reload.begin
+            handlers[signal.SIGHUP] = lambda *_: loop.call_soon_threadsafe(begin)
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
             yield
         finally:
-            for number, handler in zip(numbers, before, strict=True):
+            for number, handler in before.items():
                 signal.signal(number, handler)
 
     def _end(self) -> None:

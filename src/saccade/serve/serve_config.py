@@ -12,8 +12,9 @@ from pydantic import Field, model_validator
 from saccade.config import Config
 from saccade.errors import ConfigError
 from saccade.files import file_error
+from saccade.pretrained import find_model
 
-__all__ = ["LOOPBACK", "Settings", "read_token"]
+__all__ = ["LOOPBACK", "Settings", "read_models", "read_token"]
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """Loopback names: only this machine can connect to them."""
@@ -131,3 +132,20 @@ def read_token(file: Path | None) -> str | None:
     if not token:
         raise ConfigError(f"{file} is empty, but it must hold the token. Write one, or leave --token-file out.")
     return token
+
+
+def read_models(file: Path) -> list[Path]:
+    """Read the models to serve from a file: on each line a model folder, relative to the file, or a shipped model.
+
+    Blank lines and lines that begin with # are left out.
+    """
+    try:
+        lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file} is not text, so it lists no models.") from error
+    except OSError as error:
+        raise file_error(error, file) from error
+    found = [line for line in lines if line and not line.startswith("#")]
+    if not found:
+        raise ConfigError(f"{file} lists no models. Write the folder of one on each line.")
+    return [beside if (beside := file.parent / name).exists() else find_model(name) for name in found]

@@ -1,7 +1,12 @@
 """The routes, over a fake model."""
 
 import asyncio
+import base64
+import hashlib
+import html
+import json
 import logging
+import re
 
 import pytest
 
@@ -92,9 +97,23 @@ def test_the_page_and_its_files():
     run(test())
 
 
-def test_nothing_from_elsewhere():
-    for path in ("/docs", "/redoc"):
-        assert run(ask(application(), path=path)).status == 404
+def test_the_documentation_loads_nothing():
+    app = application(Fake(), Seeing())
+    got = run(ask(app, path="/docs"))
+    page = got.body.decode()
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in got.headers["content-security-policy"]
+    assert not re.findall(r"<script|<link|<img|\bon\w+=|url\(|@import|(?:src|href)=.(?:http|//)", page)
+    described = run(ask(app, path="/openapi.json")).json
+    assert [*re.findall(r'<h2 id="\w+"><code>(\w+) (\S+)</code>', page)] == [
+        (method.upper(), path) for path, methods in described["paths"].items() for method in methods
+    ]
+    targets, links = set(re.findall(r'id="(\w+)"', page)), set(re.findall(r'href="#(\w+)"', page))
+    assert links <= targets
+    (body, *_) = re.findall(r"-d '(.*?)'</pre>", page)
+    assert json.loads(html.unescape(body)) == {"input": "the European Economic Area"}
+    assert run(ask(app, path="/redoc")).status == 404
 
 
 def test_pages_and_methods_that_are_not_there():
@@ -350,9 +369,9 @@ def test_tokens_and_batches_are_counted():
         return (await ask(app, path="/metrics")).body.decode()
 
     text = run(test())
-    assert 'saccade_tokens_total{direction="read"} 5' in text
-    assert 'saccade_tokens_total{direction="written"} 3' in text
-    assert "saccade_batch_size_sum 2.0" in text
+    assert 'saccade_tokens_total{model="fake",direction="read"} 5' in text
+    assert 'saccade_tokens_total{model="fake",direction="written"} 3' in text
+    assert 'saccade_batch_size_sum{model="fake"} 2.0' in text
     assert 'saccade_requests_total{path="/v1/predict",status="200"} 1' in text
 
 

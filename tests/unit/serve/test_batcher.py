@@ -274,12 +274,12 @@ def test_it_is_busy_while_it_works_and_after_an_end_that_did_not_wait():
 
 def test_the_pace_is_a_mean_that_forgets_slowly():
     made = batcher(Worker())
-    made._note(2, 4.0)
+    made._note("k", 2, 4.0)
     assert made._pace == 2.0
-    made._note(1, 12.0)
+    made._note("k", 1, 12.0)
     assert made._pace == pytest.approx(0.9 * 2 + 0.1 * 12)
     two = batcher(Worker(), lanes=2)
-    two._note(2, 4.0)  # of which half was the time of another batch
+    two._note("k", 2, 4.0)  # of which half was the time of another batch
     assert two._pace == 1.0
 
 
@@ -322,12 +322,12 @@ def test_batches_are_reported():
     seen = []
 
     async def test():
-        made = batcher(Worker(), watch=lambda size, seconds: seen.append((size, seconds >= 0)))
+        made = batcher(Worker(), watch=lambda key, size, seconds: seen.append((key, size, seconds >= 0)))
         await asyncio.gather(*(made.submit("k", [n]) for n in range(5)))
         await made.close()
 
     run(test())
-    assert seen == [(5, True)]
+    assert seen == [("k", 5, True)]
 
 
 def test_a_second_lane_takes_full_batches_while_the_first_works():

@@ -28,8 +28,10 @@ def test_all_is_counted():
     metrics.request("/v1/predict", 200, 0.02)
     metrics.request("/v1/predict", 200, 0.3)
     metrics.request("/v1/predict", 429, 0.0)
-    metrics.batch(3, 0.01)
-    metrics.tokens(10, 12)
+    metrics.batch("demo", 3, 0.01)
+    metrics.model("demo", 200, 3, 0.02)
+    metrics.model("demo", 504, 1, 30.0)
+    metrics.tokens("demo", 10, 12)
     metrics.pictures(4, 1)
     metrics.held, metrics.connections = lambda: 99, lambda: 5
     metrics.closed("head")
@@ -37,21 +39,32 @@ def test_all_is_counted():
     assert found['saccade_requests_total{path="/v1/predict",status="200"}'] == 2
     assert found['saccade_requests_total{path="/v1/predict",status="429"}'] == 1
     assert (found["saccade_queue_depth"], found["saccade_requests_running"]) == (7, 2)
-    assert found['saccade_tokens_total{direction="read"}'] == 10
-    assert found['saccade_tokens_total{direction="written"}'] == 12
+    assert found['saccade_tokens_total{model="demo",direction="read"}'] == 10
+    assert found['saccade_tokens_total{model="demo",direction="written"}'] == 12
+    assert found['saccade_model_requests_total{model="demo",status="200"}'] == 1
+    assert found['saccade_model_requests_total{model="demo",status="504"}'] == 1
+    assert found['saccade_model_inputs_total{model="demo"}'] == 4
+    assert found['saccade_model_seconds_bucket{model="demo",le="0.025"}'] == 1
+    assert found['saccade_model_seconds_sum{model="demo"}'] == 30.02
     assert found['saccade_pictures_total{result="opened"}'] == 4
     assert found['saccade_pictures_total{result="refused"}'] == 1
     assert found["saccade_held_bytes"] == 99
     assert found["saccade_connections"] == 5
     closed = {name: found[f'saccade_connections_closed_total{{reason="{name}"}}'] for name in REASONS}
     assert closed == {"end": 0, "full": 0, "head": 1, "room": 0, "unread": 0}
-    assert found['saccade_batch_size_bucket{le="2"}'] == 0
-    assert found['saccade_batch_size_bucket{le="4"}'] == 1
-    assert (found["saccade_batch_size_sum"], found["saccade_batch_size_count"]) == (3, 1)
+    assert found['saccade_batch_size_bucket{model="demo",le="2"}'] == 0
+    assert found['saccade_batch_size_bucket{model="demo",le="4"}'] == 1
+    assert (found['saccade_batch_size_sum{model="demo"}'], found['saccade_batch_size_count{model="demo"}']) == (3, 1)
     assert found['saccade_request_seconds_bucket{path="/v1/predict",le="0.025"}'] == 2
     assert found['saccade_request_seconds_count{path="/v1/predict"}'] == 3
     assert found['saccade_request_seconds_sum{path="/v1/predict"}'] == 0.32
-    assert (found["saccade_batch_seconds_sum"], found["saccade_batch_seconds_count"]) == (0.01, 1)
+    assert found['saccade_batch_seconds_sum{model="demo"}'] == 0.01
+
+
+def test_a_model_may_have_any_name():
+    metrics = Metrics()
+    metrics.tokens('a"b\\c\nd', 1, 2)
+    assert 'model="a\\"b\\\\c\\nd",direction="read"} 1\n' in metrics.text()
 
 
 def bounds(found, name):
@@ -59,7 +72,9 @@ def bounds(found, name):
 
 
 def test_the_bounds_are_those_that_dashboards_expect():
-    found = values(Metrics().text())
+    metrics = Metrics()
+    metrics.batch("demo", 1, 0.1)
+    found = values(metrics.text())
     sizes = ["1", "2", "4", "8", "16", "32", "64", "128", "256", "+Inf"]
     seconds = ["0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "30", "+Inf"]
     assert bounds(found, "saccade_batch_size") == sizes

@@ -131,7 +131,7 @@ def test_the_token_is_asked_for(path):
         assert "Authorization: Bearer TOKEN" in got.error
 
 
-@pytest.mark.parametrize("path", ["/", "/static/app.js", "/healthz"])
+@pytest.mark.parametrize("path", ["/", "/docs", "/static/app.js", "/healthz"])
 def test_the_page_and_the_sign_of_life_need_no_token(path):
     assert get(application(token="secret"), path).status == 200
 

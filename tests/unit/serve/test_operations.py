@@ -3,12 +3,17 @@
 import configparser
 import json
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import typer
 import yaml
 
 from helpers.asgi import JSON, application, ask, post, run
+from saccade.cli.main import app as app_of_commands
 from saccade.serve import app as factory
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
@@ -55,14 +60,33 @@ def test_the_factory_serves_the_models_of_the_environment(monkeypatch, translato
 def test_the_examples_of_deployment_are_whole():
     unit = configparser.ConfigParser(strict=False, interpolation=None)
     unit.read(DEPLOY / "saccade.service")
-    assert unit["Service"]["ExecStart"].split()[1:2] == ["serve"]
+    given = unit["Service"]["ExecStart"].split()[1:]
+    command = typer.main.get_command(app_of_commands)
+    command.commands["serve"].make_context("serve", given[1:])  # raises for an option that is not there
     parts = {part["kind"]: part for part in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())}
     (container,) = parts["Deployment"]["spec"]["template"]["spec"]["containers"]
+    command.commands["serve"].make_context("serve", container["args"][1:])
     assert container["livenessProbe"]["httpGet"]["path"] == "/livez"
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert parts["Service"]["spec"]["selector"] == parts["Deployment"]["spec"]["selector"]["matchLabels"]
     lines = (DEPLOY / "Containerfile").read_text().replace("\\\n", " ").splitlines()
     verbs = [line.split()[0] for line in lines if line and not line.startswith("#")]
-    assert set(verbs) <= {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "EXPOSE", "USER", "ENTRYPOINT", "CMD"}
+    assert set(verbs) <= {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "EXPOSE", "USER", "ENTRYPOINT", "HEALTHCHECK", "CMD"}
     assert verbs[0] == "FROM"
-    assert json.loads(lines[-1].removeprefix("CMD ")), "the command is in the exec form"
+    assert json.loads(lines[-1].removeprefix("CMD "))[0] == "serve", "the command is in the exec form"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd")
+def test_systemd_takes_the_unit(tmp_path):
+    text = (DEPLOY / "saccade.service").read_text()
+    (tmp_path / "saccade.service").write_text(text.replace("/opt/saccade/bin/saccade", sys.executable))
+    ran = subprocess.run(["systemd-analyze", "verify", tmp_path / "saccade.service"], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs kubectl")
+def test_kubectl_takes_the_objects(tmp_path):
+    shutil.copy(DEPLOY / "kubernetes.yaml", tmp_path)
+    (tmp_path / "kustomization.yaml").write_text("resources: [kubernetes.yaml]")
+    made = subprocess.run(["kubectl", "kustomize", tmp_path], capture_output=True, text=True, check=True).stdout
+    assert {part["kind"] for part in yaml.safe_load_all(made)} == {"Deployment", "Service"}

@@ -333,7 +333,7 @@ def test_the_process_answers_calls_until_the_server_goes(working):
     made = working(lambda: [Model("first"), Model("second")])
     assert told(made.calls) == ("answer", None)
     assert made.done == ["closed", "a core", ([Path("a")], {"device": "cpu", "trust_code": True}), "frozen"]
-    assert made.ignored == [(signal.SIGINT, signal.SIG_IGN), (signal.SIGTERM, signal.SIG_IGN)]
+    assert made.ignored == [(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)]
     assert made.spare.closed
     for number, call, answer in (
         (1, (1, "trace", ("a", "b")), ("answer", ("second", ["a", "b"]))),

@@ -12,7 +12,7 @@ import torch
 import uvicorn
 
 from helpers.asgi import Fake, application, run
-from saccade.serve import process
+from saccade.serve import process, reload
 from saccade.serve import run as running
 from saccade.serve.connections import Connection, Connections
 from saccade.serve.metrics import Metrics
@@ -48,9 +48,9 @@ def test_what_the_server_is_made_of(monkeypatch):
     monkeypatch.setattr(running._Server, "serve", serve)
     started = SimpleNamespace(close=lambda: found.append("closed"))
     monkeypatch.setattr(
-        running, "ModelProcess", lambda folders, *, close, **more: found.append((folders, more)) or started
+        reload, "ModelProcess", lambda folders, *, close, **more: found.append((folders, more)) or started
     )
-    monkeypatch.setattr(running, "remote_models", lambda *given, **more: found.append((given, more)) or [Fake()])
+    monkeypatch.setattr(reload, "remote_models", lambda *given, **more: found.append((given, more)) or [Fake()])
     settings = Settings(port=0, max_connections=7, head_timeout=3.0, timeout=4.0)
     told = []
     running.serve([Path("a")], settings, device="cpu", trust_code=True, tell=lambda *what: told.append(what))

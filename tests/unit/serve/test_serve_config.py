@@ -4,7 +4,8 @@ import pytest
 
 from saccade.config import parse
 from saccade.errors import ConfigError, DataError
-from saccade.serve.serve_config import Settings, read_token
+from saccade.pretrained import pretrained
+from saccade.serve.serve_config import Settings, read_models, read_token
 
 
 def refused(**settings):
@@ -140,3 +141,17 @@ def test_a_token_file_without_a_token_is_refused(tmp_path):
         read_token(file)
     with pytest.raises(DataError, match="does not exist"):
         read_token(tmp_path / "none")
+
+
+def test_models_of_a_file_are_found_beside_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lists" / "mine").mkdir(parents=True)
+    listed = tmp_path / "lists" / "models.txt"
+    listed.write_text(f"# comment\n\n mine \ndemo\n{tmp_path}\n")
+    assert read_models(listed) == [listed.parent / "mine", pretrained()["demo"], tmp_path]
+    for content, why in ((b"# none\n", "lists no models"), (b"\xff", "is not text")):
+        listed.write_bytes(content)
+        with pytest.raises(ConfigError, match=why):
+            read_models(listed)
+    with pytest.raises(DataError, match="does not exist"):
+        read_models(tmp_path / "none.txt")

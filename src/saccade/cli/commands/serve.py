@@ -17,6 +17,13 @@ def serve(
         list[Path] | None,
         typer.Argument(help="Model folders; the first is the default. Without any: the shipped models."),
     ] = None,
+    models_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="File that lists a model on each line, in place of arguments; SIGHUP reads it again and replaces the "
+            "models."
+        ),
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 accepts other machines.")] = ("127.0.0.1"),
     port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 takes any free port.")] = 8000,
     token_file: Annotated[
@@ -81,12 +88,16 @@ def serve(
     """
     from saccade.config import parse
     from saccade.data.text import import_extra
+    from saccade.errors import ConfigError
     from saccade.pretrained import find_model, pretrained
 
     for module in ("fastapi", "uvicorn"):
         import_extra(module, "serve", "saccade serve")
     from saccade.serve.run import serve as run
-    from saccade.serve.serve_config import LOOPBACK, Settings, read_token
+    from saccade.serve.serve_config import LOOPBACK, Settings, read_models, read_token
+
+    if models and models_file is not None:
+        raise ConfigError("models are named twice: as arguments and by --models-file. Leave one out.")
 
     given: dict[str, Any] = {
         "host": host,
@@ -125,10 +136,14 @@ def serve(
                 style="yellow",
             )
 
+    def named() -> list[Path]:
+        return [*map(find_model, models or pretrained())] if models_file is None else read_models(models_file)
+
     run(
-        [find_model(model) for model in models or pretrained()],
+        named(),
         settings,
         device=device,
         trust_code=trust_code,
         tell=tell,
+        again=None if models_file is None else named,
     )
