@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -187,6 +188,8 @@ class OneFileForm(Form):
     reader: Callable[..., Iterator[Example]]
     writer: Callable[..., list[Path]]
     grouping: Callable[[Iterable[Example]], Iterator[tuple[int, Example]]]
+    several: bool = False
+    """Whether several files may be read, one after the other."""
 
     whole_files = (".jsonl", ".json")
 
@@ -199,14 +202,15 @@ class OneFileForm(Form):
         first_word: int = 0,
     ) -> Iterator[Example]:
         """Read the layout given by the suffix; the file may also end in .gz, .xz or .zst. `keys` apply to .jsonl."""
-        if len(paths) != 1:
+        if len(paths) != 1 and not (self.several and paths):
             given = ", ".join(map(str, paths)) or "nothing"
             raise ConfigError(f"{self.title} are read from one file, but given is {given}. Name {self.layouts}.")
         if columns is not None:
             raise ConfigError(f"columns are for a .tsv file, and {self.title} have none. Leave columns out.")
-        if keys is not None and stem_suffix(paths[0]) not in self.whole_files:
-            raise ConfigError(f"keys are for a .jsonl file, but {paths[0]} is none. Leave keys out.")
-        return self.reader(paths[0], keys, first_word=first_word)
+        for path in paths if keys is not None else ():
+            if stem_suffix(path) not in self.whole_files:
+                raise ConfigError(f"keys are for a .jsonl file, but {path} is none. Leave keys out.")
+        return chain(*[self.reader(path, keys, first_word=first_word) for path in paths])
 
     def write(self, examples: Iterable[Example], folder: Path, name: str, sides: tuple[str, ...]) -> list[Path]:
         return self.writer(examples, folder, name)
@@ -307,4 +311,5 @@ SPEECH = OneFileForm(
     speech,
     write_speech,
     enumerate,
+    several=True,
 )

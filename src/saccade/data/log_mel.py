@@ -31,15 +31,19 @@ def frame_count(samples: int, config: SoundConfig) -> int:
 def log_mel(samples: NDArray[np.float32], rate: int, config: SoundConfig) -> NDArray[np.float32]:
     """Return the frames (frame_count, config.width) of a mono recording; raise DataError if samples are not finite.
 
-    Resample, log-mel spectrogram, normalize each band over the recording, then add derivatives if asked for.
+    Resample, log-mel spectrogram, cut off what is far below the loudest band, normalize, then add derivatives if asked
+    for.
     """
     if not np.isfinite(samples).all():
         raise DataError("the recording has samples that are NaN or infinite. Record or convert it again.")
     tensor = torch.from_numpy(np.array(samples, np.float32))
     bands = spectrogram(resample(tensor, rate, config.rate), config)
-    if config.normalize == "recording":
-        bands = bands - bands.mean(0)
-        bands = bands / bands.square().mean(0).sqrt().clamp_min(_LEAST_DEVIATION)
+    if config.range is not None:
+        bands = bands.clamp_min(float(bands.max()) - config.range * math.log(10) / 10)
+    if config.normalize != "none":
+        over = (0,) if config.normalize == "recording" else (0, 1)
+        bands = bands - bands.mean(over)
+        bands = bands / bands.square().mean(over).sqrt().clamp_min(_LEAST_DEVIATION)
     if config.deltas:
         first = _derivative(bands)
         bands = torch.cat([bands, first, _derivative(first)], 1)

@@ -19,6 +19,8 @@ class AugmentConfig(Config):
 
     speed: Annotated[tuple[Speed, Speed], Field(strict=False)] = (1.0, 1.0)
     """Slowest and fastest speed; a faster voice is also a higher one."""
+    tract: Annotated[tuple[Speed, Speed], Field(strict=False)] = (1.0, 1.0)
+    """Least and most factor by which frequencies rise, as in a shorter vocal tract; the duration stays."""
     frequency_masks: Few = 0
     """Frequency masks for each recording."""
     frequency_width: Few = 8
@@ -36,12 +38,19 @@ class AugmentConfig(Config):
     def _rising(self) -> AugmentConfig:
         if self.speed[0] > self.speed[1]:
             raise ValueError(f"speed is {list(self.speed)}, but must be [slowest, fastest]")
+        if self.tract[0] > self.tract[1]:
+            raise ValueError(f"tract is {list(self.tract)}, but must be [least, most]")
         return self
+
+    @property
+    def warps(self) -> bool:
+        """Whether training changes the speed or the frequencies."""
+        return self.speed != (1.0, 1.0) or self.tract != (1.0, 1.0)
 
     @property
     def changes(self) -> bool:
         """Whether training augments anything."""
-        return self.speed != (1.0, 1.0) or bool(self.frequency_masks or self.time_masks or self.noise)
+        return self.warps or bool(self.frequency_masks or self.time_masks or self.noise)
 
 
 class SoundConfig(Config):
@@ -57,8 +66,11 @@ class SoundConfig(Config):
     """Seconds from one frame to the next."""
     deltas: bool = False
     """Whether a frame also has the first and second derivatives of its bands."""
-    normalize: Literal["recording", "none"] = "recording"
-    """recording: every band has mean 0 and variance 1 over each recording."""
+    range: Annotated[float, Field(gt=0, le=200)] | None = None
+    """Decibels below the loudest band of a recording at which weaker ones are cut off, so that digital silence is no
+    outlier; default: no limit."""
+    normalize: Literal["recording", "level", "none"] = "recording"
+    """recording: every band has mean 0 and variance 1 over each recording; level: all bands together have them."""
     augment: AugmentConfig = AugmentConfig()
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Augmentation of spectrograms: speed perturbation, frequency and time masks, noise.
+"""Augmentation of spectrograms: perturbation of speed and vocal tract, frequency and time masks, noise.
 
 All random numbers come from torch's generator, whose state checkpoints keep, so a resumed run repeats them.
 """
@@ -20,10 +20,10 @@ __all__ = ["SpecAugment"]
 
 
 class SpecAugment:
-    """Changes the frames (B, S, D) of a batch: speed perturbation, then SpecAugment without time warping, then noise.
+    """Changes the frames (B, S, D) of a batch: speeds and vocal tracts, SpecAugment without time warping, then noise.
 
     Masked parts become 0, the mean of a normalized band. Derivatives are changed in the same way as the bands.
-    Papers: Park et al. 2019, arXiv:1904.08779; Ko et al. 2015 for speeds.
+    Papers: Park et al. 2019, arXiv:1904.08779; Ko et al. 2015 for speeds; Jaitly and Hinton 2013 for vocal tracts.
     """
 
     def __init__(self, config: SoundConfig) -> None:
@@ -34,7 +34,7 @@ class SpecAugment:
         settings, frames, mask = self.settings, batch.source, batch.source_mask
         assert frames is not None
         assert mask is not None
-        if settings.speed != (1.0, 1.0):
+        if settings.warps:
             frames, mask = self._faster(frames, mask)
         for _ in range(settings.frequency_masks):
             frames = frames * self._bands(frames)
@@ -45,18 +45,21 @@ class SpecAugment:
         return replace(batch, source=frames, source_mask=mask)
 
     def _faster(self, frames: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Draw a speed for each recording and interpolate its spectrogram: S'[i, f] = S[i · speed, f / speed].
+        """Draw a speed for each recording and interpolate: S'[i, f] = S[i · speed, f / (speed · tract)].
 
         A sound played faster is shorter, and its frequencies are higher. This is what the spectrogram of a resampled
-        recording is, up to the length of the window, and it needs no samples.
+        recording is, up to the length of the window, and it needs no samples. `tract` moves frequencies alone.
         """
         low, high = self.settings.speed
         speed = torch.empty(len(frames), device=frames.device).uniform_(low, high)
+        rise = speed
+        if self.settings.tract != (1.0, 1.0):
+            rise = speed * torch.empty_like(speed).uniform_(*self.settings.tract)
         size = math.ceil(frames.shape[1] / low)
         lengths = (lengths_of(mask) / speed).round().clamp(1, size)
         times = (torch.arange(size, device=frames.device) + 0.5) * speed[:, None] - 0.5  # (B, S')
         times = times.minimum(lengths_of(mask)[:, None] - 1)  # padding is never read
-        bands = self._moved_bands(speed, frames.device)  # (B, mels)
+        bands = self._moved_bands(rise, frames.device)  # (B, mels)
         kinds = frames.unflatten(2, (-1, self.config.mels)).transpose(1, 2)  # (B, 1 or 3, S, mels)
         grid = torch.stack(
             [
@@ -70,12 +73,12 @@ class SpecAugment:
         found = moved.transpose(1, 2).flatten(2).masked_fill(~mask[..., None], 0.0)
         return found, mask
 
-    def _moved_bands(self, speed: Tensor, device: torch.device) -> Tensor:
-        """Return, for each band of the new spectrogram, the place (B, mels) of its frequency / speed in the old one."""
+    def _moved_bands(self, rise: Tensor, device: torch.device) -> Tensor:
+        """Return, for each band of the new spectrogram, the place (B, mels) of its frequency / rise in the old one."""
         low, high = (2595 * math.log10(1 + f / 700) for f in (20.0, self.config.rate / 2))
         step = (high - low) / (self.config.mels + 1)
         centers = low + step * (1 + torch.arange(self.config.mels, device=device))
-        return (_mel(_hertz(centers) / speed[:, None]) - low) / step - 1
+        return (_mel(_hertz(centers) / rise[:, None]) - low) / step - 1
 
     def _bands(self, frames: Tensor) -> Tensor:
         """Return (B, 1, D), 0 for the bands that are masked."""

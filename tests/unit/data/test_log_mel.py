@@ -81,6 +81,24 @@ def test_silence_is_finite(samples, config):
     assert found.shape[1] == config.width
 
 
+@pytest.mark.parametrize("decibels", [20.0, 60.0])
+def test_what_is_far_below_the_loudest_band_is_cut_off(decibels):
+    samples = np.concatenate([np.zeros(4000, np.float32), tone(700, 0.5, noise=0.1), np.zeros(4000, np.float32)])
+    whole = log_mel(samples, 16000, PLAIN)
+    found = log_mel(samples, 16000, PLAIN.model_copy(update={"range": decibels}))
+    floor = whole.max() - decibels / 10 * math.log(10)
+    assert found.min() == pytest.approx(floor, abs=1e-4)
+    assert (whole < floor).any()
+    np.testing.assert_array_equal(found[whole > floor], whole[whole > floor])
+
+
+def test_the_level_is_normalized_over_all_bands_together():
+    plain, config = log_mel(tone(noise=0.2), 16000, PLAIN), SoundConfig(normalize="level")
+    found = log_mel(tone(noise=0.2), 16000, config)
+    np.testing.assert_allclose(found, (plain - plain.mean()) / plain.std(), atol=1e-4)
+    np.testing.assert_allclose(log_mel(4 * tone(noise=0.2), 16000, config), found, atol=1e-3)
+
+
 def test_each_band_is_normalized_over_the_recording():
     found = log_mel(tone(noise=0.2), 16000, SoundConfig())
     np.testing.assert_allclose(found.mean(0), 0, atol=1e-4)

@@ -181,6 +181,22 @@ def test_a_table_without_a_tab_is_refused(tmp_path):
         list(SPEECH.read([tmp_path / "all.tsv"]))
 
 
+def test_several_files_are_read_one_after_the_other(tmp_path):
+    paths = [tmp_path / "real" / "all.tsv", tmp_path / "made" / "all.jsonl"]
+    for path in paths:
+        saved(path.parent / "clip.wav", tone())
+    paths[0].write_text("clip.wav\tone two\n")
+    paths[1].write_text(json.dumps({"sound": "clip.wav", "text": "three"}) + "\n")
+    assert [(one.target, one.sound.path) for one in SPEECH.read(paths)] == [
+        ("one two", paths[0].parent / "clip.wav"),
+        ("three", paths[1].parent / "clip.wav"),
+    ]
+    with pytest.raises(ConfigError, match=r"keys are for a \.jsonl file, but .*all\.tsv is none"):
+        SPEECH.read(paths, keys={"sound": "audio"})
+    with pytest.raises(ConfigError, match=r"read from one file, but given is nothing"):
+        SPEECH.read([])
+
+
 def test_an_unknown_key_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"field 'sond'.*'sound'"):
         SPEECH.read([tmp_path / "all.jsonl"], keys={"sond": "x"})

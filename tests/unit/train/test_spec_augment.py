@@ -29,7 +29,13 @@ def changed(given=None, **settings):
 
 def test_nothing_is_asked_for_by_default():
     assert not SoundConfig().augment.changes
-    for settings in ({"speed": [0.9, 1]}, {"time_masks": 1}, {"frequency_masks": 1}, {"noise": 0.1}):
+    for settings in (
+        {"speed": [0.9, 1]},
+        {"tract": [1, 1.1]},
+        {"time_masks": 1},
+        {"frequency_masks": 1},
+        {"noise": 0.1},
+    ):
         assert SoundConfig(augment=settings).augment.changes
 
 
@@ -106,6 +112,24 @@ def test_another_speed_is_what_resampling_makes(speed):
     own = found.source[0].numpy()[: len(expected)][middle]
     assert np.abs(own.argmax(1) - expected[middle].argmax(1)).max() <= 1
     assert abs(own.max(1).mean() - expected[middle].max(1).mean()) < 1.0
+
+
+@pytest.mark.parametrize("tract", [0.8, 1.25])
+def test_another_vocal_tract_moves_frequencies_and_keeps_times(tract):
+    config = SoundConfig(mels=40, normalize="none")
+    given = torch.from_numpy(log_mel(tone(1000, 0.4), 16000, config))[None]
+    moved = SpecAugment(SoundConfig(mels=40, augment={"tract": [tract, tract]}))(
+        Batch(source=given, source_mask=torch.ones(given.shape[:2], dtype=torch.bool))
+    )
+    assert moved.source_mask.sum() == given.shape[1]
+    expected = log_mel(tone(1000 * tract, 0.4), 16000, config)[10]
+    assert abs(int(moved.source[0, 10].argmax()) - int(expected.argmax())) <= 1
+    assert int(moved.source[0, 10].argmax()) != int(given[0, 10].argmax())
+
+
+def test_an_impossible_vocal_tract_is_reported():
+    with pytest.raises(ValueError, match=r"tract is \[1.2, 0.9\], but must be \[least, most\]"):
+        SoundConfig(augment={"tract": [1.2, 0.9]})
 
 
 def test_noise_has_the_deviation_asked_for():
