@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from helpers.processes import quick_workers
 from helpers.server import Running
 from helpers.tasks import CASES, EXTEND, digit_files, write_drawings
 from saccade.cli import main
@@ -25,7 +26,16 @@ DOCS = ROOT / "docs"
 PAGES = [DOCS / f"{name}.md" for name in ("captioning", "self-attention", "serve")]
 PAGES += [
     DOCS / "how-to" / f"{name}.md"
-    for name in ("extend", "few-shot", "glimpses", "image-generation", "resume-and-scale", "serve", "speech-data")
+    for name in (
+        "extend",
+        "few-shot",
+        "glimpses",
+        "image-generation",
+        "resume-and-scale",
+        "scale",
+        "serve",
+        "speech-data",
+    )
 ]
 RUN_ELSEWHERE = {"README.md", "first-model.md", "own-data.md", "figures.md", "pointer-networks.md", "chat.md"} | {
     "questions.md",
@@ -42,6 +52,7 @@ NOT_RUN = {
     "saccade data fsdd": "the same",
     "saccade train fsdd": "the same",
     "MASTER_ADDR": "several nodes are several machines",
+    "saccade predict runs/demo --file sentences.txt --out answers-by-ray.jsonl": "tests/ray runs it",
 }
 """Beginnings of commands that cannot run here, and why."""
 QUICK = {"steps": 3, "precision": "fp32", "device": "cpu"}
@@ -72,6 +83,7 @@ def shop(tmp_path_factory, translator):
     write_drawings(folder, 3, 2).rename(folder / "letters")
     Image.open(digit_files(folder)[0]).save(folder / "digit.png")
     (folder / "token.txt").write_text("secret")
+    (folder / "sentences.txt").write_text("ant bee\ndog\n")
     (folder / "examples").symlink_to(EXTEND.parent)
     return folder
 
@@ -139,6 +151,7 @@ def run_python(code, path, request):
 def test_every_block_runs(path, shop, monkeypatch, request):
     monkeypatch.chdir(shop)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    quick_workers(monkeypatch)
     text, found = path.read_text(encoding="utf-8"), blocks(path)
     names = iter(re.findall(r"Save this as `([\w.]+)`", text))
     for language, content in found:

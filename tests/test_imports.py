@@ -73,7 +73,7 @@ MAY_IMPORT = {
     "runs": CORE | {"", "corpora", "data", "metrics", "look", "train", "recipes", "prediction", "pretrained", "tasks"},
     "api": CORE
     | {"data", "prediction", "pretrained", "runs", "tasks", "trace", "train.checkpoint", "train.accelerators"},
-    "bulk": {"api", "errors"},
+    "bulk": FIRST | {"api", "data", "prediction", "pretrained", "runs", "tasks", "train"},
     "experiments": {"api", "data", "errors", "outside", "recipes", "runs", "tasks", "train"},
     "serve": {
         "",
@@ -96,6 +96,7 @@ MAY_IMPORT = {
         "corpora",
         "data",
         "api",
+        "bulk",
         "look",
         "prediction",
         "pretrained",

@@ -216,6 +216,9 @@ class Prediction:
     notes: list[str] = field(default_factory=list)
     """What the model did not read of its input, such as words that it does not know."""
 
+    error: str = ""
+    """Why there is no answer, for an input that could not be read."""
+
     @property
     def links(self) -> list[tuple[int, int]]:
         """The links (source word, written word) of each word to the source word that it attends to most."""
@@ -262,6 +265,8 @@ class Prediction:
             plain["words"] = [{"text": word.text, "begin": word.begin, "end": word.end} for word in self.words]
         if self.notes:
             plain["notes"] = self.notes
+        if self.error:
+            plain["error"] = self.error
         if self.copied is not None:
             plain["copied"] = [round(share, 4) for share in self.copied]
         if self.attention:

@@ -76,3 +76,22 @@ def _main(printed: Path, arguments: list[str], before, given: tuple) -> None:
 
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def quick_workers(monkeypatch) -> None:
+    """Let workers start as forks of a process that has imported everything, in place of a new interpreter."""
+    from saccade.runs import crew
+
+    monkeypatch.setattr(crew, "get_context", _checked_context)
+
+
+def quick_workers_here() -> None:
+    """The same, in a process of a `Run`."""
+    from saccade.runs import crew
+
+    crew.get_context = _checked_context
+
+
+def _checked_context(method: str):
+    assert method == "spawn"
+    return _server

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from saccade.errors import DataError
@@ -13,9 +14,9 @@ from saccade.tasks.inputs import Input, Opened, name_of, size_of
 if TYPE_CHECKING:
     from saccade.tasks.base import Task
 
-__all__ = ["blank", "in_batches", "stream"]
+__all__ = ["WINDOW", "blank", "in_batches", "stream"]
 
-_WINDOW = 32
+WINDOW = 32
 """Number of batches in a window; inputs are sorted by length within a window."""
 _TOKENS = 8192
 """Maximum tokens of a batch, including padding."""
@@ -59,9 +60,9 @@ def stream(
     """Yield predictions for any number of inputs, in order and in bounded memory; empty texts get empty predictions.
 
     A None among the inputs flushes: all earlier predictions are yielded before the next input is read. `on_error` is
-    called with the reason for each input that is invalid, too long or unreadable; its prediction is empty. Without
-    `on_error`, such an input raises DataError. `workers` share the batches of a window. `stop` is called between search
-    steps, or between batches with `workers`.
+    called with the reason for each input that is invalid, too long or unreadable; its prediction is empty but for the
+    reason. Without `on_error`, such an input raises DataError. `workers` share the batches of a window. `stop` is
+    called between search steps, or between batches with `workers`.
     """
 
     def predict(batches: list[list[_Ready]]) -> Iterable[list[Prediction]]:
@@ -79,7 +80,7 @@ def stream(
             number += 1
             window.append((number, _ready(task, number, given, on_error)))
             held += size_of(window[-1][1])
-        if len(window) >= size * _WINDOW or held > _HELD or (given is None and window):
+        if len(window) >= size * WINDOW or held > _HELD or (given is None and window):
             yield from _window(task, window, size, predict, on_error, several)
             window, held = [], 0
     yield from _window(task, window, size, predict, on_error, several)
@@ -99,17 +100,28 @@ def _ready(
     if _is_blank(given):
         return blank(given)
     fault = None if isinstance(given, Opened) else task.reads.fault(given)
+    if fault is not None:
+        return _refused(given, fault, f"input {number} {fault}", on_error)
     try:
-        if fault is not None:
-            raise DataError(f"input {number} {fault}")
         ready: _Ready = task.opened(given)
     except DataError as error:
-        why = str(error) if fault or name_of(given) is not None else f"input {number}: {error}"
-        if on_error is None:
-            raise DataError(why) from error
-        on_error(why)
-        return blank(given)
+        why = str(error) if name_of(given) is not None else f"input {number}: {error}"
+        return _refused(given, str(error), why, on_error, error)
     return ready
+
+
+def _refused(
+    given: _Ready,
+    why: str,
+    message: str,
+    on_error: Callable[[str], None] | None,
+    cause: DataError | None = None,
+) -> Prediction:
+    """Return the prediction of an input that cannot be read; without `on_error`, raise DataError with the message."""
+    if on_error is None:
+        raise DataError(message) from cause
+    on_error(message)
+    return replace(blank(given), error=why)
 
 
 def _window(
@@ -126,11 +138,8 @@ def _window(
     sized = sorted((length, number, given) for length, (number, given) in zip(lengths, rest, strict=True))
     while sized and sized[-1][0] > task.longest:
         length, number, given = sized.pop()
-        why = f"input {number} has {length:,} tokens, but this model reads at most {task.longest:,}. Split it."
-        if on_error is None:
-            raise DataError(why)
-        on_error(why)
-        found[number] = blank(given)
+        why = f"has {length:,} tokens, but this model reads at most {task.longest:,}. Split it."
+        found[number] = _refused(given, why, f"input {number} {why}", on_error)
     batches = list(_cut(sized, size))[::-1]  # longest first, so that workers finish at about the same time
     if workers is not None:  # several batches per call, for continuous batching
         batches = _loads(batches, size, workers)

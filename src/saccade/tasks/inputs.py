@@ -80,6 +80,8 @@ class Modality(ABC):
     """Name in the HTTP API and in messages."""
     large: ClassVar[bool] = False
     """Whether inputs take much memory, so that search batches are small."""
+    fields: tuple[str, ...] = ()
+    """Names of the fields of an input that is an object; empty for other inputs."""
 
     def is_one(self, given: Any) -> bool:
         """Return whether this is a single input, valid or not, rather than a collection of inputs."""
@@ -247,6 +249,7 @@ class Dialogue(Modality):
     """The turns of a dialogue, oldest first, of which the last is to be answered; a plain text is a single turn."""
 
     name = "dialogue"
+    fields = ("turns",)
 
     def is_one(self, given: Any) -> bool:
         return isinstance(given, Mapping) or super().is_one(given)

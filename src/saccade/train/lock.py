@@ -24,8 +24,8 @@ _NAME = ".saccade.lock"
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock; raise ConfigError if another run holds it.
+def locked(folder: Path, run: str = "training run") -> Iterator[None]:
+    """Hold the folder's lock; raise ConfigError if another run holds it. `run`: what it is called in messages.
 
     The lock is a flock on an open file. It ends with the process, even a killed one, so a leftover lock file does not
     block later runs. If the file system cannot lock, the run logs a warning and continues.
@@ -33,7 +33,7 @@ def locked(folder: Path) -> Iterator[None]:
     path, made = folder / _NAME, not folder.exists()
     with wrap_os_errors(path):
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor = _open_and_lock(path)
+        descriptor = _open_and_lock(path, run)
     try:
         yield
     finally:
@@ -45,12 +45,12 @@ def locked(folder: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
-def _open_and_lock(path: Path) -> int:
+def _open_and_lock(path: Path, run: str) -> int:
     """Open and lock the lock file; return its descriptor."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            if not _lock(descriptor, path.parent) or _is(path, descriptor):
+            if not _lock(descriptor, path.parent, run) or _is(path, descriptor):
                 _sign(descriptor)
                 return descriptor
         except BaseException:
@@ -59,7 +59,7 @@ def _open_and_lock(path: Path) -> int:
         os.close(descriptor)  # the previous run deleted this file between open and lock: lock a new one
 
 
-def _lock(descriptor: int, folder: Path) -> bool:
+def _lock(descriptor: int, folder: Path, run: str) -> bool:
     """Lock an open file; return False if the file system cannot lock."""
     try:
         if fcntl is None:
@@ -68,13 +68,14 @@ def _lock(descriptor: int, folder: Path) -> bool:
     except OSError as error:
         if error.errno == errno.EWOULDBLOCK:
             raise ConfigError(
-                f"another training run{_signature(descriptor)} is writing to {folder}. Wait until it has ended or stop "
+                f"another {run}{_signature(descriptor)} is writing to {folder}. Wait until it has ended or stop "
                 "it, or choose another --out."
             ) from None
         logging.getLogger("saccade").warning(
-            "%s cannot be locked (%s); continuing without a lock. Start no second training run in this folder.",
+            "%s cannot be locked (%s); continuing without a lock. Start no second %s in this folder.",
             folder,
             error.strerror,
+            run,
         )
         return False
     return True

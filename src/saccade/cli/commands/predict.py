@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from saccade.cli.terminal import echo, model_and_inputs, one_line, print_error, print_notes
+from saccade.cli.terminal import echo, model_and_inputs, one_line, print_error, print_notes, print_status
 
 if TYPE_CHECKING:
     from saccade.api import Model
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from saccade.tasks.inputs import Modality
 
 __all__ = ["predict"]
+
+_EVERY = 30
+"""Seconds between lines about the progress of a file."""
 
 
 def predict(
@@ -30,7 +34,19 @@ def predict(
             "passage, or a folder of labeled images and images to classify; default: lines of --file or stdin."
         ),
     ] = None,
-    file: Annotated[Path | None, typer.Option(help="File to read lines from; also .gz, .xz or .zst.")] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="File to read lines from, also .gz, .xz or .zst; with --out .parquet too.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="With --file: .jsonl or .parquet to write, with line numbers. Run again to continue."),
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(help="With --out: field of JSON lines, or column of Parquet, to read; default: text.")
+    ] = None,
+    engine: Annotated[
+        Literal["local", "ray"], typer.Option(help="With --out: what runs the workers, this machine or Ray.")
+    ] = "local",
     beam: Annotated[int | None, typer.Option(min=1, help="Beam width; 1 is greedy search.")] = None,
     nbest: Annotated[int | None, typer.Option(min=1, help="Answers to each input.")] = None,
     sample: Annotated[
@@ -117,7 +133,6 @@ def predict(
         if workers > 1:
             raise ConfigError(f"{workers} workers have one thread each. Give --workers or --threads.")
         torch.set_num_threads(threads)
-    loaded = load(place, device=device, trust_code=trust_code)
     options: dict[str, Any] = {
         "beam": beam,
         "nbest": nbest,
@@ -140,6 +155,29 @@ def predict(
         "precision": precision,
     }
     chosen = {name: value for name, value in options.items() if value is not None}
+    for_files = {"--column": column, "--engine": engine != "local"}
+    for_lines = {
+        "a text": words,
+        "--nbest": nbest,
+        "--threads": threads,
+        "--timestamps": timestamps,
+        "--window": window,
+        "--links": links,
+        "--format": format != "text" or as_json,
+    }
+    for name, given in (for_files if out is None else for_lines).items():
+        if given:
+            other = (
+                "needs --file and --out. Add them" if out is None else "cannot be combined with --out. Leave one out"
+            )
+            raise ConfigError(f"{name} {other}.")
+    if out is not None:
+        if file is None:
+            raise ConfigError("--out needs --file: only a file can be read again from where a killed run ended.")
+        settings = {"column": column, "engine": engine, "workers": workers, "device": device, "prefix": prefix}
+        _predict_file(place, file, out, settings | {"trust_code": trust_code}, chosen)
+        return
+    loaded = load(place, device=device, trust_code=trust_code)
     _check_sampling(chosen, loaded.search(**chosen).sample)
     format = "jsonl" if as_json else format
     refused: list[str] = []
@@ -172,6 +210,29 @@ def predict(
             echo("\t".join([*texts, *pharaoh]))
     print_notes([*notes])
     if refused:
+        raise typer.Exit(1)
+
+
+def _predict_file(place: Path, file: Path, out: Path, settings: dict[str, Any], options: dict[str, Any]) -> None:
+    """Predict a file into another, and print how far it is every so often."""
+    from saccade.bulk import Finished, predict_file
+
+    began = said = time.monotonic()
+
+    def watch(so_far: Finished) -> None:
+        nonlocal said
+        if (now := time.monotonic()) - said >= _EVERY:
+            said = now
+            print_status(f"  {so_far.rows:,} rows, {(so_far.rows - so_far.kept) / (now - began):,.0f} rows/s")
+
+    try:
+        done = predict_file(place, file, out, watch=watch, **settings, **options)
+    except KeyboardInterrupt:
+        print_status("Stopped. Run the same command again to continue after the last finished batch.")
+        raise typer.Exit(1) from None
+    kept = f" ({done.kept:,} of them by an earlier run)" if done.kept else ""
+    print_status(f"{out} has {done.rows:,} rows{kept}; {done.failed:,} failed, see their field error.")
+    if done.failed:
         raise typer.Exit(1)
 
 

@@ -5,13 +5,12 @@ import doctest
 import numpy as np
 import pytest
 
-from saccade import bulk
-from saccade.bulk import Predictor
+from saccade.bulk import Predictor, predictor
 from saccade.errors import ConfigError, DataError
 
 
 def test_the_example_of_the_docstring():
-    found = doctest.testmod(bulk)
+    found = doctest.testmod(predictor)
     assert (found.attempted, found.failed) == (1, 0)
 
 
