@@ -120,8 +120,12 @@ class Tape:
 
     def mean(self, sites: Sequence[str], head: int | None = None) -> Tensor:
         """Return the mean weights (B, T, S) of some sites, and over their heads if `head` is None."""
-        seen = [self[self._prefix + site].float() for site in sites]
-        return torch.stack([part.mean(1) if head is None else part[:, head] for part in seen]).mean(0)
+        seen = [self[self._prefix + site] for site in sites]
+        seen = seen if head is None else [part[:, head, None] for part in seen]
+        if len({part.shape[1] for part in seen}) > 1:  # sites count alike, whatever their heads
+            seen = [part.mean(1, keepdim=True, dtype=torch.float32) for part in seen]
+        parts = torch.stack(seen) if len(seen) > 1 else seen[0][None]  # (sites, B, H, T, S)
+        return parts.mean((0, 2), dtype=torch.float32)
 
     def __contains__(self, site: object) -> bool:
         return site in self._chunks

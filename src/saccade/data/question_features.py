@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -17,19 +18,30 @@ from saccade.data.features import Feature, TokenFeature, texts_of
 from saccade.data.store import Column, Numbered
 from saccade.data.tokenizer import Offsets, Tokenizer
 
-__all__ = ["MATCHES", "MatchFeature", "SpanFeature", "matches", "padded_matches", "question_features", "token_spans"]
+__all__ = [
+    "MATCHES",
+    "SENTENCE_MATCHES",
+    "MatchFeature",
+    "SpanFeature",
+    "matches",
+    "padded_matches",
+    "question_features",
+    "token_spans",
+]
 
-MATCHES = 8
-"""Features of a token, see `matches`."""
+MATCHES, SENTENCE_MATCHES = 8, 2
+"""Features of a token, and of its sentence, see `matches`."""
 _STEM = 5
 """Letters of a word's beginning that stand for its stem."""
+_ENDS = frozenset(".!?")
 _NEAR = 8
 """Tokens to each side that count as near."""
 
 
-def matches(passage: Sequence[str], question: Sequence[str]) -> NDArray[np.float32]:
+def matches(passage: Sequence[str], question: Sequence[str], *, sentences: bool = False) -> NDArray[np.float32]:
     """Compare the tokens of a passage with those of a question: features (S, MATCHES), each from 0 to 1.
 
+    With `sentences`, SENTENCE_MATCHES more, see `_sentence_matches`.
     The features: whether the token is in the question exactly, in lower case, or by its stem; the lower-case match
     divided by the token's count in the passage; the share of the question's words near it; whether it is capitalized,
     has a digit, is punctuation.
@@ -54,7 +66,26 @@ def matches(passage: Sequence[str], question: Sequence[str]) -> NDArray[np.float
     if len(found):
         weight = np.convolve(found[:, 3], np.ones(2 * _NEAR + 1), "full")[_NEAR : _NEAR + len(found)]
         found[:, 4] = np.minimum(weight / max(len(asked), 1), 1)
-    return found
+    return np.concatenate([found, _sentence_matches(lower, asked)], 1) if sentences else found
+
+
+def _sentence_matches(passage: Sequence[str], asked: set[str]) -> NDArray[np.float32]:
+    """Compare the sentences of a passage with the words of a question: features (S, SENTENCE_MATCHES) of their tokens.
+
+    A sentence has the weight Σ log((n + 1) / n_w) over the question's words w in it, by their stems; n_w of the n
+    sentences have the word. The features: the weight divided by the largest one, and by its greatest possible value.
+    """
+    ends = np.array([word in _ENDS for word in passage], np.int64)
+    places = (np.cumsum(ends) - ends).tolist()  # the number of each token's sentence
+    words: list[set[str]] = [set() for _ in range(places[-1] + 1)] if places else []
+    stems = {word[:_STEM] for word in asked}
+    for word, place in zip(passage, places, strict=True):
+        words[place] |= {word[:_STEM]} & stems
+    having = Counter(word for own in words for word in own)
+    weights = [sum(math.log((len(words) + 1) / having[word]) for word in own) for own in words]
+    largest, most = max(weights, default=0.0), len(stems) * math.log(len(words) + 1)
+    rows = [(weights[place] / (largest or 1.0), weights[place] / (most or 1.0)) for place in places]
+    return np.array(rows, np.float32).reshape(-1, SENTENCE_MATCHES)
 
 
 def _is_word(token: str) -> bool:
@@ -73,7 +104,7 @@ def token_spans(offsets: Offsets, spans: Sequence[tuple[int, int]]) -> list[tupl
 
 def padded_matches(rows: Sequence[NDArray[np.float32]], mask: Tensor) -> Tensor:
     """Pad the matches of some passages to the shape of their mask."""
-    found = torch.zeros(*mask.shape, MATCHES)
+    found = torch.zeros(*mask.shape, rows[0].shape[-1])
     for row, part in enumerate(rows):
         found[row, : len(part)] = torch.from_numpy(part)
     return found
@@ -129,23 +160,27 @@ class EvidenceFeature(SpanFeature):
 class MatchFeature(Feature):
     """How the passage's tokens match the question, in 255ths; see `matches`."""
 
-    name, dtype, width = "matches", np.uint8, MATCHES
+    name, dtype = "matches", np.uint8
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
+    def __init__(self, tokenizer: Tokenizer, *, sentences: bool = False) -> None:
+        self.tokenizer, self.sentences = tokenizer, sentences
+        self.width = MATCHES + sentences * SENTENCE_MATCHES
 
     def encode(self, chunk: Sequence[Numbered]) -> Sequence[Any]:
         sides = [_words(self.tokenizer, texts_of(chunk, name)) for name in ("source", "question")]
-        return [np.rint(matches(*pair).ravel() * 255).astype(np.uint8) for pair in zip(*sides, strict=True)]
+        return [np.rint(matches(*pair, sentences=self.sentences).ravel() * 255).astype(np.uint8) for pair in zip(*sides, strict=True)]
 
     def collate(
         self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]
     ) -> dict[str, Tensor]:
         values, sizes = column.rows(rows)
         parts = np.split(
-            (values.astype(np.float32) / np.float32(255)).reshape(-1, MATCHES), np.cumsum(sizes // MATCHES)[:-1]
+            (values.astype(np.float32) / np.float32(255)).reshape(-1, self.width), np.cumsum(sizes // self.width)[:-1]
         )
         return {"matches": padded_matches(parts, made["source_mask"])}
+
+    def fingerprint(self) -> Any:
+        return [self.name, self.width]
 
 
 def _words(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[str]]:
@@ -154,9 +189,11 @@ def _words(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[str]]:
     return [[text[begin:end] for begin, end in own] for text, own in zip(texts, offsets, strict=True)]
 
 
-def question_features(tokenizer: Tokenizer, *, with_matches: bool, with_evidence: bool = False) -> list[Feature]:
+def question_features(
+    tokenizer: Tokenizer, *, with_matches: bool, sentences: bool = False, with_evidence: bool = False
+) -> list[Feature]:
     """Return the features of questions on passages."""
     found: list[Feature] = [TokenFeature("source", tokenizer), QuestionTokens(tokenizer), SpanFeature(tokenizer)]
     if with_evidence:
         found.append(EvidenceFeature(tokenizer))
-    return [*found, MatchFeature(tokenizer)] if with_matches else found
+    return [*found, MatchFeature(tokenizer, sentences=sentences)] if with_matches else found

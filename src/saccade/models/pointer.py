@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import torch
-import torch.nn.functional as F
 from pydantic import model_validator
 from torch import Tensor
 
@@ -15,6 +14,7 @@ from saccade.attention.tape import Tape
 from saccade.batch import COPY, UNK, Batch
 from saccade.config import Config, Index
 from saccade.errors import ConfigError, DataError, unknown_name
+from saccade.kernels.mixture import mixture
 from saccade.models.base import Seq2Seq
 from saccade.models.heads import build_head
 
@@ -116,12 +116,7 @@ class Pointer(Seq2Seq):
 
         copies (B, S); K·B = N rows of hypotheses share them.
         """
-        words, gate = logits.float().split([self.vocabulary, 1], -1)
-        weights = torch.sigmoid(-gate) * self._weights(tape, logits.shape[1])
-        places = _repeated(copies, len(logits))[:, None].expand_as(weights)
-        written = torch.sigmoid(gate) * torch.softmax(words, -1)
-        both = F.pad(written, (0, copies.shape[1])).scatter_add(-1, places, weights)
-        return both.clamp_min(torch.finfo(both.dtype).tiny).log()
+        return mixture(logits, tape.mean(self.sites, self.head)[:, -logits.shape[1] :], copies)
 
     @torch.no_grad()
     def copied(self, batch: Batch, logits: Tensor, logs: Tensor, tape: Tape) -> Tensor:
@@ -150,7 +145,3 @@ def _copies(batch: Batch) -> Tensor:
     if batch.copies is None:
         raise DataError("a model with output: pointer needs Batch.copies. OpenVocabulary(tokenizer, text) has them.")
     return batch.copies
-
-
-def _repeated(rows: Tensor, count: int) -> Tensor:
-    return rows if len(rows) == count else rows.repeat_interleave(count // len(rows), 0)

@@ -16,11 +16,12 @@ from saccade.config import Config, Depth, Share, Width
 from saccade.errors import ConfigError, DataError
 from saccade.kernels.dropout import Dropout
 from saccade.layers.cells import CellStack
-from saccade.layers.encoder import RecurrentEncoder
+from saccade.layers.encoder import Encoder, RecurrentEncoder
 from saccade.layers.initial_state import build_initial_state
 from saccade.models.base import Seq2Seq, check_fed, inputs_of
 from saccade.models.family import Family
-from saccade.models.model_config import AttentionConfig, CellName, InitConfig
+from saccade.models.model_config import AttentionConfig, CellName, InitConfig, SelfAttentionConfig
+from saccade.models.transformer import TransformerConfig
 
 __all__ = ["FIRST", "Choice", "Memory", "PointerNetwork", "PointerNetworkConfig", "State"]
 
@@ -56,7 +57,7 @@ class PointerNetwork(Seq2Seq):
 
     x (B, S, D) are embedded points, and y[t-1] is the position chosen last: the decoder reads the point itself. The
     attention is not blended to a context. The last position of every input is the end; pointing at it ends the answer.
-    The encoder's last state is the decoder's first. Under teacher forcing y is known, so the decoder runs over all
+    A recurrent encoder's last state is the decoder's first; of another encoder it is tanh(W · the mean of e). Under teacher forcing y is known, so the decoder runs over all
     steps in one call, and so does the attention.
 
     `choose`: with "once" a position can be chosen only once. With "every", the end in addition only after all others.
@@ -66,7 +67,7 @@ class PointerNetwork(Seq2Seq):
 
     def __init__(
         self,
-        encoder: RecurrentEncoder,
+        encoder: Encoder,
         cells: CellStack,
         attention: Attention,
         dimensions: int,
@@ -83,7 +84,7 @@ class PointerNetwork(Seq2Seq):
         self.embedding = nn.Linear(dimensions, cells.input_width)
         self.special = nn.Embedding(2, cells.input_width)  # vectors of BOS and of the end position
         self.encoder, self.cells, self.attention = encoder, cells, attention
-        self.first_state = build_initial_state("final", encoder, cells)
+        self.first_state = build_initial_state("final" if isinstance(encoder, RecurrentEncoder) else "mean", encoder, cells)
         self.vocabulary, self.choose, self.dropout = FIRST, choose, dropout
         name_sites(self)
 
@@ -186,8 +187,14 @@ class PointerNetworkConfig(Family):
     width: Width = 256
     """Width of the decoder; the directions of a bidirectional encoder have half of it each."""
     layers: Depth = 1
+    encoder: Literal["recurrent", "transformer"] = "recurrent"
+    """recurrent: the paper's; transformer: self-attention between the points, pre-norm."""
+    encoder_layers: Depth | None = None
+    """For a Transformer encoder; default: `layers`."""
+    heads: Width = 8
+    """For a Transformer encoder."""
     bidirectional: bool = False
-    """Whether the encoder reads in both directions; the paper's does not."""
+    """Whether a recurrent encoder reads in both directions; the paper's does not."""
     dropout: Share = 0.0
     """Dropout of the embedded points, between layers and of the query."""
     score: Annotated[str, AfterValidator(lambda name: AttentionConfig(score=name).score)] = "additive"
@@ -196,18 +203,34 @@ class PointerNetworkConfig(Family):
 
     def pointer_network(self, points: PointsConfig) -> PointerNetwork:
         """Build a model that reads points and writes their positions."""
-        if self.bidirectional and self.width % 2:
-            raise ConfigError(f"model.width is {self.width}, but two directions need an even one.")
-        own, drops = self.width // (1 + self.bidirectional), Dropout(self.dropout)
-        encoder = RecurrentEncoder(
-            self.cell, self.embedding, own, self.layers, bidirectional=self.bidirectional, dropout=drops
-        )
+        drops = Dropout(self.dropout)
+        encoder = self._recurrent(drops) if self.encoder == "recurrent" else self._transformer()
         cells = CellStack(self.cell, self.embedding, self.width, self.layers, dropout=drops)
         attention = AttentionConfig(score=self.score, score_options=self.score_options).build(self.width, encoder.width)
         assert isinstance(attention, Attention)
         model = PointerNetwork(encoder, cells, attention, points.dimensions, choose=points.choose, dropout=drops)
         self.init.apply(model)
         return model
+
+    def _recurrent(self, drops: Dropout) -> RecurrentEncoder:
+        if self.bidirectional and self.width % 2:
+            raise ConfigError(f"model.width is {self.width}, but two directions need an even one.")
+        own = self.width // (1 + self.bidirectional)
+        return RecurrentEncoder(
+            self.cell, self.embedding, own, self.layers, bidirectional=self.bidirectional, dropout=drops
+        )
+
+    def _transformer(self) -> Encoder:
+        if self.embedding != self.width:
+            raise ConfigError(f"model.embedding is {self.embedding}, but a Transformer encoder needs model.width, {self.width}.")
+        return TransformerConfig(
+            width=self.width,
+            feed_forward=4 * self.width,
+            layers=self.encoder_layers or self.layers,
+            dropout=self.dropout,
+            norm="pre",
+            attention=SelfAttentionConfig(score="scaled-dot", heads=self.heads),
+        ).encoder_of_vectors()
 
 
 class PointsConfig(Config):

@@ -29,6 +29,8 @@ class SpanReaderConfig(Config):
 
     matches: bool = True
     """Whether the reader sees which words of the passage occur in the question, and how rare they are."""
+    sentences: bool = False
+    """Whether the reader also sees how many of the question's words each sentence has, weighted by their rarity."""
     align: bool = True
     """Whether each word of the passage attends to similar words of the question."""
     joint: bool = False

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from saccade.batch import EOS, SPECIALS
-from saccade.data.question_features import matches
 from saccade.data.tokenizer import Offsets, Tokenizer, words_of
 from saccade.errors import DataError
 from saccade.prediction import Side, side
 from saccade.tasks.spans import Span
 
 __all__ = ["Asked", "Window", "windows_of"]
+
+
+Compare = Callable[[Sequence[str], Sequence[str]], Any]
 
 
 class Asked(NamedTuple):
@@ -114,10 +116,10 @@ _WHOLE = "the question"
 """The single row of attention whose query is the whole question."""
 
 
-def windows_of(number: int, asked: Asked, tokenizer: Tokenizer, size: int, *, with_matches: bool) -> list[Window]:
-    """Return the windows of `size` tokens of a passage, which overlap by half."""
+def windows_of(number: int, asked: Asked, tokenizer: Tokenizer, size: int, compare: Compare | None) -> list[Window]:
+    """Return the windows of `size` tokens of a passage, which overlap by half; `compare` returns its matches."""
     question, passage = Read.of(asked.question, tokenizer), Read.of(asked.passage, tokenizer)
-    found = matches(passage.spelled, question.spelled) if with_matches else None
+    found = None if compare is None else compare(passage.spelled, question.spelled)
     if len(passage.tokens) <= size:
         return [Window(number, question, passage, found)]
     starts = range(0, len(passage.tokens) - size // 2, max(size // 2, 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from saccade.batch import EOS, AskedBatch
 from saccade.data.example import Example
 from saccade.data.features import Feature
 from saccade.data.forms import QUESTIONS
-from saccade.data.question_features import MATCHES, padded_matches, question_features
+from saccade.data.question_features import MATCHES, SENTENCE_MATCHES, matches, padded_matches, question_features
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.errors import ConfigError, DataError
 from saccade.models import build_head
@@ -57,8 +58,9 @@ class Questions(Task):
         return self.tokenizers.source
 
     def _build(self) -> SpanReader:
-        settings = self.recipe.model_settings()
-        made: SpanReader = build_head(self.head, settings, len(self.source), MATCHES, config=self.recipe.reader)
+        settings, reader = self.recipe.model_settings(), self.recipe.reader
+        count = MATCHES + reader.sentences * SENTENCE_MATCHES
+        made: SpanReader = build_head(self.head, settings, len(self.source), count, config=reader)
         return made
 
     @classmethod
@@ -74,7 +76,10 @@ class Questions(Task):
 
     def features(self, split: Split) -> list[Feature]:
         guided = any(isinstance(term, GuidedHops) for term in self.terms.values())
-        return question_features(self.source, with_matches=self.recipe.reader.matches, with_evidence=guided)
+        reader = self.recipe.reader
+        return question_features(
+            self.source, with_matches=reader.matches, sentences=reader.sentences, with_evidence=guided
+        )
 
     def objective(self) -> SpanLoss:
         return span_loss(self)
@@ -125,7 +130,8 @@ class Questions(Task):
     def _windows(self, number: int, asked: Asked) -> list[Window]:
         reader = self.recipe.reader
         size = min(reader.window, self.room or reader.window)
-        return windows_of(number, asked, self.source, size, with_matches=reader.matches)
+        compare = partial(matches, sentences=reader.sentences) if reader.matches else None
+        return windows_of(number, asked, self.source, size, compare)
 
     def _spans(self, logs: Any, window: Window, count: int) -> list[Span]:
         """Return the best answers in a window, and "no answer"."""
