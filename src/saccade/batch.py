@@ -24,6 +24,7 @@ __all__ = [
     "UNK",
     "AskedBatch",
     "Batch",
+    "DialogueBatch",
     "EpisodeBatch",
     "check_tokens",
     "read",
@@ -191,6 +192,17 @@ class AskedBatch(Batch):
     matches: Tensor | None = read("source", None, counts=False)  # computed from source and question
     spans: Tensor | None = None
     evidence: Tensor | None = None
+
+
+@pytree.node
+class DialogueBatch(Batch):
+    """Histories of dialogues (`source`).
+
+    turns (B, K, L): for models that read turn by turn, nothing but room for K turns of up to L words. On a GPU, a
+    model would have to wait to read these numbers from the source.
+    """
+
+    turns: Tensor | None = read(None, None, counts=False)
 
 
 @pytree.node

@@ -56,9 +56,9 @@ class OverWords(Seq2Seq):
     The last word of the source is the end.
     """
 
-    def __init__(self, choose: str) -> None:
+    def __init__(self, choose: str, **settings: Any) -> None:
         super().__init__()
-        family = configure("pointer-network", **MODELS["pointer-network"].tiny)
+        family = configure("pointer-network", **MODELS["pointer-network"].tiny | settings)
         self.inner = build_head("pointer_network", family, PointsConfig(choose=choose))
         self.register_buffer("table", torch.rand(VOCABULARY, 2, generator=torch.Generator().manual_seed(5)))
 
@@ -119,7 +119,9 @@ ENGINES: dict[str, Callable[[], Seq2Seq]] = {
         f"{name}, captioner": partial(build_captioner, name, VOCABULARY, **entry.tiny)
         for name, entry in presets_for("captioner").items()
     },
-    **{f"pointer-network, {choose}": partial(OverWords, choose) for choose in ("any", "once", "every")},
+    "pointer-network, any": partial(OverWords, "any"),
+    "pointer-network, once": partial(OverWords, "once"),
+    "pointer-network, every": partial(OverWords, "every", encoder="transformer", embedding=8, width=8, heads=2),
     **{f"{name}, words": partial(heard, name) for name in presets_for("recognizer")},
     "las, convolution": partial(heard, "las", sound_encoder={"kind": "convolution", "factor": 4, "channels": 2}),
     "las, location": partial(heard, "las", attention={"score": "location-aware", "score_options": {"kernel": 3}}),

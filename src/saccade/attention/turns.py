@@ -33,8 +33,11 @@ class Turns:
     flat: Tensor
 
     @classmethod
-    def starting(cls, starts: Tensor, mask: Tensor) -> Turns:
-        """Build turns from the positions (B, S) where one begins; the first position begins one in any case."""
+    def starting(cls, starts: Tensor, mask: Tensor, room: tuple[int, int] | None = None) -> Turns:
+        """Build turns from the positions (B, S) where one begins; the first position begins one in any case.
+
+        `room`: K and L, if they are known to suffice. Otherwise the device is waited for, to read them.
+        """
         starts = starts & mask
         first = torch.zeros_like(starts)
         first[:, 0] = True
@@ -42,7 +45,7 @@ class Turns:
         of = starts.long().cumsum(1) - 1
         positions = torch.arange(mask.shape[1], device=mask.device).expand_as(of)
         within = positions - positions.masked_fill(~starts, 0).cummax(1).values
-        count, longest = int(of.max()) + 1, int(within.masked_fill(~mask, 0).max()) + 1
+        count, longest = room or (int(of.max()) + 1, int(within.masked_fill(~mask, 0).max()) + 1)
         size = count * longest
         slots = (of * longest + within).masked_fill(~mask, size)  # padding goes to a column of its own
         places = of.new_zeros(len(of), size + 1).scatter(1, slots, positions)[:, :-1]

@@ -29,9 +29,9 @@ def dialogues(path: Path, keys: Mapping[str, str] | None = None, *, first_word: 
 
 
 def plain_dialogues(path: Path) -> Iterator[Example]:
-    """Read one dialogue per line; `__eou__` ends each turn. Empty lines are skipped."""
+    """Read one dialogue per line; `__eou__` ends each turn. Empty lines are skipped; CR alone ends a line too."""
     short = 0
-    for number, line in numbered(path):
+    for number, line in numbered(path, any_end=True):
         if not line.strip():
             continue
         turns = [turn.strip() for turn in line.split(_END)]

@@ -118,10 +118,10 @@ def _place(column: str, names: Sequence[str], where: str) -> int:
     return names.index(column)
 
 
-def _filled(path: Path) -> Iterator[tuple[int, str]]:
+def _filled(path: Path, *, any_end: bool = False) -> Iterator[tuple[int, str]]:
     """Yield the lines that are not blank with their numbers; at the end, note how many were left out."""
     blank = 0
-    for number, line in numbered(path):
+    for number, line in numbered(path, any_end=any_end):
         if line.strip(" "):
             yield number, line
         else:
@@ -156,7 +156,7 @@ def _jsonl(path: Path, keys: Mapping[str, str], first_word: int) -> Iterator[Exa
 
 def records(path: Path, keys: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the object of each line, with its place in the file for messages; `keys` are those it should have."""
-    for number, line in _filled(path):
+    for number, line in _filled(path, any_end=True):  # no text in JSON has a bare CR
         where = f"{path}, line {number}"
         try:
             record = json.loads(line)

@@ -168,7 +168,10 @@ class MatchFeature(Feature):
 
     def encode(self, chunk: Sequence[Numbered]) -> Sequence[Any]:
         sides = [_words(self.tokenizer, texts_of(chunk, name)) for name in ("source", "question")]
-        return [np.rint(matches(*pair, sentences=self.sentences).ravel() * 255).astype(np.uint8) for pair in zip(*sides, strict=True)]
+        return [
+            np.rint(matches(*pair, sentences=self.sentences).ravel() * 255).astype(np.uint8)
+            for pair in zip(*sides, strict=True)
+        ]
 
     def collate(
         self, column: Column, rows: Rows, count: int, positions: int, made: dict[str, Tensor]

@@ -53,17 +53,18 @@ def find_file(path: Path) -> Path:
     return next((other for other in packed if other.is_file()), path)
 
 
-def lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[str]:
+def lines(path: Path, longest: int = LONGEST_LINE, *, any_end: bool = False) -> Iterator[str]:
     """Yield the lines of a UTF-8 file without line ends; .gz, .xz and .zst are decompressed.
 
-    Only LF and CR LF end a line. The other line ends of Unicode, such as U+2028, may occur inside a sentence;
-    splitting there would misalign the two sides of a corpus. A byte order mark at the start is dropped. A line of more
-    than `longest` bytes raises DataError before it is in memory.
+    LF and CR LF end a line. CR alone does with `any_end`, and in a file without LF, as old Mac programs wrote. The
+    other line ends of Unicode, such as U+2028, may occur inside a sentence, and so may CR; splitting there would
+    misalign the two sides of a corpus. A byte order mark at the start is dropped. A line of more than `longest` bytes
+    raises DataError before it is in memory.
     """
     number = 1
     try:
         with _opened(path) as file:
-            for number, line in enumerate(decoded_lines(file, str(path), longest), 1):
+            for number, line in enumerate(decoded_lines(file, str(path), longest, any_end=any_end), 1):
                 yield line
                 number += 1  # an error from here on is in the next line
     except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, _BadZstandard) as error:
@@ -77,23 +78,34 @@ def lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[str]:
         raise file_error(error, path) from error
 
 
-def decoded_lines(file: BinaryIO, name: str, longest: int = LONGEST_LINE) -> Iterator[str]:
+def decoded_lines(file: BinaryIO, name: str, longest: int = LONGEST_LINE, *, any_end: bool = False) -> Iterator[str]:
     """Yield the lines of an open file, as `lines` does; `name` is its name in messages."""
     path, number = Path(name), 0
     while raw := file.readline(longest + 1):
-        number += 1
         if len(raw) > longest:
             raise DataError(
-                f"{path}, line {number} has more than {longest:,} bytes. Is it text, with a sentence on every line?"
+                f"{path}, line {number + 1} has more than {longest:,} bytes. Is it text, with a sentence on every line?"
             )
-        line = _decoded(raw, path, number)
-        yield line.removeprefix(_BOM) if number == 1 else line
+        any_end = any_end or (number == 0 and not raw.endswith(b"\n"))
+        for part in _parts(raw, any_end=any_end):
+            number += 1
+            line = _decoded(part, path, number)
+            yield line.removeprefix(_BOM) if number == 1 else line
 
 
-def numbered(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
+def _parts(raw: bytes, *, any_end: bool) -> list[bytes]:
+    """Return a line without its end; with `any_end`, the lines in it that end with CR."""
+    if raw.endswith(b"\n"):
+        raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
+    elif any_end and raw.endswith(b"\r"):
+        raw = raw[:-1]
+    return raw.split(b"\r") if any_end else [raw]
+
+
+def numbered(path: Path, longest: int = LONGEST_LINE, *, any_end: bool = False) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file with their numbers, from 1; raise DataError if the file is empty."""
     number = 0
-    for number, line in enumerate(lines(path, longest), 1):
+    for number, line in enumerate(lines(path, longest, any_end=any_end), 1):
         yield number, line
     if number == 0:
         raise DataError(f"{path} is empty. A corpus needs at least one line.")
@@ -203,9 +215,6 @@ class _Zstandard(io.RawIOBase):
 
 
 def _decoded(raw: bytes, path: Path, number: int) -> str:
-    """Decode one line, without its line end."""
-    if raw.endswith(b"\n"):
-        raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

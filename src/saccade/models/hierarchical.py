@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from saccade.attention import ALIGNS, Attention, MultiHead, Tape
 from saccade.attention.turns import TurnAttention, Turns
-from saccade.batch import BOS, EOS, Batch, check_tokens
+from saccade.batch import BOS, EOS, Batch, DialogueBatch, check_tokens
 from saccade.config import Width
 from saccade.layers.turn_encoder import TurnEncoder
 from saccade.models.base import source_of, tie
@@ -30,7 +30,8 @@ class HierarchicalSeq2Seq(RecurrentSeq2Seq):
         tokens, mask = source_of(batch)
         assert self.source_embedding is not None
         check_tokens("source", tokens, self.source_embedding.num_embeddings)
-        where = turns_of(tokens, mask)
+        room = batch.turns if isinstance(batch, DialogueBatch) else None
+        where = turns_of(tokens, mask, None if room is None else (room.shape[1], room.shape[2]))
         encoded = self.encoder(self.source_dropout(self.source_embedding(tokens)), mask, where=where, tape=tape)
         bank = None
         if self.attention is not None:
@@ -39,9 +40,9 @@ class HierarchicalSeq2Seq(RecurrentSeq2Seq):
         return Memory(self.first_state(encoded, mask), bank, encoded.last if self.summary else None)
 
 
-def turns_of(tokens: Tensor, mask: Tensor) -> Turns:
-    """Return the turns of sources (B, S): each mark, BOS or EOS, begins one."""
-    return Turns.starting((tokens == BOS) | (tokens == EOS), mask)
+def turns_of(tokens: Tensor, mask: Tensor, room: tuple[int, int] | None = None) -> Turns:
+    """Return the turns of sources (B, S): each mark, BOS or EOS, begins one. For `room` see `Turns.starting`."""
+    return Turns.starting((tokens == BOS) | (tokens == EOS), mask, room)
 
 
 class _TurnAttentionConfig(AttentionConfig):

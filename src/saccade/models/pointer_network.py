@@ -57,8 +57,8 @@ class PointerNetwork(Seq2Seq):
 
     x (B, S, D) are embedded points, and y[t-1] is the position chosen last: the decoder reads the point itself. The
     attention is not blended to a context. The last position of every input is the end; pointing at it ends the answer.
-    A recurrent encoder's last state is the decoder's first; of another encoder it is tanh(W · the mean of e). Under teacher forcing y is known, so the decoder runs over all
-    steps in one call, and so does the attention.
+    A recurrent encoder's last state is the decoder's first; after another encoder that is tanh(W · the mean of e).
+    Under teacher forcing y is known, so the decoder runs over all steps in one call, and so does the attention.
 
     `choose`: with "once" a position can be chosen only once. With "every", the end in addition only after all others.
     Paper: Vinyals et al. 2015, arXiv:1506.03134. There, the end has an own symbol in the output, and an answer may
@@ -84,7 +84,9 @@ class PointerNetwork(Seq2Seq):
         self.embedding = nn.Linear(dimensions, cells.input_width)
         self.special = nn.Embedding(2, cells.input_width)  # vectors of BOS and of the end position
         self.encoder, self.cells, self.attention = encoder, cells, attention
-        self.first_state = build_initial_state("final" if isinstance(encoder, RecurrentEncoder) else "mean", encoder, cells)
+        self.first_state = build_initial_state(
+            "final" if isinstance(encoder, RecurrentEncoder) else "mean", encoder, cells
+        )
         self.vocabulary, self.choose, self.dropout = FIRST, choose, dropout
         name_sites(self)
 
@@ -222,7 +224,9 @@ class PointerNetworkConfig(Family):
 
     def _transformer(self) -> Encoder:
         if self.embedding != self.width:
-            raise ConfigError(f"model.embedding is {self.embedding}, but a Transformer encoder needs model.width, {self.width}.")
+            raise ConfigError(
+                f"model.embedding is {self.embedding}, but a Transformer encoder needs model.width, {self.width}."
+            )
         return TransformerConfig(
             width=self.width,
             feed_forward=4 * self.width,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from saccade.batch import EOS, SPECIALS, UNK
+from saccade.batch import EOS, SPECIALS, UNK, DialogueBatch
 from saccade.config import Fault
 from saccade.data.example import Example
 from saccade.data.features import Feature
@@ -17,6 +17,7 @@ from saccade.data.open_vocabulary import OpenVocabulary
 from saccade.data.tokenizer import Spelling, Tokenizer, TokenizerConfig, Tokenizers, words_of
 from saccade.data.turn_features import turn_features
 from saccade.data.turns import History, each_turn, read_history
+from saccade.models.hierarchical import HierarchicalConfig
 from saccade.prediction import Prediction, Side
 from saccade.search import Hypothesis, SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Split
@@ -46,6 +47,7 @@ class Chat(TextToText):
     name = "chat"
     reads = DIALOGUE
     form = DIALOGUES
+    batch = DialogueBatch
     metrics = ("bleu", "f1", "exact", "perplexity", "perplexity_per_word", "slots", "pointing")
 
     @classmethod
@@ -73,7 +75,11 @@ class Chat(TextToText):
     def features(self, split: Split) -> list[Feature]:
         training = split.name == "train"
         hidden = self.recipe.chat.without_history if training else 0.0
-        more = {"links": training and self._guided is not None, "copies": self.copies}
+        more = {
+            "links": training and self._guided is not None,
+            "copies": self.copies,
+            "by_turn": isinstance(self.recipe.model_settings(), HierarchicalConfig),
+        }
         return turn_features(self.tokenizers, self._history, self.recipe.chat, hidden=hidden, **more)
 
     def _history(self, turns: Sequence[str]) -> History:

@@ -26,13 +26,13 @@ def text_or_file(word: str) -> str:
     if not there.is_file() and len(word.split()) > 1:
         return word
     found, room = [], _LARGEST
-    for line in lines(there):
+    for line in lines(there, any_end=True):
         room -= len(line)
         if room < 0:
             raise DataError(
                 f"{there} has more than {_LARGEST:,} characters, the most that one text may have. Split it."
             )
-        found += [part.strip() for part in line.split("\r")]
+        found.append(line.strip())
     if not (text := " ".join(filter(None, found))):
         raise DataError(f"{there} has no text. Write some, or name another file.")
     return text

@@ -31,16 +31,18 @@ def read(path, content, **options):
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_turns_that_end_with_a_mark(tmp_path, suffix):
     text = "Hi . __eou__ Hello , Ann ! __eou__ Bye . __eou__\n\nYes ? __eou__ No\r\n"
-    found = read(tmp_path / f"dialogues.txt{suffix}", text)
-    assert found == [*ANSWERED, Example(turns=("Yes ?",), target="No")]
+    for ends in (text, text.replace("\n\n", "\r\r"), text.replace("\r\n", "\n").replace("\n", "\r")):
+        found = read(tmp_path / f"dialogues.txt{suffix}", ends)
+        assert found == [*ANSWERED, Example(turns=("Yes ?",), target="No")]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("kind", ["jsonl", "json"])
 def test_json_lines(tmp_path, suffix, kind):
     rows = [{"turns": ["Hi .", "Hello , Ann !", "Bye ."], "id": 3}, {"turns": ["a", "b c"], "links": [None, "0-1"]}]
-    found = read(tmp_path / f"a.{kind}{suffix}", "\n".join(map(json.dumps, rows)))
-    assert found == [*ANSWERED, Example(turns=("a",), target="b c", links=Links.parse("0-1"))]
+    for end in ("\n", "\r\n", "\r"):
+        found = read(tmp_path / f"a.{kind}{suffix}", end.join(map(json.dumps, rows)))
+        assert found == [*ANSWERED, Example(turns=("a",), target="b c", links=Links.parse("0-1"))]
 
 
 def test_some_turns_are_replies_and_links_count_words_of_all_turns(tmp_path):

@@ -1,5 +1,7 @@
 """Token spans, matches and the columns of questions."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from saccade.batch import AskedBatch
 from saccade.data.example import Example
 from saccade.data.loader import collate
-from saccade.data.question_features import MATCHES, matches, question_features, token_spans
+from saccade.data.question_features import MATCHES, SENTENCE_MATCHES, matches, question_features, token_spans
 from saccade.data.store import Store
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig
 
@@ -58,10 +60,25 @@ def test_matches_by_hand():
     assert matches([], ["a"]).shape == (0, MATCHES)
 
 
-@given(st.lists(st.sampled_from(["Ada", "ada", "7th", ",", "rome"]), max_size=30), st.lists(st.text(), max_size=6))
+def test_matches_of_sentences_by_hand():
+    passage = ["Ada", "walked", ".", "Ada", "wrote", "novels", "!", "Ben", "slept"]
+    found = matches(passage, ["Which", "novel", "did", "ADA", "write", "?"], sentences=True)
+    rare, common = math.log(4 / 1), math.log(4 / 2)  # of three sentences, one has "novel…", two have "Ada"
+    weights = [common, rare + common, 0.0]  # "wrote" and "write" have different stems
+    wanted = [weights[0]] * 3 + [weights[1]] * 4 + [weights[2]] * 2
+    np.testing.assert_allclose(found[:, MATCHES], np.array(wanted) / weights[1], rtol=1e-6)
+    np.testing.assert_allclose(found[:, MATCHES + 1], np.array(wanted) / (5 * math.log(4)), rtol=1e-6)
+    np.testing.assert_array_equal(found[:, :MATCHES], matches(passage, ["Which", "novel", "did", "ADA", "write", "?"]))
+    assert not matches(passage, ["?"], sentences=True)[:, MATCHES:].any()
+
+
+@given(
+    st.lists(st.sampled_from(["Ada", "ada", "7th", ",", "rome", ".", "?"]), max_size=30),
+    st.lists(st.text(), max_size=6),
+)
 def test_matches_are_shares(passage, question):
-    found = matches(passage, question)
-    assert found.shape == (len(passage), MATCHES)
+    found = matches(passage, question, sentences=True)
+    assert found.shape == (len(passage), MATCHES + SENTENCE_MATCHES)
     assert ((found >= 0) & (found <= 1)).all()
 
 
@@ -73,7 +90,7 @@ def test_batches_of_questions(tmp_path):
         Example(source=PASSAGE, question="Where is Ben?", target="Oslo", spans=((oslo, oslo + 4),)),
     ]
     own = tokenizer()
-    features = question_features(own, with_matches=True)
+    features = question_features(own, with_matches=True, sentences=True)
     store = Store.open(tmp_path, "key", examples, features, batch=AskedBatch)
     batch = collate(store, np.arange(3), (4, 20, 8))
     (offsets,) = own.offsets([PASSAGE])
@@ -88,7 +105,7 @@ def test_batches_of_questions(tmp_path):
     assert (batch.spans[3] == -1).all()
     assert batch.source.shape == (4, 20)
     assert batch.question.shape == (4, 8)
-    expected = matches(words, ["Where", "did", "Ada", "go", "?"])
+    expected = matches(words, ["Where", "did", "Ada", "go", "?"], sentences=True)
     torch.testing.assert_close(batch.matches[0, : len(words)], torch.tensor(expected), atol=0.003, rtol=0)
     assert not batch.matches[0, len(words) :].any()
 

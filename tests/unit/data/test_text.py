@@ -47,10 +47,26 @@ def test_a_carriage_return_without_a_newline_stays(tmp_path):
     assert list(lines(put(tmp_path / "a.en", "a\r\r\nb\r"))) == ["a\r", "b\r"]
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("content", ["a\rb c\r\rd", "a\rb c\r\rd\r", "\ufeffa\rb c\r\rd"])
+def test_old_mac_files_have_lines(tmp_path, suffix, content):
+    path = put(tmp_path / f"a.en{suffix}", content)
+    assert list(numbered(path)) == [(1, "a"), (2, "b c"), (3, ""), (4, "d")]
+
+
+def test_mixed_line_ends(tmp_path):
+    path = put(tmp_path / "a.txt", "a\r\nb\rc\nd\r\re\r\n")
+    assert list(lines(path)) == ["a", "b\rc", "d\r\re"]  # CR inside a sentence must not misalign two files
+    assert list(lines(path, any_end=True)) == ["a", "b", "c", "d", "", "e"]
+    with pytest.raises(DataError, match=r"line 3 is not UTF-8: byte 0xff at byte 2 of the line"):
+        list(lines(put(tmp_path / "b.txt", b"a\r\nb\rc\xff\n"), any_end=True))
+
+
 @given(content=st.text(st.characters(codec="utf-8"), max_size=60), suffix=st.sampled_from(SUFFIXES))
 def test_lines_joined_again_are_the_file(tmp_path_factory, content, suffix):
     path = put(tmp_path_factory.mktemp("text") / f"a{suffix}", content)
-    expected = content.replace("\r\n", "\n").removeprefix("\ufeff").removesuffix("\n")
+    ended = content if "\n" in content else content.replace("\r", "\n")
+    expected = ended.replace("\r\n", "\n").removeprefix("\ufeff").removesuffix("\n")
     assert list(lines(path)) == (expected.split("\n") if content else [])
 
 

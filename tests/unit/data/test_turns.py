@@ -1,12 +1,19 @@
 """Histories by hand: marks, word and turn numbers, and what is left out."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saccade.batch import BOS, EOS, PAD, UNK
+from helpers.models import tiny
+from saccade.batch import BOS, EOS, PAD, UNK, DialogueBatch
 from saccade.data.example import Example, Links
+from saccade.data.loader import collate
 from saccade.data.open_vocabulary import OpenVocabulary
+from saccade.data.store import Store
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.data.turn_features import turn_features
 from saccade.data.turns import ChatConfig, each_turn, read_history
@@ -113,6 +120,23 @@ def test_columns_of_dialogues():
     assert found["copies"][0] == [PAD, size + 1, PAD, cat, EOS]
     assert found["target"] == [[size + 1, sat], [UNK]], "copied where the history has it"
     assert found["links"] == [[1, 0, 3, 1], [4, 0]]
+
+
+def test_room_for_the_turns_of_a_batch(tmp_path):
+    words, config = tokenizer(), ChatConfig()
+    read = lambda turns: read_history(words, turns, config)  # noqa: E731
+    features = turn_features(Tokenizers(words, words), read, config, by_turn=True)
+    examples = [*DIALOGUE, Example(turns=("sat here . the cat sat here .", "the"), target="cat")]
+    store = Store.open(tmp_path, "key", examples, features, batch=DialogueBatch)
+    batch = collate(store, np.arange(3))
+    assert batch.turns.shape == (3, 3, 9)  # two turns and the end; a mark and eight words
+    assert collate(store, np.arange(2)).turns.shape == (2, 3, 3)
+    assert collate(store, np.arange(3), (4, 16, 4)).turns.shape == (4, 4, 12)  # rounded up: three quarters of 16
+    for model in ("hred", "hred-attention"):
+        made = tiny(model)
+        own, rounded = made(replace(batch, turns=None)), made(replace(batch, turns=torch.zeros(3, 4, 12)))
+        torch.testing.assert_close(made(batch), own)
+        torch.testing.assert_close(rounded, own)
 
 
 def test_links_of_words_that_were_left_out_are_lost():

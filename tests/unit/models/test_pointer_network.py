@@ -104,11 +104,24 @@ def test_what_is_no_points_is_refused():
         ({"width": 7, "bidirectional": True}, r"model\.width is 7, but two directions need an even one"),
         ({"score": "location-aware"}, "LocationAware reads earlier attention, which a pointer network does not keep"),
         ({"score": "aditive"}, "Did you mean 'additive'"),
+        ({"encoder": "transformer", "embedding": 6, "width": 8}, r"embedding is 6, but .* needs model\.width, 8"),
     ],
 )
 def test_what_cannot_be_built_is_refused(settings, said):
     with pytest.raises(ConfigError, match=said):
         pointer(**settings)
+
+
+@torch.no_grad()
+def test_a_transformer_encoder_reads_all_points_at_once():
+    model = pointer(encoder="transformer", embedding=8, width=8, heads=2, encoder_layers=2)
+    assert len(model.encoder.encoder.layers) == 2
+    batch, changed = forced(points(3, 2), [1], [0]), forced(points(3, 2), [1], [0])
+    changed.source[0, 2] += 0.5
+    changed.source[1, 2] += 0.5  # padding
+    found, other = model(batch), model(changed)
+    assert not torch.allclose(found[0, 0, FIRST], other[0, 0, FIRST])  # the first point knows the last one
+    same(found[1], other[1])
 
 
 @torch.no_grad()
