@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from saccade.attention import Tape
 from saccade.batch import NO_LABEL, Batch
 from saccade.errors import ConfigError, ShapeError
-from saccade.layers.retina import GlimpseEncoder, Retina
+from saccade.layers.retina import GlimpseEncoder, GlimpseGrid, Retina
 from saccade.models import MODELS
 from saccade.models.build import configure
 from saccade.train.glimpse_loss import GlimpseLoss
@@ -59,6 +59,18 @@ def test_boxes_are_what_patches_cover_and_places_their_inverse():
     torch.testing.assert_close(retina.places((fine[:2] + fine[2:]) / 2, (12, 16)), torch.tensor([-1.0, 0.0]))
 
 
+def test_a_grid_of_glimpses_is_one_glimpse_at_each_place():
+    encoder = GlimpseEncoder(Retina(4, 2), 3, 5, 6)
+    grid, pictures = GlimpseGrid(encoder), torch.rand(2, 3, 9, 12)
+    found = grid(pictures)
+    assert found.shape == (2, 6, 2, 3)
+    for row, column in ((0, 0), (1, 2)):
+        place = encoder.retina.places(torch.tensor([[(column + 0.5) / 3, (row + 0.5) / 2]] * 2), (9, 12))
+        patches = encoder.retina(encoder.retina.pyramid(pictures), place, (9, 12))
+        torch.testing.assert_close(found[:, :, row, column], encoder(patches, place))
+    assert grid(torch.rand(1, 3, 2, 2)).shape == (1, 6, 1, 1), "smaller than the finest patch"
+
+
 def test_an_image_that_does_not_fit_the_coarsest_scale_is_padded():
     retina, image = Retina(2, 3), images(1, side=10)
     assert [tuple(part.shape[2:]) for part in retina.pyramid(image)] == [(12, 12), (6, 6), (3, 3)]
@@ -82,8 +94,8 @@ def test_glimpses_follow_the_equations():
         torch.testing.assert_close(looks.logits[:, t], one.last(hidden))
 
 
-def gradients(reward, labels, sigma=0.2):
-    one = model(core="lstm", width=40).train()
+def gradients(reward, labels, sigma=0.2, finest=0):
+    one = model(core="lstm", width=40, finest=finest).train()
     one.deviation.fill_(sigma)
     loss = GlimpseLoss(one, GlimpseReward(**reward))
     torch.manual_seed(2)
@@ -93,11 +105,12 @@ def gradients(reward, labels, sigma=0.2):
     return one, batch, made
 
 
-def test_the_locator_learns_by_reinforce_alone():
+@pytest.mark.parametrize("finest", [0, 5])
+def test_the_locator_learns_by_reinforce_alone(finest):
     labels = [0, 2, 1, NO_LABEL]
-    one, batch, _ = gradients({"weight": 0.5, "deviation": (0.2, 0.2)}, labels)
+    one, batch, _ = gradients({"weight": 0.5, "deviation": (0.2, 0.2)}, labels, finest=finest)
     learned = [parameter.grad.clone() for parameter in one.locator.parameters()]
-    again = model(core="lstm", width=40).train()
+    again = model(core="lstm", width=40, finest=finest).train()
     again.deviation.fill_(0.2)
     torch.manual_seed(2)
     torch.rand(4, 1, 12, 12)  # the images, from the same generator
@@ -109,12 +122,36 @@ def test_the_locator_learns_by_reinforce_alone():
         shares = parts["logits"][row].softmax(-1)[:, label].detach()
         for t in (1, 2):
             reward = shares[t:].mean()
+            if finest:
+                seen = again.finest(parts["patches"][row, t, 0].flatten())
+                reward = reward + seen.softmax(-1)[label].detach()
             total = total - (reward - parts["baseline"][row, t - 1].detach()) * parts["log_policy"][row, t - 1]
     total = 0.5 * total
     total.backward()
     for found, parameter in zip(learned, again.locator.parameters(), strict=True):
         torch.testing.assert_close(found, parameter.grad)
         assert found.abs().sum() > 0
+
+
+def test_the_reward_reaches_the_core_and_the_baseline_s_error_does_not():
+    found = {}
+    for name, reward in {
+        "plain": {"weight": 0.5},
+        "more": {"weight": 1.0},
+        "fitted": {"baseline": 9.0, "weight": 0.5},
+    }.items():
+        found[name] = gradients(reward, [0, 1, 2, 0])[0].core.weight_hh.grad
+    torch.testing.assert_close(found["fitted"], found["plain"])
+    assert not torch.allclose(found["more"], found["plain"])
+
+
+def test_the_finest_patch_alone_is_classified():
+    one = model(finest=5).eval()
+    looks = one.look(images())
+    torch.testing.assert_close(looks.finest[1, 2], one.finest(looks.patches[1, 2, 0].flatten()))
+    _, _, made = gradients({"weight": 0.0}, [0, 1, 2, 0], finest=5)
+    _, _, without = gradients({"weight": 0.0}, [0, 1, 2, 0])
+    assert float(made.total.detach()) > float(without.total.detach()) + 2, "its loss is added"
 
 
 def test_without_the_term_the_locator_gets_no_gradient():

@@ -9,8 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from saccade.errors import ConfigError, ShapeError
+from saccade.layers.grids import Grid, check_pictures
 
-__all__ = ["GlimpseEncoder", "Retina"]
+__all__ = ["GlimpseEncoder", "GlimpseGrid", "Retina"]
 
 
 class Retina(nn.Module):
@@ -61,15 +62,16 @@ class Retina(nn.Module):
         return torch.stack(edges, -2)
 
     def forward(self, pyramid: Sequence[Tensor], places: Tensor, shape: Sequence[int]) -> Tensor:
-        """Return the patches (B, scales, C, size, size) around a place (B, 2) of each image."""
-        centers = self.centers(places, shape)[:, None, None]
+        """Return the patches (B, …, scales, C, size, size) around places (B, …, 2) of each image."""
+        centers = self.centers(places, shape).view(len(places), -1, 1, 1, 2)
         high, wide = pyramid[0].shape[2:]
         patches = []
         for scale, images in enumerate(pyramid):
-            x, y = (centers + self.offsets * (1 << scale)).unbind(-1)
+            x, y = (centers + self.offsets * (1 << scale)).flatten(1, 2).unbind(-1)
             grid = torch.stack([x * (2 / wide) - 1, y * (2 / high) - 1], -1)
-            patches.append(F.grid_sample(images, grid.to(images.dtype), align_corners=False))
-        return torch.stack(patches, 1)
+            read = F.grid_sample(images, grid.to(images.dtype), align_corners=False)
+            patches.append(read.unflatten(2, (-1, self.size)).transpose(1, 2))
+        return torch.stack(patches, 2).view(*places.shape[:-1], self.scales, -1, self.size, self.size)
 
 
 class GlimpseEncoder(nn.Module):
@@ -77,7 +79,8 @@ class GlimpseEncoder(nn.Module):
 
         g = relu(W relu(A patches + a) + U relu(B place + b) + c)
 
-    patches (B, scales, C, size, size), places (B, 2) -> (B, width).   Paper: Mnih et al. 2014, arXiv:1406.6247.
+    patches (B, …, scales, C, size, size), places (B, …, 2) -> (B, …, width).
+    Paper: Mnih et al. 2014, arXiv:1406.6247.
     """
 
     def __init__(self, retina: Retina, channels: int = 1, hidden: int = 128, width: int = 256) -> None:
@@ -88,10 +91,32 @@ class GlimpseEncoder(nn.Module):
         self.what_out, self.where_out = nn.Linear(hidden, width), nn.Linear(hidden, width, bias=False)
 
     def forward(self, patches: Tensor, places: Tensor) -> Tensor:
-        if patches.dim() != 5 or patches[0].numel() != self.what.in_features:
+        values = patches.flatten(-4)
+        if patches.dim() != places.dim() + 3 or values.shape[-1] != self.what.in_features:
             raise ShapeError(
-                f"patches are {tuple(patches.shape)}, but this encoder reads (B, {self.retina.scales}, C, "
+                f"patches are {tuple(patches.shape)}, but this encoder reads (B, …, {self.retina.scales}, C, "
                 f"{self.retina.size}, {self.retina.size}) of {self.what.in_features} values each."
             )
-        what, where = F.relu(self.what(patches.flatten(1))), F.relu(self.where(places))
+        what, where = F.relu(self.what(values)), F.relu(self.where(places))
         return F.relu(self.what_out(what) + self.where_out(where))
+
+
+class GlimpseGrid(Grid):
+    """A glimpse at each of evenly spaced places, as many as finest patches fit: the image encoder of a captioner.
+
+    Attention then chooses places instead of a locator; `align: hard` looks at one place for each word.
+    """
+
+    def __init__(self, encoder: GlimpseEncoder) -> None:
+        super().__init__()
+        self.encoder, self.width = encoder, encoder.width
+
+    def forward(self, images: Tensor) -> Tensor:
+        check_pictures(images)
+        retina, shape = self.encoder.retina, images.shape[2:]
+        counts = [max(1, side // retina.size) for side in shape]
+        down, across = ((torch.arange(count, device=images.device) + 0.5) / count for count in counts)
+        centers = torch.stack(torch.meshgrid(across, down, indexing="xy"), -1)
+        places = retina.places(centers, shape).expand(len(images), -1, -1, -1)
+        seen: Tensor = self.encoder(retina(retina.pyramid(images), places, shape), places.to(images.dtype))
+        return seen.movedim(-1, 1)

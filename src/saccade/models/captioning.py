@@ -15,9 +15,11 @@ from saccade.config import Config, Width
 from saccade.errors import ConfigError, DataError, ShapeError
 from saccade.layers.encoder import Encoder, EncoderOutput
 from saccade.layers.grids import VGG, SmallGrid, flatten, normalise, sinusoidal_places
+from saccade.layers.retina import GlimpseGrid
 from saccade.layers.transformer import PlacedEmbedding
 from saccade.models.base import Seq2Seq
 from saccade.models.family import Family
+from saccade.models.glimpses import RetinaConfig
 from saccade.models.model_config import AttentionConfig, DecoderConfig, InitConfig
 from saccade.models.recurrent import RecurrentSeq2Seq, attach_decoder
 from saccade.models.transformer import Memory, Transformer, TransformerConfig
@@ -41,10 +43,12 @@ def pictures_of(batch: Batch, like: Tensor) -> Tensor:
 class GridConfig(Config):
     """The image encoder."""
 
-    kind: Annotated[str, Field(pattern=r"^(small|vgg16|vgg19|[\w.]+:\w+)$")] = "small"
-    """small, vgg16, vgg19, or `package.module:factory`, your own factory of a module that returns a feature map."""
+    kind: Annotated[str, Field(pattern=r"^(small|glimpses|vgg16|vgg19|[\w.]+:\w+)$")] = "small"
+    """small, glimpses, vgg16, vgg19, or `package.module:factory`, a factory of a module that returns a feature map."""
     width: Width = 128
-    """Width of an annotation; VGG's are 512 wide."""
+    """Width of an annotation; VGG's are 512 wide, those of glimpses `retina.width`."""
+    retina: RetinaConfig = RetinaConfig(scales=3)
+    """For `glimpses`: what is seen at each place. Places are `retina.size` pixels apart."""
     channels: Annotated[tuple[Width, ...], Field(strict=False, min_length=1, max_length=16)] = (48, 96)
     """For `small`: the channels of its stages. The first stage halves the image size twice, each further one once."""
     weights: str | None = None
@@ -59,6 +63,8 @@ class GridConfig(Config):
             grid, width = find_factory("grid", self.kind)(), self.width
             if not isinstance(grid, nn.Module):
                 raise ConfigError(f"the grid {self.kind!r} made a {type(grid).__name__}, but must make a torch module.")
+        elif self.kind == "glimpses":
+            grid, width = GlimpseGrid(self.retina.build(channels=3)), self.retina.width
         elif self.kind == "small":
             grid, width = SmallGrid(self.width, self.channels), self.width
         else:

@@ -20,7 +20,7 @@ from saccade.layers.small_images import ImageEmbedding
 from saccade.models.base import Classifying
 from saccade.models.family import Family
 
-__all__ = ["SITE", "GlimpseConfig", "GlimpseModel", "ImageClassifier", "ImageClassifierConfig", "Looks"]
+__all__ = ["SITE", "GlimpseConfig", "GlimpseModel", "ImageClassifier", "ImageClassifierConfig", "Looks", "RetinaConfig"]
 
 SITE = "glimpses"
 """The attention site: for each glimpse, the share of the finest patch that covers each region."""
@@ -39,8 +39,8 @@ class Looks(NamedTuple):
     """(B, T - 1): log-probability, up to a constant, of each place after the first."""
     baseline: Tensor
     """(B, T - 1): the reward expected before each of these glimpses."""
-    alone: Tensor
-    """(B, T, classes): logits of each glimpse alone, without memory; (B, 0) if the model has no head for them."""
+    finest: Tensor
+    """(B, T, classes): logits from the finest patch of each glimpse alone; (B, 0) if the model has no head for them."""
 
 
 class GlimpseModel(Classifying):
@@ -63,12 +63,14 @@ class GlimpseModel(Classifying):
         classes: int,
         policy: str = "learned",
         *,
-        alone: bool = False,
+        finest: int = 0,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.dropout = Dropout(dropout)
-        self.alone = nn.Linear(encoder.width, classes) if alone else None
+        values = encoder.what.in_features // encoder.retina.scales
+        layers = (nn.Linear(values, finest), nn.ReLU(), nn.Linear(finest, classes)) if finest else ()
+        self.finest = nn.Sequential(*layers) if layers else None
         self.encoder, self.glimpses, self.classes, self.policy = encoder, glimpses, classes, policy
         self.core: nn.RNNCellBase = _CORES[core](encoder.width, width)
         self.last = nn.Linear(width, classes)
@@ -97,18 +99,16 @@ class GlimpseModel(Classifying):
         pyramid = retina.pyramid(images)
         hidden, memory = images.new_zeros(2, len(images), self.core.hidden_size).unbind(0)
         place = images.new_zeros(len(images), 2)
-        found: list[list[Tensor]] = [[], [], [], [], [], []]
+        found: list[list[Tensor]] = [[], [], [], [], []]
         for t in range(glimpses or self.glimpses):
             if t:
-                place, log_policy, baseline = self._next(images, hidden.detach(), t)
+                place, log_policy, baseline = self._next(images, hidden, t)
                 found[3].append(log_policy)
                 found[4].append(baseline)
             if forced is not None and t < forced.shape[1]:
                 place = torch.where(forced[:, t].isnan(), place, forced[:, t])
             patches = retina(pyramid, place, shape)
             seen = self.encoder(patches, place)
-            if self.alone is not None:
-                found[5].append(self.alone(seen).float())
             seen = self.dropout(seen)
             if isinstance(self.core, nn.LSTMCell):
                 hidden, memory = self.core(seen, (hidden.to(seen.dtype), memory.to(seen.dtype)))
@@ -117,7 +117,8 @@ class GlimpseModel(Classifying):
             for name, value in zip(found, (self.last(self.dropout(hidden)).float(), place, patches), strict=False):
                 name.append(value)
         empty = images.new_zeros(len(images), 0)
-        return Looks(*(torch.stack(part, 1) if part else empty for part in found))
+        made = [torch.stack(part, 1) if part else empty for part in found]
+        return Looks(*made, empty if self.finest is None else self.finest(made[2][:, :, 0].flatten(2)).float())
 
     def _next(self, images: Tensor, hidden: Tensor, t: int) -> tuple[Tensor, Tensor, Tensor]:
         """Return the place (B, 2) of glimpse t, its log-probability and the expected reward (B,)."""
@@ -130,7 +131,7 @@ class GlimpseModel(Classifying):
         noise = torch.randn_like(mean) * self.deviation if self.training else torch.zeros_like(mean)
         sample = (mean + noise).detach()  # without detach, log π would have no gradient
         log_policy = -((sample - mean) / self.deviation).square().sum(-1) / 2
-        return sample.clamp(-1, 1), log_policy, self.baseline(hidden).float()[:, 0]
+        return sample.clamp(-1, 1), log_policy, self.baseline(hidden.detach()).float()[:, 0]
 
     def _random(self, images: Tensor, t: int) -> Tensor:
         """Return random places (B, 2); at prediction, they depend on the image alone, not on the rest of the batch."""
@@ -204,6 +205,10 @@ class RetinaConfig(Config):
     width: Width = 256
     """Width of the vector of a glimpse."""
 
+    def build(self, channels: int = 1) -> GlimpseEncoder:
+        """Build the encoder of glimpses."""
+        return GlimpseEncoder(Retina(self.size, self.scales), channels, self.hidden, self.width)
+
 
 class GlimpseConfig(Family):
     """The settings of the recurrent attention model."""
@@ -220,15 +225,20 @@ class GlimpseConfig(Family):
     policy: Literal["learned", "random", "center"] = "learned"
     """How positions are chosen: learned by REINFORCE, at random, or always the center."""
 
-    alone: bool = False
-    """Whether a second classifier predicts the label from each glimpse alone, which adds to the reward."""
+    finest: Annotated[int, Field(ge=0, le=65536)] = 0
+    """Width of a second classifier, of the finest patch of each glimpse alone, which adds to its reward; 0: none."""
     dropout: Share = 0.0
 
     def image_classifier(self, classes: int) -> GlimpseModel:
-        own = self.retina
-        encoder = GlimpseEncoder(Retina(own.size, own.scales), 1, own.hidden, own.width)
         return GlimpseModel(
-            encoder, self.core, self.width, self.glimpses, classes, self.policy, alone=self.alone, dropout=self.dropout
+            self.retina.build(),
+            self.core,
+            self.width,
+            self.glimpses,
+            classes,
+            self.policy,
+            finest=self.finest,
+            dropout=self.dropout,
         )
 
 

@@ -27,8 +27,8 @@ class GlimpseLoss(Objective):
     R[t] is the mean reward after glimpse t and the later ones: the probability of the label. With
     `every_glimpse: false`, only the last glimpse counts, and with `reward: correct`, the reward is 1 or 0, both as in
     the paper. The baseline b is fitted to R, and neither R nor b passes a gradient to log π. A model that chooses no
-    places has the first term alone. If the model also predicts the label from each glimpse alone, that loss is added,
-    and the reward of glimpse t for it is added to R[t].
+    places has the first term alone. If the model also predicts the label from the finest patch of each glimpse alone,
+    that loss is added, and the reward of glimpse t for it is added to R[t].
     Paper: Mnih et al. 2014, arXiv:1406.6247.
     """
 
@@ -52,15 +52,15 @@ class GlimpseLoss(Objective):
         plain = F.cross_entropy(logits, labels, ignore_index=NO_LABEL, reduction="sum")
         every = tape.tensors.get("glimpses.logits")
         total = plain if every is None else self._classes(every, labels)
-        alone = tape.tensors.get("glimpses.alone")
-        if alone is not None and alone.dim() == 3:
-            total = total + _mean_loss(alone, labels)
+        finest = tape.tensors.get("glimpses.finest")
+        if finest is not None and finest.dim() == 3:
+            total = total + _mean_loss(finest, labels)
         if every is None or not self.chooses:
             return Losses(total, plain.detach())
         real = (labels != NO_LABEL)[:, None]
         returns = self._returns(every.detach(), labels)
-        if alone is not None and alone.dim() == 3:
-            returns = returns + self._rewards(alone.detach(), labels)
+        if finest is not None and finest.dim() == 3:
+            returns = returns + self._rewards(finest.detach(), labels)
         advantage = returns - tape.tensors["glimpses.baseline"]
         log_policy = tape.tensors["glimpses.log_policy"]
         policy = -(advantage.detach() * log_policy * real).sum()

@@ -58,6 +58,22 @@ def test_a_picture_alone_is_captioned_as_in_company(name):
             assert_close(alone.attention[site], weights)
 
 
+def test_regions_can_be_glimpses():
+    """The decoder attends to places, and the glimpse at the corner does not see what lies beyond its coarsest patch."""
+    own = {"kind": "glimpses", "frozen": False, "retina": {"size": 4, "scales": 2, "hidden": 5, "width": 6}}
+    changes = {**CAPTIONERS["show-attend-tell-soft"].tiny, "image_encoder": own}
+    model, given = build_captioner("show-attend-tell-soft", WORDS, **changes).double(), batch()
+    tape = Tape()
+    model(given, tape=tape)
+    assert tape[model.source_sites[0]].shape[-1] == 9
+    losses_of(WordLoss(model), given).total.backward()
+    assert model.encoder.grid.encoder.what.weight.grad.abs().sum() > 0
+    changed = given.pictures.clone()
+    changed[:, :, 7:] += 1.0
+    before, after = (model.encoder.grid(pictures)[:, :, 0, 0] for pictures in (given.pictures, changed))
+    assert_close(after, before)
+
+
 def test_the_papers_equations():
     """One step of the soft model by hand."""
     model, given = tiny("show-attend-tell-soft").eval(), batch(1)
