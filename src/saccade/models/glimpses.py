@@ -225,7 +225,7 @@ class GlimpseConfig(Family):
     policy: Literal["learned", "random", "center"] = "learned"
     """How positions are chosen: learned by REINFORCE, at random, or always the center."""
 
-    finest: Annotated[int, Field(ge=0, le=65536)] = 0
+    finest: Annotated[int, Field(ge=0, le=2**20)] = 0
     """Width of a second classifier, of the finest patch of each glimpse alone, which adds to its reward; 0: none."""
     dropout: Share = 0.0
 
