@@ -118,7 +118,8 @@ class GlimpseModel(Classifying):
                 name.append(value)
         empty = images.new_zeros(len(images), 0)
         made = [torch.stack(part, 1) if part else empty for part in found]
-        return Looks(*made, empty if self.finest is None else self.finest(made[2][:, :, 0].flatten(2)).float())
+        made.append(empty if self.finest is None else self.finest(made[2][:, :, 0].flatten(2)).float())
+        return Looks(*made)
 
     def _next(self, images: Tensor, hidden: Tensor, t: int) -> tuple[Tensor, Tensor, Tensor]:
         """Return the place (B, 2) of glimpse t, its log-probability and the expected reward (B,)."""
