@@ -15,9 +15,9 @@ import yaml
 
 from helpers.processes import quick_workers
 from helpers.server import Running
-from helpers.tasks import CASES, EXTEND, digit_files, write_drawings
+from helpers.tasks import CASES, EXTEND, digit_files, generating, write_drawings
 from saccade.cli import main
-from saccade.recipes import read_yaml
+from saccade.recipes import RecipeText, read_yaml
 from saccade.runs.recipe import load_recipe, parse_recipe
 from saccade.runs.training import train
 
@@ -78,6 +78,7 @@ def shop(tmp_path_factory, translator):
         shutil.copytree(translator, folder / "runs" / name)
     (folder / "scenes.yaml").write_text(yaml.safe_dump(CASES["captioning"].settings(folder)))
     train(load_recipe(str(folder / "scenes.yaml")), folder / "runs" / "scenes")
+    train(parse_recipe(RecipeText(generating(folder), "test")), folder / "served" / "twins")
     for name in ("picture.png", "scene.png", "dog.jpg", "cat.png"):
         Image.new("RGB", (32, 32), "red").save(folder / name)
     write_drawings(folder, 3, 2).rename(folder / "letters")
@@ -91,7 +92,7 @@ def shop(tmp_path_factory, translator):
 @pytest.fixture(scope="module")
 def server(shop):
     """A server of the guides' models."""
-    running = Running(shop / "printed", shop / "runs" / "demo", shop / "runs" / "scenes")
+    running = Running(shop / "printed", shop / "runs" / "demo", shop / "runs" / "scenes", shop / "served" / "twins")
     yield running
     running.end()
 

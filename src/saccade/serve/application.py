@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -22,6 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from saccade import __version__
 from saccade.errors import SaccadeError
+from saccade.look.picture import png
 from saccade.search.search_config import SearchConfig
 from saccade.serve import metrics as counters
 from saccade.serve.api_page import POLICY, api_page
@@ -34,7 +36,7 @@ from saccade.serve.models import FILES, Answer, Answering, Died
 from saccade.serve.pictures import Opener
 from saccade.serve.problems import Problem, client_gone
 from saccade.serve.requests import read_request
-from saccade.serve.schemas import Health, Models, Predict, Predictions, TraceOf
+from saccade.serve.schemas import Health, Models, Predict, Predictions, Sample, TraceOf
 from saccade.serve.serve_config import Settings
 from saccade.trace import Trace
 
@@ -147,14 +149,16 @@ class Application:
         api.get("/healthz", name="health", responses=answers(Health, 400, 503))(self._healthz)
         api.get("/livez", name="live", responses=answers(Health, 400))(self._livez)
         api.get("/readyz", name="ready", responses=answers(Health, 400, 503))(self._healthz)
-        api.get("/metrics", name="metrics", responses=answers(None, 400, 401))(self._metrics)
+        api.get("/metrics", name="metrics", responses=answers("text/plain", 400, 401))(self._metrics)
         api.get("/v1/models", name="models", responses=answers(Models, 400, 401, 503))(self._models)
         errors = (400, 401, 404, 413, 415, 422, 429, 503, 504)
         for name, kind, answer, route in (
             ("predict", Predict, Predictions, self._predict),
             ("trace", TraceOf, Trace, self._trace),
+            ("sample", Sample, "image/png", self._sample),
         ):
-            body, described = asks(kind, self._reads), answers(answer, *errors)
+            files = set() if kind is Sample else self._reads
+            body, described = asks(kind, files), answers(answer, *errors)
             api.post(f"/v1/{name}", name=name, openapi_extra=body, responses=described)(route)
             # FastAPI's route only serves the OpenAPI description. This one matches first and takes half of the time.
             api.router.routes.insert(0, Route(f"/v1/{name}", route, methods=["POST"], include_in_schema=False))
@@ -233,6 +237,22 @@ class Application:
                 found = await self._submit(request, _Tracing(model, options | intervention), inputs, read)
         return Response(found[0].body, media_type="application/json")
 
+    async def _sample(self, request: Request) -> Response:
+        """Draw a grid of images as one PNG file."""
+        async with _in_time(self.settings.timeout):
+            with self.uploads.hold() as hold:
+                asked = await read_request(Sample, request, self.settings, hold, pictures=False)
+                model = self._model(asked.model)
+                if model.reads != "seed":
+                    raise Problem(422, f"{model.name} reads a {model.reads}, so it cannot draw from a seed.")
+                await check_texts(model, asked.texts, self.settings)
+                inputs = asked.inputs()
+                read = await check_texts(model, inputs, self.settings)
+                search = check_search(model, {}, self.settings)
+                key = _Predicting(model, search, search.model_dump_json(), False)
+                found = await self._submit(request, key, inputs, read)
+        return Response(await asyncio.to_thread(_sheet, found, asked.grid), media_type="image/png")
+
     def _model(self, name: str | None) -> Answering:
         if name is None:
             return next(iter(self.models.values()))
@@ -283,6 +303,13 @@ class Application:
             self.metrics.model(name, status, len(inputs), time.perf_counter() - began)
         self.metrics.tokens(name, read, sum(answer.tokens for answer in found))
         return found
+
+
+def _sheet(answers: Sequence[Answer], columns: int) -> bytes:
+    """Return a PNG of the images of some answers, in rows."""
+    images = [answer.pixels for answer in answers if answer.pixels is not None]
+    rows = [np.concatenate(images[start : start + columns], 1) for start in range(0, len(images), columns)]
+    return png(np.concatenate(rows))
 
 
 async def _unless_gone(request: Request, work: Coroutine[Any, Any, Found]) -> Found:

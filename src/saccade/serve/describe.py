@@ -12,7 +12,7 @@ from pydantic.json_schema import models_json_schema
 from saccade.config import Config
 from saccade.serve.models import ENTRIES
 from saccade.serve.problems import CODES
-from saccade.serve.schemas import Failure, Health, Models, Predict, Predictions, TraceOf
+from saccade.serve.schemas import Failure, Health, Models, Predict, Predictions, Sample, TraceOf
 from saccade.trace import Trace
 
 __all__ = ["answers", "asks", "describe"]
@@ -37,9 +37,10 @@ def asks(kind: type[Config], reads: Set[str]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": _content(kind) | files}}
 
 
-def answers(kind: type[Config] | None, *errors: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the responses of a route; `kind` None means plain text."""
-    content = {"text/plain": {"schema": {"type": "string"}}} if kind is None else _content(kind)
+def answers(kind: type[Config] | str, *errors: int) -> dict[int | str, dict[str, Any]]:
+    """Describe the responses of a route; `kind`: of a JSON object, or a content type such as image/png."""
+    binary = {"format": "binary"} if isinstance(kind, str) and not kind.startswith("text") else {}
+    content = {kind: {"schema": {"type": "string", **binary}}} if isinstance(kind, str) else _content(kind)
     described: dict[int | str, dict[str, Any]] = {200: {"description": "The response.", "content": content}}
     for status in errors:
         described[status] = {"description": f"{_MEANINGS[status]} ({CODES[status]})", "content": _content(Failure)}
@@ -65,7 +66,7 @@ def _content(kind: type[Config]) -> dict[str, Any]:
 
 def _schemas(reads: Set[str]) -> dict[str, Any]:
     kinds: list[Any] = [
-        (kind, "validation") for kind in (Predict, TraceOf, Predictions, Models, Health, Failure, Trace)
+        (kind, "validation") for kind in (Predict, TraceOf, Sample, Predictions, Models, Health, Failure, Trace)
     ]
     _, found = models_json_schema(kinds, ref_template="#/components/schemas/{model}")
     schemas: dict[str, Any] = found["$defs"]
@@ -83,7 +84,7 @@ def _offer(schema: dict[str, Any], reads: Set[str]) -> None:
         schema["examples"] = [example for example in schema["examples"] if name not in example]
     inputs = [name for name in ("input", "inputs", "image", "images", "sound", "sounds") if name in fields]
     none = {name: {"type": "null"} for name in inputs}
-    kinds = {"string": bool(reads & {"text", "dialogue"}), "object": bool(reads - {"text", "picture", "sound"})}
+    kinds = {"string": bool(reads & {"text", "dialogue", "seed"}), "object": bool(reads - {"text", "picture", "sound"})}
     schema["oneOf"] = [
         {"title": name, "required": [name], "properties": none | {name: _shape(fields[name], kinds)}} for name in inputs
     ]

@@ -83,9 +83,9 @@ def check_attention(model: Answering, inputs: int, search: SearchConfig, tokens:
 
 
 def _characters(given: Any) -> int:
-    if isinstance(given, str):
-        return len(given)
-    return sum(map(_characters, given.values() if isinstance(given, dict) else given))
+    if isinstance(given, dict | list):
+        return sum(map(_characters, given.values() if isinstance(given, dict) else given))
+    return len(given) if isinstance(given, str) else 0
 
 
 def _count(model: Answering, texts: Sequence[Any], settings: Settings) -> int:

@@ -8,9 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from saccade.api import Model, load
 from saccade.attention import Attention
 from saccade.errors import ConfigError
+from saccade.look.picture import data_address
 from saccade.prediction import Prediction
 from saccade.search.search_config import SearchConfig
 from saccade.tasks.inputs import Input, Opened
@@ -25,6 +29,7 @@ ENTRIES: dict[str, tuple[str, ...]] = {
     "question": _TEXTS,
     "dialogue": _TEXTS,
     "episode": _TEXTS,
+    "seed": _TEXTS,
     "picture": ("image", "images"),
     "sound": ("sound", "sounds"),
 }
@@ -40,10 +45,11 @@ class Died(Exception):
 
 
 class Answer(NamedTuple):
-    """A prediction or a trace as JSON text, with the number of target tokens."""
+    """A prediction or a trace as JSON text, with the number of target tokens; pixels: the image that was drawn."""
 
     body: bytes
     tokens: int
+    pixels: NDArray[np.uint8] | None = None
 
 
 class Answering(Protocol):
@@ -119,6 +125,7 @@ class Described:
             "parameters": facts["parameters"],
             "attention": self.looks > 0,
             "examples": self._examples,
+            **({"classes": task.drawable} if task.drawable else {}),
         }
 
     def search(self, options: dict[str, Any]) -> SearchConfig:
@@ -154,7 +161,7 @@ class Served(Described):
         answers = []
         for prediction in found:
             check()  # writing attention weights as JSON takes long
-            answers.append(Answer(_json(self._plain(prediction)), len(prediction.tokens)))
+            answers.append(Answer(_json(self._plain(prediction)), len(prediction.tokens), prediction.image))
         return answers
 
     def trace(self, given: Input, wishes: dict[str, Any], check: Check) -> Answer:
@@ -165,6 +172,8 @@ class Served(Described):
     def _plain(self, prediction: Prediction) -> dict[str, Any]:
         """Convert a prediction to plain data; attention over an image gets the rows and columns of its regions."""
         plain = prediction.to_dict()
+        if prediction.image is not None:
+            plain["image"] = data_address(prediction.image)
         if (grid := self._model.task.grid) is not None:
             for part in (plain, *plain.get("others", ())):
                 if "attention" in part:

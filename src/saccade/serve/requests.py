@@ -8,12 +8,12 @@ from starlette.requests import Request
 
 from saccade.serve.memory_budget import CLOSE, Hold
 from saccade.serve.problems import Problem
-from saccade.serve.schemas import Predict, TraceOf, parse_body, parse_picture
+from saccade.serve.schemas import Predict, Sample, TraceOf, parse_body, parse_picture
 from saccade.serve.serve_config import Settings
 
 __all__ = ["read_request"]
 
-Asked = TypeVar("Asked", Predict, TraceOf)
+Asked = TypeVar("Asked", Predict, TraceOf, Sample)
 _MARKS = 100_000
 """Maximum commas and brackets in a body of files. Each may begin a value, which takes more memory once parsed."""
 

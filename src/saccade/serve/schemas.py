@@ -19,6 +19,7 @@ __all__ = [
     "Options",
     "Predict",
     "Predictions",
+    "Sample",
     "TraceOf",
     "parse_body",
     "parse_picture",
@@ -214,6 +215,31 @@ class TraceOf(Config):
         return None if one is None else [one]
 
 
+class Sample(Config):
+    """A request for a grid of images, for a model that generates images."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"input": "3"}, {"input": {"seed": 1, "class": "7"}, "grid": 8}]}
+    )
+    model: str | None = Field(None, description="A name from GET /v1/models; default: the first.")
+    input: Given = Field(
+        "1",
+        description="The seed of the first image; or an object with `seed`, and `class`, `truncation`, or `toward` and "
+        "`share`. Each further image has the next seed.",
+    )
+    grid: int = Field(1, ge=1, le=64, description="Rows and columns of images.")
+
+    def inputs(self) -> list[Given]:
+        """Return the input of each image; `input` must be valid."""
+        given = {"seed": int(self.input)} if isinstance(self.input, str) else self.input
+        return [given | {"seed": given["seed"] + number} for number in range(self.grid**2)]
+
+    @property
+    def texts(self) -> list[Given]:
+        """The input as a list."""
+        return [self.input]
+
+
 class Attended(Config):
     """Attention weights: for every site (heads, target tokens, source tokens or regions)."""
 
@@ -246,6 +272,7 @@ class Predicted(Config):
     notes: list[str] = Field(default=[], description="What the model did not read of its input.")
     words: list[Spoken] = Field(default=[], description="For speech, with attention: words and their times.")
     span: list[int] | None = Field(None, description="Characters [begin, end) of the passage that are the answer.")
+    image: str | None = Field(None, description="For a model that draws: the image as a data: URL of a PNG.")
     attention: Attended | None = Field(None, description="Only if the request asks for it.")
     others: list[Predicted] = Field(default=[], description="The next best predictions, if nbest is above 1.")
 
@@ -287,6 +314,7 @@ class Known(Config):
     parameters: int = Field(description="Number of parameters.")
     attention: bool = Field(description="Whether it has attention.")
     examples: list[dict[str, Given]] = Field(default=[], description="Inputs to try.")
+    classes: list[str] = Field(default=[], description="For a model that draws images by class: the classes.")
 
 
 class Models(Config):

@@ -242,6 +242,11 @@ class Task(ABC):
         """Rows and columns of an image's regions for attention; None if inputs are not images."""
         return None
 
+    @property
+    def drawable(self) -> list[str]:
+        """The classes that an input may ask for, if this model generates images by class."""
+        return []
+
     def positions(self, tokens: int) -> tuple[int, int]:
         """Return maximum numbers of attention positions for an input of `tokens` tokens: source, then output."""
         return tokens, 2 * tokens + 20

@@ -143,6 +143,14 @@ class ImageGeneration(Task):
         """Whether an input can name a class."""
         return self.model.classes > 1
 
+    @property
+    def drawable(self) -> list[str]:
+        return self.labels if self.conditional else []
+
+    def positions(self, tokens: int) -> tuple[int, int]:
+        places = max(_config(self.recipe).attend, default=0) ** 2
+        return places, places
+
     def features(self, split: Split) -> list[Feature]:
         return [*text_features(self.tokenizers), OnlyImageFeature(split.images())]
 

@@ -378,7 +378,7 @@ def test_tokens_and_batches_are_counted():
 def test_the_description_for_machines():
     page = run(ask(application(Fake(), Seeing()), path="/openapi.json")).json
     assert set(page["paths"]) == {"/healthz", "/livez", "/readyz", "/metrics"} | {
-        f"/v1/{name}" for name in ("models", "predict", "trace")
+        f"/v1/{name}" for name in ("models", "predict", "trace", "sample")
     }
     schemas = page["components"]["schemas"]
     for place in _references(page):
