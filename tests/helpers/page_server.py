@@ -18,6 +18,7 @@ READS = {
     "speech": "sound",
     "questions": "question",
     "chat": "dialogue",
+    "image-generation": "seed",
 }
 """Input kinds by task; all other tasks read text."""
 
@@ -83,6 +84,7 @@ class Answers:
     def __init__(self, traces):
         self.traces, self.asked, self.refuse, self.delays, self.token = traces, [], None, {}, None
         self.examples, self.starting, self.kept, self.answer = {}, False, [], altered
+        self.classes = []
         self.wondered = []
         answers = self
 
@@ -112,6 +114,7 @@ class Answers:
                                         "parameters": 1,
                                         "attention": bool(trace.sites),
                                         "examples": answers.examples.get(name, []),
+                                        "classes": answers.classes,
                                     }
                                     for name, trace in answers.traces.items()
                                 ]

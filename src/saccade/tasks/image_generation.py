@@ -261,11 +261,12 @@ class ImageGeneration(Task):
         about = begin(self, options, search)
         about["model"] = about["model"].model_copy(update={"preset": maps.model})
         sides = {"source": plain_side(maps.source, f"seed {best.source}"), "target": plain_side(maps.target, best.text)}
-        for name, side in maps.extra_sides.items():
-            sides[name] = plain_side(side, name)
+        sides |= {name: plain_side(side, name) for name, side in maps.extra_sides.items()}
         assert maps.picture is not None
-        grid = {"kind": "grid", "grid": [maps.picture.rows, maps.picture.columns], "image": maps.picture.address}
-        sides["source"] = sides["source"].model_copy(update=grid)
+        for name in sides.keys() - {"target"}:  # each is a grid over the same image
+            size = math.isqrt(len(sides[name].tokens))
+            grid = {"kind": "grid", "grid": [size, size], "image": maps.picture.address}
+            sides[name] = sides[name].model_copy(update=grid)
         sites = describe_sites(self.model, maps.weights, {}, sides, maps.target, maps.between.__getitem__)
         candidates = [(self.labels.index(each.text), each.text, each.score) for each in ranked]
         step = Step(token=candidates[0][0], text=best.text, log_probability=best.score, candidates=candidates)

@@ -61,6 +61,11 @@ class SeedModality(Modality):
                 return f"has the {name} {shown(value)}, which must be {what}."
         return None
 
+    def listed(self, given: Any) -> Any:
+        """Return an example of a recipe as an object."""
+        found = super().listed(given)
+        return {"seed": int(found)} if isinstance(found, str) else found
+
     def of_line(self, line: str) -> Any:
         """Return the input of a line: a seed, or a JSON object."""
         found = json_object(line)

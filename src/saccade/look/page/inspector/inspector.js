@@ -85,7 +85,9 @@ const line = el("p", { class: "readout", "aria-live": "polite" });
 
 function readout(scene, light) {
   const name = (entry) => visible(entry.name);
-  const idle = scene.first?.site ? "Point at a word to see what it attends to." : "Select a word to see its alternatives.";
+  const places = scene.first?.figure?.own && scene.first.figure.side !== null;
+  const idle = places ? "Point at a place of the image to see where it attends."
+    : scene.first?.site ? "Point at a word to see what it attends to." : "Select a word to see its alternatives.";
   light.listen(() => {
     const answer = scene.answers[light.of];
     const figure = answer?.figure;

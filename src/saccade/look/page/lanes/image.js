@@ -2,21 +2,25 @@
 import { el, svg } from "saccade/base/dom";
 import { percent, visible } from "saccade/base/format";
 import { overlaid } from "saccade/lanes/heatmap";
-import { byUse, strongest } from "saccade/trace/fold";
+import { byUse, draws, strongest } from "saccade/trace/fold";
 
 const SIZE = 320;
 const SIDE = 100;
 /** Width and height of the SVG view box over the image, whatever its aspect ratio. */
 const MOST = 5;
 const HINT = "Point at a word, or at a region of the image.";
+const OWN = "Point at a place of the image to see where it attends; a click keeps it.";
+const NONE = "There is no attention to be shown.";
+const hintOf = (figure, site) => (!site ? NONE : figure.own ? OWN : HINT);
 
-function told(figure, { row, column }) {
+function told({ figure, site }, { row, column }) {
+  if (!site) return NONE;
   if (column !== null) {
     const users = byUse(figure, column, MOST).map((r) =>
       `${visible(figure.rows[r].name)} ${percent(figure.at(r, column))}`);
     return `${figure.columns[column].name}: ${users.join(", ") || "no word attends to it"}`;
   }
-  if (row === null) return HINT;
+  if (row === null || row >= figure.rows.length) return hintOf(figure, site);
   const [best] = strongest(figure, row, 1, 0);
   return `${visible(figure.rows[row].name)} attends most to ${figure.columns[best].name}: `
     + percent(figure.at(row, best));
@@ -73,6 +77,7 @@ export function imageLane({ answer, light, point, leave, pick, alone }) {
   const { side } = figure;
   const [rows, columns] = side.grid;
   const { shown, show } = overlaid(side, SIZE);
+  if (draws(answer.trace)) shown.classList.add("pixels"); // small images, enlarged
   const over = outlines(figure, (region) => hand.hidden(region));
   const at = () => (alone ? light.row : light.column);
   const box = el("div", { class: "image", tabindex: 0, role: "application", "data-arrows": true, "data-key": "image",
@@ -88,14 +93,14 @@ export function imageLane({ answer, light, point, leave, pick, alone }) {
   box.addEventListener("blur", leave);
   box.addEventListener("click", (event) => pick(find(event)));
   steer(box, side.grid, point, at, pick);
-  const readout = el("p", { class: "readout hint" }, HINT);
+  const readout = el("p", { class: "readout hint" }, hintOf(figure, answer.site));
   return {
     element: el("div", { class: "lane looking" }, box, readout),
     layout: "beside", faint: true,
     light: (weights, pointed, row) => {
       show(weights);
       over.light(pointed, row);
-      readout.textContent = told(figure, light).replaceAll(" %", "\u00a0%");
+      readout.textContent = told(answer, light).replaceAll(" %", "\u00a0%");
       readout.classList.toggle("hint", light.empty);
     },
   };

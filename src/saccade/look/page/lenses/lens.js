@@ -10,9 +10,11 @@ import { stepLens } from "saccade/lenses/step";
 import { wordsLens } from "saccade/lenses/words";
 import { optionFields } from "saccade/lenses/options";
 import { LENSES } from "saccade/state/link";
-import { groupsOf, logProbability, strongest } from "saccade/trace/fold";
+import { draws, groupsOf, logProbability, strongest } from "saccade/trace/fold";
 
 const NAMES = { words: "Words", matrix: "Matrix", heads: "Heads", search: "Search", step: "Step" };
+/** The part of a model that draws, which a site belongs to. */
+const playerOf = (site) => /^(generator|discriminator)\b/.exec(site.name)?.[1];
 const NO_ATTENTION = "This model has no attention: it reads everything into one vector. Search and Step show how it writes.";
 
 function select(label, key, options, value, change) {
@@ -33,7 +35,7 @@ function switches(scene, app) {
     if (groups.size > 1) parts.push(select("Attention", "site", [...groups].map(([key, sites]) => [key, wayOf(sites[0])]),
       group, (key) => app.update({ site: groups.get(key)[0].name, head: null, pick: null })));
     if (layers.length > 1) parts.push(select("Layer", "layer", layers.map((each, place) =>
-      [each.name, `${place + 1} of ${layers.length}`]), site.name, (name) => app.update({ site: name })));
+      [each.name, playerOf(each) ?? `${place + 1} of ${layers.length}`]), site.name, (name) => app.update({ site: name })));
     if (site.heads > 1) parts.push(select("Head", "head", [["mean", `mean of ${site.heads}`],
       ...[...Array(site.heads).keys()].map((head) => [String(head), `${head + 1} of ${site.heads}`])],
     first.head === null ? "mean" : String(first.head),
@@ -44,7 +46,7 @@ function switches(scene, app) {
       (unit) => app.update({ unit, pick: null })),
     select("Ends and punctuation", "sinks", [["shown", "in place"], ["apart", "apart"], ["hidden", "left out"]],
       state.sinks, (sinks) => app.update({ sinks, pick: null })),
-    app.engine.live && optionFields(app),
+    app.engine.live && app.reads !== "seed" && optionFields(app),
     sources(app),
   ];
   return [parts.length > 0 && el("div", { class: "switches", role: "group", "aria-label": "What is shown" }, parts),
@@ -65,6 +67,7 @@ function sources(app) {
 
 /** Reasons why a lens has nothing to show for an answer, or null. */
 function reasonAgainst(lens, answer) {
+  if (!answer.site && draws(answer.trace)) return "This model has no attention.";
   if (!answer.site && ["matrix", "heads"].includes(lens)) return NO_ATTENTION;
   return null;
 }

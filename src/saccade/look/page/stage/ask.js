@@ -7,6 +7,7 @@ import { supportField } from "saccade/share/support";
 import { takeFile } from "saccade/share/files";
 import { record } from "saccade/share/microphone";
 import { field, names, talkButtons } from "saccade/stage/fields";
+import { followSeeds, seedFields } from "saccade/stage/seeds";
 import { filled, holds, titleOf } from "saccade/state/input";
 
 const SHORT = 44;
@@ -74,7 +75,7 @@ function row(app, open) {
   }
   return el("div", { class: "ask" },
     ["picture", "sound"].map((kind) => app.readsFiles(kind) && fileField(app, kind)),
-    app.readsFiles() && draws(app) && drawing(app), app.readsFiles("episode") && supportField(app),
+    app.readsFiles() && draws(app) && drawing(app), app.readsFiles("episode") && supportField(app), app.reads === "seed" && seedFields(app),
     open ? names(app).map((name) => field(app, name))
       : text(app) && button([el("span", { "aria-hidden": "true" }, "✎"), " Edit the text"], () => edit(app),
         { class: "edit small", "data-key": "edit", title: "/" }),
@@ -88,19 +89,20 @@ const draws = (app) => app.models.some(({ name, task }) => task === "glimpses" &
 
 /** Another text can be taken back here; a change of the answer beside what came of it. */
 const takesBack = (app, open) => (!open || app.reads === "dialogue") && app.depth > 0 && !app.back && untouched(app.state);
-const text = (app) => app.readsText() || !["picture", "sound", "episode"].some((kind) => app.readsFiles(kind));
+const text = (app) => app.readsText() || !["picture", "sound", "episode", "seed"].some((kind) => app.readsFiles(kind));
 let drawn = null;
 
 /** Draw the row above the lanes. While one writes it stays as it is, so that the cursor stays too. */
 export function drawAsk(scene, app) {
   const talks = app.reads === "dialogue";
-  const open = text(app) && (app.editing || talks || !scene.first || !filled(app.state, app.reads));
+  const open = app.reads !== "seed" && text(app) && (app.editing || talks || !scene.first || !filled(app.state, app.reads));
   const now = JSON.stringify([open, app.state.models, app.image?.name, takesBack(app, open)]);
   if (talks !== (byId("scene").nextElementSibling === byId("ask"))) byId("scene")[talks ? "after" : "before"](byId("ask"));
   if (now !== drawn) {
     redraw(byId("ask"), row(app, open));
     drawn = now;
   } else if (open) names(app).forEach((name) => field(app, name));
+  followSeeds(app);
   for (const each of byId("ask").querySelectorAll("[data-example]")) {
     const example = app.examples[Number(each.dataset.example)];
     each.setAttribute("aria-pressed", String(example.image ? app.image?.name === example.name

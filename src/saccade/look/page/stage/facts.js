@@ -2,7 +2,7 @@
 import { el } from "saccade/base/dom";
 import { decimal, percent, visible } from "saccade/base/format";
 import { popup } from "saccade/base/popup";
-import { entriesOf, logProbability, unknownTokens } from "saccade/trace/fold";
+import { draws, entriesOf, logProbability, unknownTokens } from "saccade/trace/fold";
 
 /** The question mark beside an answer. */
 export function factsOf({ trace, of }) {
@@ -34,6 +34,7 @@ function unknownOf({ trace, site }) {
 /** Why an answer was not changed with the others, which words its model does not know, and what it lacks. */
 export function notesOf(answer) {
   const { site, why } = answer;
-  const notes = [unknownOf(answer), why && `Not changed: ${visible(why)}.`, !site && "This model has no attention: it reads everything into one vector."];
+  const notes = [unknownOf(answer), why && `Not changed: ${visible(why)}.`, !site && (draws(answer.trace) ? "This model has no attention."
+    : "This model has no attention: it reads everything into one vector.")];
   return notes.some(Boolean) && el("p", { class: "quiet notes" }, notes.filter(Boolean).join(" "));
 }

@@ -7,10 +7,11 @@ import { changes, savedChanges } from "saccade/stage/changes";
 import { contextOf } from "saccade/stage/context";
 import { ribbons } from "saccade/stage/ribbons";
 import { counterparts, matches, shiftOf } from "saccade/stage/diff";
+import { judged } from "saccade/stage/drawn";
 import { factsOf, notesOf } from "saccade/stage/facts";
 import { fit, keepRoom } from "saccade/stage/fit";
 import { spansOf } from "saccade/stage/spans";
-import { copiedShare, sureness, unknownTokens } from "saccade/trace/fold";
+import { copiedShare, draws, sureness, unknownTokens } from "saccade/trace/fold";
 
 const MANY = 30;
 /** Words in a lane; with more, the words wrap and only the ribbons of the word in question are drawn. */
@@ -81,10 +82,20 @@ function cutNote({ trace, site }) {
 function readLane(answer, scene, app, light) {
   const { figure, site, of } = answer;
   const name = site?.columns ?? "source";
-  return laneOf({ key: "read", name, label: figure.own ? "is attended to" : nameOf(name, answer.trace.task),
+  const looks = figure.own && figure.side !== null; // places of an image attend, too: a click selects one that looks
+  return laneOf({ key: of ? `read-${of}` : "read", name, label: figure.own ? "is attended to" : nameOf(name, answer.trace.task),
     words: figure.columns, rows: false, unit: scene.state.unit, look: readLook(answer), answer, light,
     picked: scene.pick && scene.pick.row === null ? scene.pick.column : null, app,
-    pick: (column) => app.update({ pick: { row: null, column, of } }) });
+    pick: (place) => app.update({ pick: looks ? { row: place, column: null, of } : { row: null, column: place, of } }) });
+}
+
+/** Light images by the weights of the place in question, each by those of its own answer. */
+function followDrawn(light, drawn) {
+  light.listen(() => drawn.forEach(([answer, lane]) => {
+    const { figure, site } = answer;
+    const row = light.row !== null && light.row < figure.rows.length ? light.row : null;
+    lane.light(row === null || !site ? null : figure.columns.map((_, place) => figure.at(row, place)), row, row, figure);
+  }));
 }
 
 /** Light the words of both lanes by the weights of the word in question. */
@@ -125,31 +136,37 @@ function lanes(scene, app, light) {
   const answers = [first, ...scene.answers.filter((answer) => answer.trace && answer !== first)];
   const several = scene.answers.length > 1;
   const read = first.figure.columns.length ? readLane(first, scene, app, light) : null;
+  const drawn = answers.filter(({ trace, figure }) => draws(trace) && figure.side)
+    .map((answer) => [answer, answer === first ? read : readLane(answer, scene, app, light)]);
+  const gallery = several && drawn.length > 0; // each image stands above what is said of it
+  const pictureOf = (answer) => gallery && drawn.find(([other]) => other === answer)?.[1].element;
   const wrote = answers.map((answer) => wroteLane(answer, scene, app, light, several));
   const sparse = Math.max(...[read, ...wrote].map((lane) => lane?.line.length ?? 0)) > MANY;
-  const box = el("div", { class: ["lanes", sparse && "wrapped", read?.layout, several && "several"].filter(Boolean).join(" "),
+  const box = el("div", { class: ["lanes", sparse && "wrapped", gallery ? "gallery" : read?.layout, several && "several"].filter(Boolean).join(" "),
     "data-scroll": "lanes" });
   const joined = answers.map((answer, number) => [answer, number]).filter(([answer, number]) => read?.joined
     && wrote[number].joined && answer.site && (number === 0 || answer.figure.columns.length === first.figure.columns.length));
-  const drawn = joined.map(([answer, number]) => ribbons(box, answer.figure, read.rectOf, wrote[number].rectOf,
+  const ribbonsOf = joined.map(([answer, number]) => ribbons(box, answer.figure, read.rectOf, wrote[number].rectOf,
     { light, of: answer.of, sparse, below: number > 0 }));
   const each = answers.map((answer, number) => el("div", { class: answer.slow || answer.fault ? "answer busy" : "answer" },
-    !read?.alone && wrote[number].element, spansOf(answer, number === 0 ? read : null),
+    pictureOf(answer), draws(answer.trace) ? judged(answer, several) : !read?.alone && wrote[number].element, spansOf(answer, number === 0 ? read : null),
     changes(answer, app, { last: number === answers.length - 1 && !(app.sheet && scene.pick),
       covered: app.sheet && scene.pick?.of === answer.of }), savedChanges(answer), notesOf(answer)));
-  answers.forEach((answer, number) => (find(".lane-name", wrote[number].element) ?? each[number]).append(factsOf(answer)));
-  box.append(...[...contextOf(first, read, scene, app, light), read?.element, el("div", { class: "answers" }, each),
-    ...drawn.map(({ element }) => element)].filter(Boolean));
+  answers.forEach((answer, number) => (find(draws(answer.trace) ? ".judged p" : ".lane-name", draws(answer.trace) ? each[number]
+    : wrote[number].element) ?? each[number]).append(factsOf(answer)));
+  box.append(...[...contextOf(first, read, scene, app, light), !gallery && read?.element, el("div", { class: "answers" }, each),
+    ...ribbonsOf.map(({ element }) => element)].filter(Boolean));
   light.twin = twinsOf(answers);
-  if (read) follow(light, read, wrote, answers);
+  if (drawn.length) followDrawn(light, drawn);
+  else if (read) follow(light, read, wrote, answers);
   return { box, place: () => {
     const present = document.body.classList.contains("present");
     const { text, passage, turns, models, traces, site, unit, sinks } = app.state;
     const same = JSON.stringify([text, passage, turns, app.image?.id, models, traces, site, unit, sinks, innerWidth, present]);
     const held = app.steady || answers.some((answer) => answer.busy);
     keepRoom(box, same, held, !sparse && !read?.sized ? (most) => fit(box, present, most) : null);
-    drawn.forEach(({ place }) => place());
-    const wraps = drawn.some((each) => each.wraps());
+    ribbonsOf.forEach(({ place }) => place());
+    const wraps = ribbonsOf.some((each) => each.wraps());
     box.classList.toggle("lines", wraps);
     if (wraps) light.rest({ row: 0, column: null, of: first.of }); // where lanes wrap, one word has ribbons at a time
     for (const lane of [read, ...wrote]) lane?.settle?.();

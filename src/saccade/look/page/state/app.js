@@ -60,7 +60,7 @@ export class App {
 
   /** True if one of the named models reads text. */
   readsText(names = this.state.models) {
-    return this.models.some((model) => !FILES[model.input] && names.includes(model.name));
+    return this.models.some((model) => !FILES[model.input] && model.input !== "seed" && names.includes(model.name));
   }
 
   /** The first selected model, or undefined. */
@@ -68,9 +68,14 @@ export class App {
     return this.models.find((model) => model.name === this.state.models[0]);
   }
 
-  /** What the first selected model reads: "text", "picture", "sound", "question" or "dialogue". */
+  /** What the first selected model reads: "text", "picture", "sound", "question", "dialogue" or "seed". */
   get reads() {
     return this.#first?.input ?? "text";
+  }
+
+  /** The classes that the first selected model draws. */
+  get classes() {
+    return this.#first?.classes ?? [];
   }
 
   /** Examples of the first selected model, [{input} or {image, name}]. */

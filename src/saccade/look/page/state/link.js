@@ -1,5 +1,7 @@
 // The state of the page as one object, and as the URL fragment, so that a link restores the same page.
 
+import { START_WAY } from "saccade/state/input";
+
 export const LENSES = ["words", "matrix", "heads", "search", "step"];
 /** Views of earlier versions of the page, in links that were shared then. */
 const OLD_VIEWS = { matrix: "matrix", reading: "words", arcs: "words", heads: "heads", beam: "search", step: "step" };
@@ -20,14 +22,16 @@ export const OPTIONS = {
 };
 
 /**
- * `text` is what is read, or asked about the `passage`; `turns` are the turns of a dialogue.
+ * `text` is what is read, or asked about the `passage`; `turns` are the turns of a dialogue. A model that draws reads the
+ * other fields of the first line: `noise` is a seed, `label` a class, and the noise lies the share `share` of the way to that
+ * of the seed `toward`.
  *
  * Interventions: `hide` are numbers of words that no model may attend to. `force` (tokens that the answer begins with),
  * `pull` ([step, token, weight]) and `block` (tokens, of old links) belong to the model `on`, as token ids differ
  * between models. `pick` is the selected word: {row, column, of}, each a number or null; `of` is the answer's place.
  */
 export const START = {
-  text: "", passage: "", turns: [], models: [], traces: [], options: {}, on: null, force: [], pull: [], block: [], hide: [],
+  text: "", passage: "", turns: [], noise: 1, label: "", toward: START_WAY, share: 0, truncation: 1, models: [], traces: [], options: {}, on: null, force: [], pull: [], block: [], hide: [],
   lens: "words", site: null, head: null, unit: "words", sinks: "shown", step: 0, pick: null,
 };
 
@@ -50,7 +54,7 @@ export function encode(state) {
     for (const name of ["force", "block", "hide"]) for (const entry of state[name]) out.append(name, entry);
     for (const pulled of state.pull) out.append("pull", pulled.join(":"));
   }
-  for (const name of ["lens", "site", "head", "unit", "sinks", "step"]) {
+  for (const name of ["noise", "label", "toward", "share", "truncation", "lens", "site", "head", "unit", "sinks", "step"]) {
     if (state[name] !== START[name]) out.set(name, state[name]);
   }
   if (state.pick) out.set("pick", pickText(state.pick));
@@ -107,7 +111,9 @@ export function decode(hash) {
   const many = { turn: (text) => state.turns.push(long(text)), model: (text) => state.models.push(text), trace: (text) => state.traces.push(whole(text, "trace")),
     force: (text) => state.force.push(whole(text, "force")), block: (text) => state.block.push(whole(text, "block")),
     hide: (text) => state.hide.push(whole(text, "hide")), pull: (text) => state.pull.push(pulled(text)) };
-  const one = { text: long, passage: long, on: String, lens: (text) => oneOf(text, LENSES, "lens"),
+  const one = { text: long, passage: long, noise: (text) => whole(text, "noise"), label: long,
+    toward: (text) => whole(text, "toward"), share: (text) => fraction(text, "share", 0, 1),
+    truncation: (text) => fraction(text, "truncation", 0, 1), on: String, lens: (text) => oneOf(text, LENSES, "lens"),
     site: String, head: (text) => whole(text, "head"), unit: (text) => oneOf(text, UNITS, "unit"),
     sinks: (text) => oneOf(text, ENDS, "sinks"), step: (text) => whole(text, "step"), pick: picked };
   for (const list of ["turns", "models", "traces", "force", "block", "hide", "pull"]) state[list] = [];

@@ -116,7 +116,10 @@ export const unknownTokens = (side) =>
   new Set(side?.tokens.flatMap((token, place) => (token === UNKNOWN && !side.marks.includes(place) ? [place] : [])));
 
 /** Whether an answer is written token by token, so that other tokens can be asked for; a label is not. */
-export const writesTokens = (trace) => !["classification", "episodes", "glimpses"].includes(trace.task);
+export const writesTokens = (trace) => !["classification", "episodes", "glimpses", "image-generation"].includes(trace.task);
+
+/** Whether an answer is an image that the model drew. */
+export const draws = (trace) => trace?.task === "image-generation";
 
 /** The probability of a written word: the product over its tokens, or null if the trace has no steps for it. */
 export function sureness(trace, entry) {
