@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from saccade.batch import EOS, SPECIALS, UNK, DialogueBatch
 from saccade.config import Fault
 from saccade.data.example import Example
+from saccade.data.familiar import familiar
 from saccade.data.features import Feature
 from saccade.data.forms import DIALOGUES
 from saccade.data.open_vocabulary import OpenVocabulary
@@ -96,7 +97,7 @@ class Chat(TextToText):
         if isinstance(given, Opened):
             return given
         turns = given["turns"] if isinstance(given, Mapping) else [given]
-        history = self._history(turns)
+        history = self._history([familiar(self.source, turn, marks=True).text for turn in turns])
         if history.notes:
             _log("A history is longer than the model reads: only its end is read. See chat.tokens and chat.turns.")
         return Opened(history, turns[-1])

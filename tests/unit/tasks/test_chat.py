@@ -13,6 +13,8 @@ from helpers.chat import TURNS, chat
 from saccade.attention import Tape
 from saccade.batch import BOS, EOS, Batch
 from saccade.data.example import Example, Links
+from saccade.data.familiar import familiar
+from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from saccade.errors import ConfigError, DataError
 from saccade.metrics import distinct, dull_share
 from saccade.prediction import NOTHING, AttentionMaps, Prediction, Side
@@ -51,6 +53,16 @@ def test_words_of_all_turns_are_shown_each_with_its_turn():
     plain = found.to_dict()
     assert plain["attention"]["turn_of"] == side.turn_of
     assert "notes" not in plain
+
+
+def test_turns_may_be_typed_without_spaces_before_marks():
+    made = chat()
+    kept = Tokenizer.train(TokenizerConfig(kind="word", punctuation="keep"), TURNS)
+    made.tokenizers = Tokenizers(kept, kept)
+    history = made.opened({"turns": ["Hello, i AM Zorb.", "zorb.x is bee?,", "ant !. what?!"]}).value
+    assert history.turns == ("hello , i am Zorb .", "zorb.x is bee ? ,", "ant !. what?!"), "there is no ! to be read"
+    assert familiar(kept, "Hello, Zorb.") == ("Hello, Zorb.", ["Hello,", "Zorb."]), "elsewhere words stay whole"
+    assert familiar(kept, "Hello, Zorb.", marks=True) == ("hello , Zorb .", ["Zorb"])
 
 
 HIERARCHICAL = {
