@@ -32,21 +32,17 @@ _MBR: dict[str, Any] = {"sample": True, "top_p": None, "batch_size": 128}
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "greedy": [
         _GREEDY,
-        _GREEDY | {"no_repeat_ngram": 3},
-        *[_GREEDY | {"no_repeat_ngram": 3, "min_length": least} for least in (6, 8, 10, 12)],
-        *[_GREEDY | {"no_repeat_ngram": 1, "min_length": least} for least in (0, 8, 10, 12)],
+        *[_GREEDY | {"no_repeat_ngram": 3, "min_length": least} for least in (0, 6, 8, 10)],
+        *[_GREEDY | {"no_repeat_ngram": 2, "min_length": least} for least in (6, 8, 10, 12)],
+        *[_GREEDY | {"no_repeat_ngram": 1, "min_length": least} for least in (6, 8, 10)],
     ],
-    "beam": [
-        {"sample": False, "beam": 4, "length_penalty": 1.0},
-        {"sample": False, "beam": 4, "length_penalty": 2.0},
-        {"sample": False, "beam": 4, "length_penalty": 1.0, "min_length": 8},
-    ],
+    "beam": [{"sample": False, "beam": 4, "length_penalty": 1.0, "min_length": least} for least in (0, 8)],
     "mbr": [
-        _MBR | {"mbr": 32, "temperature": 0.7},
-        _MBR | {"mbr": 32, "temperature": 1.0},
-        _MBR | {"mbr": 64, "temperature": 0.8},
-        _MBR | {"mbr": 32, "temperature": 0.7, "min_length": 8},
-        _MBR | {"mbr": 32, "temperature": 0.5, "min_length": 10},
+        _MBR | {"mbr": 64, "temperature": 0.7},
+        _MBR | {"mbr": 64, "temperature": 0.7, "min_length": 8},
+        _MBR | {"mbr": 64, "temperature": 0.5, "min_length": 10},
+        _MBR | {"mbr": 64, "temperature": 0.7, "min_length": 10},
+        _MBR | {"mbr": 64, "temperature": 0.5, "min_length": 12},
     ],
     "sampled": [{}],
 }

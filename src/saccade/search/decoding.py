@@ -32,7 +32,7 @@ from saccade.threads import decoding_threads
 
 __all__ = ["decode"]
 
-_OF_CONFIG = ("min_length", "no_repeat_ngram", "precision")
+_OF_CONFIG = ("min_length", "no_repeat_ngram", "unknown", "precision")
 """Limits that SearchConfig has."""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from saccade.attention.steering import Steering
+from saccade.batch import UNK
 from saccade.errors import unknown_name
 from saccade.kernels.packed import Precision
 from saccade.search.constraints import (
@@ -45,6 +46,8 @@ class Limits:
     """Minimum tokens of an answer, without the end."""
     no_repeat_ngram: int | None = None
     """Length of n-grams that an answer may contain only once."""
+    unknown: bool = True
+    """Whether an answer may contain UNK."""
     prefix: Sequence[Phrase] | None = None
     """For each sentence, the tokens its answer begins with."""
     banned: Sequence[Phrase] = ()
@@ -84,7 +87,8 @@ class Limits:
     def only_lengths(self) -> bool:
         """Whether no option except `max_lengths` affects the steps, so that the faster loops may be used."""
         others = (self.no_repeat_ngram, self.prefix, self.required, self.steering)
-        return not (self.min_length or self.banned or self.constraints or self.beams) and all(o is None for o in others)
+        limited = self.min_length or not self.unknown or self.banned or self.constraints or self.beams
+        return not limited and all(other is None for other in others)
 
     def rules(self) -> list[Rule]:
         """Return all constraints, in the order in which they are applied."""
@@ -93,6 +97,8 @@ class Limits:
             made.append(MinimumLength(self.min_length))
         if self.no_repeat_ngram is not None:
             made.append(NoRepeat(self.no_repeat_ngram))
+        if not self.unknown and not any(UNK in prefix for prefix in self.prefix or ()):
+            made.append(Banned([[UNK]]))
         if self.banned:
             made.append(Banned(self.banned))
         if self.prefix is not None:

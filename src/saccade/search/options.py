@@ -28,6 +28,7 @@ class SearchOptions(TypedDict, total=False):
     max_length: int | None
     min_length: int
     no_repeat_ngram: int | None
+    unknown: bool
     ctc: float
     fusion: dict[str, Any] | None
     no_answer: float

@@ -50,6 +50,8 @@ class SearchConfig(Config):
     min_length: int = Field(0, ge=0, le=100_000)
     no_repeat_ngram: int | None = Field(None, ge=1, le=100)
     """Length of n-grams that an answer may contain only once; 3 is usual for summaries."""
+    unknown: bool = True
+    """Whether answers may contain <unk>, which stands for a rare word."""
     ctc: float = Field(0.0, ge=0, le=1)
     """For speech: weight of the model's CTC layer in the scores of the search; the decoder has the rest."""
     fusion: FusionConfig | None = None

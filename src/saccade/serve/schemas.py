@@ -103,6 +103,7 @@ class Options(Config):
         description="Length of n-grams that an answer may contain only once.",
         json_schema_extra={"minimum": 1},
     )
+    unknown: bool | None = Field(None, description="Whether answers may contain <unk>, which stands for a rare word.")
     no_answer: float | None = Field(
         None,
         description="For questions: nats by which no answer must be likelier than the best one.",

@@ -5,7 +5,7 @@ import torch
 from pydantic import ValidationError
 
 from helpers.search import beam, greedy, lively_case, make_model, sample
-from saccade.batch import Batch
+from saccade.batch import UNK, Batch
 from saccade.errors import ConfigError, Interruption
 from saccade.search import Banned, Limits, MinimumLength
 from saccade.search.decoding import _generators, _large, decode
@@ -53,6 +53,19 @@ def test_what_is_asked_of_a_sentence_goes_with_it(model, together, lengths):
         assert words([answers]) == words(alone)
         assert answers[0].tokens[0] == 4 + row % 3
         assert len(answers[0].tokens) > 4
+
+
+@pytest.mark.parametrize("options", [{}, {"beam": 3, "nbest": 3}, {"sample": True, "nbest": 9}])
+def test_no_answer_has_unknown_words_if_they_are_not_wanted(model, options):
+    with torch.no_grad():
+        model.output.bias[UNK] = 8.0
+    found = {
+        unknown: decode(model, sources(), SearchConfig(max_length=5, unknown=unknown, **options))
+        for unknown in (True, False)
+    }
+    has = {key: [UNK in one.tokens for row in rows for one in row] for key, rows in found.items()}
+    assert any(has[True])
+    assert not any(has[False])
 
 
 def test_a_rule_for_all_sentences_keeps_them_together(model):

@@ -39,6 +39,9 @@ def chat(
     no_repeat_ngram: Annotated[
         int | None, typer.Option(min=1, max=100, help="Length of n-grams that must not repeat in a reply.")
     ] = None,
+    unknown: Annotated[
+        bool | None, typer.Option("--unknown/--no-unknown", help="Allow <unk>, which stands for a rare word, or not.")
+    ] = None,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or mps.")] = "auto",
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
@@ -66,6 +69,7 @@ def chat(
         "min_length": min_length,
         "max_length": max_length,
         "no_repeat_ngram": no_repeat_ngram,
+        "unknown": unknown,
     }
     chosen = {name: value for name, value in options.items() if value is not None}
     loaded.search(**chosen)  # fail before the first turn

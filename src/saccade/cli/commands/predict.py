@@ -70,6 +70,9 @@ def predict(
     no_repeat_ngram: Annotated[
         int | None, typer.Option(min=1, max=100, help="Length of n-grams that must not repeat in an answer.")
     ] = None,
+    unknown: Annotated[
+        bool | None, typer.Option("--unknown/--no-unknown", help="Allow <unk>, which stands for a rare word, or not.")
+    ] = None,
     length_penalty: Annotated[
         float | None, typer.Option(help="Beam length penalty; above 0 favors longer answers.")
     ] = None,
@@ -145,6 +148,7 @@ def predict(
         "max_length": max_length,
         "min_length": min_length,
         "no_repeat_ngram": no_repeat_ngram,
+        "unknown": unknown,
         "length_penalty": length_penalty,
         "coverage_penalty": coverage_penalty,
         "overlap_penalty": overlap_penalty,
