@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from saccade.errors import DataError, SaccadeError
 from saccade.files import write_atomically
 from saccade.prediction import Prediction
 
-__all__ = ["COMMANDS", "Conversation"]
+__all__ = ["COMMANDS", "Conversation", "readable"]
 
 COMMANDS = {
     "/look": "show the turns and words that the last reply attended to",
@@ -24,6 +25,9 @@ COMMANDS = {
     "/help": "list the commands",
     "/quit": "end; so does Ctrl-D",
 }
+
+_RETRIES = 8
+"""Maximum samples of /retry until one differs from the last reply."""
 
 
 class Conversation:
@@ -59,15 +63,17 @@ class Conversation:
                 raise DataError(f"there is no command {name}. /help lists them.")
             elif text:
                 self._retries = 0
-                self._reply([*self.turns, text])
+                self._show([*self.turns, text], self._predict([*self.turns, text]))
         except SaccadeError as error:  # the dialogue goes on
             self._status(str(error))
         return True
 
-    def _reply(self, history: list[str], **options: Any) -> None:
-        self._last = self._model({"turns": history}, **self._options | options)
-        self.turns = [*history, self._last.text]
-        self._say(one_line(self._last.text))
+    def _predict(self, history: list[str], **options: Any) -> Prediction:
+        return self._model({"turns": history}, **self._options | options)
+
+    def _show(self, history: list[str], reply: Prediction) -> None:
+        self._last, self.turns = reply, [*history, reply.text]
+        self._say(one_line(readable(reply.text)))
 
     def _exchange(self) -> list[str]:
         """Return the dialogue up to the user's last turn."""
@@ -81,10 +87,14 @@ class Conversation:
         self._status(f"{len(self.turns)} turns are left.")
 
     def _retry(self, _: str) -> None:
-        history = self._exchange()
-        self._retries += 1
-        seed = self._model.search(**self._options).seed + self._retries
-        self._reply(history, sample=True, beam=1, seed=seed)
+        history, last = self._exchange(), self.turns[-1]
+        seed = self._model.search(**self._options).seed
+        for _ in range(_RETRIES):
+            self._retries += 1
+            found = self._predict(history, sample=True, beam=1, seed=seed + self._retries)
+            if found.text != last:
+                break
+        self._show(history, found)
 
     def _save(self, name: str) -> None:
         if not name:
@@ -106,6 +116,12 @@ class Conversation:
             raise DataError("there is no reply yet.")
         for line in looked(self._last, self.turns[:-1]):
             self._say(one_line(line))
+
+
+def readable(text: str) -> str:
+    """Join marks and short forms, which models of words write apart: "i ' m here ." becomes "i'm here."."""
+    text = re.sub(r" +([.,;:!?]+)(?= |$)", r"\1", text)
+    return re.sub(r"(\w) ?(['’]) ?(s|m|d|t|ll|re|ve)\b", r"\1\2\3", text)
 
 
 def looked(reply: Prediction, history: list[str]) -> list[str]:

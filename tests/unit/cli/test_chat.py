@@ -10,7 +10,7 @@ from helpers.chat import TURNS, chat
 from helpers.commands import program, refused, run
 from helpers.recipes import write_folder
 from saccade.api import Model
-from saccade.cli.conversation import COMMANDS, Conversation
+from saccade.cli.conversation import COMMANDS, Conversation, readable
 from saccade.data.forms import DIALOGUES
 
 
@@ -40,7 +40,7 @@ def test_a_reply_reads_all_turns_before():
     turns.append(TURNS[2])
     turns.append(model({"turns": turns}).text)
     assert said.talk.turns == turns
-    assert said.out == [turns[1], turns[3]]
+    assert said.out == [readable(turns[1]), readable(turns[3])]
     assert said.err == []
 
 
@@ -70,13 +70,39 @@ def test_retry_samples_another_reply_to_the_same_turn():
         said("/retry")
         assert said.talk.turns[0] == TURNS[0]
         assert len(said.talk.turns) == 2
-        assert said.out == [said.talk.turns[1]]
+        assert said.out == [readable(said.talk.turns[1])]
         replies.add(said.talk.turns[1])
     assert len(replies) > 3, "an untrained model says anything"
     again = Terminal(seed=3)
     again(TURNS[0], "/retry")
     assert again.talk.turns[1] in replies, "seeds follow each other from the given one"
     assert Terminal()("/retry")
+
+
+def test_retry_samples_until_the_reply_differs(monkeypatch):
+    said, drawn = Terminal(), iter(["b", "a", "a", "c", *["c"] * 20])
+    said(TURNS[0])
+    found = said.talk._last
+    monkeypatch.setattr(said.talk, "_predict", lambda *_, **__: replace(found, text=next(drawn)))
+    shown = []
+    for _ in range(4):
+        said("/retry")
+        shown += said.out
+    assert shown == ["b", "a", "c", "c"], "a model that is sure has no other reply"
+    assert sum(1 for _ in drawn) == 24 - 1 - 1 - 2 - 8
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("hello , i ' m ant . what ' s up ?", "hello, i'm ant. what's up?"),
+        ("i don' t know ... we’ ll see . . .", "i don't know... we’ll see..."),
+        ("at 5:30 , or .5 ' quoted ' !", "at 5:30, or .5 ' quoted '!"),
+        ("", ""),
+    ],
+)
+def test_marks_and_short_forms_are_shown_as_usual(text, shown):
+    assert readable(text) == shown
 
 
 def test_a_saved_dialogue_is_data(tmp_path):
