@@ -69,7 +69,8 @@ class Conversation:
         return True
 
     def _predict(self, history: list[str], **options: Any) -> Prediction:
-        return self._model({"turns": history}, **self._options | options)
+        found: Prediction = self._model({"turns": history}, **self._options | options)
+        return found
 
     def _show(self, history: list[str], reply: Prediction) -> None:
         self._last, self.turns = reply, [*history, reply.text]
@@ -89,7 +90,7 @@ class Conversation:
     def _retry(self, _: str) -> None:
         history, last = self._exchange(), self.turns[-1]
         seed = self._model.search(**self._options).seed
-        for _ in range(_RETRIES):
+        for _try in range(_RETRIES):
             self._retries += 1
             found = self._predict(history, sample=True, beam=1, seed=seed + self._retries)
             if found.text != last:
