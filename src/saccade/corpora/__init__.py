@@ -19,6 +19,7 @@ from saccade.corpora.points import (
 )
 from saccade.corpora.reading import reading
 from saccade.corpora.scenes import SMALLEST, scenes
+from saccade.corpora.scenes.described import nouns_kept
 from saccade.corpora.spoken import BOUNDS as SPOKEN_BOUNDS
 from saccade.corpora.spoken import spoken
 from saccade.corpora.stories import BOUNDS as STORY_BOUNDS
@@ -62,6 +63,8 @@ class Corpus(NamedTuple):
     examples: inputs to try with a model trained on it; a corpus of images draws some instead.
     bounds: fewest and most words, or turns of a dialogue, that it can be asked for. lengths: those of a recipe that
     sets none. rule: checks whether an image (height, width, 3), such as a generated one, could be of the corpus.
+    kept: compares a caption with one that was read from a picture of it; returns how many of its things agree, of how
+    many.
     """
 
     generate: Generate
@@ -75,6 +78,7 @@ class Corpus(NamedTuple):
     bounds: tuple[int, int] = (SHORTEST, LONGEST)
     lengths: tuple[int, int] = (3, 20)
     rule: Callable[[Any], bool] | None = None
+    kept: Callable[[str, str], tuple[int, int]] | None = None
 
 
 _POINTS = (
@@ -114,6 +118,7 @@ CORPORA: dict[str, Corpus] = {
         CAPTIONS,
         ("en",),
         options=lambda data: {"canvas": max(SMALLEST, data.image_size), "captions": data.captions},
+        kept=nouns_kept,
     ),
     "articles": Corpus(
         articles,

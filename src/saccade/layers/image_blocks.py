@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -65,17 +67,20 @@ class ConditionalNorm(nn.Module):
 
 
 class UpBlock(nn.Module):
-    """Residual block that doubles height and width: (B, D, h, w) -> (B, D', 2h, 2w)."""
+    """Residual block that doubles height and width: (B, D, h, w) -> (B, D', 2h, 2w).
 
-    def __init__(self, before: int, after: int, classes: int) -> None:
+    `norm` makes a norm of a width, whose gain and bias depend on what the image is to show, such as its class.
+    """
+
+    def __init__(self, before: int, after: int, norm: Callable[[int], nn.Module]) -> None:
         super().__init__()
-        self.norms = nn.ModuleList([ConditionalNorm(before, classes), ConditionalNorm(after, classes)])
+        self.norms = nn.ModuleList([norm(before), norm(after)])
         self.convolutions = nn.ModuleList([convolution(before, after), convolution(after, after)])
         self.short = convolution(before, after, 1)
 
-    def forward(self, x: Tensor, labels: Tensor) -> Tensor:
-        y = F.interpolate(F.relu(self.norms[0](x, labels)), scale_factor=2)
-        y = F.relu(self.norms[1](self.convolutions[0](y), labels))
+    def forward(self, x: Tensor, shown: Tensor) -> Tensor:
+        y = F.interpolate(F.relu(self.norms[0](x, shown)), scale_factor=2)
+        y = F.relu(self.norms[1](self.convolutions[0](y), shown))
         found: Tensor = self.convolutions[1](y) + F.interpolate(self.short(x), scale_factor=2)
         return found
 

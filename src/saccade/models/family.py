@@ -40,7 +40,7 @@ class Family(Config):
     """
 
     reads: ClassVar[str] = "text"
-    """What the family reads: text, image, labeled image, point, sound, episode or seed.
+    """What the family reads: text, image, labeled image, point, sound, episode, seed or caption.
 
     Heads of other inputs cannot be built."""
 
@@ -75,6 +75,10 @@ class Family(Config):
     def image_generator(self, classes: int) -> nn.Module:
         """Build a generator of images and what trains and measures it; `classes`: the number of labels."""
         raise TypeError(f"{type(self).__name__} draws no images: write image_generator()")
+
+    def drawer(self, vocabulary: int) -> nn.Module:
+        """Build a generator of pictures of sentences, and what trains and measures it."""
+        raise TypeError(f"{type(self).__name__} draws no sentences: write drawer()")
 
     def image_classifier(self, classes: int) -> Classifying:
         """Build a model that reads an image and predicts its class."""

@@ -63,5 +63,6 @@ HEADS: dict[str, Head] = {
     "pointer_network": Head(lambda family, points: family.pointer_network(points), "point"),
     "few_shot": Head(lambda family, codes, longest: family.few_shot(codes, longest), "episode"),
     "image_generator": Head(lambda family, classes: family.image_generator(classes), "seed"),
+    "drawer": Head(lambda family, vocabulary: family.drawer(vocabulary), "caption"),
     "image_classifier": Head(lambda family, classes: family.image_classifier(classes), "labeled image"),
 }

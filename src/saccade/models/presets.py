@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from saccade.config import merge
 from saccade.models.captioning import RecurrentCaptionConfig, TransformerCaptionConfig
+from saccade.models.drawing import DrawingConfig
 from saccade.models.family import Family
 from saccade.models.glimpses import GlimpseConfig, ImageClassifierConfig
 from saccade.models.heads import HEADS
@@ -345,6 +346,12 @@ MODELS: dict[str, Preset] = {
         {},
         {"noise": 4, "generator": [4, 4], "discriminator": [4], "attend": [4, 8]},
         "Zhang et al. 2018, arXiv:1805.08318",
+    ),
+    "attngan": Preset(
+        DrawingConfig,
+        {},
+        {"noise": 4, "words": 8, "generator": [4, 4], "discriminator": [4], "read": [4, 8], "judge": (4, 8, 8)},
+        "Xu et al. 2018, arXiv:1711.10485",
     ),
 }
 """All presets, for text, images, points, sound, episodes and noise."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import Annotated, ClassVar, Literal
 
@@ -38,7 +39,7 @@ class Generator(nn.Module):
         blocks: list[nn.Module] = []
         size = SMALLEST
         for before, after in pairwise(widths):
-            blocks.append(UpBlock(before, after, classes))
+            blocks.append(UpBlock(before, after, partial(ConditionalNorm, classes=classes)))
             size *= 2
             if size in attend:
                 blocks.append(GridAttention(after))

@@ -9,6 +9,7 @@ from saccade.tasks.base import Task
 from saccade.tasks.captioning import Captioning
 from saccade.tasks.chat import Chat
 from saccade.tasks.classification import Classification
+from saccade.tasks.drawing import Drawing
 from saccade.tasks.episodes import Episodes
 from saccade.tasks.glimpses import Glimpses
 from saccade.tasks.image_generation import ImageGeneration
@@ -37,6 +38,7 @@ TASKS: dict[str, type[Task]] = {
         Glimpses,
         Speech,
         ImageGeneration,
+        Drawing,
     )
 }
 

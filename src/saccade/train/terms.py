@@ -35,6 +35,7 @@ __all__ = [
     "GuidedAlignment",
     "GuidedHops",
     "GuidedSupport",
+    "Redescription",
     "Reinforce",
     "Term",
     "complete_terms",
@@ -252,6 +253,19 @@ class Adversarial(Term):
         raise AssertionError("train/adversarial.py computes this term")
 
 
+class Redescription(Term):
+    """Settings of the loss of a judge, a captioner, for the captions of generated pictures (Qiao et al. 2019, MirrorGAN).
+
+    `train/drawing.py` computes it. The judge learns from real pictures alone.
+    """
+
+    name = "redescription"
+    needs = "captions to draw"
+
+    def loss(self, model: Any, batch: Batch, tape: Tape) -> Tensor:
+        raise AssertionError("train/drawing.py computes this term")
+
+
 def mean_weights(model: Seq2Seq, tape: Tape, site: str | None = None, head: int | None = None) -> Tensor:
     """Return the attention (B, T, S) of one site and head, or the mean over all sites or heads if None."""
     sites = model.source_sites if site is None else [site]
@@ -275,6 +289,7 @@ TERMS: dict[str, type[Term]] = {
         Ctc,
         Reinforce,
         Adversarial,
+        Redescription,
     )
 }
 

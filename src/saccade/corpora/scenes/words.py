@@ -14,12 +14,12 @@ from saccade.corpora.scenes.scene import union
 from saccade.corpora.stream import Dice, Item
 from saccade.data.example import Box
 
-__all__ = ["Caption", "write_captions"]
+__all__ = ["COUNTS", "Caption", "plural", "write_captions"]
 
 Words = list[tuple[str, Box | None]]
 Caption = tuple[tuple[str, Box | None], ...]
 
-_COUNTS = {2: "two", 3: "three", 4: "four"}
+COUNTS = {2: "two", 3: "three", 4: "four"}
 _SIZES = {"small": ("small", "little"), "large": ("large", "big"), "huge": ("large", "big")}
 _LEFT, _RIGHT = ("left of", "to the left of"), ("right of", "to the right of")
 _ABOVE, _BELOW = ("above", "over"), ("below", "under")
@@ -125,12 +125,12 @@ class _Speaker:
 
     def _noun_phrase(self, group: Group, box: Box) -> Words:
         said = [self._dice.pick(_SIZES[group.size])] if self._dice.chance(_SAY_SIZE) else []
-        words = [*said, group.colour, _plural(group.kind) if group.number > 1 else group.kind]
+        words = [*said, group.colour, plural(group.kind) if group.number > 1 else group.kind]
         rest: Words = [(word, box) for word in words]
         if group.number > 1:
-            return [(_COUNTS[group.number], box), *rest]
+            return [(COUNTS[group.number], box), *rest]
         return [("an" if words[0] in ("orange", "eight") else "a", None), *rest]
 
 
-def _plural(noun: str) -> str:
+def plural(noun: str) -> str:
     return f"{noun}es" if noun[-1] in "sx" else f"{noun}s"
