@@ -30,7 +30,9 @@ def relation(caption: str) -> str:
     """Return the kind of a plain caption."""
     places = set().union(*(part.places for part in described(caption)))
     groups = len(described(caption))
-    return "corner" if groups == 3 and "between" not in places else next((p for p in _RELATIONS if p in places), "alone")
+    return (
+        "corner" if groups == 3 and "between" not in places else next((p for p in _RELATIONS if p in places), "alone")
+    )
 
 
 def shares(asked: list[str], read: list[str]) -> dict[str, Any]:
@@ -98,7 +100,12 @@ def main() -> None:
         began = time.perf_counter()
         drawn = list(model.task.drawn(asked))
         seconds = time.perf_counter() - began
-        line: dict[str, Any] = {"model": folder.name, "split": options.split, "captions": len(asked), "draw_seconds": seconds}
+        line: dict[str, Any] = {
+            "model": folder.name,
+            "split": options.split,
+            "captions": len(asked),
+            "draw_seconds": seconds,
+        }
         for name, pictures in (("drawn", drawn), ("real", real)):
             read = read_all(captioner, [fit(one, size, "crop") for one in pictures], options.beam)
             line[name] = shares(asked, read)

@@ -59,7 +59,7 @@ METRICS: dict[str, Metric] = {
     "own_class": Metric("weight of queries on their own class", "higher", "share"),
     "support": Metric("supporting sentences attended to", "higher", "share"),
     "support_precision": Metric("hops to supporting sentences", "higher", "share"),
-    "words_read": Metric("nouns read back with color and place", "higher"),
+    "nouns": Metric("nouns read back with color and place", "higher", "share"),
     "kid": Metric("kernel distance of features (KID)", "lower"),
     "fid": Metric("Fréchet distance of features (FID)", "lower"),
     "precision": Metric("precision of generated images", "higher", "share"),

@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from saccade.attention import Tape, name_sites
 from saccade.batch import Batch
 from saccade.config import Width
-from saccade.layers.grids import MEAN, STD
+from saccade.layers.grids import MEAN, STD, normalise
 from saccade.layers.image_blocks import DownBlock, GridAttention, UpBlock, convolution
 from saccade.layers.spectral_norm import spectral_norm
 from saccade.layers.word_blocks import SentenceEncoder, SentenceNorm, WordAttention
-from saccade.models.captioning import GridConfig, RecurrentCaptionConfig
+from saccade.models.captioning import GridConfig, GridEncoder, RecurrentCaptionConfig
 from saccade.models.family import Family
 from saccade.models.model_config import AttentionConfig, DecoderConfig, InitConfig
 from saccade.models.recurrent import RecurrentSeq2Seq
@@ -130,12 +130,12 @@ class Drawer(nn.Module):
         scores: Tensor = self.discriminator(pixels, tokens, mask, tape=tape)
         return scores
 
-    def misread(self, pixels: Tensor, batch: Batch) -> Tensor:
-        """Return the judge's loss (B,) for the captions of a batch, in nats, given pixels from -1 to 1."""
+    def misread(self, pixels: Tensor, batch: Batch, counted: Tensor) -> Tensor:
+        """Return the judge's loss (B,) for the `counted` words (B, T) of a batch's captions, given pixels, in nats."""
         seen = replace(batch, pictures=_normalized(pixels))
         logits = self.judge(seen).float()
         losses = F.cross_entropy(logits.mT, batch.expected, reduction="none")
-        return losses.masked_fill(~batch.expected_mask, 0.0).sum(1)
+        return losses.masked_fill(~counted, 0.0).sum(1)
 
     def pixels(self, images: Tensor) -> Tensor:
         """Return bytes (B, H, W, 3) as pixels (B, 3, H, W) from -1 to 1."""
@@ -144,6 +144,17 @@ class Drawer(nn.Module):
     def images(self, pixels: Tensor) -> Tensor:
         """Return pixels (B, 3, H, W) from -1 to 1 as bytes (B, H, W, 3)."""
         return ((pixels.float() + 1) * 127.5).round().clamp(0, 255).to(torch.uint8).movedim(1, -1).contiguous()
+
+    def features(self, images: Tensor) -> Tensor:
+        """Return the judge's mean annotation (B, D) of bytes (B, H, W, 3)."""
+        encoder = self.judge.encoder
+        assert isinstance(encoder, GridEncoder)
+        return encoder.see(normalise(images).to(self.judge.output.weight.dtype))[0].last
+
+    @property
+    def word_sites(self) -> list[str]:
+        """The attention sites whose keys are words."""
+        return [part.attention.site for part in self.modules() if isinstance(part, WordAttention)]
 
     @property
     def gammas(self) -> dict[str, float]:

@@ -56,6 +56,8 @@ class SearchConfig(Config):
     """For speech: weight of the model's CTC layer in the scores of the search; the decoder has the rest."""
     fusion: FusionConfig | None = None
     """Language model for shallow fusion; default: none."""
+    captioner: str | None = None
+    """For drawings: folder of a captioner that reads the pictures in an evaluation; default: the model's own judge."""
     no_answer: float = Field(0.0, ge=-1e3, le=1e3)
     """For questions: nats by which "no answer" must be more likely than an answer; below 0, it is given more often."""
     batch_size: Count | None = None

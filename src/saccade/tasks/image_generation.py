@@ -26,13 +26,12 @@ from saccade.data.pictures import fit
 from saccade.data.tokenizer import TokenizerConfig, Tokenizers
 from saccade.errors import ConfigError, DataError
 from saccade.look.picture import Picture
-from saccade.metrics.generated import spread
 from saccade.models import build_head
 from saccade.models.sagan import Sagan, SaganConfig
 from saccade.prediction import AttentionMaps, Prediction, Side
 from saccade.search import SearchConfig, Stop
 from saccade.tasks.base import Evaluation, Split, Task
-from saccade.tasks.image_scores import Judged, evaluation_of
+from saccade.tasks.image_scores import Judged, evaluation_of, health_of_players
 from saccade.tasks.inputs import shown
 from saccade.tasks.seeds import SEED
 from saccade.tasks.tracing import TraceOptions, begin, describe_sites, plain_side
@@ -43,16 +42,13 @@ from saccade.train.terms import Adversarial
 if TYPE_CHECKING:
     from saccade.recipes.schema import Recipe
 
-__all__ = ["ImageGeneration"]
+__all__ = ["ImageGeneration", "Wish", "grid_side", "noise_of", "player_faults"]
 
 _FOR_OTHERS = ("word_dropout", "label_smoothing", "r_drop", "average")
 """Training settings that have no meaning for two players."""
 _BATCH = 64
 _WATCHED = 64
 """Images that are compared at each validation, to notice a collapse."""
-_COLLAPSED, _WINS = 0.1, 0.05
-"""The generator has collapsed if its images vary less than this share of real ones; the discriminator wins outright if
-its loss is lower than this."""
 _TRAINED = 10_000
 """Maximum images of training among which the nearest to a generated one is looked for."""
 _STRAIGHT = 1e-3
@@ -101,16 +97,7 @@ class ImageGeneration(Task):
     @classmethod
     def faults(cls, recipe: Recipe) -> Iterator[Fault]:
         yield from super().faults(recipe)
-        for name in _FOR_OTHERS:
-            if getattr(recipe.train, name):
-                yield Fault(("train", name), f"{recipe.task} does not use it: set it to 0")
-        if recipe.train.metric == "loss":
-            why = "the loss of two players does not tell which step is the best: choose kid, fid or another metric"
-            yield Fault(("train", "metric"), why)
-        if recipe.train.devices * recipe.train.nodes > 1:
-            yield Fault(("train", "devices"), "two players train on one device: set devices and nodes to 1")
-        if recipe.train.accumulate > 1:
-            yield Fault(("train", "accumulate"), "batch norm makes large batches differ from several small ones: use 1")
+        yield from player_faults(recipe, _FOR_OTHERS)
         if recipe.data.hub is not None:
             yield Fault(("data", "hub"), f"{recipe.task} reads images from files: name them in data.train")
         if issubclass(recipe.family, SaganConfig) and (size := _config(recipe).size) != recipe.data.image_size:
@@ -226,13 +213,13 @@ class ImageGeneration(Task):
         target = Side([text], [text], [0])
         site = self._default_site(weights)
         size = math.isqrt(weights[site].shape[-1]) if site else 1
-        source, extra, between = _grid(size), {}, {}
+        source, extra, between = grid_side(size), {}, {}
         for name, part in weights.items():
             own = math.isqrt(part.shape[-1])
             side = "source" if own == size else f"grid {own} × {own}"
             between[name] = (side, side)
             if own != size:
-                extra[side] = _grid(own)
+                extra[side] = grid_side(own)
         picture = Picture(pixels, size, size)
         return AttentionMaps(
             source, target, weights, (), between, extra, picture=picture, model=self._shown_model(),
@@ -334,21 +321,8 @@ class ImageGeneration(Task):
     def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
         real = self._real(examples[:_WATCHED])
         drawn = self._sampled(real.labels.tolist())
-        variety = spread(drawn.features) / max(spread(real.features), 1e-9)
-        scores = [self._scores(judged) for judged in (real, drawn)]
-        loss = float(np.maximum(0, 1 - scores[0]).mean() + np.maximum(0, 1 + scores[1]).mean())
-        notes = []
-        if variety < _COLLAPSED:
-            notes.append(
-                f"the generator has collapsed: its images vary {variety:.0%} as much as real ones. If this stays, "
-                "start again with a lower train.lr, or with larger batches."
-            )
-        if loss < _WINS:
-            notes.append(
-                f"the discriminator wins outright: its loss is {loss:.3f}, so the generator learns nothing from it. If "
-                "this stays, lower objective.adversarial.discriminator_rate, or set shift if there are few images."
-            )
-        return {"variety": variety, "discriminator_loss": loss}, notes
+        scores = (self._scores(judged) for judged in (drawn, real))
+        return health_of_players(drawn.features, real.features, *scores)
 
     def _scores(self, judged: Judged) -> NDArray[np.float64]:
         training, model = self.model.training, self.model.eval()
@@ -360,6 +334,20 @@ class ImageGeneration(Task):
     def progress_image(self) -> NDArray[np.uint8]:
         wishes = [Wish(seed, seed % len(self.labels) if self.conditional else 0) for seed in range(1, 13)]
         return np.concatenate(list(self.draw(wishes)[0].cpu().numpy()), 1)
+
+
+def player_faults(recipe: Recipe, idle: Sequence[str]) -> Iterator[Fault]:
+    """Yield the faults of a recipe that trains two players; `idle`: settings of `train` that its task does not use."""
+    for name in idle:
+        if getattr(recipe.train, name):
+            yield Fault(("train", name), f"{recipe.task} does not use it: set it to 0")
+    if recipe.train.metric == "loss":
+        why = "the loss of two players does not tell which step is the best: choose kid, fid or another metric"
+        yield Fault(("train", "metric"), why)
+    if recipe.train.devices * recipe.train.nodes > 1:
+        yield Fault(("train", "devices"), "two players train on one device: set devices and nodes to 1")
+    if recipe.train.accumulate > 1:
+        yield Fault(("train", "accumulate"), "batch norm makes large batches differ from several small ones: use 1")
 
 
 def noise_of(wish: Wish, width: int) -> Tensor:
@@ -381,7 +369,8 @@ def noise_of(wish: Wish, width: int) -> Tensor:
     return between / torch.sin(angle) * wish.truncation
 
 
-def _grid(size: int) -> Side:
+def grid_side(size: int) -> Side:
+    """Return the side of the places of a grid, row by row."""
     names = [f"{row},{column}" for row in range(size) for column in range(size)]
     return Side(names, names, list(range(len(names))))
 

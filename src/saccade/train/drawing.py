@@ -10,7 +10,7 @@ from torch import Tensor
 
 from saccade.batch import Batch
 from saccade.train.adversarial import AdversarialLoss
-from saccade.train.objective import Losses
+from saccade.train.objective import Losses, unknown
 from saccade.train.terms import Adversarial
 
 __all__ = ["DrawingLoss"]
@@ -26,9 +26,9 @@ class DrawingLoss(AdversarialLoss):
     that learns from real images in the generator's turn; it does not learn from generated ones.
     """
 
-    def __init__(self, model: Any, settings: Adversarial, weight: float) -> None:
+    def __init__(self, model: Any, settings: Adversarial, weight: float, *, word_dropout: float = 0.0) -> None:
         super().__init__(model, settings)
-        self.weight = weight
+        self.weight, self.word_dropout = weight, word_dropout
         self.register_buffer("nats", torch.zeros(()), persistent=False)
         self.nats: Tensor  # the judge's last loss for generated images, in nats per word
 
@@ -44,8 +44,13 @@ class DrawingLoss(AdversarialLoss):
             self.hinge.copy_(loss.detach() / real.sum())
         return Losses(loss, loss.detach())
 
+    def _read(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return the words (B, S) that both players see, and their mask; `word_dropout` hides some."""
+        tokens = batch.expected
+        return unknown(tokens, self.word_dropout) if self.training else tokens, batch.expected_mask
+
     def _tell_apart(self, batch: Batch, real: Tensor) -> Tensor:
-        tokens, mask = batch.expected, batch.expected_mask
+        tokens, mask = self._read(batch)
         with torch.no_grad():
             drawn = self.model.generate(self._noise(tokens), tokens, mask)
         pixels = self.model.pixels(batch.pictures).to(drawn.dtype)
@@ -61,23 +66,24 @@ class DrawingLoss(AdversarialLoss):
         return loss.masked_fill(~real, 0.0).sum()
 
     def _draw(self, batch: Batch, real: Tensor) -> Losses:
-        tokens, mask = batch.expected, batch.expected_mask
+        tokens, mask = self._read(batch)
         drawn = self.model.generate(self._noise(tokens), tokens, mask)
         scores = self.model.score(self._moved(drawn), tokens, mask).float()
         loss = -scores.masked_fill(~real, 0.0).sum()
         self.score.copy_(-loss.detach() / real.sum())
         if self.weight:
-            nats = self._misread(drawn, batch) / mask.sum(1).clamp_min(1)
+            told = batch.expected_mask & (tokens == batch.expected)  # a hidden word cannot be drawn
+            nats = self._misread(drawn, batch, told) / mask.sum(1).clamp_min(1)
             nats = nats.masked_fill(~real, 0.0).sum()
             self.nats.copy_(nats.detach() / real.sum())
             loss = loss + self.weight * nats
-        learned = self.model.misread(self.model.pixels(batch.pictures), batch) / mask.sum(1).clamp_min(1)
+        learned = self.model.misread(self.model.pixels(batch.pictures), batch, mask) / mask.sum(1).clamp_min(1)
         return Losses(loss + learned.masked_fill(~real, 0.0).sum(), self.hinge * real.sum())
 
-    def _misread(self, drawn: Tensor, batch: Batch) -> Tensor:
+    def _misread(self, drawn: Tensor, batch: Batch, told: Tensor) -> Tensor:
         """Return the judge's loss for generated images, with gradients for the images alone."""
         judge = self.model.judge
         judge.requires_grad_(False).eval()
-        nats: Tensor = self.model.misread(drawn, batch)
+        nats: Tensor = self.model.misread(drawn, batch, told)
         judge.requires_grad_(True).train()
         return nats

@@ -23,7 +23,7 @@ from saccade.models.base import Classifying, Seq2Seq
 from saccade.train.agreement import disagreement
 from saccade.train.terms import Term
 
-__all__ = ["ClassLoss", "Losses", "Objective", "SpanLoss", "WordLoss", "losses_of", "mean_loss"]
+__all__ = ["ClassLoss", "Losses", "Objective", "SpanLoss", "WordLoss", "losses_of", "mean_loss", "unknown"]
 
 
 class Losses(NamedTuple):
@@ -170,7 +170,7 @@ class WordLoss(Objective):
         if self.word_dropout:
             sides = {"source": batch.source, "target": batch.target}
             tokens = {name: side for name, side in sides.items() if side is not None and not side.is_floating_point()}
-            changed = {name: _unknown(side, self.word_dropout) for name, side in tokens.items()}
+            changed = {name: unknown(side, self.word_dropout) for name, side in tokens.items()}
             batch = replace(batch, **changed)
         if self.horizontal_flip and batch.pictures is not None:
             batch = replace(batch, pictures=_flipped(batch.pictures, self.horizontal_flip))
@@ -226,7 +226,7 @@ class ClassLoss(Objective):
         if agree := self.training and self.r_drop > 0:
             batch = pytree.concatenate([batch, batch])
         if self.training and self.word_dropout and batch.source is not None:
-            batch = replace(batch, source=_unknown(batch.source, self.word_dropout))
+            batch = replace(batch, source=unknown(batch.source, self.word_dropout))
         logits = self.model(batch)
         assert batch.labels is not None
         total = F.cross_entropy(logits, batch.labels, label_smoothing=self.label_smoothing, reduction="sum")
@@ -268,7 +268,7 @@ class SpanLoss(Objective):
         assert batch.spans is not None
         spans, real = batch.spans.clamp_min(0), batch.spans[..., 0] >= 0  # (B, K, 2), (B, K)
         if self.training and self.word_dropout and batch.source is not None:
-            batch = replace(batch, source=_unknown(batch.source, self.word_dropout))
+            batch = replace(batch, source=unknown(batch.source, self.word_dropout))
         terms = [term for term in self._active if term.applies(batch)]
         tape = Tape() if terms else None
         logs = self.model(batch, tape=tape)  # (B, 2, S)
@@ -293,7 +293,7 @@ def _flipped(pictures: Tensor, share: float) -> Tensor:
     return torch.where(chosen[:, None, None, None], pictures.flip(width), pictures)
 
 
-def _unknown(tokens: Tensor, share: float) -> Tensor:
+def unknown(tokens: Tensor, share: float) -> Tensor:
     """Replace a random share of the words, but no special tokens, by UNK."""
     chosen = (torch.rand(tokens.shape, device=tokens.device) < share) & (tokens > UNK)
     return tokens.masked_fill(chosen, UNK)
