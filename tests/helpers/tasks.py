@@ -339,6 +339,17 @@ def generating(folder: Path) -> dict[str, Any]:
     return {"task": "image-generation", "data": data, "model": model, "train": train}
 
 
+def drawing(folder: Path) -> dict[str, Any]:
+    """Scenes to draw; both networks read the words on grids of two sizes, and one grid attends to itself."""
+    data = {"corpus": "scenes", "size": 24, "held_out": 6, "image_size": 16, "cache": str(folder / "cache")}
+    networks = {"generator": [8, 4, 4], "discriminator": [4, 4], "read": [2, 4], "attend": [4], "judge": [4, 8, 8]}
+    model = {"preset": "attngan", "noise": 4, "words": 8, "smallest": 2, "patch": 2, **networks}
+    train = {**TRAIN, "tokens_per_batch": 100, "metric": "kid", "ema": 0.9, "betas": [0.0, 0.9], "word_dropout": 0.1}
+    objective = {"adversarial": {"shift": 1}, "redescription": {"weight": 0.5}}
+    return {"task": "drawing", "data": data, "tokenizer": {"kind": "word"}, "model": model, "objective": objective,
+            "train": train}  # fmt: skip
+
+
 def _pointer(folder):
     return {**copying(folder), "task": "translation", "output": "pointer"}
 
@@ -381,6 +392,7 @@ CASES = {
     "image-generation": Case(
         generating, lambda folder: ["3", '{"seed": 5, "class": "red rows"}', '{"seed": 4}'], "a red disc"
     ),
+    "drawing": Case(drawing, lambda folder: ["a red seven", "two blue stars left of a pink frame", "A mauve ring"]),
     "captioning": Case(_captioning, _pictures, "nowhere.png"),
     "tones:Tones": Case(_tones, _sounds, "nowhere.wav"),
     "translation, pointer": Case(_pointer, _copied),

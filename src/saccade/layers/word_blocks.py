@@ -1,4 +1,4 @@
-"""Blocks of networks that draw a sentence: its encoder, a norm that it controls, and attention from regions to words."""
+"""Blocks of networks that draw sentences: an encoder, a norm that a vector controls, attention to words."""
 
 from __future__ import annotations
 

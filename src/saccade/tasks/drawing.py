@@ -327,7 +327,7 @@ class Drawing(Task):
             for part in (real, drawn)
         ]
         model.train(training)
-        return health_of_players(self._features(drawn), self._features(real), *(part.cpu().numpy() for part in scores))
+        return health_of_players(self._features(real), self._features(drawn), *(part.cpu().numpy() for part in scores))
 
     def progress_image(self) -> NDArray[np.uint8] | None:
         sentences = [sentence for sentence in self._watched for _ in range(_PER_SENTENCE)]

@@ -321,8 +321,8 @@ class ImageGeneration(Task):
     def health(self, examples: Sequence[Example]) -> tuple[dict[str, float], list[str]]:
         real = self._real(examples[:_WATCHED])
         drawn = self._sampled(real.labels.tolist())
-        scores = (self._scores(judged) for judged in (drawn, real))
-        return health_of_players(drawn.features, real.features, *scores)
+        scores = [self._scores(judged) for judged in (real, drawn)]
+        return health_of_players(real.features, drawn.features, *scores)
 
     def _scores(self, judged: Judged) -> NDArray[np.float64]:
         training, model = self.model.training, self.model.eval()

@@ -124,7 +124,7 @@ def _agreement(
 
 
 def health_of_players(
-    drawn: Features, real: Features, of_drawn: NDArray[np.floating[Any]], of_real: NDArray[np.floating[Any]]
+    real: Features, drawn: Features, of_real: NDArray[np.floating[Any]], of_drawn: NDArray[np.floating[Any]]
 ) -> tuple[dict[str, float], list[str]]:
     """Return numbers for the log, and warnings, from the features of images and the discriminator's scores of them."""
     variety = spread(drawn) / max(spread(real), 1e-9)

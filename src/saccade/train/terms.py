@@ -254,9 +254,9 @@ class Adversarial(Term):
 
 
 class Redescription(Term):
-    """Settings of the loss of a judge, a captioner, for the captions of generated pictures (Qiao et al. 2019, MirrorGAN).
+    """Settings of a captioner's loss for the captions of generated pictures (Qiao et al. 2019, MirrorGAN).
 
-    `train/drawing.py` computes it. The judge learns from real pictures alone.
+    `train/drawing.py` computes it. The captioner is the model's judge; it learns from real pictures alone.
     """
 
     name = "redescription"

@@ -59,7 +59,7 @@ def _number(before: list[str]) -> int:
 
 
 def nouns_kept(asked: str, read: str) -> tuple[int, int]:
-    """Return how many groups of a caption another one names with the same color, kind and place, and how many it has."""
+    """Count the groups of a caption that another one names with the same color, kind and place, and all its groups."""
     wanted, left = described(asked), described(read)
     kept = 0
     for part in wanted:

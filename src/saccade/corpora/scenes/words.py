@@ -133,4 +133,5 @@ class _Speaker:
 
 
 def plural(noun: str) -> str:
+    """Return the plural of a noun."""
     return f"{noun}es" if noun[-1] in "sx" else f"{noun}s"
