@@ -26,7 +26,7 @@ SNIPPETS = [
     # test_guides.py runs some of them
     if path.name
     not in ("captioning.md", "serve.md", "extend.md", "few-shot.md", "glimpses.md", "chat.md", "speech.md")
-    + ("image-generation.md",)
+    + ("image-generation.md", "drawing.md")
     for number, code in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
 ]
 

@@ -29,6 +29,7 @@ PAGES += [
     for name in (
         "extend",
         "few-shot",
+        "drawing",
         "glimpses",
         "image-generation",
         "resume-and-scale",

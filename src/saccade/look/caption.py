@@ -52,6 +52,8 @@ class Shown(NamedTuple):
     view: FigureSpec
     labeled: bool = False
     """Whether the rows are the label of a classifier, which is no written word."""
+    drawn: bool = False
+    """Whether a model drew the image, so that its regions attend to the words."""
 
     @property
     def of_regions(self) -> bool:
@@ -91,6 +93,8 @@ class Shown(NamedTuple):
             return f"{self.source}; a shade is the attention that {every}, up to 100 %"
         if self.view.style == "glimpses":
             return f"{self.source.split(',')[0]}; boxes: what each glimpse sees; bars: the belief after it"
+        if style == "overlay" and self.drawn and not self.of_regions:
+            return f"{self.source}; {_PARTS[style]} the share of a region's attention that the {word} gets"
         share = f"{_PARTS[style]} the share of attention that {writes} pays to {reads}"
         faint = f"; below {text_width.percent(FAINTEST_LINK)} none is drawn"
         return f"{self.source}; {share}{faint if style in ('ribbons', 'steps', 'arcs', 'points') else ''}"

@@ -283,6 +283,7 @@ class DrawnAttention(ABC):
             self._attends_to_image(site),
             view,
             self._names(site)[0] == "target" and self._answers_a_label(),
+            self.picture is not None and self.picture.drawn,
         )
 
     def _answers_a_label(self) -> bool:

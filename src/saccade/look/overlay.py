@@ -27,6 +27,7 @@ from saccade.look.picture import Box, Picture
 
 __all__ = [
     "DOT",
+    "DRAWN",
     "NAME",
     "Overlay",
     "Panel",
@@ -37,8 +38,8 @@ __all__ = [
     "save_overlay_heads",
 ]
 
-NAME = "input image"
-"""The label of the panel with the plain image."""
+NAME, DRAWN = "input image", "image"
+"""The label of the panel with the plain image, and with one that a model drew."""
 BOXES = "gold region of the word"
 """The legend of outlined boxes."""
 MOST = 500
@@ -104,7 +105,7 @@ class Overlay:
             raise ShapeError(f"{len(map.target):,} words would be as many panels, but {MOST} are the most. Draw fewer.")
         shape = (picture.rows, picture.columns)
         owners = range(len(map.target)) if word_of is None else word_of
-        made = [Panel(NAME, None)]
+        made = [Panel(DRAWN if picture.drawn else NAME, None)]
         for t, (name, row, owner) in enumerate(zip(map.target, map.weights, owners, strict=True)):
             mark = t in map.marks.target
             if mark and not sinks:

@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.errors import ShapeError
-from saccade.look.overlay import Overlay, Panel
+from saccade.look.overlay import DRAWN, Overlay, Panel
 from saccade.look.picture import Picture
 
-__all__ = ["COLORS", "DRAWN", "query_regions", "region_overlay"]
+__all__ = ["COLORS", "query_regions", "region_overlay"]
 
 COLORS = ("#e4572e", "#2ab7ca", "#f5c518")
 """Colors of the dots, which stay visible on dark and on light images."""
-DRAWN = "image"
-"""The label of the panel with the plain image."""
 
 
 def region_overlay(picture: Picture, weights: NDArray[np.floating]) -> Overlay:

@@ -220,4 +220,5 @@ class DrawingConfig(Family):
             attention=AttentionConfig(score="additive", score_options={"width": width // 2}),
             init=InitConfig(embedding=1.0),
         ).captioner(vocabulary)  # fmt: skip
+        assert isinstance(judge, RecurrentSeq2Seq)
         return Drawer(DrawingGenerator(vocabulary, self), DrawingDiscriminator(vocabulary, self), judge)

@@ -208,10 +208,9 @@ class Drawing(Task):
         """
         count, found = len(target.tokens), dict(weights)
         reading = [site for site in weights if site in self.model.word_sites]
-        for site in reading:
-            found[site] = weights[site].mT[:, :count]
+        found |= {name: weights[name].mT[:, :count] for name in reading}
         drawing = [site for site in reading if site.startswith("generator")]
-        site = max(drawing, key=lambda name: found[name].shape[-1], default=None)
+        site: str | None = max(drawing, key=lambda name: found[name].shape[-1], default=None)
         size = math.isqrt(found[site].shape[-1]) if site else 1
         between, extra = {}, {}
         for name, part in found.items():
@@ -220,7 +219,7 @@ class Drawing(Task):
             between[name] = ("target" if name in reading else side, side)
             if own != size:
                 extra[side] = grid_side(own)
-        picture = Picture(pixels, size, size)
+        picture = Picture(pixels, size, size, drawn=True)
         sites = tuple(name for name in reading if between[name][1] == "source" and name in drawing)
         return AttentionMaps(
             grid_side(size), target, found, sites, between, extra, picture=picture, model=self.model_name,

@@ -129,15 +129,18 @@ def _parts(trace: Trace, number: int, step: Step, site: Site | None, head: int) 
         yield f"{combined} vector that predicts the next token", [_strip(vectors["vector"])]
     likely = step.candidates[:NEXT]
     names = _aligned([text for _, text, _ in likely])
+    drawn = trace.task == "drawing"
     yield (
-        f"The {len(likely)} most likely next tokens",
+        f"The {len(likely)} words that the judge of the picture expects here"
+        if drawn
+        else f"The {len(likely)} most likely next tokens",
         [f"{name}  {math.exp(log):6.3f}  {_bar(math.exp(log))}" for name, (*_, log) in zip(names, likely, strict=True)],
     )
     rank = next((place for place, (token, *_) in enumerate(step.candidates) if token == step.token), None)
     why = {0: "the likeliest"}.get(
         rank if rank is not None else -1, f"with probability {math.exp(step.log_probability):.3f}"
     )
-    yield f"It writes {visible(step.text)!r}, {why}.", _copies(trace, step)
+    yield f"{'It is asked for' if drawn else 'It writes'} {visible(step.text)!r}, {why}.", _copies(trace, step)
 
 
 def _copies(trace: Trace, step: Step) -> list[str]:
@@ -181,6 +184,9 @@ def _attention(trace: Trace, number: int, site: Site, head: int) -> Iterator[tup
     if len(tokens) > len(shown):
         rest = float(np.nansum(weights) - np.nansum(weights[shown]))
         lines.append(f"and {len(tokens) - len(shown)} others with a total weight of {rest:.3f}")
+    if trace.task == "drawing":
+        yield f"The weight of this word in each region (row,column), {formula}, by {site.align} over words", lines
+        return
     what = "region (row,column)" if trace.sides[site.columns].kind == "grid" else "token"
     yield f"The score of each {what}, {formula}, and its weight by {site.align}", lines
     if parts["value"] is not None and attends:  # in the order of the computation: scores, weights, weighted sum

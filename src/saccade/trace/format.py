@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -260,6 +261,8 @@ class Trace(Config):
         others = {name: side.plain() for name, side in self.sides.items() if name not in ("source", "target")}
         between = {site.name: (site.rows, site.columns) for site in self.sites}
         picture = self.sides["source"].picture() if "source" in self.sides else None
+        if picture is not None and self.task == "drawing":
+            picture = replace(picture, drawn=True)
         sound = self.sides["source"].spectrogram() if "source" in self.sides else None
         seen = (picture, sound, self.model.preset, self.default_site, self._path)
         return AttentionMaps(source, target, weights, cross, between, others, *seen)

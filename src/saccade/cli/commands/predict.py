@@ -15,6 +15,9 @@ import typer
 from saccade.cli.terminal import echo, model_and_inputs, one_line, print_error, print_notes, print_status
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from saccade.api import Model
     from saccade.prediction import Prediction
     from saccade.tasks.inputs import Modality
@@ -39,7 +42,12 @@ def predict(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="With --file: .jsonl or .parquet to write, with line numbers. Run again to continue."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="With --file: .jsonl or .parquet to write, with line numbers. Run again to continue. For drawings: .png "
+            "to write; of several, each gets a number.",
+        ),
     ] = None,
     column: Annotated[
         str | None, typer.Option(help="With --out: field of JSON lines, or column of Parquet, to read; default: text.")
@@ -59,7 +67,7 @@ def predict(
     top_p: Annotated[
         float | None, typer.Option(help="Sample only from the most likely tokens with this total probability.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Sampling seed.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of sampling, or of a drawing.")] = None,
     mbr: Annotated[
         int | None,
         typer.Option(min=2, help="Minimum Bayes risk: samples of which the one most like all others is the answer."),
@@ -120,7 +128,7 @@ def predict(
         bool, typer.Option("--trust-code", help="Let the model's recipe import outside code.")
     ] = False,
 ) -> None:
-    """Translate, summarize, transcribe, continue, classify or caption inputs, or answer questions; a line for each.
+    """Translate, summarize, transcribe, continue, classify, caption or draw inputs, or answer questions; a line each.
 
     Example: saccade predict runs/demo "the European Economic Area" --beam 5
     """
@@ -159,6 +167,7 @@ def predict(
         "precision": precision,
     }
     chosen = {name: value for name, value in options.items() if value is not None}
+    image, out = (out, None) if out is not None and out.suffix.lower() == ".png" else (None, out)
     for_files = {"--column": column, "--engine": engine != "local"}
     for_lines = {
         "a text": words,
@@ -177,12 +186,18 @@ def predict(
             raise ConfigError(f"{name} {other}.")
     if out is not None:
         if file is None:
-            raise ConfigError("--out needs --file: only a file can be read again from where a killed run ended.")
+            raise ConfigError(
+                "--out needs --file: only a file can be read again from where a killed run ended. A model that draws "
+                "writes .png without one."
+            )
         settings = {"column": column, "engine": engine, "workers": workers, "device": device, "prefix": prefix}
         _predict_file(place, file, out, settings | {"trust_code": trust_code}, chosen)
         return
     loaded = load(place, device=device, trust_code=trust_code)
-    _check_sampling(chosen, loaded.search(**chosen).sample)
+    draws = "images to generate" in loaded.task.offers
+    if image is not None and not draws:
+        raise ConfigError(f"this model draws no images, so it cannot write {image.name}. Leave --out out.")
+    _check_sampling(chosen, sampled=loaded.search(**chosen).sample, draws=draws)
     format = "jsonl" if as_json else format
     refused: list[str] = []
     notes: dict[str, None] = {}
@@ -199,8 +214,10 @@ def predict(
         if window is None
         else _transcribed(loaded, lines, window, on_error, chosen)
     )
-    for prediction in answers:
+    for number, prediction in enumerate(answers, 1):
         notes |= dict.fromkeys(prediction.notes)
+        if image is not None and prediction.image is not None:
+            _write_image(image if len(words or ()) == 1 else image.with_stem(f"{image.stem}-{number}"), prediction.image)
         if format == "jsonl":
             found = prediction.to_dict() | ({"links": prediction.links} if links else {})
             echo(json.dumps(found, ensure_ascii=False))
@@ -255,15 +272,21 @@ def _transcribed(
             yield blank(path)
 
 
-def _check_sampling(chosen: dict[str, Any], sample: bool) -> None:
-    """Raise ConfigError for options of sampling without sampling."""
+def _check_sampling(chosen: dict[str, Any], *, sampled: bool, draws: bool) -> None:
+    """Raise ConfigError for options of sampling without sampling; a drawing has a seed, too."""
     from saccade.errors import ConfigError
 
-    idle = [
-        f"--{name.replace('_', '-')}" for name in ("temperature", "top_k", "top_p", "seed", "mbr") if name in chosen
-    ]
-    if idle and not sample:
+    names = ("temperature", "top_k", "top_p", "mbr", *(() if draws else ("seed",)))
+    idle = [f"--{name.replace('_', '-')}" for name in names if name in chosen]
+    if idle and not sampled:
         raise ConfigError(f"{', '.join(idle)} changes nothing without --sample. Add --sample, or leave it out.")
+
+
+def _write_image(path: Path, image: NDArray[np.uint8]) -> None:
+    from saccade.files import write_atomically
+    from saccade.look.picture import png
+
+    write_atomically(path, png(image))
 
 
 def _lines(reads: Modality, inputs: list[str] | None, file: Path | None) -> Iterator[Any]:
