@@ -23,7 +23,7 @@ class DrawingLoss(AdversarialLoss):
         L_G = -E D(G(z, s), s) - weight · E log p(s | G(z, s)) / |s|
 
     s' is the sentence of another image of the batch (Reed et al. 2016, arXiv:1605.05396). p is the judge, a captioner
-    that learns from real images in the generator's turn; it does not learn from generated ones.
+    that learns from real images in every turn; it does not learn from generated ones.
     """
 
     def __init__(self, model: Any, settings: Adversarial, weight: float, *, word_dropout: float = 0.0) -> None:
@@ -32,17 +32,26 @@ class DrawingLoss(AdversarialLoss):
         self.register_buffer("nats", torch.zeros(()), persistent=False)
         self.nats: Tensor  # the judge's last loss for generated images, in nats per word
 
+    def take_turn(self, step: int) -> None:
+        super().take_turn(step)
+        self.model.judge.requires_grad_(True)
+
     def numbers(self) -> dict[str, Any]:
         return {**super().numbers(), "redescription": float(self.nats)}
 
     def losses(self, batch: Batch) -> Losses:
         real = batch.expected_mask.any(1)  # rows that pad the batch are left out of the loss
-        if self.training and self.turn == "generator":
-            return self._draw(batch, real)
-        loss = self._tell_apart(batch, real)
-        if self.training:
+        if not self.training:
+            loss = self._tell_apart(batch, real)
+            return Losses(loss, loss)
+        if self.turn == "discriminator":
+            loss = self._tell_apart(batch, real)
             self.hinge.copy_(loss.detach() / real.sum())
-        return Losses(loss, loss.detach())
+        else:
+            loss = self._draw(batch, real)
+        nats = self.model.misread(self.model.pixels(batch.pictures), batch, batch.expected_mask)
+        learned = (nats / batch.expected_mask.sum(1).clamp_min(1)).masked_fill(~real, 0.0).sum()
+        return Losses(loss + learned, self.hinge * real.sum())  # the log's `loss` is the discriminator's
 
     def _read(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the words (B, S) that both players see, and their mask; `word_dropout` hides some."""
@@ -65,7 +74,7 @@ class DrawingLoss(AdversarialLoss):
         loss = F.relu(1 - right) + (F.relu(1 + fake) + F.relu(1 + wrong) * differs) / 2
         return loss.masked_fill(~real, 0.0).sum()
 
-    def _draw(self, batch: Batch, real: Tensor) -> Losses:
+    def _draw(self, batch: Batch, real: Tensor) -> Tensor:
         tokens, mask = self._read(batch)
         drawn = self.model.generate(self._noise(tokens), tokens, mask)
         scores = self.model.score(self._moved(drawn), tokens, mask).float()
@@ -77,8 +86,7 @@ class DrawingLoss(AdversarialLoss):
             nats = nats.masked_fill(~real, 0.0).sum()
             self.nats.copy_(nats.detach() / real.sum())
             loss = loss + self.weight * nats
-        learned = self.model.misread(self.model.pixels(batch.pictures), batch, mask) / mask.sum(1).clamp_min(1)
-        return Losses(loss + learned.masked_fill(~real, 0.0).sum(), self.hinge * real.sum())
+        return loss
 
     def _misread(self, drawn: Tensor, batch: Batch, told: Tensor) -> Tensor:
         """Return the judge's loss for generated images, with gradients for the images alone."""

@@ -52,7 +52,7 @@ def changed(preset, path, value):
     task, corpus = {"text": ("translation", "english-french"), "image": ("captioning", "scenes"),
                     "point": ("ordering", "salesman"), "sound": ("speech", "spoken"),
                     "episode": ("episodes", "alphabets"), "labeled image": ("glimpses", "digits"),
-                    "seed": ("image-generation", "twins")}[reads]  # fmt: skip
+                    "seed": ("image-generation", "twins"), "caption": ("drawing", "scenes")}[reads]  # fmt: skip
     model = {"preset": preset} if preset else {}
     settings = {"task": task, "data": {"corpus": corpus}, "model": model, "tokenizer": {"shared": True}}
     if preset == "ram":

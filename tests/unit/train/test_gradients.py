@@ -21,6 +21,7 @@ from saccade.models import build_captioner, presets_for
 from saccade.recipes import RecipeText, shipped
 from saccade.runs.folder import build_task
 from saccade.runs.recipe import load_recipe, parse_recipe
+from saccade.tasks.drawing import Drawing
 from saccade.tasks.episodes import Episodes
 from saccade.tasks.glimpses import Glimpses
 from saccade.tasks.image_generation import ImageGeneration
@@ -111,7 +112,11 @@ def smaller(settings):
 def check_players(task):
     """Each player's parameters take part in its turn, and no others."""
     size = task.recipe.data.image_size
-    given = Batch(pictures=torch.randint(0, 256, (2, size, size, 3), dtype=torch.uint8), labels=torch.tensor([0, 2]))
+    words, labels = batch(), torch.tensor([0, 2])
+    told = (
+        {"target": words.target, "target_mask": words.target_mask} if isinstance(task, Drawing) else {"labels": labels}
+    )
+    given = Batch(pictures=torch.randint(0, 256, (2, size, size, 3), dtype=torch.uint8), **told)
     objective = task.objective()
     for turn in (0, 1):
         objective.take_turn(turn)
@@ -138,7 +143,7 @@ def test_every_parameter_of_a_shipped_recipe_takes_part(name):
     elif isinstance(task, Glimpses):
         seen = torch.randint(0, 256, (2, task.side, task.side, 1), dtype=torch.uint8)
         given = Batch(pictures=seen, labels=torch.tensor([0, 2]))
-    elif isinstance(task, ImageGeneration):
+    elif isinstance(task, ImageGeneration | Drawing):
         check_players(task)
         return
     elif isinstance(task, Episodes):

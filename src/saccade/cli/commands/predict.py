@@ -45,8 +45,8 @@ def predict(
         typer.Option(
             "--out",
             "-o",
-            help="With --file: .jsonl or .parquet to write, with line numbers. Run again to continue. For drawings: .png "
-            "to write; of several, each gets a number.",
+            help="With --file: .jsonl or .parquet to write, with line numbers. Run again to continue. For drawings: "
+            ".png to write; of several, each gets a number.",
         ),
     ] = None,
     column: Annotated[
@@ -217,7 +217,9 @@ def predict(
     for number, prediction in enumerate(answers, 1):
         notes |= dict.fromkeys(prediction.notes)
         if image is not None and prediction.image is not None:
-            _write_image(image if len(words or ()) == 1 else image.with_stem(f"{image.stem}-{number}"), prediction.image)
+            _write_image(
+                image if len(words or ()) == 1 else image.with_stem(f"{image.stem}-{number}"), prediction.image
+            )
         if format == "jsonl":
             found = prediction.to_dict() | ({"links": prediction.links} if links else {})
             echo(json.dumps(found, ensure_ascii=False))
