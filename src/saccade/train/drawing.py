@@ -78,7 +78,7 @@ class DrawingLoss(AdversarialLoss):
         tokens, mask = self._read(batch)
         drawn = self.model.generate(self._noise(tokens), tokens, mask)
         scores = self.model.score(self._moved(drawn), tokens, mask).float()
-        loss = -scores.masked_fill(~real, 0.0).sum()
+        loss: Tensor = -scores.masked_fill(~real, 0.0).sum()
         self.score.copy_(-loss.detach() / real.sum())
         if self.weight:
             told = batch.expected_mask & (tokens == batch.expected)  # a hidden word cannot be drawn
