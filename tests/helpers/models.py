@@ -123,6 +123,11 @@ ENGINES: dict[str, Callable[[], Seq2Seq]] = {
     "pointer-network, once": partial(OverWords, "once"),
     "pointer-network, every": partial(OverWords, "every", encoder="transformer", embedding=8, width=8, heads=2),
     **{f"{name}, words": partial(heard, name) for name in presets_for("recognizer")},
+    "las, conformer": partial(
+        heard,
+        "las",
+        sound_encoder={"kind": "conformer", "width": 8, "heads": 2, "feed_forward": 6, "kernel": 3, "layers": 2},
+    ),
     "las, convolution": partial(heard, "las", sound_encoder={"kind": "convolution", "factor": 4, "channels": 2}),
     "las, location": partial(heard, "las", attention={"score": "location-aware", "score_options": {"kernel": 3}}),
     "ensemble": lambda: Ensemble([tiny("bahdanau"), tiny("transformer-base")]),

@@ -15,11 +15,11 @@ from saccade.data.resample import resample
 from saccade.data.sound_config import SoundConfig
 from saccade.errors import DataError
 
-__all__ = ["frame_count", "log_mel", "mel_filters", "spectrogram"]
+__all__ = ["LEAST_DEVIATION", "frame_count", "log_mel", "mel_filters", "spectrogram"]
 
 _FLOOR = 1e-10
 """Least power of a band: silence would be log 0."""
-_LEAST_DEVIATION = 0.05
+LEAST_DEVIATION = 0.05
 """Least standard deviation that a band is divided by; a constant band stays 0."""
 
 
@@ -43,7 +43,7 @@ def log_mel(samples: NDArray[np.float32], rate: int, config: SoundConfig) -> NDA
     if config.normalize != "none":
         over = (0,) if config.normalize == "recording" else (0, 1)
         bands = bands - bands.mean(over)
-        bands = bands / bands.square().mean(over).sqrt().clamp_min(_LEAST_DEVIATION)
+        bands = bands / bands.square().mean(over).sqrt().clamp_min(LEAST_DEVIATION)
     if config.deltas:
         first = _derivative(bands)
         bands = torch.cat([bands, first, _derivative(first)], 1)

@@ -31,6 +31,10 @@ class AugmentConfig(Config):
     """Maximum width of a time mask in frames."""
     time_share: Share = 0.2
     """Maximum share of a recording that a time mask hides."""
+    channel: Annotated[float, Field(ge=0, le=10)] = 0.0
+    """Standard deviation of a random smooth curve over the bands that is added, as other microphones would."""
+    floor: Share = 0.0
+    """Maximum share of a recording's range of values that a floor hides, as background noise would."""
     noise: Annotated[float, Field(ge=0, le=10)] = 0.0
     """Standard deviation of noise added to the normalized spectrogram."""
 
@@ -50,7 +54,8 @@ class AugmentConfig(Config):
     @property
     def changes(self) -> bool:
         """Whether training augments anything."""
-        return self.warps or bool(self.frequency_masks or self.time_masks or self.noise)
+        added = self.channel or self.floor or self.noise
+        return self.warps or bool(self.frequency_masks or self.time_masks or added)
 
 
 class SoundConfig(Config):

@@ -73,6 +73,11 @@ class Seq2Seq(nn.Module, ABC):
         """
         return {} if batch.source_mask is None else {"source": batch.source_mask}
 
+    def linked(self, batch: Batch) -> Tensor:
+        """Return the gold attention (B, T, keys) of a batch that has `links`, for the keys that decoders attend to."""
+        assert batch.links is not None
+        return batch.links
+
     def choices(self, batch: Batch) -> int:
         """Return V, the number of words to choose from; above the vocabulary size if source words can be copied.
 

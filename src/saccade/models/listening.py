@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from saccade.attention import Tape
 from saccade.batch import Batch
@@ -28,10 +29,10 @@ HEARD = "heard"
 class SoundEncoderConfig(Config):
     """The encoder of recordings."""
 
-    kind: Literal["pyramid", "convolution", "transformer"] = "pyramid"
+    kind: Literal["pyramid", "convolution", "transformer", "conformer"] = "pyramid"
     """pyramid: recurrent layers of which the last read pairs (Listen, Attend and Spell); convolution: two
-    convolutions, each of which halves the frames, under recurrent layers; transformer: the same convolutions under a
-    Transformer encoder."""
+    convolutions, each of which halves the frames, under recurrent layers; transformer, conformer: the same convolutions
+    under such an encoder."""
     cell: CellName = "lstm"
     width: Width = 256
     """Width of each direction, or of a Transformer."""
@@ -41,9 +42,11 @@ class SoundEncoderConfig(Config):
     channels: Width = 32
     """For the convolutions: their channels."""
     heads: Width = 4
-    """For a Transformer."""
+    """For a Transformer or Conformer."""
     feed_forward: Width = 1024
-    """For a Transformer: width of its feed-forward layers."""
+    """For a Transformer or Conformer: width of its feed-forward layers."""
+    kernel: Annotated[int, Field(ge=1, le=255)] = 31
+    """For a Conformer: keys that its convolutions read, an odd number."""
     dropout: Share = 0.0
     """Dropout between layers."""
 
@@ -51,6 +54,8 @@ class SoundEncoderConfig(Config):
     def _enough_layers(self) -> SoundEncoderConfig:
         if self.kind == "pyramid" and self.factor > 2**self.layers:
             raise ValueError(f"factor is {self.factor}, but {self.layers} layers halve at most {self.layers} times")
+        if not self.kernel % 2:
+            raise ValueError(f"kernel is {self.kernel}, but must be odd, so that a convolution has a center")
         return self
 
     def build(self, input_width: int) -> SoundEncoder:
@@ -58,14 +63,16 @@ class SoundEncoderConfig(Config):
         drops = Dropout(self.dropout)
         if self.kind == "pyramid":
             return Pyramid(self.cell, input_width, self.width, self.layers, self.factor, dropout=drops)
-        inner = self._transformer() if self.kind == "transformer" else RecurrentEncoder(
+        inner = self._transformer() if self.kind in ("transformer", "conformer") else RecurrentEncoder(
             self.cell, 2 * self.width, self.width, self.layers, bidirectional=True, dropout=drops
         )  # fmt: skip
         return Subsampled(Subsampling(input_width, inner.width, self.channels), inner, drops)
 
     def _transformer(self) -> Encoder:
-        """Build a pre-norm Transformer encoder with sinusoidal positions."""
+        """Build a pre-norm Transformer encoder with sinusoidal positions, or a Conformer with rotary ones."""
+        conformer = self.kind == "conformer"
         family = TransformerConfig(
+            positions="rotary" if conformer else "sinusoidal",
             width=self.width,
             feed_forward=self.feed_forward,
             layers=self.layers,
@@ -73,7 +80,7 @@ class SoundEncoderConfig(Config):
             norm="pre",
             attention=SelfAttentionConfig(score="scaled-dot", heads=self.heads),
         )
-        return family.encoder_of_vectors()
+        return family.conformer_of_vectors(self.kernel) if conformer else family.encoder_of_vectors()
 
 
 def frames_of(batch: Batch, width: int) -> tuple[Tensor, Tensor]:
@@ -115,6 +122,11 @@ class Listener(RecurrentSeq2Seq):
 
     def visible(self, batch: Batch) -> dict[str, Tensor]:
         return {} if batch.source_mask is None else {"source": self.encoder.keys(batch.source_mask)}
+
+    def linked(self, batch: Batch) -> Tensor:
+        links, factor = super().linked(batch), self.encoder.factor
+        keys: Tensor = F.pad(links, (0, -links.shape[2] % factor)).unflatten(2, (-1, factor)).sum(3)
+        return keys
 
 
 class ListenerConfig(Family):

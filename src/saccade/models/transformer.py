@@ -14,6 +14,7 @@ from saccade.batch import Batch, check_tokens
 from saccade.config import Depth, Share, Width, merge
 from saccade.errors import ConfigError
 from saccade.layers.causal import CausalLayer
+from saccade.layers.conformer import ConformerEncoder
 from saccade.layers.encoder import Encoder, EncoderOutput
 from saccade.layers.positions import Learned, Rotary, Sinusoidal
 from saccade.layers.transformer import (
@@ -188,6 +189,11 @@ class TransformerConfig(Family):
     def encoder_of_vectors(self) -> Encoder:
         """Build the encoder without embeddings, for inputs of the model's width."""
         return PlacedEncoder(self._place(), self._encoder())
+
+    def conformer_of_vectors(self, kernel: int) -> Encoder:
+        """Build a Conformer encoder with this kernel of its convolutions, for inputs of the model's width."""
+        sizes = self.width, self.feed_forward, self.layers
+        return ConformerEncoder(self._self_attention, *sizes, kernel=kernel, dropout=self.dropout)
 
     def _embedding(self, vocabulary: int) -> nn.Embedding:
         embedding = nn.Embedding(vocabulary, self.width)

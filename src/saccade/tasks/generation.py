@@ -29,6 +29,7 @@ from saccade.tasks.tracing import TraceOptions, begin, plain_side, trace_writing
 from saccade.trace import Side as TraceSide
 from saccade.trace import Trace
 from saccade.train.objective import WordLoss
+from saccade.train.terms import GuidedAlignment
 
 __all__ = ["GenerationTask", "ModelInput", "Sides"]
 
@@ -108,6 +109,12 @@ class GenerationTask(Task):
         others = {name: side for name, side in sides.items() if name != "source"}
         source = sides.get("source", NOTHING)
         return AttentionMaps(source, target, found, cross, between, others, model=self.model_name)
+
+    @property
+    def _guided(self) -> GuidedAlignment | None:
+        """The guided alignment term, or None if its weight is 0."""
+        found = (term for term in self.terms.values() if isinstance(term, GuidedAlignment) and term.weight)
+        return next(found, None)
 
     def objective(self) -> WordLoss:
         return word_loss(self)

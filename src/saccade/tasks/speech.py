@@ -17,7 +17,7 @@ from saccade.data.example import Example
 from saccade.data.features import Feature, TokenFeature
 from saccade.data.forms import SPEECH
 from saccade.data.log_mel import log_mel
-from saccade.data.sound_feature import SoundFeature, padded_frames
+from saccade.data.sound_feature import HeardLinks, SoundFeature, heard_spans, padded_frames
 from saccade.data.sound_files import MAX_SECONDS, array_sound, open_sound
 from saccade.data.sounds import Sound, wave_bytes
 from saccade.data.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
@@ -79,7 +79,7 @@ class Speech(GenerationTask):
     head = "recognizer"
     parts = ("target",)
     metrics = ("wer", "cer", "bleu", "exact", "pointing", "mass_inside", "time_error", "onset_error")
-    offers = frozenset({"words to write", "attention to a source", "sound"})
+    offers = frozenset({"words to write", "attention to a source", "gold alignments", "sound"})
     model: Listener
 
     def _build(self) -> Seq2Seq:
@@ -91,7 +91,9 @@ class Speech(GenerationTask):
         return Tokenizers(None, Tokenizer.train(config, texts_of(examples(), "target"), "text"))
 
     def features(self, split: Split) -> list[Feature]:
-        return [SoundFeature(self.recipe.sound), TokenFeature("target", self.target)]
+        found: list[Feature] = [SoundFeature(self.recipe.sound), TokenFeature("target", self.target)]
+        guided = split.name == "train" and self._guided is not None
+        return [*found, HeardLinks(self.target, self.recipe.sound)] if guided else found
 
     def objective(self) -> WordLoss:
         changes = self.recipe.sound.augment.changes
@@ -300,12 +302,8 @@ def _of_words(weights: NDArray[Any], target: Side) -> NDArray[Any]:
 
 def linked_times(example: Example) -> dict[int, tuple[float, float]]:
     """Return, for each target word of a translation with gold links, the time of the spoken words it is linked to."""
-    found: dict[int, tuple[float, float]] = {}
-    for source, target in sorted(example.links.sure) if example.links else ():
-        begin, end = example.times[source]
-        before = found.get(target, (begin, end))
-        found[target] = min(before[0], begin), max(before[1], end)
-    return found
+    spans = heard_spans(example)
+    return {word: (min(begin for begin, _ in own), max(end for _, end in own)) for word, own in spans.items()}
 
 
 def _pointed(counts: NDArray[np.float64]) -> dict[str, Statistics]:

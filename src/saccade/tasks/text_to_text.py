@@ -24,7 +24,6 @@ from saccade.tasks.generation import GenerationTask, ModelInput, Sides
 from saccade.tasks.postprocess import read_side, texts_of
 from saccade.tasks.tracing import TraceOptions
 from saccade.trace import Trace
-from saccade.train.terms import GuidedAlignment
 
 if TYPE_CHECKING:
     from saccade.recipes.schema import Recipe
@@ -76,12 +75,6 @@ class TextToText(GenerationTask):
         if tied and not recipe.tokenizer.shared:
             why = "one matrix for both sides needs tokenizer.shared: true, or set tied to false"
             yield Fault(("model", "tied"), why)
-
-    @property
-    def _guided(self) -> GuidedAlignment | None:
-        """The guided alignment term, or None if its weight is 0."""
-        found = (term for term in self.terms.values() if isinstance(term, GuidedAlignment) and term.weight)
-        return next(found, None)
 
     @property
     def pointing_site(self) -> tuple[str | None, int | None]:

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from saccade.batch import Batch
+from saccade.data.log_mel import LEAST_DEVIATION
 from saccade.data.sound_config import SoundConfig
 from saccade.masks import lengths_of
 
@@ -31,24 +32,29 @@ class SpecAugment:
 
     def __call__(self, batch: Batch) -> Batch:
         """Return a changed copy of the batch."""
-        settings, frames, mask = self.settings, batch.source, batch.source_mask
+        settings, frames, mask, links = self.settings, batch.source, batch.source_mask, batch.links
         assert frames is not None
         assert mask is not None
         if settings.warps:
-            frames, mask = self._faster(frames, mask)
+            frames, mask, links = self._faster(frames, mask, links)
+        if settings.channel:
+            frames = self._colored(frames)
+        if settings.floor:
+            frames = self._raised(frames, mask)
         for _ in range(settings.frequency_masks):
             frames = frames * self._bands(frames)
         for _ in range(settings.time_masks):
             frames = frames.masked_fill(self._interval(mask)[..., None], 0.0)
         if settings.noise:
             frames = frames + settings.noise * torch.randn_like(frames)
-        return replace(batch, source=frames, source_mask=mask)
+        return replace(batch, source=frames, source_mask=mask, links=links)
 
-    def _faster(self, frames: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def _faster(self, frames: Tensor, mask: Tensor, links: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         """Draw a speed for each recording and interpolate: S'[i, f] = S[i · speed, f / (speed · tract)].
 
         A sound played faster is shorter, and its frequencies are higher. This is what the spectrogram of a resampled
-        recording is, up to the length of the window, and it needs no samples. `tract` moves frequencies alone.
+        recording is, up to the length of the window, and it needs no samples. `tract` moves frequencies alone. Gold
+        attention moves with the frames.
         """
         low, high = self.settings.speed
         speed = torch.empty(len(frames), device=frames.device).uniform_(low, high)
@@ -71,7 +77,7 @@ class SpecAugment:
         moved = F.grid_sample(kinds, grid.to(frames.dtype), padding_mode="border", align_corners=False)
         mask = torch.arange(size, device=frames.device) < lengths[:, None]
         found = moved.transpose(1, 2).flatten(2).masked_fill(~mask[..., None], 0.0)
-        return found, mask
+        return found, mask, None if links is None else _followed(links, times, mask)
 
     def _moved_bands(self, rise: Tensor, device: torch.device) -> Tensor:
         """Return, for each band of the new spectrogram, the place (B, mels) of its frequency / rise in the old one."""
@@ -79,6 +85,29 @@ class SpecAugment:
         step = (high - low) / (self.config.mels + 1)
         centers = low + step * (1 + torch.arange(self.config.mels, device=device))
         return (_mel(_hertz(centers) / rise[:, None]) - low) / step - 1
+
+    def _colored(self, frames: Tensor) -> Tensor:
+        """Add Σ_k c_k cos(π k m / mels) to band m of each recording, k = 1, 2, 3."""
+        mels = self.config.mels
+        angle = torch.pi * torch.arange(mels, device=frames.device) / mels
+        curves = torch.stack([(k * angle).cos() for k in (1, 2, 3)])
+        random = torch.randn(len(frames), 3, device=frames.device) * self.settings.channel
+        return frames + F.pad(random @ curves, (0, frames.shape[2] - mels))[:, None].to(frames.dtype)
+
+    def _raised(self, frames: Tensor, mask: Tensor) -> Tensor:
+        """Raise what is below a random level of each recording to it, and normalize again. Derivatives stay."""
+        bands, rest = frames.split([self.config.mels, frames.shape[2] - self.config.mels], 2)
+        real = mask[..., None]
+        low, high = bands.masked_fill(~real, torch.inf).amin((1, 2)), bands.masked_fill(~real, -torch.inf).amax((1, 2))
+        share = self.settings.floor * torch.rand(len(frames), device=frames.device)
+        bands = bands.maximum((low + share * (high - low))[:, None, None])
+        if self.config.normalize != "none":
+            over = (1,) if self.config.normalize == "recording" else (1, 2)
+            count = lengths_of(mask)[:, None, None] * (1 if len(over) == 1 else bands.shape[2])
+            bands = bands - (bands * real).sum(over, keepdim=True) / count
+            variance = (bands.square() * real).sum(over, keepdim=True) / count
+            bands = bands / variance.sqrt().clamp_min(LEAST_DEVIATION)
+        return torch.cat([bands, rest], 2) * real
 
     def _bands(self, frames: Tensor) -> Tensor:
         """Return (B, 1, D), 0 for the bands that are masked."""
@@ -94,6 +123,13 @@ class SpecAugment:
         first, width = _draw(lengths, self.settings.time_width, self.settings.time_share)
         frames = torch.arange(mask.shape[1], device=mask.device)
         return (frames >= first[:, None]) & (frames < (first + width)[:, None])
+
+
+def _followed(links: Tensor, times: Tensor, mask: Tensor) -> Tensor:
+    """Return gold attention (B, T, S') to frames that were taken from `times` (B, S'); rows sum to 1 or 0."""
+    nearest = times.round().long().clamp_min(0)
+    moved = links.gather(2, nearest[:, None].expand(-1, links.shape[1], -1)) * mask[:, None]
+    return moved / moved.sum(2, keepdim=True).clamp_min(1e-9)
 
 
 def _draw(sizes: Tensor, most: int, share: float = 1.0) -> tuple[Tensor, Tensor]:

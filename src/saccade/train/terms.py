@@ -93,8 +93,7 @@ class GuidedAlignment(Term):
         return batch.links is not None
 
     def loss(self, model: Seq2Seq, batch: Batch, tape: Tape) -> Tensor:
-        assert batch.links is not None
-        return guided_loss(mean_weights(model, tape, self.site, self.head), batch.links)
+        return guided_loss(mean_weights(model, tape, self.site, self.head), model.linked(batch))
 
 
 class DoublyStochastic(Term):

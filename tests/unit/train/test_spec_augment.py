@@ -132,6 +132,58 @@ def test_an_impossible_vocal_tract_is_reported():
         SoundConfig(augment={"tract": [1.2, 0.9]})
 
 
+def test_gold_attention_moves_with_the_frames():
+    """What is loud in the frames of a word stays loud in the frames that the word is linked to."""
+    given = batch()
+    source, links = torch.zeros_like(given.source), torch.zeros(3, 2, 40)
+    for row, (first, last) in enumerate([(8, 16), (10, 15), (1, 4)]):
+        source[row, first:last] = 1.0
+        links[row, 0, first:last] = 1 / (last - first)
+    given = Batch(source=source, source_mask=given.source_mask, links=links)
+    for speed in (0.8, 1.25):
+        found = changed(given, speed=[speed, speed])
+        assert found.links.shape == (3, 2, found.source.shape[1])
+        torch.testing.assert_close(found.links.sum(2), torch.tensor([[1.0, 0.0]] * 3))
+        loud = found.source.amax(2)
+        for row in range(3):
+            linked = found.links[row, 0] > 0
+            assert loud[row][linked].min() >= 0.45  # interpolated at its edges
+            assert not loud[row][~linked].gt(0.55).any()
+
+
+def test_a_channel_adds_one_smooth_curve_to_all_frames_of_a_recording():
+    added = changed(channel=0.5).source - batch().source
+    real = batch().source_mask
+    for row in range(3):
+        curves = added[row, real[row]]
+        torch.testing.assert_close(curves, curves[:1].expand_as(curves))
+        basis = torch.stack([torch.cos(k * torch.pi * torch.arange(12) / 12) for k in (1, 2, 3)], 1)
+        left = curves[0] - basis @ torch.linalg.lstsq(basis, curves[0, :, None]).solution[:, 0]
+        assert left.abs().max() < 1e-4
+    assert not torch.allclose(added[0, 0], added[1, 0])
+
+
+@pytest.mark.parametrize("normalize", ["none", "recording", "level"])
+def test_a_floor_hides_what_is_quiet_and_the_level_is_normalized_again(normalize):
+    config = SoundConfig(mels=12, normalize=normalize, augment={"floor": 0.9})
+    given = batch()
+    torch.manual_seed(3)
+    found = SpecAugment(config)(given)
+    assert not found.source[~found.source_mask].any()
+    for row in range(3):
+        before, after = given.source[row][given.source_mask[row]], found.source[row][found.source_mask[row]]
+        bands = [(before, after)] if normalize != "recording" else list(zip(before.T, after.T, strict=True))
+        for one, other in bands:
+            if normalize != "none" and other.std() > 0.2:
+                assert other.mean().abs() < 1e-4
+                assert other.std(correction=0) == pytest.approx(1, abs=1e-3)
+            order = one.flatten().argsort()
+            assert (other.flatten()[order].diff() >= -1e-5).all()  # the loud stay in order
+        if normalize == "none":
+            assert after.max() == before.max()
+            assert after.min() > before.min()
+
+
 def test_noise_has_the_deviation_asked_for():
     given = Batch(source=torch.zeros(4, 200, 12), source_mask=torch.ones(4, 200, dtype=torch.bool))
     assert changed(given, noise=0.3).source.std() == pytest.approx(0.3, rel=0.05)
