@@ -104,7 +104,7 @@ class GlimpseEncoder(nn.Module):
 class GlimpseGrid(Grid):
     """A glimpse at each of evenly spaced places, as many as finest patches fit: the image encoder of a captioner.
 
-    Attention then chooses places instead of a locator; `align: hard` looks at one place for each word.
+    Attention then chooses places instead of a locator; `align: hard` chooses one place for each word.
     """
 
     def __init__(self, encoder: GlimpseEncoder) -> None:
