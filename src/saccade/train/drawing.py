@@ -56,7 +56,8 @@ class DrawingLoss(AdversarialLoss):
     def _read(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the words (B, S) that both players see, and their mask; `word_dropout` hides some."""
         tokens = batch.expected
-        return unknown(tokens, self.word_dropout) if self.training else tokens, batch.expected_mask
+        hides = self.training and self.word_dropout > 0
+        return unknown(tokens, self.word_dropout) if hides else tokens, batch.expected_mask
 
     def _tell_apart(self, batch: Batch, real: Tensor) -> Tensor:
         tokens, mask = self._read(batch)

@@ -181,14 +181,16 @@ def predict(
     for name, given in (for_files if out is None else for_lines).items():
         if given:
             other = (
-                "needs --file and --out. Add them" if out is None else "cannot be combined with --out. Leave one out"
+                "needs --file and --out. Add them"
+                if out is None
+                else f"cannot be combined with --out {out.name}. Leave one out"
             )
             raise ConfigError(f"{name} {other}.")
     if out is not None:
         if file is None:
             raise ConfigError(
-                "--out needs --file: only a file can be read again from where a killed run ended. A model that draws "
-                "writes .png without one."
+                "--out needs --file: only a file can be read again from where a killed run ended. A picture "
+                "is written to a .png file."
             )
         settings = {"column": column, "engine": engine, "workers": workers, "device": device, "prefix": prefix}
         _predict_file(place, file, out, settings | {"trust_code": trust_code}, chosen)
