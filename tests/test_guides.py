@@ -53,6 +53,7 @@ NOT_RUN = {
     "saccade data fsdd": "the same",
     "saccade train fsdd": "the same",
     "MASTER_ADDR": "several nodes are several machines",
+    "torchrun": "the same; tests/process/test_torchrun.py has two nodes on one machine",
     "saccade predict runs/demo --file sentences.txt --out answers-by-ray.jsonl": "tests/ray runs it",
 }
 """Beginnings of commands that cannot run here, and why."""

@@ -22,7 +22,7 @@ _STORE = 256 << 20
 class RayCrew:
     """Actors with one core each, or one GPU each. Ray starts an actor that is killed again and repeats its batch.
 
-    Without a running Ray cluster, Ray starts on this machine and ends with the crew.
+    Without a cluster in RAY_ADDRESS, Ray starts on this machine and ends with the crew.
     """
 
     def __init__(self, count: int, build: Callable[..., Work], *given: Any, gpu: bool = False) -> None:
@@ -78,10 +78,16 @@ class _Actor:
 
 
 def _begin(ray: Any, count: int) -> None:
-    """Connect to the running cluster, or start Ray on this machine."""
+    """Connect to the cluster that RAY_ADDRESS names, or else start Ray on this machine.
+
+    Without an address Ray would take any instance on this machine, such as that of another run, and end with it.
+    """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    try:
-        ray.init(address="auto", **quiet)
-    except ConnectionError:
+    if (address := os.environ.get("RAY_ADDRESS")) is None:
         ray.init(address="local", num_cpus=count, include_dashboard=False, object_store_memory=_STORE, **quiet)
+        return
+    try:
+        ray.init(address=address, **quiet)
+    except (ConnectionError, ValueError) as error:
+        raise ConfigError(f"no Ray cluster answers at {address}, which RAY_ADDRESS names: {error}") from error

@@ -8,7 +8,7 @@ import torch
 
 from saccade.errors import ConfigError
 
-__all__ = ["LAUNCHER", "RANKS", "find_accelerator", "first_process"]
+__all__ = ["LAUNCHER", "RANKS", "find_accelerator", "first_process", "torchrun_processes"]
 
 LAUNCHER = "SACCADE_LAUNCHER"
 """Environment variable with the process id of the launcher; set in the helper processes it starts."""
@@ -20,6 +20,14 @@ RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID", "JSM_N
 def first_process() -> bool:
     """Return True in the process that writes the files of a run; works before Fabric is launched."""
     return LAUNCHER not in os.environ and all(os.environ.get(name, "0") == "0" for name in RANKS)
+
+
+def torchrun_processes() -> dict[str, int]:
+    """Return the processes of each node and the nodes, as settings of `train`, if torchrun started this process."""
+    if "TORCHELASTIC_RUN_ID" not in os.environ:
+        return {}
+    here = int(os.environ["LOCAL_WORLD_SIZE"])
+    return {"devices": here, "nodes": int(os.environ["WORLD_SIZE"]) // here}
 
 
 def find_accelerator(wanted: str) -> str:

@@ -20,7 +20,7 @@ from saccade.data.loader import Loader, TrainBatch
 from saccade.errors import CheckpointError, NumericsError, unknown_name
 from saccade.metrics.table import METRICS
 from saccade.train import checkpoint
-from saccade.train.accelerators import find_accelerator
+from saccade.train.accelerators import find_accelerator, torchrun_processes
 from saccade.train.devices import Sharded, launched
 from saccade.train.ema import Ema
 from saccade.train.graphed_update import Graphs, graphs_fit
@@ -78,6 +78,7 @@ def fit(
     job: Job, config: TrainConfig, folder: Path, *, resume: bool = False, watcher: TrainingCallback | None = None
 ) -> Outcome:
     """Train a job's model; write checkpoints, log and weights to the folder."""
+    config = config.model_copy(update=torchrun_processes())
     precision = _precision(config, folder / "checkpoints", resume)
     with launched(config, precision) as fabric:
         return _Run(job, config, folder, watcher or TrainingCallback(), fabric, precision).go(resume)

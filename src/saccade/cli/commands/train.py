@@ -43,6 +43,7 @@ def train(
     from saccade.outside import trusting
     from saccade.runs.recipe import recipe_to_train
     from saccade.runs.training import train as train_recipe
+    from saccade.train.accelerators import first_process
 
     chosen = {"init_from": init_from, "train.device": device, "train.devices": devices}
     changes = [*(set_ or []), *(f"{name}={value}" for name, value in chosen.items() if value is not None)]
@@ -53,6 +54,8 @@ def train(
             _train_seeds(made, folder, seeds, resume)
             return
         outcome = train_recipe(made, folder, resume=resume, watcher=LiveProgress(every=made.train.log_every))
+    if not first_process():
+        raise typer.Exit(int(outcome.why == "interrupted"))
     progress = outcome.progress
     if json:
         print_json(
