@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,14 @@ from helpers.recipes import sentences, write_lines
 from saccade.bulk import predict_file
 
 pytest.importorskip("ray", reason="needs the extra ray")
+pytestmark = pytest.mark.timeout(900)
 BATCH = 64
 """Rows of a batch: 32 times what are searched together."""
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    return write_lines(tmp_path_factory.mktemp("source") / "in.txt", [*sentences(20_000, seed=4), "ant " * 20_000])
+    return write_lines(tmp_path_factory.mktemp("source") / "in.txt", [*sentences(5000, seed=4), "ant " * 20_000])
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +66,14 @@ def rows_done(out):
 def test_a_killed_actor_and_a_killed_run_change_nothing(translator, source, whole, tmp_path):
     out = tmp_path / "out.jsonl"
     process = begin(translator, source, out)
-    wait_for(lambda: rows_done(out) >= 4 * BATCH, process)
+    wait_for(lambda: rows_done(out) >= 2 * BATCH, process)
     before = actors_of(process)
     assert len(before) == 2
     os.kill(before[0], signal.SIGKILL)
-    wait_for(lambda: len(set(actors_of(process)) - {*before}) == 1, process)  # Ray starts another one
+    while not set(actors_of(process)) - {*before}:  # Ray starts another one
+        time.sleep(0.5)
     reached = rows_done(out)
-    wait_for(lambda: rows_done(out) >= reached + 10 * BATCH, process)
+    wait_for(lambda: rows_done(out) >= reached + 4 * BATCH, process)
     process.kill()
     process.communicate()
     assert not out.exists()
@@ -79,7 +82,7 @@ def test_a_killed_actor_and_a_killed_run_change_nothing(translator, source, whol
     process = begin(translator, source, out)
     _, said = process.communicate(timeout=280)
     assert process.returncode == 1, said  # a row failed
-    assert f"out.jsonl has 20,001 rows ({kept // BATCH * BATCH:,} of them by an earlier run); 1 failed" in said.decode()
+    assert f"out.jsonl has 5,001 rows ({kept // BATCH * BATCH:,} of them by an earlier run); 1 failed" in said.decode()
     assert out.read_bytes() == whole.read_bytes()
     assert not out.with_name("out.jsonl.unfinished").exists()
 
@@ -87,11 +90,11 @@ def test_a_killed_actor_and_a_killed_run_change_nothing(translator, source, whol
 def test_a_run_of_one_engine_is_finished_by_the_other(translator, source, whole, tmp_path):
     out = tmp_path / "out.jsonl"
     process = begin(translator, source, out)
-    wait_for(lambda: rows_done(out) >= 4 * BATCH, process)
+    wait_for(lambda: rows_done(out) >= 2 * BATCH, process)
     process.kill()
     process.communicate()
     done = predict_file(translator, source, out, workers=1, batch_size=2)
-    assert done.kept >= 4 * BATCH
+    assert done.kept >= 2 * BATCH
     assert out.read_bytes() == whole.read_bytes()
 
 
