@@ -215,7 +215,7 @@ def data(rows: int) -> tuple[Tensor, Tensor]:
 def milliseconds(turns: Callable[[], Any], device: torch.device, times: int) -> float:
     """Return the time of a pair of turns, the median of several blocks; on the CPU, of the processor's time."""
     cuda = device.type == "cuda"
-    clock, block = (time.perf_counter, 20) if cuda else (time.process_time, 1)
+    clock, block = (time.perf_counter, 5) if cuda else (time.process_time, 1)
     found = []
     for number in range(times + 1):
         if cuda:
@@ -234,7 +234,7 @@ def main(sizes: list[int]) -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device.type == "cpu":
         torch.set_num_threads(1)
-    times = 15 if device.type == "cuda" else 5
+    times = 9 if device.type == "cuda" else 5
     for rows in sizes:
         ways = {"plain torch": plain(rows, device), "saccade": ours(rows, device, graphs=False)}
         if device.type == "cuda":

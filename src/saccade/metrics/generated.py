@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from saccade.errors import ShapeError
 
-__all__ = ["covered", "frechet_distance", "kernel_distance", "nearest", "precision_recall", "spread"]
+__all__ = ["covered", "frechet_distance", "kernel_distance", "nearest", "neighbors", "precision_recall", "spread"]
 
 Features = NDArray[np.floating[Any]]
 """(images, features)."""
@@ -69,9 +69,13 @@ def covered(labels: NDArray[np.int64], classes: int) -> float:
 
 def nearest(images: NDArray[np.uint8], known: NDArray[np.uint8]) -> Features:
     """Return, for each image (N, H, W, C), its distance from the nearest of some known ones: root mean square bytes."""
-    flat, others = (part.reshape(len(part), -1).astype(np.float32) for part in (images, known))
-    found: Features = _distances(flat, others).min(1).astype(np.float64) / np.sqrt(flat.shape[1])
+    found: Features = _apart(images, known).min(1).astype(np.float64) / np.sqrt(images[0].size)
     return found
+
+
+def neighbors(images: NDArray[np.uint8], known: NDArray[np.uint8], count: int) -> NDArray[np.int64]:
+    """Return the numbers (N, count) of the known images that are nearest to each image, the nearest first."""
+    return np.argsort(_apart(images, known), 1, kind="stable")[:, :count]
 
 
 def spread(features: Features) -> float:
@@ -82,6 +86,10 @@ def spread(features: Features) -> float:
 def _within(points: Features, members: Features) -> NDArray[np.bool_]:
     reach = np.partition(_distances(members, members), _NEIGHBORS, 1)[:, _NEIGHBORS]  # each member is its own nearest
     return np.asarray((_distances(points, members) <= reach).any(1))
+
+
+def _apart(images: NDArray[np.uint8], known: NDArray[np.uint8]) -> Features:
+    return _distances(*(part.reshape(len(part), -1).astype(np.float32) for part in (images, known)))
 
 
 def _distances(first: Features, second: Features) -> Features:

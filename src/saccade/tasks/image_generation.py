@@ -26,6 +26,7 @@ from saccade.data.pictures import fit
 from saccade.data.tokenizer import TokenizerConfig, Tokenizers
 from saccade.errors import ConfigError, DataError
 from saccade.look.picture import Picture
+from saccade.metrics.generated import neighbors
 from saccade.models import build_head
 from saccade.models.sagan import Sagan, SaganConfig
 from saccade.prediction import AttentionMaps, Prediction, Side
@@ -266,6 +267,10 @@ class ImageGeneration(Task):
         corpus = self.recipe.data.corpus
         rule = None if corpus is None else CORPORA[corpus].rule
         return evaluation_of(drawn, real, self._trained, len(self.labels), conditional=self.conditional, rule=rule)
+
+    def nearest(self, images: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
+        """Return the images of training (N, count, H, W, 3) that are nearest to each image (N, H, W, 3), by pixels."""
+        return self._trained[neighbors(images, self._trained, count)]
 
     @cached_property
     def _trained(self) -> NDArray[np.uint8]:

@@ -143,3 +143,18 @@ def test_the_command_draws_a_walk_as_a_strip_or_an_animation(trained, capsys, tm
         with Image.open(tmp_path / f"x.{suffix}") as moving:
             assert (moving.n_frames, moving.size, moving.info["loop"]) == (34, (32, 32), 0)
     assert "ends in .gif" in refused(capsys, "sample", trained, "-o", tmp_path / "x.gif")
+
+
+def test_the_command_draws_the_nearest_images_of_training(trained, capsys, tmp_path):
+    options = ["--grid", "3", "--nearest", "2", "--seed", "5"]
+    assert run(capsys, "sample", trained, *options, "-o", tmp_path / "x.png").code == 0
+    cells = open_picture(tmp_path / "x.png").reshape(3, 32, 3, 32, 3).swapaxes(1, 2)
+    known = np.stack([example.image.load() for example in twins("train", 60)])
+    for row, (own, *near) in enumerate(cells):
+        np.testing.assert_array_equal(own, saccade.load(trained, device="cpu")(str(5 + row)).image)
+        apart = ((known.astype(float) - own) ** 2).sum((1, 2, 3))
+        found = [((image.astype(float) - own) ** 2).sum() for image in near]
+        assert found == sorted(apart)[:2]
+    assert "Leave out --walk or --nearest" in refused(
+        capsys, "sample", trained, *options, "--walk", "1", "2", "-o", "x.png"
+    )

@@ -36,6 +36,10 @@ def sample(
         typer.Option(metavar="SEED SEED", help="Draw images on the way from one seed to another instead of a grid."),
     ] = None,
     frames: Annotated[int, typer.Option(min=2, max=512, help="Images of a walk.")] = 16,
+    nearest: Annotated[
+        int,
+        typer.Option(min=0, max=16, help="Draw a row for each image: itself and this many nearest images of training."),
+    ] = 0,
     truncation: Annotated[
         float, typer.Option(min=0, max=1, help="Factor on the noise: below 1, images are more typical and vary less.")
     ] = 1.0,
@@ -47,32 +51,43 @@ def sample(
 ) -> None:
     """Draw a grid of images, or a walk between two, with a model that generates images.
 
-    The animation of a walk goes there and back.
+    The animation of a walk goes there and back. With --nearest, the number of rows is that of --grid.
 
     Examples: saccade sample runs/twins --grid 8 --seed 1 -o grid.png
 
     saccade sample runs/twins --walk 3 9 --frames 24 --scale 6 -o walk.gif
     """
+    import numpy as np
+
     from saccade.api import load
     from saccade.data.animation import ANIMATIONS, animation
     from saccade.errors import ConfigError
     from saccade.files import write_atomically
     from saccade.look.picture import png
+    from saccade.tasks.image_generation import ImageGeneration
 
     suffix = out.suffix.lower()
     if suffix not in (".png", *(ANIMATIONS if walk else ())):
         known = ".png, or for a walk in " + ", ".join(ANIMATIONS)
         raise ConfigError(f"{out.name} ends in {suffix or 'nothing'}. Choose a name that ends in {known}.")
+    if walk is not None and nearest:
+        raise ConfigError("a walk is drawn without the nearest images of training. Leave out --walk or --nearest.")
     loaded = load(model, device=device, trust_code=trust_code)
     if walk is None:
-        drawn = loaded.sample(grid**2, seed=seed, label=label, truncation=truncation, attention=False)
-        about = f"{grid**2} images with the seeds {seed} to {seed + grid**2 - 1}"
+        count = grid if nearest else grid**2
+        drawn = loaded.sample(count, seed=seed, label=label, truncation=truncation, attention=False)
+        about = f"{count} images with the seeds {seed} to {seed + count - 1}"
     else:
         drawn = loaded.walk(*walk, frames, label=label, truncation=truncation, attention=False)
         about = f"{frames} images from seed {walk[0]} to seed {walk[1]}"
-    images = [each.image.repeat(scale, 0).repeat(scale, 1) for each in drawn if each.image is not None]
+    images = [each.image for each in drawn if each.image is not None]
+    if nearest:
+        assert isinstance(loaded.task, ImageGeneration)  # others were refused above
+        near = loaded.task.nearest(np.stack(images), nearest)
+        images = [image for own, row in zip(images, near, strict=True) for image in (own, *row)]
+    images = [image.repeat(scale, 0).repeat(scale, 1) for image in images]
     if suffix == ".png":
-        content = png(_sheet(images, grid if walk is None else min(frames, _ROW)))
+        content = png(_sheet(images, nearest + 1 if nearest else grid if walk is None else min(frames, _ROW)))
     else:
         content = animation([*images, *images[-2:0:-1]], suffix, _SHOWN)
     write_atomically(out, content)
