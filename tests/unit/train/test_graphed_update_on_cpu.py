@@ -1,6 +1,7 @@
 """Captured updates on a CPU that simulates CUDA graphs: same results as eager ones; when capture is refused."""
 
 import logging
+from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -13,10 +14,13 @@ from helpers.cuda_graphs import Capture, capture, play_device
 from saccade.batch import Batch
 from saccade.data.batch_sampler import Cursor
 from saccade.data.loader import TrainBatch
+from saccade.models.sagan import SaganConfig
 from saccade.train import graphed_update
+from saccade.train.adversarial import AdversarialLoss
 from saccade.train.graphed_update import Graphs
 from saccade.train.objective import Losses, Objective
 from saccade.train.schedules import build_optimizer
+from saccade.train.terms import Adversarial
 from saccade.train.train_config import TrainConfig
 from saccade.train.update import Updater
 
@@ -246,3 +250,44 @@ def test_updates_stand_in_line_with_the_other_work_of_the_device(monkeypatch):
 
     graphs.run(load([4, 5]), step)
     assert said == ["the update waits for the usual work", "update", "the usual work waits for the update"]
+
+
+def play(turns, recorded, monkeypatch):
+    """Let two players take some turns; return their weights, the losses told and the graphs."""
+
+    @contextmanager
+    def recording(*given):
+        state = torch.get_rng_state()  # as on a device, a capture draws no random numbers
+        with capture(*given):
+            yield
+        torch.set_rng_state(state)
+
+    monkeypatch.setattr(graphed_update, "recording", recording)
+    torch.manual_seed(1)
+    settings = {"noise": 4, "generator": [6, 4], "discriminator": [4], "attend": [4, 8], "color": False}
+    objective, told = AdversarialLoss(SaganConfig.model_validate(settings).image_generator(3), Adversarial(turns=2)), []
+    config = TrainConfig(optimizer="adam", lr=1e-3, betas=(0.0, 0.9), max_grad_norm=None)
+    optimizer = build_optimizer(objective, config, CPU if recorded else None)
+    graphs = Graphs(CPU) if recorded else None
+    updater = Updater(OneGpu(), objective.train(), optimizer, config, told.append, graphs)
+    torch.manual_seed(2)
+    for step in range(1, turns + 1):
+        images = torch.full((3, 8, 8, 3), 20 * step, dtype=torch.uint8)
+        images[:, step % 8] = 255
+        batch = Batch(pictures=images, labels=torch.tensor([0, step % 3, 2]))
+        objective.take_turn(step)
+        updater.update([TrainBatch(batch, 3, np.arange(3), 0.0, Cursor(0, step))], step, 1e-3)
+    updater.finish()
+    return objective, told, graphs
+
+
+def test_replayed_turns_of_two_players_are_the_turns(monkeypatch):
+    plain, wanted, _ = play(12, False, monkeypatch)
+    replayed, found, graphs = play(12, True, monkeypatch)
+    assert graphs.refused is None
+    assert sorted(made.graph.replays for made in graphs._captured.values()) == [3, 7], "a graph for each player"
+    for name, tensor in plain.state_dict().items():
+        if "running" not in name and "batches" not in name:  # the simulated capture cannot undo what it adds to these
+            torch.testing.assert_close(replayed.state_dict()[name], tensor, msg=name)
+    assert [one.loss for one in found] == pytest.approx([one.loss for one in wanted], rel=1e-4)
+    assert plain.numbers()["gamma"] == replayed.numbers()["gamma"]
