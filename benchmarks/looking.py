@@ -3,8 +3,9 @@
     python benchmarks/looking.py            on a GPU if there is one, else on one thread of the CPU
 
 Glimpses: six of 12 × 12 values at three scales, on 60 × 60 pixels, an LSTM of 256, REINFORCE. SNAIL: the paper's sizes,
-episodes of 5 classes with 5 images each and 20 queries. The plain loop of SNAIL embeds each image once, too, and
-repeats the support for every query. Whole optimizer steps with clipping; medians, a JSON line for each way.
+episodes of 5 classes with 5 images each and 20 queries. One plain loop of SNAIL embeds each image once, too, and
+repeats the support for every query; the other one runs each query as an episode of its own, as public code does.
+Whole optimizer steps with clipping; medians, a JSON line for each way.
 """
 
 from __future__ import annotations
@@ -101,6 +102,11 @@ class PlainSnail(nn.Module):
                 width += 128
         self.label = nn.Linear(width, WAYS)
 
+    def apart(self, support: Tensor, codes: Tensor, queries: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss per query, each an episode of its own."""
+        again = support.repeat_interleave(QUERIES, 0), codes.repeat_interleave(QUERIES, 0)
+        return self(*again, queries.flatten(0, 1)[:, None], labels.view(-1, 1))
+
     def forward(self, support: Tensor, codes: Tensor, queries: Tensor, labels: Tensor) -> Tensor:
         """Return the loss per query."""
         rows, size = codes.shape
@@ -110,7 +116,7 @@ class PlainSnail(nn.Module):
         )
         shown = torch.cat([vectors[:, :size], F.one_hot(codes.long(), WAYS).to(vectors.dtype)], 2)
         asked = F.pad(vectors[:, size:], (0, WAYS))
-        x = torch.cat([shown[:, None].expand(-1, QUERIES, -1, -1), asked[:, :, None]], 2).flatten(0, 1)
+        x = torch.cat([shown[:, None].expand(-1, queries.shape[1], -1, -1), asked[:, :, None]], 2).flatten(0, 1)
         mask = torch.ones(size + 1, size + 1, dtype=torch.bool, device=x.device).tril()
         for block in self.blocks:
             if isinstance(block, nn.Conv1d):
@@ -166,15 +172,17 @@ def main() -> None:
     if device == "cpu":
         torch.set_num_threads(1)
     times = 20 if device == "cuda" else 3
-    for name, made, rows, each in (("glimpses", glimpses, 256, 1), ("snail", snail, 24, QUERIES)):
+    for name, made, rows, each in (("glimpses", glimpses, 256, 1), ("snail", snail, 16, QUERIES)):
         plain, loss, objective, batch = made(rows if device == "cuda" else rows // 8, device)
         count = each * (rows if device == "cuda" else rows // 8)
         own = objective.to(device).train()
         steps = {"plain torch": stepper(plain.train(), loss)}
+        if isinstance(plain, PlainSnail):
+            given = batch.support, batch.source, batch.queries, batch.labels
+            steps["plain torch, queries apart"] = stepper(plain, lambda plain=plain, given=given: plain.apart(*given))
         steps["saccade"] = stepper(own, lambda own=own, batch=batch, count=count: losses_of(own, batch).total / count)
-        parameters = {"plain torch": plain, "saccade": own}
         for way, step in steps.items():
-            size = sum(part.numel() for part in parameters[way].parameters())
+            size = sum(part.numel() for part in (own if way == "saccade" else plain).parameters())
             _print(name, way, device, seconds(step, device, times), count, size)
         if device == "cuda":
             _print(name, "saccade, CUDA graph", device, seconds(captured(steps["saccade"]), device, times), count, size)
