@@ -2,10 +2,11 @@
 
     python benchmarks/replies.py split dialogues_train.txt.xz FOLDER
     python benchmarks/replies.py search MODEL FOLDER/valid.txt dialogues_validation.txt.xz
+    python benchmarks/replies.py check MODEL dialogues_validation.txt.xz
 
 `split` writes 400 dialogues to valid.txt and the others to train.txt. `search` prints a JSON line per setting: greedy
 search with limits, beam search, minimum Bayes risk and sampling. Of each of the first three, the best F1 is measured on
-the other data, too; of the slow searches, on 3,000 replies.
+the other data, too; of the slow searches, on 3,000 replies. `check` measures the settings that were chosen so.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import saccade
 from saccade.data.dialogues import dialogues
 from saccade.metrics import answer_scores
 
-LEFT_OUT = 400
+LEFT_OUT = 400  # dialogues
 SOME = 1400
 """Left-out replies for each setting."""
 SLOW = 3000
@@ -46,6 +47,12 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "sampled": [{}],
 }
+CHOSEN: dict[str, dict[str, Any]] = {
+    "greedy": _GREEDY,
+    "limited": _GREEDY | {"no_repeat_ngram": 2, "min_length": 8},
+    "mbr": _MBR | {"mbr": 64, "temperature": 0.5, "min_length": 10, "no_repeat_ngram": 3},
+    "sampled": {},
+}
 
 
 def split(path: Path, folder: Path) -> None:
@@ -60,7 +67,7 @@ def split(path: Path, folder: Path) -> None:
 def search(folder: Path, valid: Path, others: Path) -> Iterator[dict[str, Any]]:
     """Yield the metrics of each setting on `valid`, then of the best ones on `others`."""
     model = saccade.load(folder)
-    held_out, check = list(dialogues(valid)), list(dialogues(others))
+    held_out, examples = list(dialogues(valid)), list(dialogues(others))
     best: dict[str, tuple[float, dict[str, Any]]] = {}
     for kind, settings in SETTINGS.items():
         best[kind] = (-1.0, settings[0])
@@ -68,10 +75,19 @@ def search(folder: Path, valid: Path, others: Path) -> Iterator[dict[str, Any]]:
             metrics = measured(model, held_out[:SOME], options)
             best[kind] = max(best[kind], (metrics["f1"], options), key=lambda pair: pair[0])
             yield {"data": "left out", "kind": kind, "options": options, **metrics}
-    yield {"data": "validation", "kind": "greedy", "options": _GREEDY, **measured(model, check, _GREEDY)}
+    yield {"data": "validation", "kind": "greedy", "options": _GREEDY, **measured(model, examples, _GREEDY)}
     for kind, (_, options) in best.items():
-        out, most = folder / f"{kind}.txt", SLOW if kind in ("beam", "mbr") else len(check)
-        yield {"data": "validation", "kind": kind, "options": options, **measured(model, check[:most], options, out)}
+        out, most = folder / f"{kind}.txt", SLOW if kind in ("beam", "mbr") else len(examples)
+        yield {"data": "validation", "kind": kind, "options": options, **measured(model, examples[:most], options, out)}
+
+
+def check(folder: Path, others: Path) -> Iterator[dict[str, Any]]:
+    """Yield the metrics of the chosen settings."""
+    model, examples = saccade.load(folder), list(dialogues(others))
+    for kind, options in CHOSEN.items():
+        some = examples[:SLOW] if kind == "mbr" else examples
+        found = measured(model, some, options, folder / f"{kind}.txt")
+        yield {"data": "validation", "kind": kind, "options": options, **found}
 
 
 def measured(model: Any, examples: list[Any], options: dict[str, Any], out: Path | None = None) -> dict[str, Any]:
@@ -92,15 +108,15 @@ def measured(model: Any, examples: list[Any], options: dict[str, Any], out: Path
 
 
 def main() -> None:
-    """Run one of the two commands."""
+    """Run one of the commands."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("command", choices=["split", "search"])
+    parser.add_argument("command", choices=["split", "search", "check"])
     parser.add_argument("paths", nargs="+", type=Path)
     given = parser.parse_args()
     if given.command == "split":
         split(*given.paths)
         return
-    for line in search(*given.paths):
+    for line in (search if given.command == "search" else check)(*given.paths):
         print(json.dumps({name: round(x, 4) if isinstance(x, float) else x for name, x in line.items()}), flush=True)
 
 
