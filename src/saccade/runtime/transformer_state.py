@@ -83,7 +83,8 @@ class TransformerDecodingState(DecodingState):
         decoder, t = self._decoder, self._t
         if t == 0:  # fixed at the first step: a search passes a tape in all steps or in none
             rotates = decoder.layers[0].heads.rotate is not None
-            self._by_kernels = tape is None and not rotates and fusable(decoder.words.weight)
+            recorded = tape is not None and any(tape.at(layer.heads.site) is not None for layer in decoder.layers)
+            self._by_kernels = not recorded and not rotates and fusable(decoder.words.weight)
             self._native = decoder.native
         if self._native is not None:
             return self._step_native(self._native, tokens, tape)
@@ -279,7 +280,12 @@ class TransformerDecodingState(DecodingState):
         if self._by_kernels:
             from saccade.kernels.dot.step import attend_source
 
-            context = attend_source(query, keys, values, hidden, heads.count)
+            weights = None
+            if tape is not None and tape.at(heads.site) is not None:
+                shape = (x.shape[0], heads.count, keys.shape[-1])
+                weights = torch.empty(shape, dtype=torch.float32, device=x.device)
+                heads.record(weights[:, :, None], tape)
+            context = attend_source(query, keys, values, hidden, heads.count, weights)
             return close(heads.output, context, x, layer.around_cross)
         query = query.view(x.shape[0], heads.count, -1)
         if heads.rotate is not None:

@@ -59,10 +59,15 @@ def test_over_a_source(dtype, hidden, length, beams):
     if hidden:
         added = torch.zeros(sentences * heads, 1, length, device=DEVICE, dtype=dtype)
         added[heads:, :, length // 2 + 1 :] = -torch.inf
-    found = attend_source(query, keys, values, added, heads)
+    weights = torch.empty(sentences * beams, heads, length, device=DEVICE)
+    found = attend_source(query, keys, values, added, heads, weights)
+    assert torch.equal(found, attend_source(query, keys, values, added, heads))
     folded = query.double().view(sentences, beams, heads, size).transpose(1, 2).reshape(sentences * heads, beams, size)
     scores = folded @ keys.double() + (0 if added is None else added.double())
-    context = torch.softmax(scores, -1) @ values.double()
+    shares = torch.softmax(scores, -1)
+    context = shares @ values.double()
+    kept = weights.view(sentences, beams, heads, length).transpose(1, 2).flatten(0, 1)
+    torch.testing.assert_close(kept.double(), shares, rtol=1e-2, atol=1e-5 if dtype == torch.float32 else 2e-2)
     expected = context.view(sentences, heads, beams, size).transpose(1, 2).reshape(sentences * beams, -1)
     tolerance = 1e-5 if dtype == torch.float32 else 2e-2
     torch.testing.assert_close(found.double(), expected, rtol=tolerance, atol=tolerance)

@@ -40,11 +40,14 @@ def attend_written(joined: Tensor, keys: Tensor, values: Tensor, origins: Tensor
     return context
 
 
-def attend_source(query: Tensor, keys: Tensor, values: Tensor, hidden: Tensor | None, heads: int) -> Tensor:
+def attend_source(
+    query: Tensor, keys: Tensor, values: Tensor, hidden: Tensor | None, heads: int, weights: Tensor | None = None
+) -> Tensor:
     """Attend from one query per hypothesis to the source of its sentence.
 
     query (N, W) of K hypotheses of B sentences; keys (B·H, D, S), values (B·H, S, D) -> context (N, W).
-    hidden (B·H, 1, S) is added to the scores, as a mask. The queries are already scaled.
+    hidden (B·H, 1, S) is added to the scores, as a mask. The queries are already scaled. The attention is written to
+    `weights` (N, H, S), if given; contiguous and float32.
     """
     rows, width = query.shape
     size = width // heads
@@ -52,10 +55,11 @@ def attend_source(query: Tensor, keys: Tensor, values: Tensor, hidden: Tensor | 
     added = query if hidden is None else hidden
     beams = rows * heads // keys.shape[0]
     given = (
-        query, keys, values, added, context, keys.shape[2], heads, beams, size, query.stride(0),
+        query, keys, values, added, context, context if weights is None else weights, keys.shape[2], heads, beams, size, query.stride(0),
         keys.stride(0), keys.stride(1), values.stride(0), values.stride(1), added.stride(0),
     )  # fmt: skip
-    options = {"HIDDEN": hidden is not None, "BLOCK": 2 * BLOCK, "num_warps": WARPS}
+    kept = weights is not None
+    options = {"HIDDEN": hidden is not None, "KEPT": kept, "BLOCK": 2 * BLOCK, "num_warps": WARPS}
     if beams == 1:
         _source_kernel[(rows * heads,)](*given, SIZE=triton.next_power_of_2(size), **options)
     else:
@@ -100,8 +104,8 @@ def _written_kernel(
 
 @triton.jit(do_not_specialize=["length"])
 def _source_kernel(
-    query, keys, values, hidden, context, length, heads, beams, size, apart, k_row, k_size, v_row, v_place, hidden_row,
-    HIDDEN: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr,
+    query, keys, values, hidden, context, kept, length, heads, beams, size, apart, k_row, k_size, v_row, v_place,
+    hidden_row, HIDDEN: tl.constexpr, KEPT: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
     n, h = (tl.program_id(0) // heads).to(tl.int64), tl.program_id(0) % heads
     bank = n // beams * heads + h
@@ -120,19 +124,30 @@ def _source_kernel(
         if HIDDEN:
             scores += tl.load(hidden + bank * hidden_row + s, s < length, 0.0).to(tl.float32)
         scores = tl.where(s < length, scores, -float("inf"))
+        if KEPT:
+            tl.store(kept + (n * heads + h) * length + s, scores, s < length)
         top = tl.maximum(largest, tl.max(scores, 0))
         base = tl.where(top == -float("inf"), 0.0, top)  # every key masked so far
         weights, shrunk = tl.exp(scores - base), tl.exp(largest - base)
         total = total * shrunk + tl.sum(weights, 0)
         summed = summed * shrunk + tl.sum(weights[:, None] * v.to(tl.float32), 0)
         largest = top
-    tl.store(context + n * heads * size + column, summed / tl.where(total == 0, 1.0, total), inside)
+    total = tl.where(total == 0, 1.0, total)
+    tl.store(context + n * heads * size + column, summed / total, inside)
+    if KEPT:  # from scores to weights
+        base = tl.where(largest == -float("inf"), 0.0, largest)
+        tl.debug_barrier()
+        for first in range(0, length, BLOCK):
+            s = first + tl.arange(0, BLOCK)
+            place = kept + (n * heads + h) * length + s
+            tl.store(place, tl.exp(tl.load(place, s < length, 0.0) - base) / total, s < length)
 
 
 @triton.jit(do_not_specialize=["length"])
 def _beams_kernel(
-    query, keys, values, hidden, context, length, heads, beams, size, apart, k_row, k_size, v_row, v_place, hidden_row,
-    HIDDEN: tl.constexpr, BEAMS: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr, INTERPRET: tl.constexpr,
+    query, keys, values, hidden, context, kept, length, heads, beams, size, apart, k_row, k_size, v_row, v_place,
+    hidden_row, HIDDEN: tl.constexpr, KEPT: tl.constexpr, BEAMS: tl.constexpr, BLOCK: tl.constexpr, SIZE: tl.constexpr,
+    INTERPRET: tl.constexpr,
 ):  # fmt: skip
     """Attend from all hypotheses of a sentence at once: keys and values are read once, and `tl.dot` multiplies."""
     bank = tl.program_id(0).to(tl.int64)
@@ -154,11 +169,22 @@ def _beams_kernel(
         if HIDDEN:
             scores += tl.load(hidden + bank * hidden_row + s, seen, 0.0).to(tl.float32)[None, :]
         scores = tl.where(seen[None, :], scores, -float("inf"))
+        if KEPT:
+            place = kept + ((n * heads + h) * length)[:, None] + s[None, :]
+            tl.store(place, scores, (tl.arange(0, BEAMS) < beams)[:, None] & seen[None, :])
         top = tl.maximum(largest, tl.max(scores, 1))
         base = tl.where(top == -float("inf"), 0.0, top)
         weights, shrunk = tl.exp(scores - base[:, None]), tl.exp(largest - base)
         total = total * shrunk + tl.sum(weights, 1)
         summed = summed * shrunk[:, None] + product(weights.to(v.dtype), v, INTERPRET)
         largest = top
-    made = summed / tl.where(total == 0, 1.0, total)[:, None]
-    tl.store(context + n[:, None] * heads * size + column[None, :], made, own)
+    total = tl.where(total == 0, 1.0, total)
+    tl.store(context + n[:, None] * heads * size + column[None, :], summed / total[:, None], own)
+    if KEPT:  # from scores to weights
+        base = tl.where(largest == -float("inf"), 0.0, largest)
+        tl.debug_barrier()
+        for first in range(0, length, BLOCK):
+            s = first + tl.arange(0, BLOCK)
+            place = kept + ((n * heads + h) * length)[:, None] + s[None, :]
+            there = (tl.arange(0, BEAMS) < beams)[:, None] & (s < length)[None, :]
+            tl.store(place, tl.exp(tl.load(place, there, 0.0) - base[:, None]) / total[:, None], there)
