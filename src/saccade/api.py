@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Unpack, overload
@@ -93,7 +93,7 @@ class Model:
     @with_named_options
     def __call__(self, inputs: Any, **options: Unpack[SearchOptions]) -> Prediction | list[Prediction]:
         chosen: dict[str, Any] = {**options}
-        single = self.task.reads.is_one(inputs) or not isinstance(inputs, Iterable)
+        single = self.task.reads.is_one(inputs) or isinstance(inputs, Mapping) or not isinstance(inputs, Iterable)
         several: list[Any] = [inputs] if single else list(inputs)
         several = self.task.reads.described(several, chosen)
         for number, given in enumerate(several, 1):

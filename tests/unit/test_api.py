@@ -74,7 +74,7 @@ def test_options_that_cannot_be(model, options, message):
         model("ant", **options)
 
 
-@pytest.mark.parametrize("wrong", [5, None, ["ant", 5], [None], b"ant"])
+@pytest.mark.parametrize("wrong", [5, None, ["ant", 5], [None], b"ant", {"source": "ant"}])
 def test_what_is_no_text_is_refused(model, wrong):
     with pytest.raises(DataError, match=r"input \d is .*, but this model reads text"):
         model(wrong)
