@@ -9,7 +9,7 @@ from torch import nn
 
 from helpers.models import MIXED, VOCABULARY, loud, row_of, same, walk, with_junk
 from saccade.attention import Tape
-from saccade.batch import COPY, PAD, UNK, Batch
+from saccade.batch import BOS, COPY, PAD, UNK, Batch
 from saccade.errors import ConfigError, DataError
 from saccade.models import MODELS, Ensemble, configure, presets_for
 from saccade.models.pointer import OutputConfig, Pointer, build_pointer
@@ -204,3 +204,22 @@ def test_the_share_that_was_copied_by_hand():
             for s, written in enumerate(given.copies[row].tolist()):
                 share = (1 - gate[row, t]) * weights[row, t, s] / logs[row, t, word].exp() if written == word else 0.0
                 assert float(tape[COPY][row, 0, t, s]) == pytest.approx(float(share), abs=1e-5)
+
+
+@torch.no_grad()
+def test_a_step_by_kernels_is_the_plain_step(monkeypatch):
+    pytest.importorskip("triton", reason="needs Triton")
+    monkeypatch.setattr("saccade.runtime.transformer._native_decoder", lambda *parts: None)
+    model, given, width = pointer.__wrapped__("transformer-base"), batch().take(slice(0, 2)), 3
+    tokens = torch.full((given.size * width,), BOS)
+    engine = engine_of(model, "full")
+    plain, fused = (engine.read(given, width, 5) for _ in range(2))
+    for _ in range(2):
+        wanted = plain.step(tokens)
+        with monkeypatch.context() as patch:
+            patch.setattr("saccade.kernels.dispatch._on_gpu", lambda tensor: True)
+            found = fused.step(tokens)
+        assert fused._inner._by_kernels
+        assert not plain._inner._by_kernels
+        torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-4)
+        tokens = wanted.argmax(-1)

@@ -55,8 +55,8 @@ def attend_source(
     added = query if hidden is None else hidden
     beams = rows * heads // keys.shape[0]
     given = (
-        query, keys, values, added, context, context if weights is None else weights, keys.shape[2], heads, beams, size, query.stride(0),
-        keys.stride(0), keys.stride(1), values.stride(0), values.stride(1), added.stride(0),
+        query, keys, values, added, context, context if weights is None else weights, keys.shape[2], heads, beams, size,
+        query.stride(0), keys.stride(0), keys.stride(1), values.stride(0), values.stride(1), added.stride(0),
     )  # fmt: skip
     kept = weights is not None
     options = {"HIDDEN": hidden is not None, "KEPT": kept, "BLOCK": 2 * BLOCK, "num_warps": WARPS}
