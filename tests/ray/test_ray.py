@@ -35,7 +35,7 @@ def whole(translator, source):
 
 def begin(translator, source, out, *more):
     words = ("--file", source, "--out", out, "--batch-size", 2, "--engine", "ray", "--workers", 2, *more)
-    return program("predict", translator, *words, stdout=None, stderr=subprocess.PIPE)
+    return program("predict", translator, *words, stdin=None, stdout=subprocess.DEVNULL)
 
 
 def parent_of(pid):

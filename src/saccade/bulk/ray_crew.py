@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import socket
 from collections import Counter
 from collections.abc import Callable
 from types import TracebackType
@@ -17,6 +19,9 @@ __all__ = ["RayCrew"]
 
 _STORE = 256 << 20
 """Bytes of shared memory of a Ray that runs only for this prediction; batches of text are far smaller."""
+
+_PATIENCE = 10.0
+"""Seconds to wait for a cluster's address."""
 
 
 class RayCrew:
@@ -88,6 +93,13 @@ def _begin(ray: Any, count: int) -> None:
         ray.init(address="local", num_cpus=count, include_dashboard=False, object_store_memory=_STORE, **quiet)
         return
     try:
+        _check_answering(address)
         ray.init(address=address, **quiet)
-    except (ConnectionError, ValueError) as error:
+    except (OSError, ValueError) as error:  # Ray's ConnectionError is an OSError
         raise ConfigError(f"no Ray cluster answers at {address}, which RAY_ADDRESS names: {error}") from error
+
+
+def _check_answering(address: str) -> None:
+    """Raise OSError if nothing answers at a host and port; Ray would try for many minutes."""
+    if found := re.fullmatch(r"(?:ray://)?(.+):(\d+)", address):
+        socket.create_connection((found[1], int(found[2])), timeout=_PATIENCE).close()
