@@ -22,6 +22,12 @@ def wait_for(condition, process: subprocess.Popen | None = None) -> None:
         time.sleep(0.002)
 
 
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started, by number; none if it has ended."""
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(number) for number in path.read_text().split()] if path.exists() else []
+
+
 _server = multiprocessing.get_context("forkserver")
 _server.set_forkserver_preload(["saccade.runs.training", "saccade.cli.commands.train", "helpers.processes"])
 

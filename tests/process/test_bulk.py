@@ -7,18 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from helpers.processes import Run, quick_workers, quick_workers_here, wait_for
+from helpers.processes import Run, children_of, quick_workers, quick_workers_here, wait_for
 from helpers.recipes import sentences, write_lines
 from saccade.bulk import predict_file
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and fork")
 BATCH = 64
 """Rows of a batch: 32 times what are searched together."""
-
-
-def children_of(pid):
-    found = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(number) for number in found.read_text().split()] if found.exists() else []
 
 
 def workers_of(run):

@@ -8,13 +8,10 @@ from pathlib import Path
 import pytest
 
 import saccade
+from helpers.processes import children_of
 from helpers.server import QUICK, wait_until
 
 SLOW = {"input": "ant bee", "options": {"min_length": 400, "max_length": 401}}
-
-
-def children_of(pid):
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def gone(pid):

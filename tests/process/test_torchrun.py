@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.processes import Run, wait_for
+from helpers.processes import Run, children_of, wait_for
 from helpers.training import leftovers, log_of, steps_logged, write_recipe
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and fork")
@@ -49,10 +49,6 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
-
-
-def children_of(pid):
-    return [int(number) for number in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def test_two_nodes_are_killed_and_resumed_by_one_process(tmp_path):

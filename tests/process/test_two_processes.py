@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.processes import PATIENCE, Run, wait_for
+from helpers.processes import PATIENCE, Run, children_of, wait_for
 from helpers.training import DROPOUT, end_of, leftovers, log_of, steps_logged, write_recipe
 from saccade.train import checkpoint
 
@@ -45,12 +45,6 @@ def console_script(arguments):
     """The same command by the program that installing saccade makes."""
     program = shutil.which("saccade", path=str(Path(sys.executable).parent))
     return arguments if program is None else [program, *arguments[3:]]
-
-
-def helpers_of(process):
-    """The processes that a process has started."""
-    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    return [int(number) for number in path.read_text().split()] if path.exists() else []
 
 
 def alive(pid):
@@ -89,7 +83,7 @@ def test_two_processes_are_killed_interrupted_and_resumed_to_the_same_end(tmp_pa
 
     process = start(console_script(resumed))
     wait_for(lambda: steps_logged(out) >= 4, process)
-    (helper,) = helpers_of(process)
+    (helper,) = children_of(process.pid)
     process.send_signal(signal.SIGINT)  # only one of them gets the signal
     code, _, err = finish(process)
     assert code == 1, err
@@ -99,7 +93,7 @@ def test_two_processes_are_killed_interrupted_and_resumed_to_the_same_end(tmp_pa
     process = start(resumed)
     reached = steps_logged(out)
     wait_for(lambda: steps_logged(out) > reached + 4, process)
-    (helper,) = helpers_of(process)
+    (helper,) = children_of(process.pid)
     os.kill(helper, signal.SIGKILL)
     code, _, err = finish(process)
     assert code in (1, -signal.SIGKILL), err  # Fabric may be faster than our own message
@@ -110,7 +104,7 @@ def test_two_processes_are_killed_interrupted_and_resumed_to_the_same_end(tmp_pa
     process = start(resumed)
     reached = steps_logged(out)
     wait_for(lambda: steps_logged(out) > reached + 4, process)
-    (helper,) = helpers_of(process)
+    (helper,) = children_of(process.pid)
     process.kill()
     finish(process)
     wait_for(lambda: not alive(helper))

@@ -14,8 +14,6 @@ from saccade.metrics.attention import AttentionStatistics, HeadStatistics, atten
 from saccade.metrics.bootstrap import Comparison, Interval, interval, paired, sums_interval
 from saccade.metrics.captions import (
     CAPTION_METRICS,
-    CaptionScore,
-    CaptionStatistics,
     caption_bleu,
     caption_statistics,
     cider_d,
@@ -71,8 +69,6 @@ __all__ = [
     "AlignmentScore",
     "AttentionStatistics",
     "Box",
-    "CaptionScore",
-    "CaptionStatistics",
     "ClassScore",
     "ClassificationScore",
     "Comparison",

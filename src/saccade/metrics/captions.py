@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,11 +21,10 @@ from saccade.errors import ConfigError, DataError, lookup
 from saccade.metrics.cider import DocumentFrequency, agreement, count_documents
 from saccade.metrics.meteor import Matches, MeteorWeights, best_matches, meteor_formula
 from saccade.metrics.ngrams import Ngram, caption_words, ngrams
+from saccade.metrics.text import TextStatistics
 
 __all__ = [
     "CAPTION_METRICS",
-    "CaptionScore",
-    "CaptionStatistics",
     "caption_bleu",
     "caption_statistics",
     "cider_d",
@@ -37,34 +35,9 @@ __all__ = [
 Words = list[str]
 
 
-@dataclass(frozen=True)
-class CaptionScore:
-    """A score and the signature of its settings."""
-
-    value: float
-    signature: str
-
-
-@dataclass(frozen=True)
-class CaptionStatistics:
-    """Statistics of each image, whose sum determines the score.
-
-    counts (N, K): one row for each image. `score` turns summed rows (K,) into the score of the images they come from;
-    an image may be counted any whole number of times.
-    """
-
-    counts: NDArray[np.float64]
-    score: Callable[[NDArray[np.float64]], float]
-    signature: str
-
-    def total(self) -> CaptionScore:
-        """Compute the score of all images."""
-        return CaptionScore(self.score(self.counts.sum(0)), self.signature)
-
-
 def caption_statistics(
     metric: str, hypotheses: Sequence[str], references: Sequence[Sequence[str]], **options: Any
-) -> CaptionStatistics:
+) -> TextStatistics:
     """Return the statistics of each image for a metric of CAPTION_METRICS; `options` are those of its function."""
     return lookup("caption metric", metric, CAPTION_METRICS)(hypotheses, references, **options)
 
@@ -75,7 +48,7 @@ def caption_bleu(
     *,
     order: int = 4,
     brevity_penalty: bool = True,
-) -> CaptionStatistics:
+) -> TextStatistics:
     """Compute corpus BLEU: the geometric mean of the precisions of 1- to `order`-grams, with a brevity penalty.
 
         BLEU = min(1, exp(1 − r / c)) · (p₁ · … · p_order)^(1 / order)
@@ -97,10 +70,10 @@ def caption_bleu(
 
     rows = [_bleu_row(words, others, order) for words, others in _cut(hypotheses, references)]
     penalty = "yes" if brevity_penalty else "no"
-    return CaptionStatistics(_array(rows), score, f"caption-bleu|order:{order}|bp:{penalty}|smooth:none|{_CUT}")
+    return TextStatistics(_array(rows), score, f"caption-bleu|order:{order}|bp:{penalty}|smooth:none|{_CUT}")
 
 
-def rouge_l(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, beta: float = 1.2) -> CaptionStatistics:
+def rouge_l(hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, beta: float = 1.2) -> TextStatistics:
     """Compute ROUGE-L, an F-score of the longest common subsequence of words; the mean over images.
 
         P = common / words of the caption     R = common / words of the reference
@@ -122,7 +95,7 @@ def meteor_lite(
     alpha: float = 0.9,
     beta: float = 3.0,
     gamma: float = 0.5,
-) -> CaptionStatistics:
+) -> TextStatistics:
     """Compute METEOR without synonyms and paraphrases: exact and stem matches, with a penalty for fragmentation.
 
         F = P·R / (α·P + (1 − α)·R)     score = F · (1 − γ·(chunks / matches)^β)
@@ -141,7 +114,7 @@ def meteor_lite(
 
     rows = [best_matches(words, others, weights) for words, others in _cut(hypotheses, references)]
     signature = f"meteor-lite|stages:exact,porter|alpha:{alpha:g}|beta:{beta:g}|gamma:{gamma:g}|{_CUT}"
-    return CaptionStatistics(_array(rows), score, signature)
+    return TextStatistics(_array(rows), score, signature)
 
 
 def cider_d(
@@ -150,7 +123,7 @@ def cider_d(
     *,
     frequency: DocumentFrequency | None = None,
     sigma: float = 6.0,
-) -> CaptionStatistics:
+) -> TextStatistics:
     """Compute CIDEr-D: 10 times the mean clipped cosine of TF-IDF vectors, over images, references and n-gram orders.
 
         g[ngram] = count · log(images / images with it)
@@ -171,7 +144,7 @@ def cider_d(
     return _mean(values, f"cider-d|n:4|sigma:{sigma:g}|df:{source}|images:{known.images}|{_CUT}")
 
 
-CAPTION_METRICS: dict[str, Callable[..., CaptionStatistics]] = {
+CAPTION_METRICS: dict[str, Callable[..., TextStatistics]] = {
     **{f"bleu{order}": partial(caption_bleu, order=order) for order in (1, 2, 3, 4)},
     "rouge_l": rouge_l,
     "meteor_lite": meteor_lite,
@@ -220,14 +193,14 @@ def _longest_common(left: Words, right: Words) -> int:
     return row[-1]
 
 
-def _mean(values: Sequence[float], signature: str) -> CaptionStatistics:
+def _mean(values: Sequence[float], signature: str) -> TextStatistics:
     """Return statistics of a mean over images: each row is the value of an image and 1."""
 
     def score(sums: NDArray[np.float64]) -> float:
         total, images = sums.tolist()
         return float(total / images) if images else 0.0
 
-    return CaptionStatistics(_array([(value, 1.0) for value in values]), score, signature)
+    return TextStatistics(_array([(value, 1.0) for value in values]), score, signature)
 
 
 def _array(rows: Iterable[Sequence[float]]) -> NDArray[np.float64]:

@@ -28,7 +28,7 @@ Score = Callable[[NDArray[np.float64]], float]
 
 @dataclass(frozen=True)
 class TextScore:
-    """A score and the signature of its settings; sacrebleu's are from 0 to 100 (TER may exceed it)."""
+    """A score and the signature of its settings. sacrebleu's scores are from 0 to 100 (TER may exceed it)."""
 
     value: float
     signature: str
@@ -36,10 +36,10 @@ class TextScore:
 
 @dataclass(frozen=True)
 class TextStatistics:
-    """Statistics of each sentence or text, whose sum determines the corpus score.
+    """Statistics of each sentence, text or captioned image, whose sum determines the corpus score.
 
-    counts (N, K): one row for each sentence. `score` turns summed rows (K,) into the score of the corpus they come
-    from; a sentence may be counted any whole number of times.
+    counts (N, K): one row for each. `score` turns summed rows (K,) into the score of the corpus they come from; a row
+    may be counted any whole number of times.
     """
 
     counts: NDArray[np.float64]

@@ -12,6 +12,7 @@ from saccade.kernels.cross_entropy.losses import (
     check_chunk,
     check_classes,
     refuse_second_derivatives,
+    saved_gradients,
 )
 from saccade.kernels.cross_entropy.rows import Target, add_up, gradient_, row_losses
 
@@ -73,10 +74,7 @@ class _Layer(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        refuse_second_derivatives()
-        made = zip(ctx.saved_tensors, ctx.dtypes, strict=True)
-        scaled = (None if grad is None else (grad * grads[0]).to(dtype) for grad, dtype in made)
-        return (*scaled, None, None, None, None, None)
+        return (*saved_gradients(ctx, grads[0]), None, None, None, None, None)
 
 
 class _Workplace:

@@ -18,7 +18,7 @@ import triton.language as tl
 from torch import Tensor
 
 from saccade.kernels.columns.fused import column_sums
-from saccade.kernels.cross_entropy.losses import Losses, refuse_second_derivatives
+from saccade.kernels.cross_entropy.losses import Losses, saved_gradients
 from saccade.kernels.cross_entropy.rows import Target
 from saccade.kernels.products import add_product_
 
@@ -81,10 +81,7 @@ class _Layer(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        refuse_second_derivatives()
-        made = zip(ctx.saved_tensors, ctx.dtypes, strict=True)
-        scaled = (None if grad is None else (grad * grads[0]).to(dtype) for grad, dtype in made)
-        return (*scaled, None, None, None, None, None)
+        return (*saved_gradients(ctx, grads[0]), None, None, None, None, None)
 
 
 def _even(matrix: Tensor, dtype: torch.dtype) -> Tensor:

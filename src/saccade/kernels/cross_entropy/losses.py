@@ -1,13 +1,13 @@
 """The result of the cross-entropy, and checks of its arguments."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from saccade.errors import ConfigError, DataError, ShapeError
 
-__all__ = ["Losses", "check_chunk", "check_classes", "check_layer", "refuse_second_derivatives"]
+__all__ = ["Losses", "check_chunk", "check_classes", "check_layer", "refuse_second_derivatives", "saved_gradients"]
 
 
 class Losses(NamedTuple):
@@ -67,3 +67,10 @@ def refuse_second_derivatives() -> None:
             "create_graph=True asks to differentiate the gradient of this cross-entropy, but it is made without a "
             "graph. Use torch.nn.functional.cross_entropy for second derivatives."
         )
+
+
+def saved_gradients(ctx: Any, grad: Tensor) -> list[Tensor | None]:
+    """Return the gradients that a forward pass has saved, times that of the loss, in the types of its inputs."""
+    refuse_second_derivatives()
+    made = zip(ctx.saved_tensors, ctx.dtypes, strict=True)
+    return [None if saved is None else (saved * grad).to(dtype) for saved, dtype in made]
